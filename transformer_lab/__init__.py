@@ -1,0 +1,53 @@
+"""Transformer Lab: the reference implementations behind the notebooks.
+
+Read the modules in this order: attention, masks, positions, blocks, model.
+"""
+
+from transformer_lab.attention import (
+    AttentionHead,
+    MultiHeadAttention,
+    masked_softmax,
+    record_attention,
+    scaled_dot_product_attention,
+)
+from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm
+from transformer_lab.device import default_device
+from transformer_lab.masks import causal_mask, decoder_mask, padding_mask
+from transformer_lab.model import (
+    Decoder,
+    DecoderLayer,
+    Embedding,
+    Encoder,
+    EncoderLayer,
+    Transformer,
+    TransformerConfig,
+)
+from transformer_lab.positions import LearnedPositions, SinusoidalPositions, shift_matrix, sinusoidal_encoding
+
+__all__ = [
+    "AttentionHead",
+    "Decoder",
+    "DecoderLayer",
+    "Embedding",
+    "Encoder",
+    "EncoderLayer",
+    "FeedForward",
+    "LayerNorm",
+    "LearnedPositions",
+    "MultiHeadAttention",
+    "PreNormResidual",
+    "Residual",
+    "SinusoidalPositions",
+    "Transformer",
+    "TransformerConfig",
+    "causal_mask",
+    "decoder_mask",
+    "default_device",
+    "layer_norm",
+    "masked_softmax",
+    "padding_mask",
+    "record_attention",
+    "scaled_dot_product_attention",
+    "shift_matrix",
+    "sinusoidal_encoding",
+]

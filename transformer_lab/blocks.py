@@ -1,0 +1,84 @@
+"""The other parts of a layer: feed-forward (§3.3), layer normalisation and residual connection (§3.1, §5.4)."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transformer_lab.attention import xavier_linear
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with a non-linearity between, applied to each position alone.
+
+    FFN(x) = max(0, x W_1 + b_1) W_2 + b_2        (§3.3, equation 2)
+
+    `activation` may be any function of a tensor: F.relu (the paper's), F.gelu (BERT's, GPT's).
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: Callable[[Tensor], Tensor] = F.relu):
+        super().__init__()
+        self.activation = activation
+        self.w_1 = xavier_linear(d_model, d_ff)
+        self.w_2 = xavier_linear(d_ff, d_model)
+
+    def forward(self, x: Float[Tensor, "*axes d_model"]) -> Float[Tensor, "*axes d_model"]:
+        return self.w_2(self.activation(self.w_1(x)))
+
+
+def layer_norm(
+    x: Float[Tensor, "*axes d_model"], weight: Float[Tensor, " d_model"], bias: Float[Tensor, " d_model"], eps: float
+) -> Float[Tensor, "*axes d_model"]:
+    """Give each vector mean 0 and variance 1, then a learned scale and shift.
+
+    LN(x) = (x - mean) / √(variance + eps) · weight + bias        (Ba, Kiros & Hinton, 2016, arXiv:1607.06450)
+
+    Mean and variance are over the features of one position; the variance divides by d_model, not d_model - 1.
+    """
+    centred = x - x.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+    return centred / torch.sqrt(variance + eps) * weight + bias
+
+
+class LayerNorm(nn.Module):
+    """`layer_norm` with its learned weight (starts at 1) and bias (starts at 0), in torch's fused kernel."""
+
+    def __init__(self, d_model: int, eps: float = 1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Float[Tensor, "*axes d_model"]) -> Float[Tensor, "*axes d_model"]:
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+
+
+class Residual(nn.Module):
+    """A sub-layer, its dropout, the way around it, and the norm *after* the sum: post-norm, the paper's.
+
+    LayerNorm(x + Dropout(Sublayer(x)))        (§3.1, §5.4)
+    """
+
+    def __init__(self, d_model: int, dropout: float = 0.0):
+        super().__init__()
+        self.norm = LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, x: Float[Tensor, "B T d_model"], sublayer: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "B T d_model"]:
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+class PreNormResidual(Residual):
+    """The norm *before* the sub-layer, so that x itself is never touched on its way up.
+
+    x + Dropout(Sublayer(LayerNorm(x)))        (Xiong et al., 2020, arXiv:2002.04745)
+    """
+
+    def forward(
+        self, x: Float[Tensor, "B T d_model"], sublayer: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "B T d_model"]:
+        return x + self.dropout(sublayer(self.norm(x)))

@@ -1,0 +1,296 @@
+"""Exercises of lesson 01: softmax, and scaled dot-product attention."""
+
+import torch
+
+from transformer_lab import attention
+from transformer_lab.exercises.exercise import Law, exercise
+from transformer_lab.exercises.running import Case
+from transformer_lab.exercises.samples import counting, normal
+
+
+def softmax_case(label: str, scores, dim: int) -> Case:
+    return Case(label, {"scores": torch.as_tensor(scores), "dim": dim})
+
+
+@exercise(
+    lesson="01",
+    returns=("weights",),
+    cases=(
+        softmax_case("three scores", [0.0, 1.0, 2.0], 0),
+        softmax_case("weights along each row", [[0.0, 1.0, 2.0], [4.0, 3.0, 3.0]], 1),
+        softmax_case("weights down each column", [[0.0, 1.0, 2.0], [4.0, 3.0, 3.0]], 0),
+        softmax_case("large scores", [1000.0, 1001.0, 1003.0], 0),
+        softmax_case("very negative scores", [-1000.0, -1001.0, -1003.0], 0),
+        softmax_case("one row small, one row large", [[0.0, 1.0], [1000.0, 1001.0]], 1),
+        softmax_case("a single score", [[7.0]], -1),
+        softmax_case("a negative dim", normal(2, 3, 5, 7), -2),
+        softmax_case("float64, not contiguous", normal(7, 3, dtype=torch.float64).T, 0),
+    ),
+    laws=(
+        Law("no weight is negative", lambda given, weights: bool((weights >= 0).all())),
+        Law(
+            "the weights along `dim` sum to 1",
+            lambda given, weights: bool(((weights.sum(given["dim"]) - 1).abs() < 1e-3).all()),
+        ),
+    ),
+    hints=(
+        "Two steps: make every score positive, then divide so that the weights along `dim` sum to 1.",
+        "The sum must keep its axis to be divided by: look up `keepdim`.",
+        "exp(1000) overflows. Adding the same number to all scores of a slice does not change its weights: "
+        "which number makes the largest exponent 0?",
+    ),
+)
+def softmax(scores, dim):
+    """Turn scores into weights along `dim`: positive, summing to 1, each proportional to exp(score).
+
+    Scores of 1000 must not overflow.
+    """
+    exponentials = torch.exp(scores - scores.amax(dim, keepdim=True))
+    return exponentials / exponentials.sum(dim, keepdim=True)
+
+
+@softmax.mistake(
+    "The exponential overflows: exp(1000) is inf, and inf / inf is NaN. "
+    "Weights do not change when you take the same number away from all scores of a slice."
+)
+def overflow(scores, dim):
+    return scores.exp() / scores.exp().sum(dim, keepdim=True)
+
+
+@softmax.mistake(
+    "You take away the largest score of the whole tensor. Where one slice is far below another, all its "
+    "exponentials vanish and 0 / 0 is NaN. Each slice along `dim` needs its own maximum."
+)
+def global_maximum(scores, dim):
+    exponentials = (scores - scores.max()).exp()
+    return exponentials / exponentials.sum(dim, keepdim=True)
+
+
+@softmax.mistake("The exponential is missing: scores divided by their sum can be negative, or divide by zero.")
+def no_exponential(scores, dim):
+    return scores / scores.sum(dim, keepdim=True)
+
+
+@softmax.mistake("You divide by the sum over *all* axes: the whole tensor sums to 1, and not each slice along `dim`.")
+def sum_over_everything(scores, dim):
+    exponentials = torch.exp(scores - scores.amax(dim, keepdim=True))
+    return exponentials / exponentials.sum()
+
+
+@softmax.mistake("You normalise along the last axis whatever `dim` says.")
+def last_axis_always(scores, dim):
+    return scores.softmax(-1)
+
+
+@softmax.mistake("You normalise along the first axis whatever `dim` says; that is what `nn.Softmax()` may do unasked.")
+def first_axis_always(scores, dim):
+    return scores.softmax(0)
+
+
+@softmax.mistake("These are the *logarithms* of the weights: they are negative, and their exponentials sum to 1.")
+def log_softmax(scores, dim):
+    return scores.log_softmax(dim)
+
+
+@softmax.mistake("The sign is turned round: the smallest score gets the largest weight.")
+def negative_scores(scores, dim):
+    return (-scores).softmax(dim)
+
+
+@softmax.mistake("You divide by the largest exponential, not by the sum of all: the largest weight is 1 everywhere.")
+def divided_by_maximum(scores, dim):
+    return torch.exp(scores - scores.amax(dim, keepdim=True))
+
+
+@softmax.mistake(
+    "The sum has lost its axis, so the division lines it up with the wrong one: it fails, "
+    "or, worse, quietly divides rows by the sums of columns. `keepdim` keeps the axis."
+)
+def axis_lost(scores, dim):
+    exponentials = torch.exp(scores - scores.amax(dim, keepdim=True))
+    return exponentials / exponentials.sum(dim)
+
+
+@softmax.mistake("This is the hard maximum: weight 1 on the largest score, 0 elsewhere. No gradient flows through it.")
+def hard_maximum(scores, dim):
+    return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0)
+
+
+def attention_case(label: str, query, key, value) -> Case:
+    return Case(label, {"query": query, "key": key, "value": value})
+
+
+THREE_WORDS = torch.tensor([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
+
+
+@exercise(
+    lesson="01",
+    returns=("output", "weights"),
+    package=attention.scaled_dot_product_attention,
+    cases=(
+        attention_case(
+            "one query, two keys",
+            torch.tensor([[2.0, 0.0, 0.0, 0.0]]),
+            torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]),
+            torch.tensor([[10.0, 0.0, 5.0], [0.0, 20.0, 5.0]]),
+        ),
+        attention_case("two queries, three keys", counting(2, 2), counting(3, 2).flip(0), counting(3, 4) ** 2),
+        attention_case("the 3 × 3 example", THREE_WORDS, THREE_WORDS, THREE_WORDS),
+        attention_case("one token alone", counting(1, 2), counting(1, 2), counting(1, 3)),
+        attention_case("a batch", normal(2, 5, 3), normal(2, 7, 3), normal(2, 7, 4)),
+        attention_case("as many queries as keys", normal(2, 5, 3), normal(2, 5, 3), normal(2, 5, 3)),
+        attention_case("large numbers", 100 * normal(3, 5), 100 * normal(7, 5), normal(7, 2)),
+        attention_case("a batch of heads", normal(2, 3, 5, 11), normal(2, 3, 7, 11), normal(2, 3, 7, 4)),
+        attention_case(
+            "float64, not contiguous",
+            normal(2, 3, 5, dtype=torch.float64).mT,
+            normal(2, 3, 7, dtype=torch.float64).mT,
+            normal(2, 4, 7, dtype=torch.float64).mT,
+        ),
+    ),
+    laws=(
+        Law(
+            "the weights of each query sum to 1 over the keys",
+            lambda given, output, weights: bool(((weights.sum(-1) - 1).abs() < 1e-3).all()),
+        ),
+        Law(
+            "the output is the weights times the values",
+            lambda given, output, weights: torch.allclose(weights @ given["value"], output, atol=1e-3),
+        ),
+    ),
+    hints=(
+        "Three steps: a score for each pair of query and key, weights from the scores of each query, "
+        "and the average of the values with those weights.",
+        "Scores have the axes (…, T, S). Their rows belong to queries; which axis must the weights sum to 1 over?",
+        "A matrix product of (…, T, d_k) and (…, S, d_k) needs the last two axes of one of them swapped.",
+        "What you divide by makes the variance of a score 1. It depends on d_k, the length of one key, under a root.",
+    ),
+)
+def scaled_dot_product_attention(query, key, value):
+    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V, as (output, weights).
+
+    query (…, T, d_k), key (…, S, d_k), value (…, S, d_v); output (…, T, d_v), weights (…, T, S). Any number of
+    leading axes, such as batch and heads, comes first.
+    """
+    scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+def attend(scores, value):
+    weights = scores.softmax(-1)
+    return weights @ value, weights
+
+
+def unscaled_scores(query, key):
+    return query @ key.transpose(-2, -1)
+
+
+@scaled_dot_product_attention.mistake(
+    "The scores are not divided by √d_k. They grow with the width of the vectors, the softmax saturates, "
+    "and its gradient vanishes."
+)
+def unscaled(query, key, value):
+    return attend(unscaled_scores(query, key), value)
+
+
+@scaled_dot_product_attention.mistake("You divide by d_k, not by its square root: the weights come out too even.")
+def divided_by_d_k(query, key, value):
+    return attend(unscaled_scores(query, key) / query.size(-1), value)
+
+
+@scaled_dot_product_attention.mistake("You multiply by √d_k where the equation divides: the weights are too sharp.")
+def multiplied_by_root(query, key, value):
+    return attend(unscaled_scores(query, key) * query.size(-1) ** 0.5, value)
+
+
+@scaled_dot_product_attention.mistake(
+    "The scale is the root of d_v, the width of the values. The sum in a dot product runs over d_k numbers, "
+    "those of a query and a key."
+)
+def scaled_by_d_v(query, key, value):
+    return attend(unscaled_scores(query, key) / value.size(-1) ** 0.5, value)
+
+
+@scaled_dot_product_attention.mistake(
+    "The scale is the root of S, the number of keys. A score is one dot product; its size depends on d_k, "
+    "however many keys there are."
+)
+def scaled_by_length(query, key, value):
+    return attend(unscaled_scores(query, key) / key.size(-2) ** 0.5, value)
+
+
+@scaled_dot_product_attention.mistake(
+    "You divide the weights by √d_k after the softmax. They no longer sum to 1; the scale belongs to the scores."
+)
+def scaled_after_softmax(query, key, value):
+    weights = unscaled_scores(query, key).softmax(-1) / query.size(-1) ** 0.5
+    return weights @ value, weights
+
+
+@scaled_dot_product_attention.mistake(
+    "The softmax runs over the queries, not over the keys: the columns of the weights sum to 1 and not their rows."
+)
+def softmax_over_queries(query, key, value):
+    weights = (unscaled_scores(query, key) / query.size(-1) ** 0.5).softmax(-2)
+    return weights @ value, weights
+
+
+@scaled_dot_product_attention.mistake(
+    "The softmax runs over the first axis; with a batch in front it mixes sentences. `nn.Softmax()` without `dim` may "
+    "do that."
+)
+def softmax_over_first_axis(query, key, value):
+    weights = (unscaled_scores(query, key) / query.size(-1) ** 0.5).softmax(0)
+    return weights @ value, weights
+
+
+@scaled_dot_product_attention.mistake("The softmax is missing: the scores themselves multiply the values.")
+def no_softmax(query, key, value):
+    weights = unscaled_scores(query, key) / query.size(-1) ** 0.5
+    return weights @ value, weights
+
+
+@scaled_dot_product_attention.mistake("The output is right; you return the scores where the weights belong.")
+def scores_returned(query, key, value):
+    scores = unscaled_scores(query, key) / query.size(-1) ** 0.5
+    return attend(scores, value)[0], scores
+
+
+@scaled_dot_product_attention.mistake("The two results are in the wrong order: first the output, then the weights.")
+def results_swapped(query, key, value):
+    return attend(unscaled_scores(query, key) / query.size(-1) ** 0.5, value)[::-1]
+
+
+@scaled_dot_product_attention.mistake("You return the output alone. Return the weights too: (output, weights).")
+def output_only(query, key, value):
+    return attend(unscaled_scores(query, key) / query.size(-1) ** 0.5, value)[0]
+
+
+@scaled_dot_product_attention.mistake("You average the keys. Keys decide *how much*; what is averaged are the values.")
+def keys_averaged(query, key, value):
+    return attend(unscaled_scores(query, key) / query.size(-1) ** 0.5, key)
+
+
+@scaled_dot_product_attention.mistake(
+    "Keys and values have different letters for their positions in your einsum, so the weights are summed away: "
+    "every query gets the plain sum of all values, whatever the scores say."
+)
+def values_summed(query, key, value):
+    weights = (unscaled_scores(query, key) / query.size(-1) ** 0.5).softmax(-1)
+    return torch.einsum("...qk,...vd->...qd", weights, value), weights
+
+
+@scaled_dot_product_attention.mistake(
+    "`torch.bmm` takes exactly three axes. Any number of leading axes is asked for: none, a batch, a batch of heads."
+)
+def three_axes_only(query, key, value):
+    weights = (torch.bmm(query, key.transpose(1, 2)) / query.size(-1) ** 0.5).softmax(-1)
+    return torch.bmm(weights, value), weights
+
+
+@scaled_dot_product_attention.mistake(
+    "You swap the first two axes of the keys. With a batch in front these are not (S, d_k): count axes from the end."
+)
+def first_axes_swapped(query, key, value):
+    return attend(query @ key.transpose(0, 1) / query.size(-1) ** 0.5, value)

@@ -1,0 +1,113 @@
+"""Running somebody's function on a case: what came back, what it raised, printed and changed."""
+
+import io
+import sysconfig
+import traceback
+import warnings
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+OURS = (str(Path(__file__).parents[1]), *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Named arguments to try a function on, in the order of its parameters, and a few words that describe them."""
+
+    label: str
+    arguments: dict[str, object]
+
+    def to(self, device: torch.device) -> "Case":
+        move = {name: x.to(device) if isinstance(x, Tensor) else x for name, x in self.arguments.items()}
+        return Case(f"{self.label}, on {device.type}", move)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call did: the value or the error, the text it printed, the names of the arguments it changed."""
+
+    value: object = None
+    error: BaseException | None = None
+    printed: str = ""
+    changed: tuple[str, ...] = ()
+    gradients: dict[str, Tensor] = field(default_factory=dict)
+
+
+def run(function: Callable, case: Case) -> Outcome:
+    """Call the function on copies of the arguments; an error is caught, printed text is kept."""
+    copies = {name: duplicate(argument) for name, argument in case.arguments.items()}
+    value, error, printed = call(function, list(copies.values()))
+    changed = tuple(name for name, before in case.arguments.items() if differs(before, copies[name]))
+    return Outcome(value, error, printed, changed)
+
+
+def run_with_gradients(function: Callable, case: Case) -> Outcome:
+    """Call the function on arguments that track gradients, and pull a fixed random gradient back through it."""
+    leaves = {
+        name: x.clone().requires_grad_() if is_floating(x) else duplicate(x) for name, x in case.arguments.items()
+    }
+    value, error, printed = call(function, list(leaves.values()))
+    if error is not None:
+        return Outcome(value, error, printed)
+    outputs = [x for x in as_tuple(value) if isinstance(x, Tensor) and x.requires_grad]
+    inputs = {name: x for name, x in leaves.items() if is_floating(x)}
+    if not outputs or not inputs:
+        return Outcome(value, None, printed)
+    seeds = [like_random(x) for x in outputs]
+    found = torch.autograd.grad(outputs, list(inputs.values()), seeds, allow_unused=True, materialize_grads=True)
+    return Outcome(value, None, printed, gradients=dict(zip(inputs, found, strict=True)))
+
+
+def call(function: Callable, arguments: list) -> tuple[object, BaseException | None, str]:
+    """`(value, error, printed)` of one call, which leaves the random state and the warning filters as they were."""
+    printed = io.StringIO()
+    with (
+        redirect_stdout(printed),
+        redirect_stderr(printed),
+        warnings.catch_warnings(),
+        torch.random.fork_rng(devices=[]),
+    ):
+        warnings.simplefilter("ignore")
+        try:
+            return function(*arguments), None, printed.getvalue()
+        except (Exception, SystemExit) as error:  # an answer that calls exit() must not end the session
+            return None, error, printed.getvalue()
+
+
+def where(error: BaseException) -> str:
+    """The learner's own line that an error comes from: "line 3: `scores = query @ key`"; empty if there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith(OURS)]
+    return f"line {own[-1].lineno}: `{own[-1].line}`" if own and own[-1].line else ""
+
+
+def as_tuple(value: object) -> tuple:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def is_floating(value: object) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def duplicate(argument: object) -> object:
+    """A copy of data (with the strides of a tensor kept); modules and functions are passed as they are."""
+    if isinstance(argument, Tensor):
+        return argument.clone()
+    return deepcopy(argument) if isinstance(argument, (list, dict)) else argument
+
+
+def differs(before: object, after: object) -> bool:
+    if isinstance(before, Tensor):
+        return before.shape != after.shape or not torch.equal(before, after)
+    return isinstance(before, (list, dict)) and before != after
+
+
+def like_random(x: Tensor) -> Tensor:
+    generator = torch.Generator().manual_seed(x.numel())
+    return torch.randn(x.shape, generator=generator).to(x.device, x.dtype)

@@ -1,0 +1,94 @@
+"""Positional encodings: section 3.5 of "Attention Is All You Need"."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def frequencies(d_model: int) -> Float[Tensor, " pairs"]:
+    """ω_i = 10000^(-2i / d_model), i = 0 … d_model/2 - 1, in radians a position: one for each pair of features.
+
+    Raises:
+        ValueError: d_model is odd, so that its features do not pair up.
+    """
+    if d_model % 2:
+        raise ValueError(f"d_model ({d_model}) must be even: a sine and a cosine share each frequency")
+    return 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+
+
+def sinusoidal_encoding(
+    length: int, d_model: int, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+) -> Float[Tensor, "{length} {d_model}"]:
+    """One row for each position, counted from 0; sines in the even columns, cosines in the odd ones.
+
+    PE(pos, 2i) = sin(pos · ω_i),  PE(pos, 2i+1) = cos(pos · ω_i)        (§3.5)
+
+    Computed in float64: a float32 angle of 5 000 rad is off by up to 2·10⁻⁴.
+
+    Raises:
+        ValueError: d_model is odd.
+    """
+    angle = torch.arange(length, dtype=torch.float64)[:, None] * frequencies(d_model)
+    encoding = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)  # sin, cos, sin, cos, …
+    return encoding.to(dtype or torch.get_default_dtype()).to(device)
+
+
+def shift_matrix(offset: int, d_model: int, dtype: torch.dtype | None = None) -> Float[Tensor, "{d_model} {d_model}"]:
+    """The matrix M with M @ PE(p) = PE(p + offset) for every position p: a rotation for each pair of features.
+
+    [sin((p+k)ω), cos((p+k)ω)] = [[cos kω, sin kω], [-sin kω, cos kω]] @ [sin pω, cos pω]
+
+    It is what §3.5 hints at: "PE(pos + k) can be represented as a linear function of PE(pos)".
+
+    Raises:
+        ValueError: d_model is odd.
+    """
+    angle = offset * frequencies(d_model)
+    cos, sin = angle.cos(), angle.sin()
+    rotations = torch.stack([torch.stack([cos, sin], -1), torch.stack([-sin, cos], -1)], -2)  # (pairs, 2, 2)
+    return torch.block_diag(*rotations).to(dtype or torch.get_default_dtype())
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds the sinusoidal encoding of the first T positions; it learns nothing.
+
+    The table is a buffer: it follows `.to(device)` and `.half()`, and is left out of checkpoints since it can be
+    computed anew.
+
+    Raises:
+        ValueError: d_model is odd; a sequence is longer than max_len.
+    """
+
+    encoding: Tensor
+
+    def __init__(self, max_len: int, d_model: int):
+        super().__init__()
+        self.register_buffer("encoding", sinusoidal_encoding(max_len, d_model), persistent=False)
+
+    def forward(self, x: Float[Tensor, "B T d_model"]) -> Float[Tensor, "B T d_model"]:
+        check_length(x.size(1), len(self.encoding))
+        return x + self.encoding[: x.size(1)].to(x.dtype)
+
+
+class LearnedPositions(nn.Module):
+    """Adds a vector of its own for each position, learned like a word embedding (§3.5 found both alike).
+
+    The start is N(0, 1/d_model), as for word embeddings. Positions never seen in training stay at their start.
+
+    Raises:
+        ValueError: a sequence is longer than max_len.
+    """
+
+    def __init__(self, max_len: int, d_model: int):
+        super().__init__()
+        self.encoding = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
+
+    def forward(self, x: Float[Tensor, "B T d_model"]) -> Float[Tensor, "B T d_model"]:
+        check_length(x.size(1), len(self.encoding))
+        return x + self.encoding[: x.size(1)]
+
+
+def check_length(length: int, max_len: int) -> None:
+    """Raise a ValueError if a sequence is longer than the table of positions."""
+    if length > max_len:
+        raise ValueError(f"a sequence may have at most max_len ({max_len}) positions (got {length})")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Failure = tuple[Case, Outcome, str]  # on which case, what came out, what is wrong with it
 
 
-def examine(exercise: "Exercise", answer: Callable) -> Verdict:
+def examine(exercise: "Exercise", answer: object) -> Verdict:
     """The verdict on an answer. Values first, then gradients; then a name for the mistake, if it is a known one."""
     if problem := cannot_be_called(exercise, answer):
         return rejected(exercise, problem)
@@ -54,11 +54,12 @@ def cannot_be_called(exercise: "Exercise", answer: object) -> str | None:
 
 
 def is_stub(answer: Callable, outcome: Outcome) -> bool:
-    """Whether a function was left as it was handed out: it says `...`, or nothing but `pass` and `return`."""
+    """Whether a function was left as it was handed out: it says `...`, or nothing but `pass`, `return` or `raise`."""
     values = as_tuple(outcome.value)
-    if any(value is ... for value in values) or isinstance(outcome.error, NotImplementedError):
+    if any(value is ... for value in values):
         return True
-    return outcome.error is None and all(value is None for value in values) and does_nothing(answer)
+    returned = outcome.error is None or isinstance(outcome.error, NotImplementedError)
+    return returned and all(value is None for value in values) and does_nothing(answer)
 
 
 def does_nothing(answer: Callable) -> bool:
@@ -67,7 +68,7 @@ def does_nothing(answer: Callable) -> bool:
         body = ast.parse(dedent(inspect.getsource(answer))).body[0].body
     except (OSError, TypeError, SyntaxError, AttributeError):
         return True
-    idle = (ast.Pass, ast.Return)
+    idle = (ast.Pass, ast.Return, ast.Raise)
     return all(isinstance(s, idle) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)) for s in body)
 
 

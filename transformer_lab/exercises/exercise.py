@@ -60,7 +60,7 @@ class Exercise:
 
         return add
 
-    def check(self, answer: Callable) -> Verdict:
+    def check(self, answer: object) -> Verdict:
         """Try an answer on every case. Never raises, whatever the answer does; shown as a card in a notebook."""
         try:
             return examine(self, answer)

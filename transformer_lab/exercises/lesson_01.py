@@ -22,6 +22,7 @@ def softmax_case(label: str, scores, dim: int) -> Case:
         softmax_case("large scores", [1000.0, 1001.0, 1003.0], 0),
         softmax_case("very negative scores", [-1000.0, -1001.0, -1003.0], 0),
         softmax_case("one row small, one row large", [[0.0, 1.0], [1000.0, 1001.0]], 1),
+        softmax_case("scores far apart", [-500.0, 0.0, 500.0], 0),
         softmax_case("a single score", [[7.0]], -1),
         softmax_case("a negative dim", normal(2, 3, 5, 7), -2),
         softmax_case("float64, not contiguous", normal(7, 3, dtype=torch.float64).T, 0),
@@ -63,6 +64,12 @@ def overflow(scores, dim):
 )
 def global_maximum(scores, dim):
     exponentials = (scores - scores.max()).exp()
+    return exponentials / exponentials.sum(dim, keepdim=True)
+
+
+@softmax.mistake("You take away the *smallest* score, so the largest exponential still overflows.")
+def minimum_subtracted(scores, dim):
+    exponentials = torch.exp(scores - scores.amin(dim, keepdim=True))
     return exponentials / exponentials.sum(dim, keepdim=True)
 
 

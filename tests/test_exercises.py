@@ -1,0 +1,381 @@
+"""Every exercise accepts right answers of any style, rejects wrong ones, and says what is wrong with them."""
+
+import ast
+import inspect
+import re
+import warnings
+
+import pytest
+import torch
+
+from tests.exercise_answers import RIGHT_ANSWERS
+from tests.kill_matrix import EQUIVALENT, Row, row, table
+from tests.mutants import mutants_of
+from transformer_lab import attention, exercises
+from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.checking import breaks
+from transformer_lab.exercises.running import as_tuple
+
+every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
+every_mistake = pytest.mark.parametrize(
+    ("exercise", "mistake"),
+    [pytest.param(e, m, id=f"{e.name}-{m.name}") for e in catalogue.values() for m in e.mistakes.values()],
+)
+every_right_answer = pytest.mark.parametrize(
+    ("exercise", "answer"),
+    [
+        pytest.param(catalogue[name], answer, id=f"{name}-{answer.__name__}")
+        for name, answers in RIGHT_ANSWERS.items()
+        for answer in (catalogue[name].reference, *answers)
+    ],
+)
+
+
+# ── right answers ──
+
+
+@every_right_answer
+def test_right_answers_of_every_style_pass(exercise, answer):
+    verdict = exercise.check(answer)
+    assert verdict.passed, verdict
+    assert verdict.mistake is None
+
+
+@every_exercise
+def test_there_are_enough_right_answers_mistakes_and_hints(exercise):
+    assert len(RIGHT_ANSWERS[exercise.name]) >= 3
+    assert len(exercise.mistakes) >= 6
+    assert len(exercise.hints) >= 2
+
+
+@every_exercise
+def test_the_published_solution_stands_on_its_own_and_passes(exercise):
+    scope = {"torch": torch}
+    exec(exercise.solution_source(), scope)
+    assert exercise.check(scope[exercise.name]).passed
+    assert "def " in str(exercise.solution())
+    assert "<details>" in exercise.solution()._repr_html_()
+
+
+def test_the_package_s_own_function_is_told_from_an_answer():
+    verdict = exercises.scaled_dot_product_attention.check(attention.scaled_dot_product_attention)
+    assert verdict.passed
+    assert "the package's own function" in verdict.message
+    assert "own function" not in exercises.softmax.check(lambda scores, dim: scores.softmax(dim)).message
+
+
+# ── mistakes and mutants ──
+
+
+@every_mistake
+def test_each_mistake_is_rejected_and_recognised_by_its_name(exercise, mistake):
+    verdict = exercise.check(mistake.function)
+    assert not verdict.passed
+    assert verdict.attempted
+    assert verdict.mistake == mistake.name
+    assert verdict.message.startswith(mistake.explanation)
+    assert "Smallest case that fails" in verdict.message
+
+
+@every_exercise
+def test_every_mutant_of_the_reference_is_rejected_but_the_listed_equivalents(exercise):
+    mutants = dict(mutants_of(exercise))
+    assert len(mutants) >= 10
+    survivors = {description for description, function in mutants.items() if exercise.check(function).passed}
+    assert survivors == set(EQUIVALENT.get(exercise.name, {}))
+
+
+def test_the_kill_matrix_counts_what_is_judged_wrongly():
+    assert row(exercises.merge_heads).holds
+    bad = Row("e", 4, ["right"], 6, [], 12, ["survivor"], {"same": "why"})
+    assert not bad.holds
+    assert "| `e` | 3 of 4 | 6 of 6 | 10 of 11 | 1 |" in table([bad])
+
+
+@every_exercise
+def test_laws_hold_for_the_reference(exercise):
+    for case, outcome in zip(exercise.all_cases, exercise.expected, strict=True):
+        assert not any(breaks(law, case, outcome) for law in exercise.laws)
+
+
+def test_an_unknown_mistake_is_told_which_law_it_breaks():
+    verdict = exercises.softmax.check(lambda scores, dim: scores.softmax(dim) * 1.5)
+    assert verdict.mistake is None
+    assert "It should hold that the weights along `dim` sum to 1." in verdict.message
+    assert "expected [0.0900, 0.2447, 0.6652]" in verdict.message
+    assert "given    [0.1350, 0.3671, 0.9979]" in verdict.message
+
+
+def test_large_cases_name_the_place_of_the_largest_difference():
+    def only_wrong_for_batches(query, key, value):
+        output, weights = attention.scaled_dot_product_attention(query, key, value)
+        if query.ndim == 3 and query.size(-2) != key.size(-2):
+            output = output.clone()
+            output[1, 4, 3] += 9
+        return output, weights
+
+    message = exercises.scaled_dot_product_attention.check(only_wrong_for_batches).message
+    assert "Smallest case that fails: a batch." in message
+    assert "at output[1, 4, 3]" in message
+
+
+# ── stubs ──
+
+
+def only_a_docstring(*arguments):
+    """Your work."""
+
+
+def ellipsis_as_body(*arguments): ...
+
+
+def returns_ellipsis(*arguments):
+    return ...
+
+
+def passes(*arguments):
+    pass
+
+
+def returns_none(*arguments):
+    return None
+
+
+def returns_two_none(*arguments):
+    return None, None
+
+
+def not_implemented(*arguments):
+    raise NotImplementedError
+
+
+def half_filled(*arguments):
+    first = arguments[0] + 1
+    return first, ...
+
+
+STUBS = [
+    only_a_docstring,
+    ellipsis_as_body,
+    returns_ellipsis,
+    passes,
+    returns_none,
+    returns_two_none,
+    not_implemented,
+    half_filled,
+]
+
+
+@every_exercise
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.__name__)
+def test_a_stub_is_not_attempted_yet(exercise, stub):
+    verdict = exercise.check(stub)
+    assert (verdict.passed, verdict.attempted, verdict.mistake) == (False, False, None)
+    assert repr(verdict).startswith(f"○ {exercise.name}: not attempted yet")
+
+
+# ── answers that misbehave ──
+
+
+def first_of(value):
+    return as_tuple(value)[0]
+
+
+def like(value, change):
+    """`change` applied to every tensor of a returned value."""
+    return tuple(map(change, value)) if isinstance(value, tuple) else change(value)
+
+
+def forgets_to_return(reference):
+    def answer(*arguments):
+        result = reference(*arguments)
+        result = result
+
+    return answer
+
+
+def raising(reference):
+    def answer(*arguments):
+        return arguments[0] @ torch.ones(97, 97)
+
+    return answer
+
+
+def leaving(reference):
+    def answer(*arguments):
+        raise SystemExit(1)
+
+    return answer
+
+
+def changing_its_input(reference):
+    def answer(*arguments):
+        result = reference(*arguments)
+        arguments[0].add_(1)
+        return result
+
+    return answer
+
+
+def returning(change):
+    return lambda reference: lambda *arguments: like(reference(*arguments), change)
+
+
+MISBEHAVIOUR = {
+    "forgets return": (forgets_to_return, r"It returns None: is a `return` missing\?"),
+    "raises": (raising, r"It raises an error, in line \d+: `return arguments\[0\] @ torch.ones\(97, 97\)`."),
+    "leaves": (leaving, r"It raises an error, in line \d+: `raise SystemExit\(1\)`.\n  SystemExit: 1"),
+    "numpy": (returning(lambda x: x.numpy()), r"must be a torch.Tensor, but is a ndarray"),
+    "a number": (lambda reference: lambda *arguments: 3, r"must (be|return).* but (is|returned) a int"),
+    "shape": (returning(lambda x: x.unsqueeze(0)), r"wrong shape.\n  expected \(.*\)\n  given    \(1, .*\)"),
+    "dtype": (returning(lambda x: x.double()), r"wrong dtype.\n  expected torch.float32\n  given    torch.float64"),
+    "device": (returning(lambda x: x.to("meta")), r"wrong device.\n  expected cpu\n  given    meta"),
+    "nan": (returning(lambda x: x * float("nan")), r"contains NaN"),
+    "changes its input": (changing_its_input, r"It changes its input `(scores|query|x)`"),
+    "detaches": (returning(lambda x: x.detach()), r"is cut off from the inputs: no gradient flows back"),
+    "gradient": (
+        returning(lambda x: x.detach() + 2 * (x - x.detach())),
+        r"The values are right, the gradients are not: `gradient of \w+` has",
+    ),
+    "numpy inside": (
+        returning(lambda x: torch.from_numpy(x.numpy().copy())),
+        r"but with inputs that track gradients: It raises an error.*\n  RuntimeError: Can't call numpy",
+    ),
+}
+
+
+@every_exercise
+@pytest.mark.parametrize(("make", "message"), MISBEHAVIOUR.values(), ids=MISBEHAVIOUR.keys())
+def test_an_answer_that_misbehaves_is_told_how(exercise, make, message):
+    verdict = exercise.check(make(inspect.unwrap(exercise.reference)))
+    assert not verdict.passed
+    assert verdict.attempted
+    assert re.search(message, verdict.message), verdict.message
+
+
+@pytest.mark.parametrize("printing", ["print('shape', 7)", "import sys; print('shape', 7, file=sys.stderr)"])
+def test_printed_text_is_shown_on_the_card_and_nowhere_else(printing, capsys):
+    def answer(scores, dim):
+        exec(printing)
+        return scores.softmax(dim)
+
+    verdict = exercises.softmax.check(answer)
+    assert verdict.passed
+    assert "It printed (fine while you work; remove it when you are done):\n  shape 7" in verdict.message
+    assert capsys.readouterr() == ("", "")
+
+
+def test_much_printed_text_is_cut():
+    def answer(scores, dim):
+        print("\n".join(f"line {i}" for i in range(100)))
+
+    message = exercises.softmax.check(answer).message
+    assert "  line 4\n  … and 95 more lines" in message
+    assert "line 5" not in message
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (torch.ones(3), r"Hand over the function itself: `check\(softmax\)` \(got a Tensor\)"),
+        (None, r"Hand over the function itself"),
+        (lambda scores: scores, r"must take \(scores, dim\), but takes \(scores\)"),
+        (lambda *, scores, dim: scores, r"must take \(scores, dim\), but takes \(scores, dim\)"),
+    ],
+)
+def test_what_cannot_be_called_is_told_why(answer, message):
+    verdict = exercises.softmax.check(answer)
+    assert not verdict.passed
+    assert re.search(message, verdict.message)
+
+
+def test_an_attention_that_returns_a_tuple_of_three_is_told_what_to_return():
+    verdict = exercises.scaled_dot_product_attention.check(lambda query, key, value: (query, key, value))
+    expected = "It must return (output, weights), but returned a tuple of 3 (Tensor, Tensor, Tensor)."
+    assert expected in verdict.message
+
+
+def test_a_check_never_raises_even_if_the_answer_breaks_the_comparison():
+    class Strange(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            raise RuntimeError("no")
+
+    verdict = exercises.softmax.check(lambda scores, dim: Strange())
+    assert not verdict.passed
+    assert "could not be checked" in verdict.message
+
+
+def test_a_check_leaves_random_numbers_and_warnings_alone():
+    def answer(scores, dim):
+        torch.manual_seed(1)
+        warnings.warn("a warning", stacklevel=1)
+        return scores.softmax(dim)
+
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    assert exercises.softmax.check(answer).passed
+    assert torch.equal(torch.rand(3), expected)
+
+
+# ── what a learner sees ──
+
+
+@every_exercise
+def test_hints_come_one_by_one_and_the_last_is_repeated(exercise):
+    exercise._hints_given = 0
+    count = len(exercise.hints)
+    titles = [exercise.hint().title for _ in range(count + 1)]
+    assert titles == [f"{exercise.name}: hint {i} of {count}" for i in [*range(1, count + 1), count]]
+    assert "solution()" in exercise.hint().text
+    assert "solution()" not in exercise.hint(1).text
+    with pytest.raises(ValueError, match=rf"{exercise.name} has hints 1 to {count} \(asked for 0\)"):
+        exercise.hint(0)
+
+
+def leaks(hint: str, source: str) -> list[str]:
+    """The expressions of a solution, longer than a name or a call of one name, that a hint contains."""
+    squeeze = lambda text: re.sub(r"\s", "", text)  # noqa: E731
+    nodes = (
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, (ast.BinOp, ast.Call, ast.Assign, ast.Return))
+    )
+    return [found for node in nodes if (found := ast.unparse(node)) and squeeze(found) in squeeze(hint)]
+
+
+@every_exercise
+def test_no_hint_contains_a_part_of_the_solution(exercise):
+    for hint in exercise.hints:
+        assert not leaks(hint, exercise.solution_source())
+
+
+def test_a_leaking_hint_would_be_found():
+    source = exercises.softmax.solution_source()
+    assert leaks("Use scores.amax( dim, keepdim = True ).", source) == ["scores.amax(dim, keepdim=True)"]
+
+
+def test_cards_are_plain_text_and_html_with_everything_escaped():
+    def answer(scores, dim):
+        raise RuntimeError("a < b & `c`")
+
+    verdict = exercises.softmax.check(answer)
+    assert repr(verdict).startswith("✗ softmax: not yet\nSmallest case that fails: three scores.")
+    html = verdict._repr_html_()
+    assert "RuntimeError: a &lt; b &amp; `c`" in html
+    assert "<code>raise RuntimeError(&quot;a" not in html
+    assert ">✗</span> <strong>softmax: not yet</strong>" in html
+
+
+def test_cards_are_the_same_every_time():
+    mistake = exercises.softmax.mistakes["sum_over_everything"].function
+    first, second = exercises.softmax.check(mistake), exercises.softmax.check(mistake)
+    assert first == second
+    assert first._repr_html_() == second._repr_html_()
+    assert "(sum_over_everything)" in repr(first)
+
+
+@every_exercise
+def test_an_exercise_shows_its_statement_and_its_verbs(exercise):
+    assert exercise.statement.splitlines()[0] in repr(exercise)
+    assert f"exercises.{exercise.name}.check({exercise.name})" in exercise._repr_html_()
+    assert getattr(exercises, exercise.name) is exercise

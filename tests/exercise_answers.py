@@ -6,6 +6,25 @@ import torch
 import torch.nn.functional as F
 
 
+def dot_of_torch(a, b):
+    return torch.dot(a, b)
+
+
+def dot_by_matmul(a, b):
+    return a @ b
+
+
+def dot_by_loop(a, b):
+    total = torch.zeros((), dtype=a.dtype)
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
+
+
+def dot_by_einsum(a, b):
+    return torch.einsum("i,i->", a.double(), b.double()).to(a.dtype)
+
+
 def softmax_of_torch(scores, dim):
     return F.softmax(scores, dim=dim)
 
@@ -61,6 +80,23 @@ def attention_in_float64(query, key, value):
 def attention_as_a_list(query, key, value):
     weights = ((query / query.size(-1) ** 0.25) @ (key / key.size(-1) ** 0.25).mT).softmax(-1)
     return [weights @ value, weights]
+
+
+def jacobian_by_einsum(weights):
+    same = torch.eye(weights.size(-1), dtype=weights.dtype)
+    return torch.einsum("...i,ij->...ij", weights, same) - torch.einsum("...i,...j->...ij", weights, weights)
+
+
+def jacobian_by_loop(weights):
+    if weights.ndim > 1:
+        return torch.stack([jacobian_by_loop(row) for row in weights])
+    rows = [[(p if i == j else 0) - p * q for j, q in enumerate(weights)] for i, p in enumerate(weights)]
+    return torch.stack([torch.stack(row) for row in rows])
+
+
+def jacobian_by_factors(weights):
+    same = torch.eye(weights.size(-1), dtype=torch.float64)
+    return (weights.double()[..., :, None] * (same - weights.double()[..., None, :])).to(weights.dtype)
 
 
 def split_by_chunks(x, n_heads):
@@ -146,6 +182,7 @@ def multi_head_in_float64(query, key, value, w_q, w_k, w_v, w_o, n_heads):
 
 
 RIGHT_ANSWERS = {
+    "dot_product": [dot_of_torch, dot_by_matmul, dot_by_loop, dot_by_einsum],
     "softmax": [softmax_of_torch, softmax_by_logsumexp, softmax_by_loop, softmax_in_float64],
     "scaled_dot_product_attention": [
         attention_of_torch,
@@ -154,6 +191,7 @@ RIGHT_ANSWERS = {
         attention_in_float64,
         attention_as_a_list,
     ],
+    "softmax_jacobian": [jacobian_by_einsum, jacobian_by_loop, jacobian_by_factors],
     "split_heads": [split_by_chunks, split_by_unflatten, split_by_slices, split_by_einsum],
     "merge_heads": [merge_by_cat, merge_by_permute, merge_by_flatten, merge_by_loop],
     "multi_head_attention": [

@@ -6,8 +6,14 @@ from tests.exercise_answers import RIGHT_ANSWERS
 from tests.mutants import mutants_of
 from transformer_lab.exercises import Exercise, catalogue
 
+COMMUTATIVE = "a product does not depend on the order of its factors"
 SYMMETRIC = "transpose(a, b) is transpose(b, a)"
 EQUIVALENT = {  # mutants that compute the same, and why
+    "dot_product": {"line 3: a * b → b * a": COMMUTATIVE},
+    "softmax_jacobian": {
+        "line 6: weights.unsqueeze(-1) * weights.unsqueeze(-2) → "
+        "weights.unsqueeze(-2) * weights.unsqueeze(-1)": COMMUTATIVE,
+    },
     "scaled_dot_product_attention": {
         "line 7: key.transpose(-2, -1) → key.transpose(-1, -2)": SYMMETRIC,
         "line 7: query → key": "queries and keys have the same width",
@@ -17,7 +23,7 @@ EQUIVALENT = {  # mutants that compute the same, and why
         "x.reshape(batch, length, n_heads, d_model // n_heads).transpose(2, 1)": SYMMETRIC,
     },
     "merge_heads": {
-        "line 4: n_heads * d_head → d_head * n_heads": "a product of two whole numbers",
+        "line 4: n_heads * d_head → d_head * n_heads": COMMUTATIVE,
         "line 4: x.transpose(1, 2) → x.transpose(2, 1)": SYMMETRIC,
     },
     "multi_head_attention": {

@@ -80,7 +80,7 @@ def test_each_mistake_is_rejected_and_recognised_by_its_name(exercise, mistake):
 @every_exercise
 def test_every_mutant_of_the_reference_is_rejected_but_the_listed_equivalents(exercise):
     mutants = dict(mutants_of(exercise))
-    assert len(mutants) >= 10
+    assert len(mutants) >= 5
     survivors = {description for description, function in mutants.items() if exercise.check(function).passed}
     assert survivors == set(EQUIVALENT.get(exercise.name, {}))
 
@@ -227,11 +227,11 @@ MISBEHAVIOUR = {
     "leaves": (leaving, r"It raises an error, in line \d+: `raise SystemExit\(1\)`.\n  SystemExit: 1"),
     "numpy": (returning(lambda x: x.numpy()), r"must be a torch.Tensor, but is a ndarray"),
     "a number": (lambda reference: lambda *arguments: 3, r"must (be|return).* but (is|returned) a int"),
-    "shape": (returning(lambda x: x.unsqueeze(0)), r"wrong shape.\n  expected \(.*\)\n  given    \(1, .*\)"),
+    "shape": (returning(lambda x: x.unsqueeze(0)), r"wrong shape.\n  expected \(.*\)\n  given    \(1,.*\)"),
     "dtype": (returning(lambda x: x.double()), r"wrong dtype.\n  expected torch.float32\n  given    torch.float64"),
     "device": (returning(lambda x: x.to("meta")), r"wrong device.\n  expected cpu\n  given    meta"),
     "nan": (returning(lambda x: x * float("nan")), r"contains NaN"),
-    "changes its input": (changing_its_input, r"It changes its input `(scores|query|x)`"),
+    "changes its input": (changing_its_input, r"It changes its input `\w+`"),
     "detaches": (returning(lambda x: x.detach()), r"is cut off from the inputs: no gradient flows back"),
     "gradient": (
         returning(lambda x: x.detach() + 2 * (x - x.detach())),

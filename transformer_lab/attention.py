@@ -123,6 +123,7 @@ def fused_attention(
     """The output of `scaled_dot_product_attention` by torch's fused kernel, which never stores the weights."""
     if mask is not None:
         check_mask(mask, (*query.shape[:-1], key.size(-2)))
+        mask = torch.atleast_2d(mask)  # the kernel broadcasts (S,) only as (1, S)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
 
 
@@ -136,7 +137,7 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     hooks = []
     for name, module in model.named_modules():
         if isinstance(module, MultiHeadAttention):
-            ask = lambda _, args, kwargs: (args, kwargs | {"need_weights": True})  # noqa: E731
+            ask = lambda _, args, kwargs: (args[:4], kwargs | {"need_weights": True})  # noqa: E731
             keep = lambda _, args, result, name=name: maps.update({name: result[1].detach()})  # noqa: E731
             hooks += [module.register_forward_pre_hook(ask, with_kwargs=True), module.register_forward_hook(keep)]
     try:

@@ -75,6 +75,9 @@ def paired(ours: nn.Module, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]
             for i, residual in enumerate((ours.residual_1, ours.residual_2, ours.residual_3), start=1):
                 yield from same_names(residual.norm, getattr(theirs, f"norm{i}"))
         case Encoder() | Decoder():
+            if len(ours.layers) != len(theirs.layers):
+                counts = f"({len(ours.layers)}, {len(theirs.layers)})"
+                raise ValueError(f"both stacks must have the same number of layers {counts}")
             for mine, other in zip(ours.layers, theirs.layers, strict=True):
                 yield from paired(mine, other)
             yield from same_names(ours.norm, theirs.norm or nn.Identity())

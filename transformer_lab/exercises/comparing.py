@@ -1,5 +1,7 @@
 """Comparing what was given with what was expected, in words."""
 
+from math import isfinite
+
 from torch import Tensor, allclose, equal, finfo
 
 from transformer_lab.exercises.running import Outcome
@@ -72,13 +74,16 @@ def show(value: object, indent: int = 0) -> str:
         return f"a tensor of shape {tuple(value.shape)}, {plain(value.dtype)}"
     if value.ndim == 0:
         return number(value.item())
-    separator = ", " if value.ndim == 1 else ",\n" + " " * (indent + 1)
+    if value.ndim == 1:
+        decimals = 1 if all(x == round(x) for x in value.tolist() if isfinite(x)) else 4
+        return f"[{', '.join(number(x, decimals) for x in value.tolist())}]"
+    separator = ",\n" + " " * (indent + 1)
     return f"[{separator.join(show(row, indent + 1) for row in value)}]"
 
 
-def number(x: float | int | bool) -> str:
-    """Four decimals, without the sign of a rounded zero: what is shown is the same on every machine."""
-    return f"{round(x, 4) + 0.0:.4f}" if isinstance(x, float) else str(x)
+def number(x: float | int | bool, decimals: int = 4) -> str:
+    """Rounded, without the sign of a zero: what is shown is the same on every machine."""
+    return f"{round(x, decimals) + 0.0:.{decimals}f}" if isinstance(x, float) else str(x)
 
 
 def plain(value: object) -> str:

@@ -23,6 +23,10 @@ class Case:
     label: str
     arguments: dict[str, object]
 
+    @property
+    def device(self) -> torch.device:
+        return next((x.device for x in self.arguments.values() if isinstance(x, Tensor)), torch.device("cpu"))
+
     def to(self, device: torch.device) -> "Case":
         move = {name: x.to(device) if isinstance(x, Tensor) else x for name, x in self.arguments.items()}
         return Case(f"{self.label}, on {device.type}", move)
@@ -42,7 +46,7 @@ class Outcome:
 def run(function: Callable, case: Case) -> Outcome:
     """Call the function on copies of the arguments; an error is caught, printed text is kept."""
     copies = {name: duplicate(argument) for name, argument in case.arguments.items()}
-    value, error, printed = call(function, list(copies.values()))
+    value, error, printed = call(function, list(copies.values()), case.device)
     changed = tuple(name for name, before in case.arguments.items() if differs(before, copies[name]))
     return Outcome(value, error, printed, changed)
 
@@ -52,7 +56,7 @@ def run_with_gradients(function: Callable, case: Case) -> Outcome:
     leaves = {
         name: x.clone().requires_grad_() if is_floating(x) else duplicate(x) for name, x in case.arguments.items()
     }
-    value, error, printed = call(function, list(leaves.values()))
+    value, error, printed = call(function, list(leaves.values()), case.device)
     if error is not None:
         return Outcome(value, error, printed)
     outputs = [x for x in as_tuple(value) if isinstance(x, Tensor) and x.requires_grad]
@@ -64,14 +68,18 @@ def run_with_gradients(function: Callable, case: Case) -> Outcome:
     return Outcome(value, None, printed, gradients=dict(zip(inputs, found, strict=True)))
 
 
-def call(function: Callable, arguments: list) -> tuple[object, BaseException | None, str]:
-    """`(value, error, printed)` of one call, which leaves the random state and the warning filters as they were."""
+def call(function: Callable, arguments: list, device: torch.device) -> tuple[object, BaseException | None, str]:
+    """`(value, error, printed)` of one call, which leaves the random state and the warning filters as they were.
+
+    Within the call `device` is torch's default, so that a new tensor lies where the arguments lie.
+    """
     printed = io.StringIO()
     with (
         redirect_stdout(printed),
         redirect_stderr(printed),
         warnings.catch_warnings(),
         torch.random.fork_rng(devices=[]),
+        device,
     ):
         warnings.simplefilter("ignore")
         try:
@@ -109,5 +117,5 @@ def differs(before: object, after: object) -> bool:
 
 
 def like_random(x: Tensor) -> Tensor:
-    generator = torch.Generator().manual_seed(x.numel())
-    return torch.randn(x.shape, generator=generator).to(x.device, x.dtype)
+    generator = torch.Generator("cpu").manual_seed(x.numel())
+    return torch.randn(x.shape, generator=generator, device="cpu").to(x.device, x.dtype)

@@ -1,0 +1,39 @@
+"""Draw every figure of img/: `python img/build.py` writes them, `--check` fails if a written one is out of date.
+
+The figures of lesson NN are functions in lesson_NN.py; every number in them is computed there.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import lesson_00
+import lesson_01
+import lesson_02
+
+HERE = Path(__file__).parent
+FIGURES = {
+    "00_map.svg": lesson_00.transformer_map,
+    "01_bank.svg": lesson_01.bank,
+    "01_lookup.svg": lesson_01.lookup,
+    "01_attention.svg": lesson_01.attention,
+    "01_paths.svg": lesson_01.paths,
+    "02_heads.svg": lesson_02.heads,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a figure is out of date")
+    check = parser.parse_args().check
+    drawn = {HERE / name: draw().svg().encode() for name, draw in FIGURES.items()}
+    stale = [path for path, svg in drawn.items() if not path.exists() or path.read_bytes() != svg]
+    if not check:
+        for path in stale:
+            path.write_bytes(drawn[path])
+    print("out of date:" if check else "written:", ", ".join(path.name for path in stale) or "none")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""Build the notebooks: turn notebooks/source/NN_topic.py into notebooks/NN_topic.ipynb, executed, with its outputs.
+
+    python notebooks/build.py            all of them
+    python notebooks/build.py 01 02      those whose names begin so
+    python notebooks/build.py --check    change nothing; say where text and notebook differ, and exit with 1
+
+Building twice gives the same file, except for what the cells themselves compute.
+"""
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from itertools import zip_longest
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellControlSignal, DeadKernelError
+from nbformat import NotebookNode
+
+NOTEBOOKS = Path(__file__).resolve().parent
+SOURCES = NOTEBOOKS / "source"
+KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+
+
+def text_to_notebook(path: Path) -> NotebookNode:
+    """The notebook that a text file in py:percent format describes, not executed."""
+    notebook = jupytext.read(path, fmt="py:percent")
+    notebook.metadata = NotebookNode(kernelspec=KERNEL)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    seen = Counter()
+    for cell in notebook.cells:
+        cell.id = stable_id(cell, seen)
+    return notebook
+
+
+def stable_id(cell: NotebookNode, seen: Counter) -> str:
+    """An id that depends on nothing but the cell's own text, so that it outlives changes elsewhere."""
+    digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
+    seen[digest] += 1
+    return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+
+def execute(notebook: NotebookNode, folder: Path = NOTEBOOKS, seconds_per_cell: float = 300) -> NotebookNode:
+    """Run every cell in a fresh kernel and store the outputs in `notebook`, which is returned.
+
+    Raises:
+        CellControlSignal: a cell raised an error, or took too long.
+        DeadKernelError: a cell ended the kernel's process.
+    """
+    started = []
+    client = NotebookClient(
+        notebook,
+        kernel_name=KERNEL["name"],
+        resources={"metadata": {"path": str(folder)}},
+        timeout=seconds_per_cell,
+        record_timing=False,
+        coalesce_streams=True,
+        on_cell_start=lambda cell, cell_index: started.append(cell),
+    )
+    try:
+        client.execute(stderr=subprocess.DEVNULL)  # the kernel's own log; what cells write there is an output
+    except DeadKernelError:
+        raise DeadKernelError(f"The kernel died in this cell:\n{started[-1].source}") from None
+    notebook.metadata.kernelspec = KERNEL
+    notebook.metadata.language_info.pop("version")
+    return renumber_widgets(notebook)
+
+
+def renumber_widgets(notebook: NotebookNode) -> NotebookNode:
+    """Widget models get random ids; number them in the order in which they were made."""
+    state = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    text = nbformat.writes(notebook)
+    for number, model_id in enumerate(list(state), start=1):
+        text = text.replace(model_id, f"{number:032x}")
+    return nbformat.reads(text, as_version=4)
+
+
+def differences(source: NotebookNode, notebook: NotebookNode) -> list[str]:
+    """Where the cells of text and notebook disagree, in type, text or metadata (outputs are not compared)."""
+    found = []
+    for number, (wanted, stored) in enumerate(zip_longest(source.cells, notebook.cells), start=1):
+        if wanted is None or stored is None:
+            missing = "text" if wanted is None else "notebook"
+            found.append(f"cell {number} is missing in the {missing}: {first_line(wanted or stored)}")
+            continue
+        for part in ("cell_type", "source", "metadata"):
+            if wanted[part] != stored[part]:
+                found.append(f"cell {number} differs in its {part}: {first_line(wanted)}")
+    return found
+
+
+def first_line(cell: NotebookNode) -> str:
+    return cell.source.partition("\n")[0]
+
+
+def check(source: Path, target: Path) -> bool:
+    """Print where text and notebook differ; True if they do not."""
+    if not target.exists():
+        print(f"{target.name}: not built yet")
+        return False
+    found = differences(text_to_notebook(source), nbformat.read(target, as_version=4))
+    for difference in found:
+        print(f"{target.name}: {difference}")
+    return not found
+
+
+def build(source: Path, target: Path) -> bool:
+    """Execute the text and write the notebook; print the error and leave the old notebook alone if a cell fails."""
+    print(f"{source.stem} ...", end=" ", flush=True)
+    start = time.perf_counter()
+    try:
+        notebook = execute(text_to_notebook(source))
+    except (CellControlSignal, DeadKernelError) as error:  # its text shows the cell
+        print(f"failed\n{error}")
+        return False
+    nbformat.write(notebook, target)
+    print(f"{time.perf_counter() - start:.1f} s")
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="beginnings of names, such as 01 (default: all)")
+    parser.add_argument("--check", action="store_true", help="compare only")
+    options = parser.parse_args()
+    os.environ.setdefault("TRANSFORMER_LAB_DEVICE", "cpu")
+    sources = [s for s in sorted(SOURCES.glob("*.py")) if not options.names or s.name.startswith(tuple(options.names))]
+    if not sources:
+        parser.error(f"no text in {SOURCES.name}/ has a name that begins with {' or '.join(options.names)}")
+    act = check if options.check else build
+    done = [act(source, NOTEBOOKS / f"{source.stem}.ipynb") for source in sources]
+    return 0 if all(done) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,371 @@
+"""Figures: what is drawn is what was given, what would lie is refused, and a picture carries its description."""
+
+import base64
+import io
+import json
+import re
+import subprocess
+import sys
+
+import matplotlib
+import matplotlib.pyplot
+import numpy as np
+import pytest
+import torch
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from PIL import Image
+
+from tests.support import DEVICE, tensor
+from transformer_lab import plots
+from transformer_lab.plots.picture import NOTHING, PIXELS, SHARPNESS
+
+QUERIES, KEYS = ["a", "b"], ["x", "y", "z"]
+# Query a copies key z; query b looks at x and y. Two queries, three keys: a swapped axis can't pass.
+WEIGHTS = [[0.0, 0.0, 1.0], [0.25, 0.75, 0.0]]
+COPY = [[0, 0, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]
+
+
+def labels(ticks) -> list[str]:
+    return [label.get_text() for label in ticks]
+
+
+def cells(ax: Axes) -> dict:
+    """Return the words in each cell by (row, column)."""
+    return {(round(text.get_position()[1]), round(text.get_position()[0])): text.get_text() for text in ax.texts}
+
+
+def contrast(one, other) -> float:
+    """Return the WCAG 2 contrast ratio of two colours."""
+
+    def luminance(colour):
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+# Attention: numbers worked by hand.
+
+
+def test_attention_rows_are_queries_and_columns_are_keys():
+    ax = plots.plot_attention(tensor(WEIGHTS), QUERIES, KEYS)
+    assert ax.images[0].get_array().tolist() == WEIGHTS
+    assert labels(ax.get_yticklabels()) == QUERIES
+    assert labels(ax.get_xticklabels()) == KEYS
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("query", "key")
+    top_left = ax.transData.transform((0, 0))
+    assert ax.transData.transform((0, 1))[1] < top_left[1]  # row 1 lies below row 0
+    assert ax.transData.transform((1, 0))[0] > top_left[0]  # column 1 lies to the right of column 0
+
+
+def test_attention_prints_each_weight_in_its_cell():
+    ax = plots.plot_attention(tensor(WEIGHTS), QUERIES, KEYS)
+    written = {(0, 0): "0.00", (0, 1): "0.00", (0, 2): "1.00", (1, 0): "0.25", (1, 1): "0.75", (1, 2): "0.00"}
+    assert cells(ax) == written
+
+
+def test_a_copy_pattern_is_brightest_where_the_query_copies():
+    ax = plots.plot_attention(tensor(COPY), list("abc"), list("vwxyz"))
+    figure = plots.show(ax, "a copy pattern")
+    pixels = np.asarray(Image.open(io.BytesIO(figure.png())).convert("RGB"), dtype=float)
+    scale = PIXELS * SHARPNESS / ax.figure.dpi
+
+    def brightness(row, column):
+        x, y = ax.transData.transform((column - 0.3, row - 0.3)) * scale  # beside the number
+        return pixels[pixels.shape[0] - 1 - round(y), round(x)].sum()
+
+    seen = [[brightness(row, column) > 380 for column in range(5)] for row in range(3)]
+    assert seen == [[bool(weight) for weight in row] for row in COPY]
+
+
+def test_the_colour_scale_is_the_same_for_all_weights():
+    for weights in (WEIGHTS, [[1 / 3] * 3] * 2):
+        assert plots.plot_attention(weights, QUERIES, KEYS).images[0].get_clim() == (0, 1)
+
+
+def test_a_query_that_may_attend_to_nothing_is_hatched():
+    ax = plots.plot_attention(tensor([[0.0, 0, 0], [0.2, 0.3, 0.5]]), QUERIES, KEYS)
+    (patch,) = ax.patches
+    assert (patch.get_hatch(), patch.get_xy(), patch.get_width(), patch.get_height()) == ("///", (-0.5, -0.5), 3, 1)
+
+
+def test_many_weights_get_a_colour_bar_instead_of_numbers():
+    ax = plots.plot_attention(torch.eye(9), list("abcdefghi"), list("ABCDEFGHI"))
+    assert not ax.texts
+    assert [other.get_ylabel() for other in ax.figure.axes] == ["query", "weight"]
+
+
+@pytest.mark.parametrize("value", np.linspace(0, 1, 21))
+def test_numbers_contrast_with_their_cells(value):
+    ax = plots.plot_attention([[value, 1 - value]], ["a"], ["x", "y"])
+    fills = ax.images[0].to_rgba(ax.images[0].get_array())
+    assert all(contrast(text.get_color(), fills[0, i, :3]) >= 4.5 for i, text in enumerate(ax.texts))
+
+
+def test_tokens_are_shown_as_they_are_written():
+    ax = plots.plot_attention(tensor(WEIGHTS), ["$5 and $6", "b_1"], ["</s>", "^", "{"])
+    plots.show(ax, "odd tokens").png()
+    assert labels(ax.get_yticklabels()) == ["$5 and $6", "b_1"]
+    assert not any(label.get_parse_math() for label in [*ax.get_xticklabels(), *ax.get_yticklabels()])
+
+
+# Attention: what would lie is refused.
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (torch.ones(3) / 3, "weights must be 2-D: rows, columns (its shape is (3,))"),
+        (
+            torch.ones(1, 4, 2, 3) / 3,
+            "weights must be 2-D: rows, columns (its shape is (1, 4, 2, 3); choose one matrix, as in weights[0, 0])",
+        ),
+        (
+            torch.ones(3, 2) / 2,
+            "weights must have shape (len(query_tokens), len(key_tokens)) = (2, 3) "
+            "(it has (3, 2): that is the transpose)",
+        ),
+        (
+            torch.ones(2, 4) / 4,
+            "weights must have shape (len(query_tokens), len(key_tokens)) = (2, 3) (it has (2, 4))",
+        ),
+        ([[0.5, 0.5, 0.0], [1.5, 0.0, -0.5]], "weights must be at least 0 and finite (row 1, column 2 is -0.5)"),
+        ([[0.5, float("nan"), 0.5], [1, 0, 0]], "weights must be at least 0 and finite (row 0, column 1 is nan)"),
+        ([[1, 0, 0], [float("inf"), 0, 0]], "weights must be at least 0 and finite (row 1, column 0 is inf)"),
+        (
+            [[1.0, 0, 0], [0.0, 1.1111, 0.5556]],
+            "each row of weights must sum to 1 (row 1 sums to 1.667; dropout changes the sums, "
+            "so draw weights of a model in eval())",
+        ),
+        (
+            [[0.25, 0.5, 1.0], [0.75, 0.5, 0.0]],
+            "each row of weights must sum to 1 (row 0 sums to 1.75; every column does: is it the transpose, "
+            "or softmax over the queries?)",
+        ),
+    ],
+)
+def test_attention_refuses(weights, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        plots.plot_attention(weights, QUERIES, KEYS)
+
+
+def test_dropout_is_refused_and_eval_is_not():
+    dropout = torch.nn.Dropout(0.5)
+    torch.manual_seed(0)
+    weights = torch.softmax(torch.randn(2, 3), dim=-1)
+    with pytest.raises(ValueError, match=r"dropout changes the sums"):
+        plots.plot_attention(dropout(weights), QUERIES, KEYS)
+    plots.plot_attention(dropout.eval()(weights), QUERIES, KEYS)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_softmax_of_every_precision_is_accepted_and_a_tenth_too_much_is_not(dtype):
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.softmax(3 * torch.randn(40, 50, generator=generator).to(dtype), dim=-1)
+    tokens = [f"{i}" for i in range(50)]
+    plots.plot_attention(weights, tokens[:40], tokens)
+    with pytest.raises(ValueError, match="must sum to 1"):
+        plots.plot_attention(weights * 1.1, tokens[:40], tokens)
+
+
+def test_weights_rounded_by_hand_to_four_digits_are_accepted():
+    worked = [[0.2992, 0.5329, 0.1679], [0.2228, 0.7070, 0.0702], [0.2645, 0.2645, 0.4711]]  # row 2 sums to 1.0001
+    plots.plot_attention(worked, KEYS, KEYS)
+
+
+# Matrices.
+
+
+def test_a_matrix_is_drawn_with_zero_in_the_middle_of_the_colours():
+    ax = plots.plot_matrix(tensor([[0.0, 1.5, -0.001], [-3.0, 2.0, 0.5]]), QUERIES, KEYS)
+    assert ax.images[0].get_clim() == (-3, 3)
+    assert (labels(ax.get_yticklabels()), labels(ax.get_xticklabels())) == (QUERIES, KEYS)
+    written = ["0.00", "1.50", "0.00", "-3.00", "2.00", "0.50"]
+    assert list(cells(ax).values()) == written
+    red, _, blue, _ = ax.images[0].to_rgba(-3.0)
+    assert red > blue  # negative is red
+
+
+def test_masked_scores_are_grey():
+    ax = plots.plot_matrix(tensor([[1.0, float("-inf")], [2.0, -4.0]]), ["a", "b"], ["x", "y"])
+    assert ax.images[0].get_clim() == (-4, 4)
+    assert cells(ax)[0, 1] == "-inf"
+    assert ax.images[0].to_rgba(ax.images[0].get_array())[0, 1, :3] == pytest.approx(to_rgb(NOTHING))
+
+
+@pytest.mark.parametrize("values", [torch.zeros(2, 3), torch.full((2, 3), float("-inf"))])
+def test_a_matrix_without_a_largest_value_can_be_drawn(values):
+    assert plots.plot_matrix(values, QUERIES, KEYS).images[0].get_clim() == (-1, 1)
+
+
+def test_a_matrix_of_another_shape_is_refused():
+    rule = (
+        "values must have shape (len(row_labels), len(column_labels)) = (2, 3) (it has (3, 2): that is the transpose)"
+    )
+    with pytest.raises(ValueError, match=re.escape(rule)):
+        plots.plot_matrix(torch.zeros(3, 2), QUERIES, KEYS)
+
+
+# Curves and bars.
+
+
+def test_curves_are_drawn_in_order_and_differ_in_more_than_colour():
+    x = [4, 16, 64]
+    curves = {"unscaled": [0.2, 0.3, 0.1], "scaled": tensor([0.2, 0.25, 0.5])}
+    ax = plots.plot_lines(x, curves, x_label="d_k", y_label="norm", log_x=True)
+    assert [line.get_xdata().tolist() for line in ax.lines] == [x, x]
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[0.2, 0.3, 0.1], [pytest.approx(0.2), 0.25, 0.5]]
+    assert len({line.get_linestyle() for line in ax.lines}) == 2
+    assert len({line.get_marker() for line in ax.lines}) == 2
+    assert labels(ax.get_legend().get_texts()) == ["unscaled", "scaled"]
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_xscale(), ax.get_yscale()) == ("d_k", "norm", "log", "linear")
+    assert labels(ax.get_xticklabels()) == ["4", "16", "64"]
+
+
+@pytest.mark.parametrize(
+    ("curves", "options", "message"),
+    [
+        ({"up": [1, 2]}, {}, "each curve must have len(x) = 3 values ('up' has shape (2,))"),
+        ({}, {}, "there must be at least one curve (there is none)"),
+        ({"up": [1, 0, 2]}, {"log_y": True}, "log_y needs values above 0 ('up' has 0)"),
+        ({"up": [1, float("nan"), 2]}, {"log_y": True}, "log_y needs values above 0 ('up' has nan)"),
+        ({"up": [1, 2, 3]}, {"log_x": True}, "log_x needs values above 0 ('x' has 0)"),
+    ],
+)
+def test_curves_refuse(curves, options, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        plots.plot_lines([0, 1, 2], curves, **options)
+
+
+def test_bars_stand_side_by_side_over_their_label():
+    ax = plots.plot_bars({"unscaled": [0.75, 0.25, 0.0], "scaled": tensor([0.5, 0.25, 0.25])}, KEYS)
+    heights = [[bar.get_height() for bar in bars] for bars in ax.containers]
+    assert heights == [[0.75, 0.25, 0.0], [0.5, 0.25, 0.25]]
+    middles = [[bar.get_x() + bar.get_width() / 2 for bar in bars] for bars in ax.containers]
+    assert middles == [pytest.approx([-0.2, 0.8, 1.8]), pytest.approx([0.2, 1.2, 2.2])]
+    assert labels(ax.get_xticklabels()) == KEYS
+    assert [text.get_text() for text in ax.texts] == ["0.75", "0.25", "0.00", "0.50", "0.25", "0.25"]
+    assert len({bars[0].get_hatch() for bars in ax.containers}) == 2
+
+
+def test_bars_refuse_a_value_too_few():
+    with pytest.raises(
+        ValueError, match=re.escape("each group must have len(labels) = 3 values ('one' has shape (2,))")
+    ):
+        plots.plot_bars({"one": [0.5, 0.5]}, KEYS)
+
+
+# What holds for every figure.
+
+DRAWINGS = {
+    "attention": lambda values, ax=None: plots.plot_attention(values, QUERIES, KEYS, ax),
+    "matrix": lambda values, ax=None: plots.plot_matrix(values, QUERIES, KEYS, ax),
+    "lines": lambda values, ax=None: plots.plot_lines(values[0] + 1, {"one": values[1]}, ax),
+    "bars": lambda values, ax=None: plots.plot_bars({"one": values[0], "two": values[1]}, KEYS, ax),
+}
+each_drawing = pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS)
+
+
+@each_drawing
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_tensors_of_any_kind_are_drawn_and_not_changed(draw, dtype):
+    values = tensor(WEIGHTS, dtype=dtype).to(DEVICE).requires_grad_()
+    before = values.detach().clone()
+    assert isinstance(draw(values), Axes)
+    assert torch.equal(values, before)
+    assert (values.requires_grad, values.grad) == (True, None)
+
+
+@each_drawing
+def test_arrays_are_drawn_and_not_changed(draw):
+    values = np.array(WEIGHTS)
+    draw(values)
+    assert values.tolist() == WEIGHTS
+
+
+@each_drawing
+def test_drawing_happens_on_the_given_axes(draw):
+    figure, (left, right) = plots.figure(columns=2)
+    assert draw(np.array(WEIGHTS), ax=right) is right
+    assert not left.has_data()
+    assert right.has_data()
+    assert right.figure is figure
+
+
+@each_drawing
+def test_two_renderings_have_equal_bytes(draw):
+    one, two = (plots.show(draw(np.array(WEIGHTS)), "the same") for _ in range(2))
+    assert one._repr_mimebundle_() == two._repr_mimebundle_()
+
+
+@each_drawing
+def test_no_setting_outlives_a_drawing_and_pyplot_holds_no_figure(draw):
+    before = dict(matplotlib.rcParams)
+    plots.show(draw(np.array(WEIGHTS)), "nothing left").png()
+    assert dict(matplotlib.rcParams) == before
+    assert not matplotlib.pyplot.get_fignums()
+
+
+def test_a_figure_has_the_size_and_the_columns_asked_for():
+    figure, axes = plots.figure(width=8, height=3, columns=3)
+    assert isinstance(figure, Figure)
+    assert figure.get_size_inches().tolist() == [8, 3]
+    assert axes.shape == (3,)
+    assert isinstance(plots.figure()[1], Axes)
+
+
+# Pictures.
+
+
+def picture(alt='query "a" looks at z & <b>') -> plots.Picture:
+    return plots.show(plots.plot_attention(tensor(WEIGHTS), QUERIES, KEYS), alt)
+
+
+def test_a_picture_carries_its_alt_text_in_every_form():
+    data, metadata = picture()._repr_mimebundle_()
+    assert data["text/plain"] == repr(picture()) == 'query "a" looks at z & <b>'
+    assert '<img alt="query &quot;a&quot; looks at z &amp; &lt;b&gt;" ' in data["text/html"]
+    assert metadata["image/png"]["alt"] == 'query "a" looks at z & <b>'
+    json.dumps([data, metadata])
+
+
+def test_a_picture_is_sharper_than_it_is_shown():
+    data, metadata = picture()._repr_mimebundle_()
+    stored = base64.b64decode(data["image/png"])
+    assert f'src="data:image/png;base64,{data["image/png"]}"' in data["text/html"]
+    image, width = Image.open(io.BytesIO(stored)), metadata["image/png"]["width"]
+    assert image.width == pytest.approx(width * SHARPNESS, abs=1)
+    assert f'width="{width}"' in data["text/html"]
+    assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)  # a white card, in a dark notebook too
+    assert len(stored) < 30_000
+
+
+def test_a_picture_is_a_snapshot():
+    ax = plots.plot_attention(tensor(WEIGHTS), QUERIES, KEYS)
+    early = plots.show(ax, "early")
+    before = early.png()
+    ax.set_title("late")
+    assert early.png() == before != plots.show(ax, "late").png()
+
+
+@pytest.mark.parametrize("alt", ["", "  \n"])
+def test_a_picture_without_alt_text_is_refused(alt):
+    with pytest.raises(ValueError, match=re.escape("alt must say what the figure shows (it is empty)")):
+        picture(alt)
+
+
+def test_nbconvert_gives_the_image_its_alt_text():
+    nbformat, nbconvert = pytest.importorskip("nbformat"), pytest.importorskip("nbconvert")
+    data, metadata = picture("a sentence")._repr_mimebundle_()
+    output = nbformat.v4.new_output("display_data", data=data, metadata=metadata)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", outputs=[output])])
+    page, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
+    assert re.findall(r'<img [^>]*?alt="([^"]*)"', page) == ["a sentence"]
+
+
+def test_importing_the_package_imports_no_matplotlib():
+    code = "import sys, transformer_lab; print([name for name in sys.modules if 'matplotlib' in name])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

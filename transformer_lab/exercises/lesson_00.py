@@ -1,0 +1,74 @@
+"""The exercise of lesson 00: a dot product, to see how checks, hints and solutions work."""
+
+import torch
+
+from transformer_lab.exercises.exercise import Law, exercise
+from transformer_lab.exercises.running import Case
+from transformer_lab.exercises.samples import normal
+
+
+def dot_case(label: str, a, b) -> Case:
+    return Case(label, {"a": torch.as_tensor(a), "b": torch.as_tensor(b)})
+
+
+@exercise(
+    lesson="00",
+    returns=("product",),
+    cases=(
+        dot_case("two numbers each", [1.0, 2.0], [3.0, 4.0]),
+        dot_case("at right angles", [1.0, 0.0], [0.0, 5.0]),
+        dot_case("of opposite sign", [1.0, -2.0, 3.0], [4.0, 5.0, -6.0]),
+        dot_case("one number each", [3.0], [-7.0]),
+        dot_case("many numbers", normal(97), normal(97) + 1),
+        dot_case(
+            "float64, not contiguous", normal(5, 3, dtype=torch.float64)[:, 0], normal(5, 2, dtype=torch.float64)[:, 1]
+        ),
+    ),
+    laws=(Law("the result is a single number", lambda given, product: product.ndim == 0),),
+    hints=(
+        "Multiply the vectors number by number, then add up what you get.",
+        "In torch `*` multiplies number by number, and every tensor has a method that adds up.",
+    ),
+)
+def dot_product(a, b):
+    """The dot product of two vectors: multiply them number by number, and add up."""
+    return (a * b).sum()
+
+
+@dot_product.mistake("You have multiplied number by number. What is missing is the sum.")
+def not_summed(a, b):
+    return a * b
+
+
+@dot_product.mistake(
+    "You add the vectors up first and multiply the sums: every number of `a` meets every number of `b`."
+)
+def product_of_sums(a, b):
+    return a.sum() * b.sum()
+
+
+@dot_product.mistake("You add the vectors where they should be multiplied number by number.")
+def added(a, b):
+    return (a + b).sum()
+
+
+@dot_product.mistake(
+    "You take the mean of the products. The dot product is their sum: it grows with the length of the vectors."
+)
+def mean_of_products(a, b):
+    return (a * b).mean()
+
+
+@dot_product.mistake("This is the outer product: a matrix of each number of `a` times each number of `b`.")
+def outer_product(a, b):
+    return torch.outer(a, b)
+
+
+@dot_product.mistake("You divide by the lengths of the vectors: that is the cosine of the angle between them.")
+def cosine(a, b):
+    return (a * b).sum() / (a.norm() * b.norm())
+
+
+@dot_product.mistake("This is the dot product of `a` with itself; `b` is never used.")
+def with_itself(a, b):
+    return (a * a).sum()

@@ -1,0 +1,15 @@
+"""Every static figure of the notebooks: `plot_*(…, ax=None)` draws on the given axes, or on new ones, and returns them.
+
+    figure, (left, right) = plots.figure(width=8, height=3.5, columns=2)
+    plots.plot_attention(weights, tokens, tokens, ax=left)
+    plots.show(figure, "what the figure shows, for those who can't see it")
+
+Inputs may be tensors (on any device, in any precision, with a gradient), arrays or lists; none is changed. Figures are
+white cards, which read well in a light and in a dark notebook, and stay out of pyplot's list of open figures.
+"""
+
+from transformer_lab.plots.curves import plot_bars, plot_lines
+from transformer_lab.plots.maps import plot_attention, plot_matrix
+from transformer_lab.plots.picture import Picture, figure, show
+
+__all__ = ["Picture", "figure", "plot_attention", "plot_bars", "plot_lines", "plot_matrix", "show"]

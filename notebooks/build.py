@@ -26,7 +26,8 @@ from nbformat import NotebookNode
 NOTEBOOKS = Path(__file__).resolve().parent
 SOURCES = NOTEBOOKS / "source"
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+LAYOUT_OF_THE_TEXT = ("lines_to_next_cell", "lines_to_end_of_cell_marker", "cell_marker")
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def text_to_notebook(path: Path) -> NotebookNode:
@@ -36,6 +37,8 @@ def text_to_notebook(path: Path) -> NotebookNode:
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     seen = Counter()
     for cell in notebook.cells:
+        for key in LAYOUT_OF_THE_TEXT:
+            cell.metadata.pop(key, None)
         cell.id = stable_id(cell, seen)
     return notebook
 
@@ -62,6 +65,7 @@ def execute(notebook: NotebookNode, folder: Path = NOTEBOOKS, seconds_per_cell: 
         timeout=seconds_per_cell,
         record_timing=False,
         coalesce_streams=True,
+        store_widget_state=False,
         on_cell_start=lambda cell, cell_index: started.append(cell),
     )
     try:
@@ -70,16 +74,15 @@ def execute(notebook: NotebookNode, folder: Path = NOTEBOOKS, seconds_per_cell: 
         raise DeadKernelError(f"The kernel died in this cell:\n{started[-1].source}") from None
     notebook.metadata.kernelspec = KERNEL
     notebook.metadata.language_info.pop("version")
-    return renumber_widgets(notebook)
+    return without_widget_views(notebook)
 
 
-def renumber_widgets(notebook: NotebookNode) -> NotebookNode:
-    """Widget models get random ids; number them in the order in which they were made."""
-    state = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
-    text = nbformat.writes(notebook)
-    for number, model_id in enumerate(list(state), start=1):
-        text = text.replace(model_id, f"{number:032x}")
-    return nbformat.reads(text, as_version=4)
+def without_widget_views(notebook: NotebookNode) -> NotebookNode:
+    """Leave out what only a running kernel can show: a reader sees the picture beside it, and no "model not found"."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET_VIEW, None)
+    return notebook
 
 
 def differences(source: NotebookNode, notebook: NotebookNode) -> list[str]:

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 01 · Attention
 #
-# One equation lets every word of a sentence look at every other. In this lesson you take it apart and build it yourself.
+# One equation lets every word of a sentence look at every other. Take it apart, and build it yourself.
 #
 # **You will be able to**
 # - compute attention by hand and in three lines of PyTorch,
 # - say what the scale $1/\sqrt{d_k}$ is for, and show what happens without it,
-# - prove that your implementation is right, and recognise the usual ways of getting it wrong.
+# - prove that your implementation is right.
 #
-# **You need** Python, matrix products, and `nn.Linear`. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), sections 3.2.1 and 4. **Time:** 45 minutes.
+# **You need** Python and matrix products. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), sections 3.2.1 and 4. **Time:** 45 minutes.
 
 # %%
 import math
@@ -51,8 +51,9 @@ for words in (first, second):
     print(" ".join(words), "→", [round(x, 2) for x in look_up(words).mean(0).tolist()])
 
 # %% [markdown]
-# Now the two differ. But every word of a sentence gets the *same* average, and the one word that matters drowns among *to*, *the* and *my*. An average is right; its weights are wrong. The words that fit should count more:
-#
+# Now the two differ. But every word of a sentence gets the *same* average, and the word that matters drowns among *to*, *the* and *my*. Averaging is right; the weights are wrong. Words that fit should count more:
+
+# %% [markdown]
 # ![Two sentences with the word bank. Arcs from bank to the other words; in the first sentence the thickest goes to money, in the second to river.](../img/01_bank.svg)
 
 # %% [markdown]
@@ -121,7 +122,8 @@ print("output of word 1:", [f"{x:.4f}" for x in output])
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V \qquad (\text{equation 1})$$
 #
 # $Q$ is $T \times d_k$ for $T$ queries, $K$ is $S \times d_k$ for $S$ keys, and $V$ is $S \times d_v$.
-#
+
+# %% [markdown]
 # ![Attention as matrices: 1, queries times transposed keys give the scores, T by S; 2, they are divided by the root of d_k; 3, softmax makes each row sum to 1; 4, weights times values give the output, T by d_v.](../img/01_attention.svg)
 
 # %% [markdown]
@@ -211,16 +213,13 @@ for d_k in widths:
 
 # %%
 torch.manual_seed(3)
-query, key = torch.randn(1, 1024), torch.randn(8, 1024)
-scores = (query @ key.mT)[0]
+scores = torch.randn(8, 1024) @ torch.randn(1024)
 weights = {
     "without scale": F.softmax(scores, dim=-1),
     "with scale": F.softmax(scores / math.sqrt(1024), dim=-1),
 }
-plots.show(
-    plots.plot_bars(weights, [f"key {i}" for i in range(1, 9)], y_label="weight"),
-    alt="Weights of eight keys: without the scale one has most of it; with it all eight have some.",
-)
+ax = plots.plot_bars(weights, [f"key {i}" for i in range(1, 9)], y_label="weight")
+plots.show(ax, alt="Weights of eight keys: without the scale one has most; with it all have some.")
 
 # %% [markdown]
 # The paper says that the softmax is then pushed "into regions where it has extremely small gradients" (§3.2.1). **Why is the gradient small there?**
@@ -265,7 +264,7 @@ curves = {
 # %%
 ax = plots.plot_lines(widths, curves, x_label="width d_k", log_x=True, log_y=True)
 ax.set_ylabel("median norm of the Jacobian")
-plots.show(ax, alt="Norm of J by width: flat with the scale; without, a small rise and a deep fall.")
+plots.show(ax, alt="Norm of J by width: flat with scale; without, a small rise and a deep fall.")
 
 # %%
 _, p = jacobian_norms(1024, 1.0)
@@ -413,7 +412,7 @@ print(f"numbers kept for all scores, network:     {T * S * d_k:,}")
 #
 # Before 2017 sentences were read by **recurrent networks**: one word after the other, each step mixing the new word into a state. To reach word $n$, what word 1 said must survive $n - 1$ steps. Attention needs one.
 #
-# ![Above, a chain: word 1 reaches word 6 through five steps of a recurrent network. Below, in self-attention every word is joined to every other directly.](../img/01_paths.svg)
+# ![Left, a chain: word 1 reaches word 6 through five steps of a recurrent network. Right, in self-attention every word is joined to every other directly.](../img/01_paths.svg)
 
 # %% [markdown]
 # Let us measure it. How strongly does the *last* output depend on the *first* input? Both models are fresh from initialisation; the yardstick is the norm of the gradient.
@@ -436,7 +435,7 @@ attentive = [influence_of_the_first(lambda x: head(x, x, x), n) for n in lengths
 curves = {"recurrent": recurrent, "self-attention": attentive}
 ax = plots.plot_lines(lengths, curves, x_label="number of words", log_x=True, log_y=True)
 ax.set_ylabel("influence of the first on the last")
-plots.show(ax, alt="Influence by length: it falls steeply for the recurrent net, gently for attention.")
+plots.show(ax, alt="Influence by length: a steep fall for the recurrent net, a gentle one here.")
 
 # %%
 print("from 2 to 32 words:")
@@ -493,6 +492,8 @@ others = {
     "package": attention.scaled_dot_product_attention(q, k, v)[0],
     "torch": F.scaled_dot_product_attention(q[None], k[None], v[None])[0],
 }
+
+# %%
 for name, output in others.items():
     difference = (output - expected).abs().max().item()
     print(f"attend = {name:8} max difference < 1e-6: {difference < 1e-6}")
@@ -555,10 +556,12 @@ exercises.softmax_jacobian.check(softmax_jacobian)
 # <details><summary>2. You multiply all values by 2. What happens to weights and output?</summary>
 # The weights stay, the output doubles: values play no part in the weights.
 # </details>
+
+# %% [markdown]
 # <details><summary>3. Two words of a sentence change places. What happens to the output of a third?</summary>
 # Nothing. Attention does not know the order of words; lesson 03 opens with that.
 # </details>
-# <details><summary>4. Which axis must a softmax run over if weights is (B, h, T, S)?</summary>
+# <details><summary>4. Weights have the axes (B, h, T, S). Which of them did the softmax run over?</summary>
 # The last, the keys: each query shares its attention among them.
 # </details>
 

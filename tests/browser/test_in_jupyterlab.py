@@ -1,0 +1,122 @@
+"""Every notebook in a real JupyterLab: opened, run from top to bottom, in the light and in the dark theme."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+import pytest
+from lab import DARK, LIGHT, NOTEBOOKS, OpenNotebook, opened
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from notebooks.build import KERNEL
+
+CONTRAST = Path(__file__).with_name("contrast.js").read_text()
+SHOWN_WITHOUT_MODEL = re.compile("Error displaying widget|[Mm]odel not found")
+CHECK_OF_OWN_ANSWER = r"\bexercises\.(\w+)\.check\(\1\)"
+THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses
+
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
+def ran(browser, address, request) -> Iterator[tuple[OpenNotebook, Path]]:
+    """Each notebook once, with all cells run."""
+    with opened(browser, address, request.param.name) as notebook:
+        notebook.run_all()
+        yield notebook, request.param
+
+
+def faults(notebook: OpenNotebook) -> dict[str, list]:
+    """What a person would see go wrong; the cells are counted from 1."""
+    texts = notebook.cells("cell.node.innerText")
+    errors = notebook.cells("cell.node.querySelector('[data-mime-type$=\"jupyter.error\"], [data-mime-type$=stderr]')")
+    not_run = notebook.cells("cell.model.type === 'code' && !cell.model.executionCount")
+    pictures = notebook.cells("[...cell.node.querySelectorAll('img')].map(image => [image.alt, image.naturalWidth])")
+    found = {
+        "error or stderr": [number for number, error in enumerate(errors, start=1) if error],
+        "not run": [number for number, waits in enumerate(not_run, start=1) if waits],
+        "widget without its model": [n for n, text in enumerate(texts, start=1) if SHOWN_WITHOUT_MODEL.search(text)],
+        "picture not loaded": [alt for cell in pictures for alt, width in cell if not width],
+        "console error": notebook.console_errors,
+        "request to another machine": sorted(notebook.hosts - THIS_MACHINE),
+    }
+    return {fault: places for fault, places in found.items() if places}
+
+
+def test_run_all_shows_no_fault(ran):
+    notebook, _ = ran
+    assert faults(notebook) == {}
+
+
+def test_each_exercise_says_that_it_waits(ran):
+    notebook, path = ran
+    cells = nbformat.read(path, as_version=4).cells
+    checks = [number for number, cell in enumerate(cells) if re.search(CHECK_OF_OWN_ANSWER, cell.source)]
+    shown = notebook.cells("cell.outputArea?.node.innerText")
+    assert [number for number in checks if "○" not in shown[number]] == []
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_outputs_are_legible(ran, theme):
+    notebook, _ = ran
+    notebook.use_theme(theme)
+    assert notebook.page.evaluate(CONTRAST) == []
+
+
+@each_notebook
+def test_as_opened_for_the_first_time_every_picture_shows(browser, address, path):
+    cells = nbformat.read(path, as_version=4).cells
+    with opened(browser, address, path.name) as notebook:
+        assert False in notebook.cells("cell.model.type !== 'code' || cell.model.trusted"), "meant to be untrusted"
+        loaded = notebook.cells("[...cell.node.querySelectorAll('img')].filter(image => image.naturalWidth).length")
+        assert [i for i, cell in enumerate(cells) if has_picture(cell) and not loaded[i]] == []
+        assert faults(notebook) == {}
+
+
+def has_picture(cell: nbformat.NotebookNode) -> bool:
+    data = [output.get("data", {}) for output in cell.get("outputs", [])]
+    return any("image/png" in d or "<img" in d.get("text/html", "") for d in data) or "![" in cell.source
+
+
+BROKEN = {
+    "picture not loaded": new_markdown_cell("![nowhere](../img/nowhere.svg)"),
+    "request to another machine": new_code_cell("display(HTML('<img alt=\"x\" src=\"http://elsewhere.invalid/x.png\">'))"),
+    "console error": new_code_cell("display(HTML('<script>console.error(\"broken\")</script>'))"),
+    "widget without its model": new_code_cell(
+        "view = {'model_id': 'gone', 'version_major': 2, 'version_minor': 0}\n"
+        "display({'application/vnd.jupyter.widget-view+json': view, 'text/plain': 'gone'}, raw=True)"
+    ),
+    "error or stderr": new_code_cell("1 / 0"),
+    "not run": new_code_cell("1 + 1"),
+}
+
+
+@pytest.fixture
+def open_cells(browser, address, lab_folder):
+    """A function that opens a notebook made of the given cells, and runs it."""
+
+    @contextmanager
+    def open_(*cells: nbformat.NotebookNode) -> Iterator[OpenNotebook]:
+        path = lab_folder / "work" / "notebooks" / "99_synthetic.ipynb"
+        nbformat.write(new_notebook(cells=list(cells), metadata={"kernelspec": KERNEL}), path)
+        with opened(browser, address, path.name) as notebook:
+            notebook.run_all()
+            yield notebook
+
+    return open_
+
+
+def test_every_fault_would_be_seen(open_cells):
+    with open_cells(new_code_cell("from IPython.display import HTML"), *BROKEN.values()) as notebook:
+        assert set(faults(notebook)) == set(BROKEN)
+
+
+def test_text_that_is_hard_to_read_would_be_seen(open_cells):
+    texts = "<p style='color:#333'>dark</p><p>clear</p>"
+    with open_cells(new_code_cell(f'from IPython.display import HTML\nHTML("{texts}")')) as notebook:
+        assert notebook.page.evaluate(CONTRAST) == []
+        notebook.use_theme(DARK)
+        (found,) = notebook.page.evaluate(CONTRAST)
+        assert found.endswith(": dark")

@@ -1,0 +1,68 @@
+"""A pytest plugin that keeps nbval from waiting for a kernel that is dead, or for one that hangs again and again.
+
+nbval waits for the answer to a cell until the cell's time is up and never looks whether the kernel still lives.
+With this plugin the cell that killed the kernel fails within a second or two, and says so. After a dead or hanging
+kernel the rest of that notebook is skipped; other notebooks go on.
+"""
+
+import signal
+import time
+from queue import Empty
+
+import pytest
+from nbval.kernel import RunningKernel
+from nbval.plugin import IPyNbCell
+
+SECONDS_BETWEEN_LOOKS = 1
+wait_for_reply = RunningKernel.await_reply
+
+
+class KernelDied(Exception):
+    """The kernel's process ended while a cell was waiting for its answer."""
+
+
+def await_reply_of_living_kernel(kernel: RunningKernel, msg_id: str, timeout: float) -> None:
+    """Wait for the answer as nbval does, but give up as soon as the kernel's process has ended."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        try:
+            return wait_for_reply(kernel, msg_id, timeout=SECONDS_BETWEEN_LOOKS)
+        except Empty:
+            if not kernel.is_alive():
+                raise KernelDied from None
+    raise Empty
+
+
+def how_it_ended(kernel: RunningKernel) -> str:
+    """How the kernel's process ended, in words."""
+    code = kernel.km.provisioner.process.poll()
+    if code >= 0:
+        return f"exit code {code}: code in the cell ended the process"
+    name = signal.Signals(-code).name
+    return f"{name}: " + ("most likely out of memory" if name == "SIGKILL" else "a crash in compiled code")
+
+
+def pytest_configure() -> None:
+    RunningKernel.await_reply = await_reply_of_living_kernel
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item):
+    """Name the cell in which the kernel died, and skip the cells after it."""
+    if not isinstance(item, IPyNbCell):
+        return (yield)
+    notebook = item.parent
+    if reason := getattr(notebook, "gave_up", None):
+        pytest.skip(reason)
+    try:
+        if not notebook.kernel.is_alive():
+            raise KernelDied
+        return (yield)
+    except KernelDied:
+        ending = how_it_ended(notebook.kernel)
+        notebook.kernel.stop()
+        notebook.gave_up = f"the kernel died in {item.name}"
+        item.raise_cell_error(f"the kernel of {notebook.path.name} died here ({ending}).")
+    finally:
+        if notebook.timed_out:
+            notebook.gave_up = f"{item.name} did not end"

@@ -1,0 +1,183 @@
+"""What a finished notebook looks like: each rule takes a notebook and its path, and lists what breaks it."""
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_BYTES = 1_000_000
+MOST_LINES, MOST_LINES_OF_A_DEFINITION = 10, 25
+MOST_WORDS = 80
+LONGEST_LINE = 100  # as many as JupyterLab shows in a window 1100 pixels wide
+ABSOLUTE_PATH = re.compile(r"(?<![\w+/.])/(?:home|root|tmp|Users)/|\b[A-Z]:\\")
+BASE64 = re.compile(r"[A-Za-z0-9+/=]{64,}")
+
+Rule = Callable[[NotebookNode, Path], list[str]]
+RULES: list[Rule] = []
+
+
+def rule(check: Callable[[NotebookNode, Path], Iterator[str]]) -> Rule:
+    """Add a check that yields complaints to the list of rules."""
+
+    def complaints(notebook: NotebookNode, path: Path) -> list[str]:
+        return list(check(notebook, path))
+
+    complaints.__name__ = check.__name__
+    RULES.append(complaints)
+    return complaints
+
+
+def cells(notebook: NotebookNode, cell_type: str) -> Iterator[tuple[int, NotebookNode]]:
+    """The cells of a type, each with its number in the notebook, from 1."""
+    return ((number, cell) for number, cell in enumerate(notebook.cells, start=1) if cell.cell_type == cell_type)
+
+
+def outputs(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode]]:
+    """Every stored output, with the number of its cell."""
+    return ((number, output) for number, cell in cells(notebook, "code") for output in cell.outputs)
+
+
+def output_text(output: NotebookNode) -> str:
+    """All that an output says in letters: its text and HTML, without pictures."""
+    said = [value for kind, value in output.get("data", {}).items() if not kind.startswith("image/")]
+    return BASE64.sub("", "\n".join([output.get("text", ""), *map(str, said)]))
+
+
+@rule
+def every_code_cell_was_run_once_in_order(notebook, path):
+    counts = [cell.execution_count for _, cell in cells(notebook, "code")]
+    if counts != list(range(1, len(counts) + 1)):
+        yield f"the execution counts are {counts}"
+
+
+@rule
+def what_a_cell_shows_is_stored(notebook, path):
+    for number, cell in cells(notebook, "code"):
+        if shows_something(cell.source) and not cell.outputs:
+            yield f"cell {number} ends in a value or prints, but has no output"
+
+
+def shows_something(source: str) -> bool:
+    """Whether a cell prints at its top level, or ends in a bare value that no `;` holds back."""
+    plain = "\n".join("pass" if line.startswith(("%", "!")) else line for line in source.splitlines())
+    body = ast.parse(plain).body
+    calls = [line.value for line in body if isinstance(line, ast.Expr) and isinstance(line.value, ast.Call)]
+    if any(isinstance(call.func, ast.Name) and call.func.id in {"print", "display"} for call in calls):
+        return True
+    ends_in_value = bool(body) and isinstance(body[-1], ast.Expr) and not isinstance(body[-1].value, ast.Call)
+    return ends_in_value and not plain.rstrip().endswith(";")
+
+
+@rule
+def no_stderr(notebook, path):
+    for number, output in outputs(notebook):
+        if output.get("name") == "stderr":
+            yield f"cell {number} wrote to stderr: {output.text[:200]}"
+
+
+@rule
+def no_error(notebook, path):
+    for number, output in outputs(notebook):
+        if output.output_type == "error":
+            yield f"cell {number} raised {output.ename}: {output.evalue[:200]}"
+
+
+@rule
+def no_absolute_path(notebook, path):
+    for number, output in outputs(notebook):
+        text = output_text(output)
+        if ABSOLUTE_PATH.search(text) or str(ROOT) in text:
+            yield f"cell {number} shows a path of the machine that it ran on: {text[:200]}"
+
+
+@rule
+def no_object_address(notebook, path):
+    for number, output in outputs(notebook):
+        if found := re.search(r".{0,40} at 0x[0-9a-f]+", output_text(output)):
+            yield f"cell {number} shows an address that changes with each run: {found[0]}"
+
+
+@rule
+def every_picture_has_alt_text(notebook, path):
+    for number, output in outputs(notebook):
+        data = output.get("data", {})
+        html = data.get("text/html", "")
+        named = output.get("metadata", {}).get("image/png", {}).get("alt") or re.search(r"""\balt=["'][^"']""", html)
+        if "image/png" in data and not named:
+            yield f"cell {number} has a picture without alt text"
+        yield from (f"cell {number}: {img[:60]} has no alt text" for img in pictures_without_alt(html))
+    for number, cell in cells(notebook, "markdown"):
+        if "![](" in cell.source or pictures_without_alt(cell.source):
+            yield f"cell {number} has a picture without alt text"
+
+
+def pictures_without_alt(html: str) -> list[str]:
+    return [img for img in re.findall(r"<img\b[^>]*>", html) if not re.search(r"""\balt=["'][^"']""", img)]
+
+
+@rule
+def no_output_needs_a_kernel(notebook, path):
+    if "widgets" in notebook.metadata:
+        yield "metadata.widgets holds the state of widgets"
+    for number, output in outputs(notebook):
+        if "application/vnd.jupyter.widget-view+json" in output.get("data", {}):
+            yield f"cell {number} shows a widget that is gone with its kernel"
+
+
+@rule
+def small_enough_to_open_fast(notebook, path):
+    if (size := len(json.dumps(notebook))) > MOST_BYTES:
+        yield f"{size} bytes are more than {MOST_BYTES}"
+
+
+@rule
+def one_idea_per_code_cell(notebook, path):
+    for number, cell in cells(notebook, "code"):
+        lines = [line for line in cell.source.splitlines() if line.strip()]
+        defines = any(line.lstrip().startswith(("class ", "def ")) for line in lines)
+        most = MOST_LINES_OF_A_DEFINITION if defines else MOST_LINES
+        if len(lines) > most:
+            yield f"cell {number} has {len(lines)} lines of code (at most {most})"
+
+
+@rule
+def no_line_runs_out_of_its_cell(notebook, path):
+    for number, cell in cells(notebook, "code"):
+        if long := [line for line in cell.source.splitlines() if len(line) > LONGEST_LINE]:
+            yield f"cell {number} has a line of {len(long[0])} characters (at most {LONGEST_LINE}): {long[0]}"
+
+
+@rule
+def no_empty_cell(notebook, path):
+    for number, cell in enumerate(notebook.cells, start=1):
+        if not cell.source.strip():
+            yield f"cell {number} is empty"
+
+
+@rule
+def short_prose(notebook, path):
+    for number, cell in cells(notebook, "markdown"):
+        if (words := len(prose(cell.source).split())) > MOST_WORDS:
+            yield f"cell {number} has {words} words (at most {MOST_WORDS})"
+
+
+def prose(markdown: str) -> str:
+    """Markdown without blocks of code, displayed formulas, pictures, tables, HTML tags and the addresses of links."""
+    for pattern in (r"```.*?```", r"\$\$.*?\$\$", r"!\[[^]]*\]\([^)]*\)", r"<[^>]*>"):
+        markdown = re.sub(pattern, " ", markdown, flags=re.DOTALL)
+    markdown = re.sub(r"\]\([^)]*\)", "]", markdown)
+    return "\n".join(line for line in markdown.splitlines() if not line.lstrip().startswith("|"))
+
+
+@rule
+def local_links_lead_somewhere(notebook, path):
+    for number, cell in cells(notebook, "markdown"):
+        targets = re.findall(r"\]\(([^)\s]+)[^)]*\)", cell.source) + re.findall(r'(?:src|href)="([^"]+)"', cell.source)
+        for target in targets:
+            file = target.partition("#")[0]
+            if not re.match(r"[a-z]+:", target) and file and not (path.parent / file).exists():
+                yield f"cell {number} links to {target}, which does not exist"

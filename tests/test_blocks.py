@@ -1,0 +1,197 @@
+"""Feed-forward, layer normalisation, and the two residual connections."""
+
+from math import sqrt
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests.support import (
+    DEVICE,
+    assert_close,
+    assert_each_differs,
+    each_half,
+    gradients,
+    randn,
+    scramble,
+    tensor,
+)
+from transformer_lab import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm
+
+EITHER = pytest.mark.parametrize("kind", [Residual, PreNormResidual])
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def feed_forward(activation=F.relu) -> FeedForward:
+    module = FeedForward(d_model=5, d_ff=11, activation=activation)
+    scramble(module)
+    return module.to(DEVICE)
+
+
+# Numbers worked by hand
+
+
+def test_layer_norm_worked_by_hand():
+    x = tensor([1.0, 2, 3, 6])  # mean 3, variance (4 + 1 + 0 + 9) / 4 = 3.5, √(3.5 + 0.5) = 2
+    weight, bias = tensor([1.0, 2, 3, 4]), tensor([0.0, 0, 1, 1])
+    assert_close(layer_norm(x, weight, bias, eps=0.5), [-1, -1, 1, 7])
+
+
+def test_layer_norm_of_equal_features_is_the_bias():
+    assert_close(layer_norm(tensor([[7.0, 7, 7]]), tensor([1.0, 2, 3]), tensor([4.0, 5, 6]), 1e-5), [[4, 5, 6]])
+
+
+@pytest.mark.parametrize(("activation", "of_minus_1"), [(F.relu, 0.0), (F.gelu, -0.158655)])
+def test_feed_forward_worked_by_hand(activation, of_minus_1):
+    module = FeedForward(d_model=2, d_ff=3, activation=activation).to(DEVICE)
+    with torch.no_grad():
+        module.w_1.weight.copy_(tensor([[1.0, 0], [0, 1], [1, 1]]))
+        module.w_1.bias.copy_(tensor([0.0, 0, 7]))
+        module.w_2.weight.copy_(tensor([[1.0, 0, 1], [0, 100, 0]]))
+        module.w_2.bias.copy_(tensor([3.0, 4]))
+    # x = [2, -1] -> [2, -1, 8] -> activation: [2, f(-1), 8] (gelu(2) = 1.954500, gelu(8) = 8)
+    of_2 = 2.0 if activation is F.relu else 1.954500
+    assert_close(module(tensor([[2.0, -1]])), [[of_2 + 8 + 3, 100 * of_minus_1 + 4]], within=5e-5)
+
+
+def ten_times(y):
+    return 10 * y
+
+
+def test_post_norm_worked_by_hand():
+    x = tensor([[[2.0, 2, 0, 0]]])  # x + 10 x = [22, 22, 0, 0], and its norm is
+    assert_close(Residual(d_model=4).to(DEVICE)(x, ten_times), [[[1, 1, -1, -1]]])
+
+
+def test_pre_norm_worked_by_hand():
+    x = tensor([[[2.0, 2, 0, 0]]])  # its norm is [1, 1, -1, -1]; ten times that, plus x
+    assert_close(PreNormResidual(d_model=4).to(DEVICE)(x, ten_times), [[[12, 12, -10, -10]]], within=1e-4)
+
+
+# Properties
+
+
+def test_layer_norm_gives_each_vector_mean_0_and_variance_1():
+    y = layer_norm(100 + 7 * randn(2, 3, 5), torch.ones(5, device=DEVICE), torch.zeros(5, device=DEVICE), eps=0.0)
+    assert_close(y.mean(dim=-1), torch.zeros(2, 3, device=DEVICE), within=1e-5)
+    assert_close(y.var(dim=-1, correction=0), torch.ones(2, 3, device=DEVICE), within=1e-5)
+
+
+def test_layer_norm_starts_without_scale_and_shift():
+    norm = LayerNorm(5)
+    assert_close(norm.weight, torch.ones(5), within=0)
+    assert_close(norm.bias, torch.zeros(5), within=0)
+
+
+def test_feed_forward_treats_each_position_alone():
+    module, x = feed_forward(), randn(2, 3, 5)
+    changed = x.clone()
+    changed[:, 1] = randn(2, 5)
+    before, after = module(x), module(changed)
+    assert_close(after[:, [0, 2]], before[:, [0, 2]])
+    assert_each_differs(after[:, 1], before[:, 1])
+
+
+def test_feed_forward_starts_xavier_uniform_with_zero_biases():
+    module = FeedForward(d_model=64, d_ff=256)
+    for linear in (module.w_1, module.w_2):
+        bound = sqrt(6 / (64 + 256))
+        assert 0.98 * bound < linear.weight.abs().max() <= bound
+        assert (linear.bias == 0).all()
+
+
+@EITHER
+def test_a_residual_hands_each_sublayer_x_or_its_norm(kind):
+    residual, x, seen = kind(d_model=5).to(DEVICE), randn(2, 3, 5), []
+    scramble(residual)
+    residual(x, lambda y: seen.append(y) or y)
+    assert_close(seen[0], x if kind is Residual else residual.norm(x), within=0)
+
+
+def test_pre_norm_leaves_a_way_past_the_sublayer_that_nothing_touches():
+    x, residual = randn(2, 3, 5, requires_grad=True), PreNormResidual(d_model=5).to(DEVICE)
+    output = x
+    for _ in range(24):
+        output = residual(output, lambda y: 0 * y)
+    assert_close(output, x, within=0)
+    (gradient,) = gradients(output, x)
+    (of_identity,) = gradients(x * 1, x)
+    assert_close(gradient, of_identity, within=0)
+
+
+def test_post_norm_normalises_the_way_past_the_sublayer_too():
+    x, residual = 7 * randn(2, 3, 5), Residual(d_model=5).to(DEVICE)
+    assert_close(residual(x, lambda y: 0 * y), residual.norm(x), within=0)
+
+
+@EITHER
+def test_dropout_acts_on_the_sublayer_and_never_on_the_way_past_it(kind):
+    x, residual = randn(2, 3, 5), kind(d_model=5, dropout=1.0).to(DEVICE).train()  # drops all that it may
+    assert_close(residual(x, ten_times), residual.norm(x) if kind is Residual else x, within=0)
+
+
+@EITHER
+def test_dropout_acts_in_training_only(kind):
+    x, without, residual = randn(2, 3, 5), kind(d_model=5).to(DEVICE), kind(d_model=5, dropout=0.5).to(DEVICE)
+    assert_close(residual.eval()(x, ten_times), without(x, ten_times), within=0)
+    assert_each_differs(residual.train()(x, ten_times).flatten(), without(x, ten_times).flatten())
+
+
+def test_what_dropout_leaves_grows_to_keep_the_mean():
+    x, residual = randn(2, 3, 5), PreNormResidual(d_model=5, dropout=0.75).to(DEVICE).train()
+    added = residual(x, torch.ones_like) - x
+    assert added.round().unique().tolist() == [0, 4]
+
+
+@EITHER
+def test_a_residual_leaves_its_input_alone(kind):
+    x = randn(2, 3, 5)
+    before = x.clone()
+    kind(d_model=5, dropout=0.5).to(DEVICE)(x, ten_times)
+    assert x.equal(before)
+
+
+@each_half
+def test_blocks_run_in_half_precision(dtype):
+    x, module, norm = randn(2, 3, 5, dtype=dtype), feed_forward(F.gelu).to(dtype), LayerNorm(5).to(DEVICE, dtype)
+    assert_close(module(x).float(), module.float()(x.float()), within=0.05)
+    assert_close(norm(x).float(), norm.float()(x.float()), within=0.05)
+
+
+# Parity with torch
+
+
+def test_layer_norm_equals_torchs_module_and_function_with_its_gradients():
+    x, theirs, ours = randn(2, 3, 5, requires_grad=True), nn.LayerNorm(5, eps=1e-3), LayerNorm(5, eps=1e-3)
+    scramble(theirs)
+    ours.load_state_dict(theirs.state_dict())
+    ours, theirs = ours.to(DEVICE), theirs.to(DEVICE)
+    expected = theirs(x)
+    expected_gradients = gradients(expected, x, theirs.weight, theirs.bias)
+    for output in (
+        ours(x),
+        layer_norm(x, ours.weight, ours.bias, eps=1e-3),
+        F.layer_norm(x, (5,), ours.weight, ours.bias, eps=1e-3),
+    ):
+        assert_close(output, expected)
+        assert_close(gradients(output, x, ours.weight, ours.bias), expected_gradients, within=2e-6)
+
+
+def test_layer_norm_has_torchs_default_epsilon():
+    assert LayerNorm(5).eps == nn.LayerNorm(5).eps == 1e-5
+
+
+@pytest.mark.parametrize("activation", [F.relu, F.gelu])
+def test_feed_forward_is_two_convolutions_of_width_1(activation):
+    module, x = feed_forward(activation), randn(2, 3, 5)
+    first, second = nn.Conv1d(5, 11, 1, device=DEVICE), nn.Conv1d(11, 5, 1, device=DEVICE)
+    for convolution, linear in ((first, module.w_1), (second, module.w_2)):
+        convolution.weight.data.copy_(linear.weight[:, :, None])
+        convolution.bias.data.copy_(linear.bias)
+    expected = second(activation(first(x.transpose(1, 2)))).transpose(1, 2)
+    assert_close(module(x), expected)

@@ -1,0 +1,70 @@
+""""Run All" works when half of a notebook's exercises, or all of them, are solved.
+
+nbval runs the notebooks as they are stored, with no exercise solved. Here the stubs are replaced by solutions.
+Each class is one unit of work for pytest-xdist.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_notebook
+from notebook_rules import ROOT, no_stderr
+
+from notebooks.build import execute, text_to_notebook
+from transformer_lab.exercises import catalogue
+
+PASSED, NOT_ATTEMPTED, WRONG = "✓", "○", "✗"
+
+
+def stubs(notebook: NotebookNode) -> dict[str, NotebookNode]:
+    """The cells that hold an exercise's stub, by the name of the exercise."""
+    return {cell.metadata.exercise: cell for cell in notebook.cells if "exercise" in cell.metadata}
+
+
+SOURCES = sorted((ROOT / "notebooks" / "source").glob("*.py"))
+WITH_EXERCISES = [path for path in SOURCES if stubs(text_to_notebook(path))]
+each_notebook = pytest.mark.parametrize("path", WITH_EXERCISES, ids=lambda path: path.stem)
+
+
+def marks(notebook: NotebookNode) -> dict[str, str]:
+    """The mark that the check of each exercise shows for the function of that name."""
+    found = {}
+    for cell in notebook.cells:
+        if checked := re.search(r"\bexercises\.(\w+)\.check\(\1\)", cell.source):
+            found[checked[1]] = cell.outputs[-1].data["text/plain"][0]
+    return found
+
+
+def run_with_solutions(path: Path, step: int) -> None:
+    """Solve every `step`-th exercise, run all cells, and look at what the checks say."""
+    notebook = text_to_notebook(path)
+    cells = stubs(notebook)
+    solved = list(cells)[::step]
+    for name in solved:
+        cells[name].source = catalogue[name].solution_source()
+    notebook = execute(notebook, seconds_per_cell=120)
+    assert no_stderr(notebook, path) == []
+    assert marks(notebook) == {name: PASSED if name in solved else NOT_ATTEMPTED for name in cells}
+
+
+class TestHalf:
+    @each_notebook
+    def test_run_all(self, path):
+        run_with_solutions(path, step=2)
+
+
+class TestAll:
+    @each_notebook
+    def test_run_all(self, path):
+        run_with_solutions(path, step=1)
+
+
+def test_a_wrong_answer_would_be_seen():
+    lines = (
+        "from transformer_lab import exercises",
+        "def softmax(scores, dim): return scores",
+        "exercises.softmax.check(softmax)",
+    )
+    assert marks(execute(new_notebook(cells=[new_code_cell(line) for line in lines]))) == {"softmax": WRONG}

@@ -1,0 +1,163 @@
+"""The notebooks: text and notebook agree, every rule of the house holds, and every rule is proven to find its fault."""
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from notebook_rules import MOST_BYTES, ROOT, RULES
+
+from notebooks.build import differences, text_to_notebook
+
+FOLDER = ROOT / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+SOURCES = sorted((FOLDER / "source").glob("*.py"))
+
+
+def test_there_are_notebooks_and_each_has_its_text():
+    assert NOTEBOOKS
+    assert [path.stem for path in NOTEBOOKS] == [path.stem for path in SOURCES]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_text_and_notebook_agree(path):
+    source = text_to_notebook(FOLDER / "source" / f"{path.stem}.py")
+    assert differences(source, nbformat.read(path, as_version=4)) == [], "run `python notebooks/build.py`"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_rule_holds(path, rule):
+    assert rule(nbformat.read(path, as_version=4), path) == []
+
+
+# Every rule finds its fault, and nothing else does ------------------------------------------------------------------
+
+
+def code(source: str = "x = 1", *outputs: NotebookNode, count: int | None = 1) -> NotebookNode:
+    return new_code_cell(source, outputs=list(outputs), execution_count=count)
+
+
+def printed(text: str, name: str = "stdout") -> NotebookNode:
+    return code("show(x)", new_output("stream", name=name, text=text))
+
+
+def shown(data: dict[str, str], metadata: dict | None = None) -> NotebookNode:
+    return code("show(x)", new_output("display_data", data=data, metadata=metadata or {}))
+
+
+FAULTS = [
+    ("every_code_cell_was_run_once_in_order", [code(count=None)]),
+    ("every_code_cell_was_run_once_in_order", [code(), code(count=3)]),
+    ("what_a_cell_shows_is_stored", [code("print(1)")]),
+    ("what_a_cell_shows_is_stored", [code("x = 1\nx")]),
+    ("no_stderr", [printed("a warning", name="stderr")]),
+    ("no_error", [code("1 / 0", new_output("error", ename="ZeroDivisionError", evalue="", traceback=[]))]),
+    ("no_absolute_path", [printed("saved to /home/ada/x.png")]),
+    ("no_absolute_path", [printed(r"saved to C:\Users\ada")]),
+    ("no_absolute_path", [printed(f"saved to {ROOT}")]),
+    ("no_absolute_path", [shown({"text/html": '<a href="/tmp/x">x</a>'})]),
+    ("no_object_address", [shown({"text/plain": "<Axes object at 0x7f3a10>"})]),
+    ("every_picture_has_alt_text", [shown({"image/png": "iVBORw0KGgo="})]),
+    ("every_picture_has_alt_text", [shown({"text/html": '<img src="data:image/png;base64,iVBO">'})]),
+    ("every_picture_has_alt_text", [shown({"text/html": '<img alt="">'})]),
+    ("every_picture_has_alt_text", [new_markdown_cell("![](https://example.org/x.svg)")]),
+    ("every_picture_has_alt_text", [new_markdown_cell('<img src="https://example.org/x.svg">')]),
+    ("small_enough_to_open_fast", [shown({"text/plain": "x" * MOST_BYTES})]),
+    ("one_idea_per_code_cell", [code("x = 1\n" * 11)]),
+    ("one_idea_per_code_cell", [code("def f():\n" + "    x = 1\n" * 25)]),
+    ("no_line_runs_out_of_its_cell", [code(f"x = {'1' * 97}")]),
+    ("no_output_needs_a_kernel", [shown({"application/vnd.jupyter.widget-view+json": "{}"})]),
+    ("no_empty_cell", [new_markdown_cell(" \n")]),
+    ("short_prose", [new_markdown_cell("word " * 81)]),
+    ("local_links_lead_somewhere", [new_markdown_cell("[next](nowhere.ipynb)")]),
+    ("local_links_lead_somewhere", [new_markdown_cell("![a map](../img/nowhere.svg)")]),
+    ("local_links_lead_somewhere", [new_markdown_cell('<img alt="a map" src="../img/nowhere.svg">')]),
+]
+FINE = [
+    [code("x = 1\nx;"), code("%matplotlib inline\nx = 2", count=2), code("torch.manual_seed(0)", count=3)],
+    [printed("see https://example.org/home/ and img/tmp/x.png")],
+    [shown({"image/png": "iVBORw0KGgo="}, {"image/png": {"alt": "a rising line"}})],
+    [shown({"image/png": "iVBORw0KGgo=", "text/html": '<img alt="a rising line">'})],
+    [shown({"text/html": f'<img alt="a map" src="data:image/png;base64,{"AAAA" * 20}/tmp/{"A" * 80}">'})],
+    [code("x = 1\n" * 10), code("class A:\n" + "    x = 1\n" * 24, count=2)],
+    [new_markdown_cell("word " * 80 + "\n\n$$" + "x " * 50 + "$$\n\n| a | b |\n```\n" + "y " * 50 + "\n```")],
+    [new_markdown_cell("[paper](https://arxiv.org/abs/1706.03762), [below](#end), [all](../tests/notebook_rules.py)")],
+]
+
+
+def broken_rules(cells: list[NotebookNode], **metadata) -> set[str]:
+    notebook = new_notebook(cells=cells, metadata=metadata)
+    return {rule.__name__ for rule in RULES if rule(notebook, FOLDER / "99_synthetic.ipynb")}
+
+
+@pytest.mark.parametrize(("rule", "cells"), FAULTS)
+def test_rule_finds_its_fault(rule, cells):
+    assert broken_rules(cells) == {rule}
+
+
+@pytest.mark.parametrize("cells", FINE)
+def test_rules_accept_what_is_fine(cells):
+    assert broken_rules(cells) == set()
+
+
+def test_rule_finds_stored_states_of_widgets():
+    assert broken_rules([], widgets={"application/vnd.jupyter.widget-state+json": {}}) == {"no_output_needs_a_kernel"}
+
+
+def test_every_rule_is_proven():
+    assert {rule for rule, _ in FAULTS} == {rule.__name__ for rule in RULES}
+
+
+# Text and notebook ----------------------------------------------------------------------------------------------------
+
+TEXT = """\
+# %% [markdown]
+# # Title
+
+# %% exercise="softmax" tags=["exercise"]
+def softmax(scores, dim): ...
+
+
+# %%
+%TWO%
+"""
+
+
+@pytest.fixture
+def from_text(tmp_path):
+    def read(two: str = "1 + 1") -> NotebookNode:
+        path = tmp_path / "99_synthetic.py"
+        path.write_text(TEXT.replace("%TWO%", two))
+        return text_to_notebook(path)
+
+    return read
+
+
+def test_metadata_and_tags_survive(from_text):
+    stub = from_text().cells[1]
+    assert stub.metadata == {"exercise": "softmax", "tags": ["exercise"]}
+
+
+def test_ids_depend_on_the_cell_alone(from_text):
+    before, after = from_text("1 + 1"), from_text("2 + 2\n\n# %%\n1 + 1\n\n# %%\n1 + 1")
+    assert [cell.id for cell in before.cells][:2] == [cell.id for cell in after.cells][:2]
+    assert before.cells[2].id == after.cells[3].id
+    assert len({cell.id for cell in after.cells}) == len(after.cells)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("source", lambda cells: cells[2].update(source="1 + 2")),
+        ("metadata", lambda cells: cells[1].metadata.update(tags=[])),
+        ("cell_type", lambda cells: cells[2].update(cell_type="raw")),
+        ("missing in the notebook", lambda cells: cells.pop()),
+        ("missing in the text", lambda cells: cells.append(new_markdown_cell("more"))),
+    ],
+)
+def test_a_difference_between_text_and_notebook_is_found(from_text, part, change):
+    source, notebook = from_text(), from_text()
+    assert differences(source, notebook) == []
+    change(notebook.cells)
+    (difference,) = differences(source, notebook)
+    assert part in difference

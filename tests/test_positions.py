@@ -1,0 +1,214 @@
+"""Sinusoidal encodings, the rotation between them, and learned positions."""
+
+from math import cos, pi, sin
+
+import pytest
+import torch
+
+from tests.support import DEVICE, assert_close, each_dtype, each_half, gradients, randn, refuses
+from transformer_lab import LearnedPositions, SinusoidalPositions, shift_matrix, sinusoidal_encoding
+from transformer_lab.positions import frequencies
+
+EITHER = pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+# Numbers worked by hand
+
+
+def test_four_dimensions_worked_by_hand():
+    # sin p, cos p, sin p/100, cos p/100: the second pair turns 10000^(2/4) = 100 times more slowly
+    expected = [
+        [0, 1, 0, 1],
+        [0.84147, 0.54030, 0.01000, 0.99995],
+        [0.90930, -0.41615, 0.02000, 0.99980],
+    ]
+    assert_close(sinusoidal_encoding(3, 4), expected, within=5e-6)
+
+
+def test_frequencies_worked_by_hand():
+    assert_close(frequencies(8), [1, 0.1, 0.01, 0.001], within=1e-15)
+
+
+def test_a_shift_by_one_worked_by_hand():
+    expected = [
+        [0.54030, 0.84147, 0, 0],
+        [-0.84147, 0.54030, 0, 0],
+        [0, 0, 0.99995, 0.01000],
+        [0, 0, -0.01000, 0.99995],
+    ]
+    assert_close(shift_matrix(1, 4), expected, within=5e-6)
+
+
+def test_the_encoding_is_added_to_each_sentence():
+    output = SinusoidalPositions(max_len=5, d_model=4).to(DEVICE)(torch.full((2, 2, 4), 10.0, device=DEVICE))
+    assert_close(output, [[[10, 11, 10, 11], [10.84147, 10.54030, 10.01000, 10.99995]]] * 2, within=6e-6)
+
+
+# Properties of the encoding
+
+
+def test_every_column_is_different():
+    encoding = sinusoidal_encoding(1000, 10, dtype=torch.float64)
+    assert encoding.round(decimals=6).unique(dim=1).size(1) == 10
+    assert torch.linalg.matrix_rank(encoding) == 10
+
+
+def test_no_two_positions_are_alike():
+    encoding = sinusoidal_encoding(512, 64)
+    distances = torch.cdist(encoding, encoding) + 99 * torch.eye(512)
+    assert distances.min() > 1
+
+
+def test_a_sine_and_a_cosine_share_each_frequency():
+    encoding = sinusoidal_encoding(101, 64, dtype=torch.float64)
+    sines, cosines = encoding[:, 0::2], encoding[:, 1::2]
+    assert_close(sines**2 + cosines**2, torch.ones(101, 32, dtype=torch.float64), within=1e-12)
+
+
+def test_wavelengths_grow_geometrically_from_2_pi_to_nearly_10000_times_2_pi():
+    sines, cosines = sinusoidal_encoding(2, 512, dtype=torch.float64)[1].view(256, 2).unbind(dim=1)
+    wavelengths = 2 * pi / torch.atan2(sines, cosines)
+    assert wavelengths[0].item() == pytest.approx(2 * pi)
+    assert wavelengths[-1].item() == pytest.approx(2 * pi * 10000 ** (510 / 512))
+    assert_close(wavelengths[1:] / wavelengths[:-1], torch.full((255,), 10000 ** (2 / 512)).double(), within=1e-6)
+
+
+def test_the_first_rows_do_not_depend_on_the_length():
+    assert_close(sinusoidal_encoding(3, 6), sinusoidal_encoding(50, 6)[:3], within=0)
+
+
+def test_position_5000_is_as_exact_as_position_0():
+    far = [[sin(5000), cos(5000), sin(50), cos(50)]]
+    assert_close(sinusoidal_encoding(5001, 4)[5000:], far, within=1e-7)
+    assert_close(sinusoidal_encoding(5001, 4, dtype=torch.float64)[5000:], far, within=1e-12)
+
+
+@each_dtype
+def test_the_encoding_has_the_type_and_the_device_asked_for(dtype):
+    encoding = sinusoidal_encoding(3, 4, DEVICE, dtype)
+    assert encoding.dtype == dtype
+    assert encoding.device.type == DEVICE.type
+    assert_close(encoding.float().cpu(), sinusoidal_encoding(3, 4), within=4e-3)
+    assert sinusoidal_encoding(3, 4, "meta").device.type == "meta"
+
+
+# Properties of the shift
+
+
+def shift(offset: int) -> torch.Tensor:
+    return shift_matrix(offset, 6, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("offset", [1, 5, 7, 100])
+def test_one_matrix_shifts_every_position(offset):
+    encoding = sinusoidal_encoding(300, 6, dtype=torch.float64)
+    assert_close(encoding[:-offset] @ shift(offset).T, encoding[offset:], within=1e-12)
+
+
+def test_shifts_add_up():
+    assert_close(shift(7) @ shift(5), shift(12), within=1e-12)
+
+
+def test_a_shift_by_nothing_changes_nothing():
+    assert_close(shift(0), torch.eye(6).double(), within=0)
+
+
+def test_a_shift_is_a_rotation_and_the_shift_back_its_inverse():
+    assert_close(shift(7) @ shift(7).T, torch.eye(6).double(), within=1e-12)
+    assert_close(shift(-7), shift(7).T, within=1e-12)
+    assert torch.det(shift(7)).item() == pytest.approx(1)
+
+
+# Properties of the modules
+
+
+@EITHER
+def test_positions_leave_their_input_alone(kind):
+    x = randn(2, 3, 6)
+    before = x.clone()
+    positions = kind(max_len=5, d_model=6).to(DEVICE)
+    first, second = positions(x), positions(x)
+    assert x.equal(before)
+    assert_close(first, second, within=0)
+
+
+@EITHER
+def test_the_gradient_passes_positions_unchanged(kind):
+    x = randn(2, 3, 6, requires_grad=True)
+    output = kind(max_len=5, d_model=6).to(DEVICE)(x)
+    (gradient,) = gradients(output, x)
+    (of_identity,) = gradients(x * 1, x)
+    assert_close(gradient, of_identity, within=0)
+
+
+def test_sinusoidal_positions_learn_nothing_and_stay_out_of_checkpoints():
+    positions = SinusoidalPositions(max_len=5, d_model=6)
+    assert list(positions.parameters()) == []
+    assert positions.state_dict() == {}
+    assert_close(positions.encoding, sinusoidal_encoding(5, 6), within=0)
+
+
+@EITHER
+@each_half
+def test_positions_follow_the_model_to_its_type(kind, dtype):
+    positions = kind(max_len=5, d_model=6).to(DEVICE, dtype)
+    assert positions.encoding.dtype == dtype
+    assert positions.encoding.device.type == DEVICE.type
+    x = randn(2, 3, 6, dtype=dtype)
+    assert_close(positions(x), x + positions.encoding[:3], within=0)
+
+
+@EITHER
+def test_positions_follow_the_model_to_its_device(kind):
+    positions = kind(max_len=5, d_model=6).to("meta")
+    assert positions(torch.empty(2, 3, 6, device="meta")).device.type == "meta"
+
+
+@each_half
+def test_sinusoidal_positions_keep_the_type_of_their_input(dtype):
+    positions = SinusoidalPositions(max_len=5, d_model=6).to(DEVICE)
+    assert positions(randn(2, 3, 6, dtype=dtype)).dtype == dtype
+
+
+def test_learned_positions_are_one_trained_vector_for_each_position():
+    positions = LearnedPositions(max_len=5, d_model=6).to(DEVICE)
+    x = randn(2, 3, 6)
+    output = positions(x)
+    assert_close(output - x, positions.encoding[:3].expand(2, 3, 6))
+    positions.encoding.grad = gradients(output, positions.encoding)[0]
+    before = positions.encoding.detach().clone()
+    torch.optim.SGD(positions.parameters(), lr=1).step()
+    moved = (positions.encoding != before).any(dim=1)
+    assert moved.tolist() == [True, True, True, False, False]  # positions never seen are never trained
+    assert list(positions.state_dict()) == ["encoding"]
+
+
+def test_learned_positions_start_as_small_as_word_embeddings():
+    assert LearnedPositions(max_len=200, d_model=64).encoding.std().item() == pytest.approx(64**-0.5, rel=0.03)
+
+
+# Errors
+
+
+def test_the_width_must_be_even():
+    for make in (
+        lambda: frequencies(7),
+        lambda: sinusoidal_encoding(3, 7),
+        lambda: shift_matrix(1, 7),
+        lambda: SinusoidalPositions(5, 7),
+    ):
+        with refuses("d_model (7) must be even: a sine and a cosine share each frequency"):
+            make()
+
+
+@EITHER
+def test_a_sequence_must_not_be_longer_than_the_table(kind):
+    positions = kind(max_len=5, d_model=6).to(DEVICE)
+    positions(randn(2, 5, 6))
+    with refuses("a sequence may have at most max_len (5) positions (got 7)"):
+        positions(randn(2, 7, 6))

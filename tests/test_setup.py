@@ -1,0 +1,54 @@
+"""The set-up does what it promises: pinned requirements, checked signatures, one thread per worker."""
+
+import re
+import tomllib
+
+import pytest
+import torch
+from jaxtyping import TypeCheckError
+from nbval.plugin import get_sanitize_patterns
+from notebook_rules import ROOT
+
+import transformer_lab
+
+REQUIREMENTS = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.match(r"[\w-]+", requirement)[0] for requirement in requirements}
+
+
+def test_requirements_are_pinned_and_end_with_the_package():
+    *pins, last = REQUIREMENTS
+    assert all(re.fullmatch(r"[\w-]+==[\w.]+", pin) for pin in pins)
+    assert last == "-e ."
+
+
+def test_requirements_hold_what_the_package_and_its_tests_need():
+    declared = names(PROJECT["dependencies"]) | names(PROJECT["optional-dependencies"]["dev"])
+    assert names(REQUIREMENTS[:-1]) == declared
+
+
+def test_every_call_is_checked_against_its_signature():
+    with pytest.raises(TypeCheckError, match="scaled_dot_product_attention"):
+        transformer_lab.scaled_dot_product_attention(torch.zeros(2, 3), torch.zeros(2, 4), torch.zeros(2, 4))
+
+
+def test_a_worker_computes_with_one_thread(worker_id):
+    if worker_id == "master":
+        pytest.skip("alone, a run may use every core")
+    assert torch.get_num_threads() == 1
+
+
+def test_dead_kernels_are_guarded_against(pytestconfig):
+    assert pytestconfig.pluginmanager.has_plugin("tests.nbval_guard")
+    assert pytestconfig.option.nbval
+    assert pytestconfig.option.nbval_cell_timeout <= 120
+
+
+def test_notebooks_are_compared_but_for_the_pixels_of_pictures(pytestconfig):
+    with open(pytestconfig.option.nbval_sanitize_with) as file:
+        ((pattern, replacement),) = get_sanitize_patterns(file.read())
+    html = '<img alt="a rising line" src="data:image/png;base64,iVBORw0KGgo="> rises'
+    assert re.sub(pattern, replacement, html) == '<img alt="a rising line" src="the picture"> rises'

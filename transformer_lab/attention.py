@@ -5,7 +5,8 @@ Masks are boolean, True = may attend, and broadcast to (B, h, T, S).
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from math import sqrt
 
 import torch
@@ -134,17 +135,21 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     They come out of the model's own forward pass, not out of a second one made for the picture.
     """
     maps: dict[str, Tensor] = {}
-    hooks = []
-    for name, module in model.named_modules():
-        if isinstance(module, MultiHeadAttention):
-            ask = lambda _, args, kwargs: (args[:4], kwargs | {"need_weights": True})  # noqa: E731
-            keep = lambda _, args, result, name=name: maps.update({name: result[1].detach()})  # noqa: E731
-            hooks += [module.register_forward_pre_hook(ask, with_kwargs=True), module.register_forward_hook(keep)]
-    try:
+    with ExitStack() as hooks:
+        for name, module in model.named_modules():
+            if isinstance(module, MultiHeadAttention):
+                hooks.enter_context(module.register_forward_pre_hook(ask_for_weights, with_kwargs=True))
+                hooks.enter_context(module.register_forward_hook(partial(keep_weights, maps, name)))
         yield maps
-    finally:
-        for hook in hooks:
-            hook.remove()
+
+
+def ask_for_weights(module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    query_key_value_mask = args[:4]  # a fifth one is need_weights
+    return query_key_value_mask, kwargs | {"need_weights": True}
+
+
+def keep_weights(maps: dict[str, Tensor], name: str, module: nn.Module, args: tuple, result: tuple) -> None:
+    maps[name] = result[1].detach()
 
 
 def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:

@@ -63,7 +63,6 @@ def jupyter_lab(folder: Path) -> Iterator[str]:
 def copy_of_the_notebooks(work: Path) -> Path:
     for name in ("notebooks", "img"):
         shutil.copytree(ROOT / name, work / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__"))
-    shutil.copy2(ROOT / "pyproject.toml", work)  # pairs the notebooks with their texts
     return work
 
 

@@ -262,6 +262,13 @@ def test_a_mask_without_a_single_true_gives_zeros_and_no_gradient(dtype, need_we
         assert (each == 0).all()
 
 
+def test_no_nan_arises_on_the_way_back_from_a_query_that_may_attend_to_nothing():
+    scores = randn(T, S, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):  # raises at a NaN, even one that a later step would hide
+        (gradient,) = gradients(masked_softmax(scores, torch.zeros(T, S, dtype=torch.bool, device=DEVICE)), scores)
+    assert (gradient == 0).all()
+
+
 def test_a_list_of_heads_is_multi_head_attention():
     together, query, key, value = multi_head(), randn(B, T, D_MODEL), randn(B, S, D_MODEL), randn(B, S, D_MODEL)
     mask = random_mask(B, T, S)

@@ -34,7 +34,6 @@ from transformer_lab import (
     causal_mask,
     decoder_mask,
     padding_mask,
-    record_attention,
 )
 from transformer_lab.masks import to_torch_key_padding_mask
 
@@ -138,10 +137,10 @@ def test_embeddings_start_with_variance_1_after_their_factor():
     assert embedding.tokens.weight.std().item() == pytest.approx(1 / 8, rel=0.02)
 
 
-def test_a_tied_model_starts_with_small_logits():
-    config = replace(SMALL, vocab_size=1000, d_model=64, n_heads=2)
-    logits = Transformer(config).to(DEVICE)(*sentences())
-    assert 0.5 < logits.std().item() < 2
+def test_a_tied_matrix_starts_as_an_embedding_so_that_logits_start_with_variance_near_1():
+    model = Transformer(replace(SMALL, vocab_size=1000, d_model=64, n_heads=2)).to(DEVICE)
+    assert model.to_logits.weight.std().item() == pytest.approx(1 / 8, rel=0.02)
+    assert model(*sentences()).std().item() == pytest.approx(1, rel=0.2)
 
 
 # Properties of the whole model
@@ -290,10 +289,8 @@ def test_dropout_acts_on_every_sublayer_and_attention_dropout_on_every_attention
     model = transformer(dropout=0.3, attention_dropout=0.2)
     dropouts = [module.p for module in model.modules() if isinstance(module, nn.Dropout)]
     assert dropouts == [0.3] * (2 + 2 * 2 + 2 * 3)  # two embeddings; two layers of each stack
-    with record_attention(model.train()) as maps:
-        model(*sentences())
-    assert all(((weights == 0).float().mean() > 0.1).item() for weights in maps.values())
-    assert all(module.dropout == 0.2 for module in model.modules() if isinstance(module, MultiHeadAttention))
+    attention_dropouts = [module.dropout for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    assert attention_dropouts == [0.2] * (2 + 2 * 2)
 
 
 def test_every_parameter_learns():

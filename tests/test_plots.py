@@ -19,7 +19,7 @@ from PIL import Image
 
 from tests.support import DEVICE, tensor
 from transformer_lab import plots
-from transformer_lab.plots.picture import NOTHING, PIXELS, SHARPNESS
+from transformer_lab.plots.picture import NOTHING, SHARPNESS
 
 QUERIES, KEYS = ["a", "b"], ["x", "y", "z"]
 # Query a copies key z; query b looks at x and y. Two queries, three keys: a swapped axis can't pass.
@@ -69,12 +69,12 @@ def test_attention_prints_each_weight_in_its_cell():
 
 def test_a_copy_pattern_is_brightest_where_the_query_copies():
     ax = plots.plot_attention(tensor(COPY), list("abc"), list("vwxyz"))
-    figure = plots.show(ax, "a copy pattern")
-    pixels = np.asarray(Image.open(io.BytesIO(figure.png())).convert("RGB"), dtype=float)
-    scale = PIXELS * SHARPNESS / ax.figure.dpi
+    file = io.BytesIO()
+    ax.figure.savefig(file, dpi=ax.figure.dpi)
+    pixels = np.asarray(Image.open(file).convert("RGB"), dtype=float)
 
     def brightness(row, column):
-        x, y = ax.transData.transform((column - 0.3, row - 0.3)) * scale  # beside the number
+        x, y = ax.transData.transform((column - 0.3, row - 0.3))  # beside the number
         return pixels[pixels.shape[0] - 1 - round(y), round(x)].sum()
 
     seen = [[brightness(row, column) > 380 for column in range(5)] for row in range(3)]
@@ -107,7 +107,7 @@ def test_numbers_contrast_with_their_cells(value):
 
 def test_tokens_are_shown_as_they_are_written():
     ax = plots.plot_attention(tensor(WEIGHTS), ["$5 and $6", "b_1"], ["</s>", "^", "{"])
-    plots.show(ax, "odd tokens").png()
+    plots.show(ax, "odd tokens")
     assert labels(ax.get_yticklabels()) == ["$5 and $6", "b_1"]
     assert not any(label.get_parse_math() for label in [*ax.get_xticklabels(), *ax.get_yticklabels()])
 
@@ -304,7 +304,7 @@ def test_two_renderings_have_equal_bytes(draw):
 @each_drawing
 def test_no_setting_outlives_a_drawing_and_pyplot_holds_no_figure(draw):
     before = dict(matplotlib.rcParams)
-    plots.show(draw(np.array(WEIGHTS)), "nothing left").png()
+    plots.show(draw(np.array(WEIGHTS)), "nothing left")
     assert dict(matplotlib.rcParams) == before
     assert not matplotlib.pyplot.get_fignums()
 
@@ -346,9 +346,9 @@ def test_a_picture_is_sharper_than_it_is_shown():
 def test_a_picture_is_a_snapshot():
     ax = plots.plot_attention(tensor(WEIGHTS), QUERIES, KEYS)
     early = plots.show(ax, "early")
-    before = early.png()
+    before = early.png
     ax.set_title("late")
-    assert early.png() == before != plots.show(ax, "late").png()
+    assert early.png == before != plots.show(ax, "late").png
 
 
 @pytest.mark.parametrize("alt", ["", "  \n"])

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# Five minutes to see that your machine works, and how lessons, sliders, exercises and hints work.
+# Five minutes to see that your machine works, and how lessons, views, exercises and hints work.
 #
 # **You will be able to**
 # - run and change the cells of a lesson,
@@ -27,7 +27,7 @@ import sys
 
 import torch
 
-from transformer_lab import default_device, exercises, plots, widgets
+from transformer_lab import default_device, exercises, widgets
 
 torch.set_default_device(default_device())
 print("Python is 3.11 or newer:", sys.version_info >= (3, 11))
@@ -56,18 +56,13 @@ print("Which word is the longest?", max(words, key=len))
 # %% [markdown]
 # ## Move something
 #
-# Some figures have a slider. It turns four scores into four weights that sum to 1 (lesson 01 says how). **Predict:** do the weights become more even or more extreme when `sharpness` grows? Then move it.
+# Some figures are alive. This one shows how much each word of a sentence looks at each of the others; lesson 01 says what that means. Point at a cell, or click on the map and use the arrow keys.
+#
+# **Predict:** when the temperature falls, do the rows become more even or more extreme? Then move the slider.
 
 # %%
-def draw(sharpness):
-    weights = torch.softmax(sharpness * torch.tensor([1.0, 2.0, 3.0, 2.5]), dim=0)
-    ax = plots.plot_bars({"weights": weights}, ["one", "two", "three", "four"], y_label="weight")
-    ax.set_ylim(0, 1)
-    return ax
-
-
-words = "Four bars, the weights of four words, with a slider for their sharpness."
-widgets.slider_view(draw, alt=words, sharpness=(0.0, 5.0, 1.0))
+vectors = torch.tensor([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [0.0, 4.5]])
+widgets.attention_steps(vectors, vectors, query_tokens=words, key_tokens=words)
 
 # %% [markdown]
 # ## Solve something

@@ -171,22 +171,14 @@ for words in (first, second):
 # Words without a column of their own (*I*, *to*, *the*) have a zero vector, hence equal scores, hence even rows. Real vectors have hundreds of learned columns, and such rows are rare.
 
 # %% [markdown]
-# Now make the look-up sharper or softer. **Predict first:** at sharpness 0, what does the row of *bank* look like? And at 4, where does *bank* look: at *money*, or at itself? Then move the slider.
+# The same numbers, alive. A **temperature** divides the scores: the lower, the sharper. **Predict first:** at temperature 10, what does the row of *bank* look like? And at 0.1, where does *bank* look: at *money*, or at itself? Then move the slider, and step through *scores*, *scaled*, *weights*.
 
 # %%
 sentence = look_up(first)
-
-
-def draw(sharpness):
-    scores = sharpness * sentence @ sentence.mT / math.sqrt(2)
-    return plots.plot_attention(F.softmax(scores, dim=-1), first, first)
-
-
-words = "Attention weights of the sentence, with a slider for their sharpness."
-widgets.slider_view(draw, alt=words, sharpness=(0.0, 4.0, 1.0))
+widgets.attention_steps(sentence, sentence, query_tokens=first, key_tokens=first)
 
 # %% [markdown]
-# At 0 every row is even. At 4 *bank* looks at *money* alone and not at itself: $1\cdot4.5 + 1\cdot0 = 4.5$ is more than $1\cdot1 + 1\cdot1 = 2$. The rows of *I*, *my*, *to* and *the* stay even for ever: no sharpness can separate equal scores.
+# At 10 every row is nearly even. At 0.1 *bank* looks at *money* alone and not at itself: $1\cdot4.5 + 1\cdot0 = 4.5$ is more than $1\cdot1 + 1\cdot1 = 2$. The rows of *I*, *my*, *to* and *the* stay even for ever: no temperature can separate equal scores. (*Masked* is for lesson 05.)
 
 # %% [markdown]
 # Attention does not settle every question. In *The teacher taught the student with the book*, who has the book? *Book* can look at both; which of them should weigh more is something that only training, or a wider context, can tell.
@@ -277,7 +269,15 @@ print("at 1024 the scale makes J more than 100 times larger:    ", scaled[-1] > 
 print("without scale J first grows, from 4 to 16:               ", without[1] > without[0])
 
 # %% [markdown]
-# The last line is a fine point that is often left out: up to a width of about 16, sharper weights *help* the gradient, since even weights are flat too. Only then does it collapse.
+# Look at one query while its vectors grow. **Predict:** at which width does one weight pass 0.9? Does ticking ÷ √d_k bring the others back?
+
+# %%
+torch.manual_seed(0)
+queries, keys = torch.randn(200, 1024, device="cpu"), torch.randn(8, 1024, device="cpu")
+widgets.saturation(queries, keys)
+
+# %% [markdown]
+# One line above is a fine point that is often left out: up to a width of about 16, sharper weights *help* the gradient, since even weights are flat too. Only then does it collapse.
 #
 # A second one: a softmax at the *end* of a model does not suffer so. There the loss is a logarithm of the softmax, which undoes the exponential, and the gradient is $p - y$. It is largest where the model is surest and wrong:
 

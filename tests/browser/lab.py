@@ -47,7 +47,8 @@ def jupyter_lab(folder: Path) -> Iterator[str]:
     work = copy_of_the_notebooks(folder / "work")
     port, token = free_port(), secrets.token_hex(16)
     options = [f"--port={port}", "--no-browser", "--allow-root", f"--IdentityProvider.token={token}"]
-    options += ["--LabApp.expose_app_in_browser=True", "--ServerApp.port_retries=0"]
+    options += ["--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True"]
+    options += ["--ServerApp.port_retries=0"]
     with (folder / "server.log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options], cwd=work, env=private(folder), stdout=log, stderr=log

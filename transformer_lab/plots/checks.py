@@ -16,6 +16,14 @@ def to_array(values: Values) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
+def check_attention(weights: Values, query_tokens: Sequence[str], key_tokens: Sequence[str]) -> np.ndarray:
+    """Return attention weights as an array; refuse what softmax can't have returned for these tokens."""
+    array = to_array(weights)
+    check_shape("weights", array, ("query_tokens", query_tokens), ("key_tokens", key_tokens))
+    check_distributions(array, tolerance(weights))
+    return array
+
+
 def tolerance(weights: Values) -> float:
     """How far from 1 a row may sum: a thousandth, since hand-written weights are rounded, more in half precision."""
     half = isinstance(weights, Tensor) and weights.dtype in (torch.float16, torch.bfloat16)

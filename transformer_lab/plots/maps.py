@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from transformer_lab.plots.checks import Values, check_distributions, check_shape, to_array, tolerance
+from transformer_lab.plots.checks import Values, check_attention, check_shape, to_array
 from transformer_lab.plots.picture import NOTHING, THEME, figure
 
 PRINTED = 8  # a map of at most this many rows and columns has its numbers printed in the cells
@@ -25,9 +25,7 @@ def plot_attention(
     Raises: ValueError if weights is not 2-D, not of shape (len(query_tokens), len(key_tokens)), or not what softmax
     returns: finite, at least 0, and rows that sum to 1 (to a thousandth, or to four rounding errors of its dtype).
     """
-    array = to_array(weights)
-    check_shape("weights", array, ("query_tokens", query_tokens), ("key_tokens", key_tokens))
-    check_distributions(array, tolerance(weights))
+    array = check_attention(weights, query_tokens, key_tokens)
     ax = ax or axes_for_map(array)
     image = draw_map(ax, array, query_tokens, key_tokens, "cividis", 0.0, 1.0)
     ax.set_xlabel("key", style="italic", labelpad=10)

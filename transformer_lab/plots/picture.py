@@ -46,41 +46,48 @@ class Picture:
     HTML `<img>` that has one; image/png remains for PDF and print, and the plain text is the alt text itself.
     """
 
-    def __init__(self, figure: Figure, alt: str):
+    def __init__(self, figure: Figure, alt: str, sharpness: float = SHARPNESS):
         if not alt.strip():
             raise ValueError("alt must say what the figure shows (it is empty)")
         self.alt = alt
-        self.width = round(figure.get_size_inches()[0] * PIXELS)  # pixels across, as a page shows it
-        self._png = render(figure)
+        self.png, pixels = render(figure, sharpness)
+        self.width = round(pixels / sharpness)  # pixels across, as a page shows it
 
     def __repr__(self) -> str:
         return self.alt
 
-    def png(self) -> bytes:
-        return self._png
+    def html(self) -> str:
+        """The picture as an `<img>` that holds its own data."""
+        data = base64.b64encode(self.png).decode()
+        return f'<img alt="{html.escape(self.alt)}" width="{self.width}" src="data:image/png;base64,{data}">'
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> tuple[dict, dict]:
-        encoded = base64.b64encode(self.png()).decode()
-        image = f'<img alt="{html.escape(self.alt)}" width="{self.width}" src="data:image/png;base64,{encoded}">'
-        data = {"text/plain": self.alt, "text/html": image, "image/png": encoded}
+        image = base64.b64encode(self.png).decode()
+        data = {"text/plain": self.alt, "text/html": self.html(), "image/png": image}
         return data, {"image/png": {"alt": self.alt, "width": self.width}}
 
 
 @matplotlib.rc_context(THEME)
-def render(figure: Figure) -> bytes:
-    """Render a figure as a PNG of 256 colours, a third of the full size; figures drawn alike give equal bytes."""
+def render(figure: Figure, sharpness: float) -> tuple[bytes, int]:
+    """Render a figure, without empty margins, as a PNG of 256 colours; returns it and its width in pixels.
+
+    That many colours are a third of the full size. Figures drawn alike give equal bytes.
+    """
     full, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(full, format="png", dpi=PIXELS * SHARPNESS)
-    Image.open(full).convert("RGB").quantize(256).save(small, "png", optimize=True)
-    return small.getvalue()
+    figure.savefig(full, format="png", dpi=PIXELS * sharpness, bbox_inches="tight", pad_inches=0.1)
+    image = Image.open(full).convert("RGB")
+    image.quantize(256).save(small, "png", optimize=True)
+    return small.getvalue(), image.width
 
 
-def show(figure: Figure | Axes, alt: str) -> Picture:
+def show(figure: Figure | Axes, alt: str, sharpness: float = SHARPNESS) -> Picture:
     """Return a figure, or the figure of given axes, as a picture with alt text.
+
+    `sharpness` is the number of pixels stored for each that a page shows.
 
     Raises: ValueError if alt is empty.
     """
-    return Picture(figure if isinstance(figure, Figure) else figure.figure, alt)
+    return Picture(figure if isinstance(figure, Figure) else figure.figure, alt, sharpness)
 
 
 @matplotlib.rc_context(THEME)

@@ -1,0 +1,73 @@
+"""Attention as a map to explore: given weights, or the steps that lead to them from queries and keys."""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import torch
+from torch import Tensor
+
+from transformer_lab.attention import masked_softmax
+from transformer_lab.masks import causal_mask
+from transformer_lab.plots import plot_attention, show
+from transformer_lab.plots.checks import check_attention
+from transformer_lab.widgets.kit import View
+
+NAMED = 8  # queries that the summary names
+
+
+def attention(weights: Tensor, query_tokens: Sequence[str], key_tokens: Sequence[str]) -> View:
+    """Explore attention weights: (T, S), (heads, T, S) or (layers, heads, T, S); one row for each query.
+
+    A temperature other than 1 shows softmax(log(weights) / temperature).
+
+    Raises:
+        ValueError: the axes do not fit the tokens, or the rows are not what softmax returns.
+    """
+    stack = with_layers_and_heads(weights, "weights")
+    scores = stack.detach().double().log().clamp(min=-1e4)  # a weight of 0 stays 0 at every temperature
+    return view(stack, scores, query_tokens, key_tokens, d_k=None, causal=False)
+
+
+def attention_steps(
+    query: Tensor, key: Tensor, query_tokens: Sequence[str], key_tokens: Sequence[str], causal: bool = False
+) -> View:
+    """Explore how scores become weights: query (…, T, d_k) and key (…, S, d_k), with heads and layers in front or not.
+
+    Raises:
+        ValueError: the axes do not fit the tokens; a causal mask is asked for where T and S differ.
+    """
+    query, key = with_layers_and_heads(query, "query"), with_layers_and_heads(key, "key")
+    scores = query.detach() @ key.detach().transpose(-2, -1)
+    if causal and query.size(-2) != key.size(-2):
+        raise ValueError(f"a causal mask needs as many queries as keys ({query.size(-2)}, {key.size(-2)})")
+    d_k = query.size(-1)
+    allowed = causal_mask(key.size(-2), key.device) if causal else torch.ones_like(scores, dtype=torch.bool)
+    weights = masked_softmax(scores / sqrt(d_k), allowed)
+    return view(weights, scores, query_tokens, key_tokens, d_k, causal)
+
+
+def view(weights, scores, queries: Sequence[str], keys: Sequence[str], d_k: int | None, causal: bool) -> View:
+    for head in weights.flatten(0, 1):
+        check_attention(head, queries, keys)  # refuses what would make the view lie
+    axes = plot_attention(weights[0, 0], queries, keys)
+    state = {"scores": scores, "queries": list(queries), "keys": list(keys), "d_k": d_k, "causal": causal}
+    return View("attention", state, show(axes, summary(weights, queries, keys), sharpness=1.0))
+
+
+def summary(weights: Tensor, queries: Sequence[str], keys: Sequence[str]) -> str:
+    """One line that says what the first head's map shows."""
+    layers, heads, *_ = weights.shape
+    rows = [[round(weight, 4) for weight in row] for row in weights[0, 0].tolist()]
+    looks = [
+        f"{query} evenly" if max(row) == min(row) else f"{query} at {keys[row.index(max(row))]}"
+        for query, row in zip(queries, rows, strict=True)
+    ]
+    stack = f"{layers} × {heads} heads; in the first " if layers * heads > 1 else ""
+    more = f" and {len(looks) - NAMED} more" if len(looks) > NAMED else ""
+    return f"Attention of {len(queries)} queries to {len(keys)} keys: {stack}{', '.join(looks[:NAMED])}{more}."
+
+
+def with_layers_and_heads(x: Tensor, name: str) -> Tensor:
+    if not 2 <= x.ndim <= 4:
+        raise ValueError(f"{name} must have 2 to 4 axes: layers, heads, rows, columns (its shape is {tuple(x.shape)})")
+    return x[(None,) * (4 - x.ndim)]

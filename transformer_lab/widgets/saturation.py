@@ -1,0 +1,51 @@
+"""Softmax saturation: what becomes of eight weights, and of their gradient, as queries and keys get wider."""
+
+import torch
+from torch import Tensor
+
+from transformer_lab.plots import plot_bars, show
+from transformer_lab.widgets.kit import View, packed
+
+WIDTHS = sorted({round(2 ** (step / 4)) for step in range(41)})  # 1 to 1024, four steps to an octave
+
+
+def saturation(query: Tensor, key: Tensor) -> View:
+    """Explore softmax(q·k) and softmax(q·k / √d_k), taking the first d_k numbers of each query and key.
+
+    query (T, 1024), key (S, 1024), for instance standard normal numbers. The bars show the weights of the first query,
+    the curves the median norm of the Jacobian of all.
+
+    Raises:
+        ValueError: query or key is not that wide, or there are more than 16 keys.
+    """
+    widest = WIDTHS[-1]
+    for name, x in (("query", query), ("key", key)):
+        if x.ndim != 2 or x.size(1) != widest:
+            raise ValueError(f"{name} must have the shape (rows, {widest}) (its shape is {tuple(x.shape)})")
+    if key.size(0) > 16:
+        raise ValueError(f"there may be at most 16 keys (got {key.size(0)})")
+    q, k = query.detach().cpu().double(), key.detach().cpu().double()
+    scores = torch.stack([q[:, :width] @ k[:, :width].T for width in WIDTHS])  # (widths, T, S)
+    scale = torch.tensor(WIDTHS, dtype=torch.float64).rsqrt()[:, None, None]
+    norms = [jacobian_norm(s.softmax(dim=-1)).median(dim=-1).values for s in (scores, scores * scale)]
+    state = {"scores": scores[:, 0], "norms": [packed(curve) for curve in norms], "widths": WIDTHS}
+    return View("saturation", state | {"at": len(WIDTHS) - 1}, still(scores[:, 0]))
+
+
+def jacobian_norm(p: Tensor) -> Tensor:
+    """Frobenius norm of diag(p) - p pᵀ for each row: √(Σp² - 2Σp³ + (Σp²)²)."""
+    squares = p.square().sum(dim=-1)
+    return (squares - 2 * p.pow(3).sum(dim=-1) + squares.square()).clamp(min=0).sqrt()
+
+
+def still(scores: Tensor):
+    """The picture where no script runs: the weights at the widest, with and without the scale."""
+    last, width = scores[-1], WIDTHS[-1]
+    groups = {"without scale": last.softmax(0), "with scale": (last / width**0.5).softmax(0)}
+    axes = plot_bars(groups, [f"key {i}" for i in range(1, len(last) + 1)], y_label="weight")
+    largest = [f"{weights.max().item():.2f} {name}" for name, weights in groups.items()]
+    return show(
+        axes,
+        f"Softmax of {len(last)} scores at d_k = {width}: the largest weight is {', '.join(largest)}.",
+        sharpness=1.0,
+    )

@@ -251,6 +251,7 @@ def test_an_answer_that_misbehaves_is_told_how(exercise, make, message):
     assert not verdict.passed
     assert verdict.attempted
     assert re.search(message, verdict.message), verdict.message
+    assert verdict.mistake is None
 
 
 @pytest.mark.parametrize("printing", ["print('shape', 7)", "import sys; print('shape', 7, file=sys.stderr)"])

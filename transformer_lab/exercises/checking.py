@@ -121,11 +121,12 @@ def gradient_fault(outcome: Outcome, right: Outcome, names: tuple[str, ...]) -> 
 
 
 def recognised(exercise: "Exercise", outcomes: list[Outcome]) -> "Mistake | None":
-    """The mistake that does on every case what the answer did, and on at least one without an error."""
+    """The mistake that does on every case what the answer did. Where both only raise errors, their texts must agree."""
+    works_somewhere = any(outcome.error is None for outcome in outcomes)
     for name, mistaken in exercise.mistaken.items():
         pairs = list(zip(outcomes, mistaken, strict=True))
-        works_somewhere = any(outcome.error is None for outcome in outcomes)
-        if works_somewhere and all(comparing.same(*pair, exercise.returns) for pair in pairs):
+        alike = all(comparing.same(*pair, exercise.returns) for pair in pairs)
+        if alike and (works_somewhere or all(str(one.error) == str(other.error) for one, other in pairs)):
             return exercise.mistakes[name]
     return None
 

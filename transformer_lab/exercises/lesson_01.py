@@ -28,7 +28,7 @@ def softmax_case(label: str, scores, dim: int) -> Case:
         softmax_case("float64, not contiguous", normal(7, 3, dtype=torch.float64).T, 0),
     ),
     laws=(
-        Law("no weight is negative", lambda given, weights: bool((weights >= 0).all())),
+        Law("no weight is negative", lambda given, weights: not bool((weights < 0).any())),
         Law(
             "the weights along `dim` sum to 1",
             lambda given, weights: bool(((weights.sum(given["dim"]) - 1).abs() < 1e-3).all()),
@@ -116,6 +116,23 @@ def divided_by_maximum(scores, dim):
 def axis_lost(scores, dim):
     exponentials = torch.exp(scores - scores.amax(dim, keepdim=True))
     return exponentials / exponentials.sum(dim)
+
+
+@softmax.mistake(
+    "Two things at once: the sum has lost its axis (`keepdim` keeps it), and nothing is taken away from the scores, so "
+    "that large ones will overflow."
+)
+def axis_lost_and_overflow(scores, dim):
+    return scores.exp() / scores.exp().sum(dim)
+
+
+@softmax.mistake(
+    "`max(dim)` returns two things, the largest values and their places. `amax` returns the values alone; so does "
+    "`max(dim).values`."
+)
+def maximum_with_places(scores, dim):
+    exponentials = torch.exp(scores - scores.max(dim, keepdim=True))
+    return exponentials / exponentials.sum(dim, keepdim=True)
 
 
 @softmax.mistake("This is the hard maximum: weight 1 on the largest score, 0 elsewhere. No gradient flows through it.")
@@ -252,6 +269,16 @@ def softmax_over_first_axis(query, key, value):
     return weights @ value, weights
 
 
+@scaled_dot_product_attention.mistake(
+    "The softmax was not told its axis. Torch then guesses, with a warning: of a matrix the last, but of three axes the "
+    "first, the batch, and of four the second, the heads. Say `dim=-1`."
+)
+def softmax_without_dim(query, key, value):
+    scores = unscaled_scores(query, key) / query.size(-1) ** 0.5
+    weights = scores.softmax(0 if scores.ndim in (1, 3) else 1)
+    return weights @ value, weights
+
+
 @scaled_dot_product_attention.mistake("The softmax is missing: the scores themselves multiply the values.")
 def no_softmax(query, key, value):
     weights = unscaled_scores(query, key) / query.size(-1) ** 0.5
@@ -293,6 +320,14 @@ def values_summed(query, key, value):
 )
 def three_axes_only(query, key, value):
     weights = (torch.bmm(query, key.transpose(1, 2)) / query.size(-1) ** 0.5).softmax(-1)
+    return torch.bmm(weights, value), weights
+
+
+@scaled_dot_product_attention.mistake(
+    "`torch.bmm` multiplies batches of matrices, three axes each. `@` and `torch.matmul` take any number of axes."
+)
+def batches_only(query, key, value):
+    weights = (torch.bmm(query, key.transpose(-2, -1)) / query.size(-1) ** 0.5).softmax(-1)
     return torch.bmm(weights, value), weights
 
 

@@ -147,3 +147,9 @@ def test_both_stacks_or_neither_must_end_in_a_norm():
 def test_a_module_without_a_counterpart_is_refused():
     message = "torch.nn must have a counterpart of the module to copy (got Linear)"
     refuses_both_ways(nn.Linear(2, 3), nn.Linear(2, 3), message)
+
+
+@pytest.mark.parametrize("more", [{"bias": False}, {"kdim": 7, "vdim": 5}])
+def test_an_attention_of_another_kind_is_refused(more):
+    message = "torch's attention must have biases, and keys and values as wide as queries, to be copied"
+    refuses_both_ways(MultiHeadAttention(D_MODEL, H), nn.MultiheadAttention(D_MODEL, H, **more), message)

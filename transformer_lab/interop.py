@@ -56,6 +56,9 @@ def paired(ours: nn.Module, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]
     """Each parameter of ours beside the tensor (or the part of a stacked tensor) of torch's that means the same."""
     match ours:
         case MultiHeadAttention():
+            if theirs.in_proj_weight is None or theirs.in_proj_bias is None:
+                message = "torch's attention must have biases, and keys and values as wide as queries, to be copied"
+                raise ValueError(message)
             stacked = zip(theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3), strict=True)
             for mine, (weight, bias) in zip((ours.w_q, ours.w_k, ours.w_v), stacked, strict=True):
                 yield from ((mine.weight, weight), (mine.bias, bias))

@@ -114,7 +114,7 @@ exercises.dot_product.check(dot_product)
 # | | lesson | the question it opens with |
 # |---|---|---|
 # | 01 | [Attention](01_attention.ipynb) | *bank* of a river or of money: how can a word look at the others? |
-# | 02 | Multi-head attention | why several small heads rather than one large one? |
+# | 02 | [Multi-head attention](02_multi_head_attention.ipynb) | why several small heads rather than one large one? |
 # | 03 | Positional encoding | shuffle the words: why does nothing notice? |
 # | 04 | Residual blocks | why does a deep stack without residuals stop learning? |
 # | 05 | Masking | where does the future leak from? |

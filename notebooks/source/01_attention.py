@@ -566,4 +566,4 @@ exercises.softmax_jacobian.check(softmax_jacobian)
 # </details>
 
 # %% [markdown]
-# **Next:** one attention gives each word one way of looking. Lesson 02 gives it many at once.
+# **Next:** one attention gives each word one way of looking. [Lesson 02](02_multi_head_attention.ipynb) gives it many at once.

@@ -270,7 +270,7 @@ def softmax_over_first_axis(query, key, value):
 
 
 @scaled_dot_product_attention.mistake(
-    "The softmax was not told its axis. Torch then guesses, with a warning: of a matrix the last, but of three axes the "
+    "The softmax was not told its axis. Torch then guesses, with a warning: of a matrix the last, of three axes the "
     "first, the batch, and of four the second, the heads. Say `dim=-1`."
 )
 def softmax_without_dim(query, key, value):

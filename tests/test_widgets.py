@@ -73,6 +73,13 @@ def test_the_summary_says_where_each_query_looks():
     assert "keys: 2 × 3 heads; in the first Je at" in repr(VIEWS["attention"]())
 
 
+def test_weights_travel_as_logarithms_and_nothing_to_see_stays_nothing():
+    given = torch.tensor([[0.25, 0.75], [0.0, 1.0], [0.0, 0.0]])
+    scores = numbers(state_of(widgets.attention(given, QUERIES, ["a", "b"]))["scores"])
+    assert torch.allclose(scores.exp()[0, 0], given)
+    assert scores[0, 0, 2].tolist() == [float("-inf")] * 2
+
+
 def test_a_long_summary_is_cut():
     tokens = [f"t{i}" for i in range(20)]
     assert repr(widgets.attention(torch.eye(20), tokens, tokens)).endswith("t7 at t7 and 12 more.")

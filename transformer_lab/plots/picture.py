@@ -6,7 +6,7 @@ import io
 
 import matplotlib
 import numpy as np
-from cycler import cycler
+from matplotlib import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image

@@ -1,0 +1,100 @@
+// The computations of the views against numbers that torch wrote: test_javascript.py sets both variables, and starts this.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { pathToFileURL } from "node:url";
+
+const load = (name) => import(pathToFileURL(join(process.env.MODULES, `${name}.js`)));
+const kit = await load("kit");
+const attention = await load("attention");
+const saturation = await load("saturation");
+const fixtures = JSON.parse(readFileSync(process.env.FIXTURES, "utf8"));
+
+function assertClose(actual, expected, tolerance = 1e-6) {
+  assert.equal(actual.length, expected.length);
+  expected.forEach((number, i) => {
+    if (number === null) assert.ok(Number.isNaN(actual[i]), `${i}: ${actual[i]} where the mask forbids`);
+    else assert.ok(Math.abs(actual[i] - number) <= tolerance, `${i}: ${actual[i]}, torch: ${number}`);
+  });
+}
+
+function luminance(rgb) {
+  const [r, g, b] = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+const shades = Array.from({ length: 101 }, (_, i) => kit.cividis(i / 100));
+
+for (const { name, scores, allowed, weights } of fixtures.softmax) {
+  test(`softmax, ${name}`, () => {
+    const numbers = scores.map((score) => score ?? -Infinity);
+    assertClose(kit.softmax(numbers, (i) => allowed[i]), weights);
+    if (allowed.every(Boolean)) assertClose(kit.softmax(numbers), weights);
+  });
+}
+
+test("softmax leaves its input alone and takes a Float32Array", () => {
+  const scores = Float32Array.of(1, 2, 3);
+  assertClose(kit.softmax(scores), [0.09003057, 0.24472847, 0.66524096]);
+  assert.deepEqual([...scores], [1, 2, 3]);
+});
+
+test("entropy in bits", () => {
+  assertClose(fixtures.entropy.map(({ p }) => kit.entropy(p)), fixtures.entropy.map(({ bits }) => bits));
+  assert.equal(kit.entropy([0, 1, 0]), 0);
+  assert.equal(kit.entropy([0.25, 0.25, 0.25, 0.25]), 2);
+});
+
+test("jacobianNorm is the norm of diag(p) - p pᵀ", () => {
+  assertClose(fixtures.jacobian.map(({ p }) => kit.jacobianNorm(p)), fixtures.jacobian.map(({ norm }) => norm), 1e-7);
+});
+
+test("tensor reads exactly the float32 numbers that Python packed", () => {
+  for (const { packed, numbers, shape } of fixtures.packed) {
+    const read = kit.tensor(packed);
+    assert.deepEqual([...read.data], numbers);
+    assert.deepEqual(read.shape, shape);
+  }
+});
+
+for (const { name, scores, T, S, options, map } of fixtures.maps) {
+  test(`stageMap, ${name}`, () => {
+    const rows = attention.stageMap(Float32Array.from(scores), T, S, options);
+    assert.equal(rows.length, T);
+    rows.forEach((row, t) => assertClose(row, map[t]));
+  });
+}
+
+test("the fixtures have every stage", () => {
+  assert.deepEqual(new Set(fixtures.maps.map(({ options }) => options.stage)), new Set(attention.STAGES));
+});
+
+test("weightsAt divides by √d_k or does not", () => {
+  for (const { scores, width, scaled, weights } of fixtures.widths) {
+    assertClose(saturation.weightsAt(Float32Array.from(scores), width, scaled), weights);
+  }
+});
+
+test("cividis begins and ends as in the static figures, and is never far from them between", () => {
+  assert.deepEqual([kit.cividis(0), kit.cividis(1)], [fixtures.cividis.at(0), fixtures.cividis.at(-1)]);
+  assert.deepEqual([kit.cividis(-3), kit.cividis(3)], [kit.cividis(0), kit.cividis(1)]);
+  shades.forEach((rgb, i) => assertClose(rgb, fixtures.cividis[i], 15));
+});
+
+test("cividis gets lighter all the way, so it can be read without seeing colour", () => {
+  shades.slice(1).forEach((rgb, i) => assert.ok(luminance(rgb) > luminance(shades[i]), `step ${i}`));
+});
+
+test("inkOn is readable on every shade, and the better of black and white", () => {
+  for (const rgb of shades) {
+    const [black, white] = [(luminance(rgb) + 0.05) / 0.05, 1.05 / (luminance(rgb) + 0.05)];
+    assert.equal(kit.inkOn(rgb), black > white ? "#000" : "#fff", kit.css(rgb));
+    assert.ok(Math.max(black, white) >= 4.5, kit.css(rgb));
+  }
+});
+
+test("css writes a colour as CSS reads it", () => {
+  assert.equal(kit.css([1, 20, 255]), "rgb(1 20 255)");
+});

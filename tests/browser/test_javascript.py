@@ -74,7 +74,6 @@ def numbers() -> dict[str, list]:
     return {
         "softmax": softmax_cases(),
         "entropy": [{"p": p.tolist(), "bits": (torch.special.entr(p).sum() / math.log(2)).item()} for p in P],
-        "jacobian": [{"p": p.tolist(), "norm": (p.diag() - p.outer(p)).norm().item()} for p in P],
         "packed": [{"packed": packed(x), "numbers": x.flatten().tolist(), "shape": list(x.shape)} for x in TENSORS],
         "maps": [map_case(*options) for options in itertools.product(STAGES, [False, True], [0.3, 1, 4], [1, 3**0.5])],
         "widths": [width_case(width, scaled) for width in (1, 7, 1024) for scaled in (False, True)],

@@ -73,9 +73,16 @@ def given_map(layer=0, head=0, temperature=1.0, causal=False) -> list[list[float
 
 
 def saturated(width=1024, scaled=False) -> dict:
+    norms, weights = jacobians(width, scaled)
+    typical = jacobians(1024, False)[0].median(dim=0).indices
+    return {"weights": weights[typical].tolist(), "norm": norms.median().item(), "width": width}
+
+
+def jacobians(width: int, scaled: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """The norm of the Jacobian of each query, and its weights."""
     query, key = (data[name][:, :width].double() for name in ("wide_query", "wide_key"))
-    p = (key @ query[0] / (math.sqrt(width) if scaled else 1)).softmax(-1)
-    return {"weights": p.tolist(), "norm": (p.diag() - p.outer(p)).norm().item(), "width": width}
+    p = (query @ key.T / (math.sqrt(width) if scaled else 1)).softmax(-1)
+    return (torch.diag_embed(p) - p[:, :, None] * p[:, None, :]).flatten(1).norm(dim=1), p
 
 
 START = {

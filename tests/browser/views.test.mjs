@@ -47,10 +47,6 @@ test("entropy in bits", () => {
   assert.equal(kit.entropy([0.25, 0.25, 0.25, 0.25]), 2);
 });
 
-test("jacobianNorm is the norm of diag(p) - p pᵀ", () => {
-  assertClose(fixtures.jacobian.map(({ p }) => kit.jacobianNorm(p)), fixtures.jacobian.map(({ norm }) => norm), 1e-7);
-});
-
 test("tensor reads exactly the float32 numbers that Python packed", () => {
   for (const { packed, numbers, shape } of fixtures.packed) {
     const read = kit.tensor(packed);

@@ -20,13 +20,6 @@ export function entropy(weights) {
   return weights.reduce((bits, p) => (p > 0 ? bits - p * Math.log2(p) : bits), 0);
 }
 
-// Frobenius norm of diag(p) - p pᵀ, the Jacobian of softmax: √(Σp² - 2Σp³ + (Σp²)²).
-export function jacobianNorm(p) {
-  const squares = p.reduce((sum, x) => sum + x * x, 0);
-  const cubes = p.reduce((sum, x) => sum + x * x * x, 0);
-  return Math.sqrt(Math.max(0, squares - 2 * cubes + squares * squares));
-}
-
 // ── colours ──
 
 const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];

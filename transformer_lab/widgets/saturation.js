@@ -1,6 +1,6 @@
 // Softmax saturation: the weights of one query as its vectors get wider, and the norm of the Jacobian of many.
 
-import { button, canvas, checkbox, eachFrame, element, jacobianNorm, onTheme, slider, softmax, tensor } from "./kit.js";
+import { button, canvas, checkbox, eachFrame, element, onTheme, slider, softmax, tensor } from "./kit.js";
 
 // Weights of one query at a width: the scores are sums of d_k products, divided by √d_k or not.
 export function weightsAt(scores, width, scaled) {
@@ -23,10 +23,10 @@ export default {
     const says = element("div", { class: "tl-says", "aria-live": "polite" });
     const draw = eachFrame(() => {
       const weights = weightsAt(at(now.at), widths[now.at], now.scaled);
-      const norm = jacobianNorm(weights);
+      const norm = norms[+now.scaled][now.at];
       el.values = { weights, norm, width: widths[now.at] };
       paint(sketch, { weights, norms, widths, now, el });
-      says.textContent = `d_k = ${widths[now.at]}, ${now.scaled ? "scores divided by √d_k" : "scores as they are"}: largest weight ${Math.max(...weights).toFixed(3)}, norm of its Jacobian ${norm < 1e-5 ? "below 0.00001" : norm.toPrecision(2)}.`;
+      says.textContent = `d_k = ${widths[now.at]}, ${now.scaled ? "scores divided by √d_k" : "scores as they are"}: largest weight ${Math.max(...weights).toFixed(3)}, median norm of the Jacobian ${norm < 1e-5 ? "below 0.00001" : norm.toPrecision(2)}.`;
     });
     const width = slider("d_k", { min: 0, max: steps - 1, step: 1, value: start.at, show: (i) => String(widths[i]) }, (i) => { now.at = i; draw(); });
     const divide = checkbox("÷ √d_k", start.scaled, (on) => { now.scaled = on; draw(); });

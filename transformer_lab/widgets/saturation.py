@@ -12,8 +12,8 @@ WIDTHS = sorted({round(2 ** (step / 4)) for step in range(41)})  # 1 to 1024, fo
 def saturation(query: Tensor, key: Tensor) -> View:
     """Explore softmax(q·k) and softmax(q·k / √d_k), taking the first d_k numbers of each query and key.
 
-    query (T, 1024), key (S, 1024), for instance standard normal numbers. The bars show the weights of the first query,
-    the curves the median norm of the Jacobian of all.
+    query (T, 1024), key (S, 1024), for instance standard normal numbers. The curves show the median norm of the
+    Jacobian over the queries, the bars the weights of the query that is the median where d_k is 1024, without the scale.
 
     Raises:
         ValueError: query or key is not that wide, or there are more than 16 keys.
@@ -27,15 +27,15 @@ def saturation(query: Tensor, key: Tensor) -> View:
     q, k = query.detach().cpu().double(), key.detach().cpu().double()
     scores = torch.stack([q[:, :width] @ k[:, :width].T for width in WIDTHS])  # (widths, T, S)
     scale = torch.tensor(WIDTHS, dtype=torch.float64).rsqrt()[:, None, None]
-    norms = [jacobian_norm(s.softmax(dim=-1)).median(dim=-1).values for s in (scores, scores * scale)]
-    state = {"scores": scores[:, 0], "norms": [packed(curve) for curve in norms], "widths": WIDTHS}
-    return View("saturation", state | {"at": len(WIDTHS) - 1}, still(scores[:, 0]))
+    medians = [jacobian_norm(s.softmax(dim=-1)).median(dim=-1) for s in (scores, scores * scale)]
+    typical = scores[:, medians[0].indices[-1]]  # (widths, S)
+    state = {"scores": typical, "norms": [packed(median.values) for median in medians], "widths": WIDTHS}
+    return View("saturation", state | {"at": len(WIDTHS) - 1}, still(typical))
 
 
 def jacobian_norm(p: Tensor) -> Tensor:
-    """Frobenius norm of diag(p) - p pᵀ for each row: √(Σp² - 2Σp³ + (Σp²)²)."""
-    squares = p.square().sum(dim=-1)
-    return (squares - 2 * p.pow(3).sum(dim=-1) + squares.square()).clamp(min=0).sqrt()
+    """Frobenius norm of diag(p) - p pᵀ for each row of weights."""
+    return torch.linalg.matrix_norm(torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2))
 
 
 def still(scores: Tensor):

@@ -61,6 +61,43 @@ class TestAll:
         run_with_solutions(path, step=1)
 
 
+TYPICAL = {  # what a student types, and the mistake that the card must name
+    "overflow": """def softmax(scores, dim):
+    e = torch.exp(scores)
+    return e / e.sum(dim=dim, keepdim=True)""",
+    "sum_over_everything": """def softmax(scores, dim):
+    e = torch.exp(scores - torch.max(scores, dim=dim, keepdim=True).values)
+    return e / torch.sum(e)""",
+    "axis_lost": """def softmax(scores, dim):
+    e = torch.exp(scores - scores.amax(dim, keepdim=True))
+    return e / e.sum(dim)""",
+    "unscaled": """def scaled_dot_product_attention(query, key, value):
+    weights = F.softmax(torch.matmul(query, key.transpose(-2, -1)), dim=-1)
+    return torch.matmul(weights, value), weights""",
+    "softmax_over_queries": """def scaled_dot_product_attention(query, key, value):
+    weights = torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-2)
+    return weights @ value, weights""",
+    "three_axes_only": """def scaled_dot_product_attention(query, key, value):
+    weights = F.softmax(query.bmm(key.transpose(1, 2)) / query.size(-1) ** 0.5, dim=-1)
+    return weights.bmm(value), weights""",
+    "diagonal_only": """def softmax_jacobian(weights):
+    return torch.diag_embed(weights - weights**2)""",
+}
+
+
+class TestTypicalMistakes:
+    def test_each_is_named_on_its_card_and_stops_nothing(self):
+        set_up = text_to_notebook(SOURCES[1]).cells[1].source
+        cells = [new_code_cell(set_up)]
+        for answer in TYPICAL.values():
+            name = re.match(r"def (\w+)", answer)[1]
+            cells.append(new_code_cell(f"{answer}\n\nexercises.{name}.check({name})"))
+        shown = [cell.outputs[0].data["text/plain"] for cell in execute(new_notebook(cells=cells)).cells[1:]]
+        titles = [text.splitlines()[0] for text in shown]
+        assert [re.search(r"\((\w+)\)$", title)[1] for title in titles] == list(TYPICAL)
+        assert all(title.startswith(WRONG) for title in titles)
+
+
 def test_a_wrong_answer_would_be_seen():
     lines = (
         "from transformer_lab import exercises",

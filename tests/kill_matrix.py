@@ -2,39 +2,9 @@
 
 from dataclasses import dataclass
 
-from tests.exercise_answers import RIGHT_ANSWERS
+from tests.answers import EQUIVALENT, RIGHT_ANSWERS
 from tests.mutants import mutants_of
 from transformer_lab.exercises import Exercise, catalogue
-
-COMMUTATIVE = "a product does not depend on the order of its factors"
-SYMMETRIC = "transpose(a, b) is transpose(b, a)"
-EQUIVALENT = {  # mutants that compute the same, and why
-    "dot_product": {"line 3: a * b → b * a": COMMUTATIVE},
-    "softmax_jacobian": {
-        "line 6: weights.unsqueeze(-1) * weights.unsqueeze(-2) → "
-        "weights.unsqueeze(-2) * weights.unsqueeze(-1)": COMMUTATIVE,
-    },
-    "scaled_dot_product_attention": {
-        "line 7: key.transpose(-2, -1) → key.transpose(-1, -2)": SYMMETRIC,
-        "line 7: query → key": "queries and keys have the same width",
-    },
-    "split_heads": {
-        "line 4: x.reshape(batch, length, n_heads, d_model // n_heads).transpose(1, 2) → "
-        "x.reshape(batch, length, n_heads, d_model // n_heads).transpose(2, 1)": SYMMETRIC,
-    },
-    "merge_heads": {
-        "line 4: n_heads * d_head → d_head * n_heads": COMMUTATIVE,
-        "line 4: x.transpose(1, 2) → x.transpose(2, 1)": SYMMETRIC,
-    },
-    "multi_head_attention": {
-        "line 7: x.unflatten(-1, (n_heads, -1)).transpose(1, 2) → "
-        "x.unflatten(-1, (n_heads, -1)).transpose(2, 1)": SYMMETRIC,
-        "line 8: k.transpose(-2, -1) → k.transpose(-1, -2)": SYMMETRIC,
-        "line 8: -2 → 2": "axis 2 of four is axis -2",
-        "line 9: (weights @ v).transpose(1, 2) → (weights @ v).transpose(2, 1)": SYMMETRIC,
-        "line 9: -2 → 2": "axis 2 of four is axis -2",
-    },
-}
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import warnings
 import pytest
 import torch
 
-from tests.exercise_answers import RIGHT_ANSWERS
-from tests.kill_matrix import EQUIVALENT, Row, row, table
+from tests.answers import EQUIVALENT, RIGHT_ANSWERS
+from tests.kill_matrix import Row, row, table
 from tests.mutants import mutants_of
 from transformer_lab import attention, exercises
 from transformer_lab.exercises import catalogue

@@ -1,0 +1,106 @@
+"""Right answers to the exercises of lesson 01, and the mutants of their references that compute the same."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from tests.answers.reasons import COMMUTATIVE, SYMMETRIC
+
+
+def softmax_of_torch(scores, dim):
+    return F.softmax(scores, dim=dim)
+
+
+def softmax_by_logsumexp(scores, dim):
+    return (scores - scores.logsumexp(dim, keepdim=True)).exp()
+
+
+def softmax_by_loop(scores, dim):
+    rows = scores.movedim(dim, -1)
+    flat = rows.reshape(-1, rows.size(-1))
+    done = []
+    for row in flat:
+        powers = [torch.exp(score - row.max()) for score in row]
+        done.append(torch.stack(powers) / sum(powers))
+    return torch.stack(done).reshape(rows.shape).movedim(-1, dim)
+
+
+def softmax_in_float64(scores, dim):
+    powers = torch.exp(scores.double() - scores.double().max(dim=dim, keepdim=True).values)
+    return (powers / powers.sum(dim=dim, keepdim=True)).to(scores.dtype)
+
+
+def attention_of_torch(query, key, value):
+    weights = F.softmax(query @ key.mT / math.sqrt(key.size(-1)), dim=-1)
+    return F.scaled_dot_product_attention(query, key, value), weights
+
+
+def attention_by_einsum(query, key, value):
+    scores = torch.einsum("...td,...sd->...ts", query, key) * key.shape[-1] ** -0.5
+    weights = scores.softmax(-1)
+    return torch.einsum("...ts,...sv->...tv", weights, value), weights
+
+
+def attention_by_loop(query, key, value):
+    if query.ndim > 2:
+        parts = [attention_by_loop(*one) for one in zip(query, key, value, strict=True)]
+        return torch.stack([output for output, _ in parts]), torch.stack([weights for _, weights in parts])
+    weights = []
+    for q in query:
+        scores = torch.stack([torch.dot(q, k) for k in key]) / math.sqrt(len(q))
+        weights.append(torch.softmax(scores, 0))
+    output = [sum(w * v for w, v in zip(row, value, strict=True)) for row in weights]
+    return torch.stack(output), torch.stack(weights)
+
+
+def attention_in_float64(query, key, value):
+    q, k, v = query.double(), key.double(), value.double()
+    weights = (q.matmul(k.transpose(-1, -2)) / k.size(-1) ** 0.5).softmax(-1)
+    return weights.matmul(v).to(value.dtype), weights.to(value.dtype)
+
+
+def attention_as_a_list(query, key, value):
+    weights = ((query / query.size(-1) ** 0.25) @ (key / key.size(-1) ** 0.25).mT).softmax(-1)
+    return [weights @ value, weights]
+
+
+def jacobian_by_einsum(weights):
+    same = torch.eye(weights.size(-1), dtype=weights.dtype)
+    return torch.einsum("...i,ij->...ij", weights, same) - torch.einsum("...i,...j->...ij", weights, weights)
+
+
+def jacobian_by_loop(weights):
+    if weights.ndim > 1:
+        return torch.stack([jacobian_by_loop(row) for row in weights])
+    rows = [[(p if i == j else 0) - p * q for j, q in enumerate(weights)] for i, p in enumerate(weights)]
+    return torch.stack([torch.stack(row) for row in rows])
+
+
+def jacobian_by_factors(weights):
+    same = torch.eye(weights.size(-1), dtype=torch.float64)
+    return (weights.double()[..., :, None] * (same - weights.double()[..., None, :])).to(weights.dtype)
+
+
+RIGHT_ANSWERS = {
+    "softmax": [softmax_of_torch, softmax_by_logsumexp, softmax_by_loop, softmax_in_float64],
+    "scaled_dot_product_attention": [
+        attention_of_torch,
+        attention_by_einsum,
+        attention_by_loop,
+        attention_in_float64,
+        attention_as_a_list,
+    ],
+    "softmax_jacobian": [jacobian_by_einsum, jacobian_by_loop, jacobian_by_factors],
+}
+
+EQUIVALENT = {
+    "scaled_dot_product_attention": {
+        "line 7: key.transpose(-2, -1) → key.transpose(-1, -2)": SYMMETRIC,
+        "line 7: query → key": "queries and keys have the same width",
+    },
+    "softmax_jacobian": {
+        "line 6: weights.unsqueeze(-1) * weights.unsqueeze(-2) → "
+        "weights.unsqueeze(-2) * weights.unsqueeze(-1)": COMMUTATIVE,
+    },
+}

@@ -24,7 +24,7 @@ def attention(weights: Tensor, query_tokens: Sequence[str], key_tokens: Sequence
         ValueError: the axes do not fit the tokens, or the rows are not what softmax returns.
     """
     stack = with_layers_and_heads(weights, "weights")
-    scores = stack.detach().double().log()  # -inf for a weight of 0, which stays 0 at every temperature
+    scores = stack.detach().cpu().double().log()  # -inf for a weight of 0, which stays 0 at every temperature
     return view(stack, scores, query_tokens, key_tokens, d_k=None, causal=False)
 
 

@@ -10,6 +10,9 @@ from pathlib import Path
 import lesson_00
 import lesson_01
 import lesson_02
+import lesson_03
+import lesson_04
+import lesson_05
 
 HERE = Path(__file__).parent
 FIGURES = {
@@ -19,6 +22,9 @@ FIGURES = {
     "01_attention.svg": lesson_01.attention,
     "01_paths.svg": lesson_01.paths,
     "02_heads.svg": lesson_02.heads,
+    "03_clocks.svg": lesson_03.clocks,
+    "04_blocks.svg": lesson_04.blocks,
+    "05_masks.svg": lesson_05.four_masks,
 }
 
 

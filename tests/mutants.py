@@ -17,8 +17,10 @@ OPERATORS = {
     ast.Pow: ast.Mult,
     ast.MatMult: ast.Mult,
     ast.FloorDiv: ast.Mult,
+    ast.BitAnd: ast.BitOr,
 }
 METHODS = {"amax": "amin", "sum": "mean", "exp": "sigmoid", "softmax": "log_softmax", "sin": "cos", "cos": "sin"}
+METHODS |= {"tril": "triu"}
 
 
 def mutants(source: str, scope: dict) -> Iterator[tuple[str, Callable]]:
@@ -38,7 +40,9 @@ def changes(node: ast.AST, parameters: list[str]) -> Iterator[ast.expr]:
         case ast.BinOp(left, operator, right):
             yield ast.BinOp(left, OPERATORS[type(operator)](), right)
             yield ast.BinOp(right, operator, left)
-        case ast.UnaryOp(ast.USub(), operand):
+        case ast.Compare(left, [ast.NotEq()], right):
+            yield from (ast.Compare(left, [other()], right) for other in (ast.Eq, ast.Lt, ast.Gt))
+        case ast.UnaryOp(ast.USub() | ast.Invert(), operand):
             yield operand
         case ast.Constant(bool() as value):
             yield ast.Constant(not value)

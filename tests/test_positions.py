@@ -6,7 +6,14 @@ import pytest
 import torch
 
 from tests.support import DEVICE, assert_close, each_dtype, each_half, gradients, randn, refuses
-from transformer_lab import LearnedPositions, SinusoidalPositions, shift_matrix, sinusoidal_encoding
+from transformer_lab import (
+    LearnedPositions,
+    SinusoidalPositions,
+    alibi_bias,
+    rotate,
+    shift_matrix,
+    sinusoidal_encoding,
+)
 from transformer_lab.positions import frequencies
 
 EITHER = pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
@@ -47,6 +54,18 @@ def test_a_shift_by_one_worked_by_hand():
 def test_the_encoding_is_added_to_each_sentence():
     output = SinusoidalPositions(max_len=5, d_model=4).to(DEVICE)(torch.full((2, 2, 4), 10.0, device=DEVICE))
     assert_close(output, [[[10, 11, 10, 11], [10.84147, 10.54030, 10.01000, 10.99995]]] * 2, within=6e-6)
+
+
+def test_a_rotation_worked_by_hand():
+    x = torch.tensor([[1.0, 0.0, 0.0, 10.0]] * 2, device=DEVICE)  # by 0, then by 1 and 0.01 radians, to the left
+    assert_close(rotate(x), [[1, 0, 0, 10], [0.54030, 0.84147, -0.10000, 9.99950]], within=6e-6)
+
+
+def test_the_bias_of_alibi_worked_by_hand():
+    bias = alibi_bias(2, 3).to(DEVICE)  # slopes 2^-4 and 2^-8
+    assert_close(bias[0], [[0, -0.0625, -0.125], [-0.0625, 0, -0.0625], [-0.125, -0.0625, 0]], within=0)
+    assert_close(bias[1], bias[0] / 16, within=0)
+    assert_close(alibi_bias(8, 2)[:, 0, 1], -(0.5 ** torch.arange(1.0, 9.0)), within=1e-7)
 
 
 # Properties of the encoding
@@ -122,6 +141,41 @@ def test_a_shift_is_a_rotation_and_the_shift_back_its_inverse():
     assert_close(shift(7) @ shift(7).T, torch.eye(6).double(), within=1e-12)
     assert_close(shift(-7), shift(7).T, within=1e-12)
     assert torch.det(shift(7)).item() == pytest.approx(1)
+
+
+# Properties of rotary positions
+
+
+def test_a_rotated_row_is_the_row_times_the_shift_matrix():
+    x = randn(5, 6)
+    rows = [x[p].cpu() @ shift_matrix(p, 6) for p in range(5)]
+    assert_close(rotate(x).cpu(), torch.stack(rows))
+
+
+def test_rotated_scores_depend_on_the_distance_only():
+    query, key = randn(2, 3, 5, 6), randn(2, 3, 5, 6)
+    here = rotate(query) @ rotate(key).mT
+    there = rotate(query, start=40) @ rotate(key, start=40).mT
+    assert_close(here, there, within=1e-5)
+    elsewhere = rotate(query, start=1) @ rotate(key).mT
+    assert (here - elsewhere).abs().max() > 0.1
+
+
+def test_rotating_keeps_lengths_and_leaves_its_input_alone():
+    x = randn(2, 3, 5, 6)
+    before = x.clone()
+    assert_close(rotate(x).norm(dim=-1), x.norm(dim=-1))
+    assert x.equal(before)
+
+
+def test_the_rows_of_a_cache_are_rotated_from_its_length_on():
+    x = randn(5, 6)
+    assert_close(rotate(x)[3:], rotate(x[3:], start=3), within=0)
+
+
+@each_half
+def test_rotating_keeps_the_type(dtype):
+    assert rotate(randn(2, 5, 6, dtype=dtype)).dtype == dtype
 
 
 # Properties of the modules
@@ -201,6 +255,7 @@ def test_the_width_must_be_even():
         lambda: sinusoidal_encoding(3, 7),
         lambda: shift_matrix(1, 7),
         lambda: SinusoidalPositions(5, 7),
+        lambda: rotate(randn(2, 7)),
     ):
         with refuses("d_model (7) must be even: a sine and a cosine share each frequency"):
             make()
@@ -212,3 +267,8 @@ def test_a_sequence_must_not_be_longer_than_the_table(kind):
     positions(randn(2, 5, 6))
     with refuses("a sequence may have at most max_len (5) positions (got 7)"):
         positions(randn(2, 7, 6))
+
+
+def test_alibi_needs_a_head():
+    with refuses("n_heads (0) must be at least 1"):
+        alibi_bias(0, 3)

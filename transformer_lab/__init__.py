@@ -22,7 +22,14 @@ from transformer_lab.model import (
     Transformer,
     TransformerConfig,
 )
-from transformer_lab.positions import LearnedPositions, SinusoidalPositions, shift_matrix, sinusoidal_encoding
+from transformer_lab.positions import (
+    LearnedPositions,
+    SinusoidalPositions,
+    alibi_bias,
+    rotate,
+    shift_matrix,
+    sinusoidal_encoding,
+)
 
 __all__ = [
     "AttentionHead",
@@ -40,6 +47,7 @@ __all__ = [
     "SinusoidalPositions",
     "Transformer",
     "TransformerConfig",
+    "alibi_bias",
     "causal_mask",
     "decoder_mask",
     "default_device",
@@ -47,6 +55,7 @@ __all__ = [
     "masked_softmax",
     "padding_mask",
     "record_attention",
+    "rotate",
     "scaled_dot_product_attention",
     "shift_matrix",
     "sinusoidal_encoding",

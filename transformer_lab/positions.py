@@ -13,7 +13,7 @@ def frequencies(d_model: int) -> Float[Tensor, " pairs"]:
     """
     if d_model % 2:
         raise ValueError(f"d_model ({d_model}) must be even: a sine and a cosine share each frequency")
-    return 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    return 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu") / d_model)  # MPS has no float64
 
 
 def sinusoidal_encoding(
@@ -28,9 +28,15 @@ def sinusoidal_encoding(
     Raises:
         ValueError: d_model is odd.
     """
-    angle = torch.arange(length, dtype=torch.float64)[:, None] * frequencies(d_model)
+    angle = angles(length, d_model)
     encoding = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)  # sin, cos, sin, cos, …
-    return encoding.to(dtype or torch.get_default_dtype()).to(device)
+    return encoding.to(dtype or torch.get_default_dtype()).to(device or torch.get_default_device())
+
+
+def angles(length: int, d_model: int, start: int = 0) -> Float[Tensor, "{length} pairs"]:
+    """The angle pos · ω_i for each position from `start` on and each pair of features, in float64 on the CPU."""
+    positions = torch.arange(start, start + length, dtype=torch.float64, device="cpu")
+    return positions[:, None] * frequencies(d_model)
 
 
 def shift_matrix(offset: int, d_model: int, dtype: torch.dtype | None = None) -> Float[Tensor, "{d_model} {d_model}"]:
@@ -46,7 +52,40 @@ def shift_matrix(offset: int, d_model: int, dtype: torch.dtype | None = None) ->
     angle = offset * frequencies(d_model)
     cos, sin = angle.cos(), angle.sin()
     rotations = torch.stack([torch.stack([cos, sin], -1), torch.stack([-sin, cos], -1)], -2)  # (pairs, 2, 2)
-    return torch.block_diag(*rotations).to(dtype or torch.get_default_dtype())
+    return torch.block_diag(*rotations).to(dtype or torch.get_default_dtype()).to(torch.get_default_device())
+
+
+def rotate(x: Float[Tensor, "*batch T d_head"], start: int = 0) -> Float[Tensor, "*batch T d_head"]:
+    """Rotary positions (RoPE): the row of position p becomes `row @ shift_matrix(p)`; the first has position `start`.
+
+    (x_2i, x_2i+1) → (x_2i cos pω_i - x_2i+1 sin pω_i,  x_2i sin pω_i + x_2i+1 cos pω_i)
+
+    Queries and keys are rotated, values are not: a score then depends on the two positions by their difference only
+    (Su et al., 2021, "RoFormer", equations 15 and 16; pairs of neighbours, as there).
+
+    Raises:
+        ValueError: d_head is odd.
+    """
+    angle = angles(x.size(-2), x.size(-1), start)
+    cos, sin = (part.to(x.dtype).to(x.device) for part in (angle.cos(), angle.sin()))
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+
+def alibi_bias(n_heads: int, length: int) -> Float[Tensor, "{n_heads} {length} {length}"]:
+    """What ALiBi adds to the scores: -m · distance, with a slope m = 2^(-8 / h), 2^(-16 / h), … , 2^-8 for each head.
+
+    Press et al., 2021, "Train Short, Test Long", section 3. There n_heads is a power of 2, and a causal mask hides all
+    that lies ahead; here what lies ahead is as far as what lies behind.
+
+    Raises:
+        ValueError: n_heads is below 1.
+    """
+    if n_heads < 1:
+        raise ValueError(f"n_heads ({n_heads}) must be at least 1")
+    slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
+    positions = torch.arange(length)
+    return -slopes[:, None, None] * (positions[:, None] - positions).abs()
 
 
 class SinusoidalPositions(nn.Module):

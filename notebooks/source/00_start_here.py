@@ -115,9 +115,9 @@ exercises.dot_product.check(dot_product)
 # |---|---|---|
 # | 01 | [Attention](01_attention.ipynb) | *bank* of a river or of money: how can a word look at the others? |
 # | 02 | [Multi-head attention](02_multi_head_attention.ipynb) | why several small heads rather than one large one? |
-# | 03 | Positional encoding | shuffle the words: why does nothing notice? |
-# | 04 | Residual blocks | why does a deep stack without residuals stop learning? |
-# | 05 | Masking | where does the future leak from? |
+# | 03 | [Positional encoding](03_positional_encoding.ipynb) | shuffle the words: why does nothing notice? |
+# | 04 | [Residual blocks](04_residual_blocks.ipynb) | why does a deep stack without residuals stop learning? |
+# | 05 | [Masking](05_masking.ipynb) | where does the future leak from? |
 # | 06 | The Transformer | the whole model on one page |
 # | 07 | Training | can a laptop learn to say 21 as *einundzwanzig* in a minute? |
 # | 08 | Decoding | one distribution, many sentences |

@@ -381,4 +381,4 @@ exercises.multi_head_attention.check(multi_head_attention)
 # </details>
 
 # %% [markdown]
-# **Next:** shuffling the tokens only shuffled the outputs. So attention cannot tell *dog bites man* from *man bites dog*. Lesson 03 gives every word a place.
+# **Next:** shuffling the tokens only shuffled the outputs. So attention cannot tell *dog bites man* from *man bites dog*. [Lesson 03](03_positional_encoding.ipynb) gives every word a place.

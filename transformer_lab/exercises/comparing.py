@@ -69,7 +69,7 @@ def same(one: Outcome, other: Outcome, names: tuple[str, ...]) -> bool:
 def show(value: object, indent: int = 0) -> str:
     """A value as a learner would write it, rounded to four decimals; a large tensor by its shape and type."""
     if not isinstance(value, Tensor):
-        return repr(value) if not callable(value) else f"<{type(value).__name__}>"
+        return getattr(value, "__name__", f"<{type(value).__name__}>") if callable(value) else repr(value)
     if value.numel() > SMALL:
         return f"a tensor of shape {tuple(value.shape)}, {plain(value.dtype)}"
     if value.ndim == 0:

@@ -13,7 +13,7 @@ def saturation(query: Tensor, key: Tensor) -> View:
     """Explore softmax(q·k) and softmax(q·k / √d_k), taking the first d_k numbers of each query and key.
 
     query (T, 1024), key (S, 1024), for instance standard normal numbers. The curves show the median norm of the
-    Jacobian over the queries, the bars the weights of the query that is the median where d_k is 1024, without the scale.
+    Jacobian over the queries; the bars, the weights of the query that is the median at d_k = 1024 without the scale.
 
     Raises:
         ValueError: query or key is not that wide, or there are more than 16 keys.

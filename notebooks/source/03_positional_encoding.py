@@ -134,6 +134,7 @@ plots.show(ax, alt="Encoding, 25 by 64: fast waves in the left columns, even str
 positions, table = torch.arange(100), encode(100, 64)
 curves = {f"feature {column}": table[:, column] for column in (0, 8, 16, 24)}
 ax = plots.plot_lines(positions, curves, x_label="position", y_label="encoding")
+ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
 plots.show(ax, alt="Four sines over 100 positions, each several times longer than the one before.")
 
 # %% [markdown]

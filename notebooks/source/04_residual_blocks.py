@@ -509,4 +509,4 @@ exercises.residual_block.check(residual_block)
 # </details>
 
 # %% [markdown]
-# **Next:** a stack that learns. But so far every token sees every other, the padding and the future, too. Lesson 05 hides what must not be seen.
+# **Next:** a stack that learns. But so far every token sees every other, the padding and the future, too. [Lesson 05](05_masking.ipynb) hides what must not be seen.

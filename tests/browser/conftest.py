@@ -1,7 +1,19 @@
-"""One JupyterLab and one browser for all browser tests."""
+"""One JupyterLab and one browser for all browser tests; one notebook with an example of every view."""
 
+from collections.abc import Iterator
+
+import nbformat
 import pytest
-from lab import chromium, jupyter_lab
+from lab import OpenNotebook, chromium, jupyter_lab, opened
+from live import RESET, Live
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from notebooks.build import KERNEL
+from tests.view_examples import SET_UP, SHOW
+
+FRONT_ENDS = {"JupyterLab": "/lab/tree/", "Notebook 7": "/notebooks/"}
+THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
+TALL = "tall\n\n" * 60  # makes the notebook longer than the window
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +31,28 @@ def lab_folder(tmp_path_factory):
 def address(lab_folder):
     with jupyter_lab(lab_folder) as running:
         yield running
+
+
+@pytest.fixture(scope="session", params=FRONT_ENDS)
+def notebook(request, browser, address, lab_folder) -> Iterator[OpenNotebook]:
+    """The notebook with all views, with all cells run."""
+    cells = [new_code_cell(source) for source in (SET_UP, *SHOW.values())]
+    cells += [new_markdown_cell(TALL) for _ in range(4)]
+    path = lab_folder / "work" / "notebooks" / "98_views.ipynb"
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
+    with opened(browser, address.replace("/lab/tree/", FRONT_ENDS[request.param]), path.name) as notebook:
+        notebook.console_errors.clear()  # what the front-end says of itself while it starts
+        notebook.run_all()
+        yield notebook
+
+
+@pytest.fixture
+def views(notebook) -> Iterator[dict[str, Live]]:
+    """The views, each at its start. Whatever a test does, the page reports no error and asks no other machine."""
+    notebook.page.mouse.move(0, 0)
+    notebook.page.evaluate(RESET)
+    roots = notebook.page.locator(".tl-view")
+    assert roots.count() == len(SHOW)
+    yield {name: Live(notebook.page, roots.nth(i)) for i, name in enumerate(SHOW)}
+    assert notebook.console_errors == []
+    assert notebook.hosts <= THIS_MACHINE

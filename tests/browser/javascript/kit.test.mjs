@@ -1,24 +1,11 @@
-// The computations of the views against numbers that torch wrote: test_javascript.py sets both variables, and starts this.
+// The kit's computations against torch's numbers, and its colours.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import test from "node:test";
-import { pathToFileURL } from "node:url";
 
-const load = (name) => import(pathToFileURL(join(process.env.MODULES, `${name}.js`)));
+import { assertClose, fixtures, load } from "./support.mjs";
+
 const kit = await load("kit");
-const attention = await load("attention");
-const saturation = await load("saturation");
-const fixtures = JSON.parse(readFileSync(process.env.FIXTURES, "utf8"));
-
-function assertClose(actual, expected, tolerance = 1e-6) {
-  assert.equal(actual.length, expected.length);
-  expected.forEach((number, i) => {
-    if (number === null) assert.ok(Number.isNaN(actual[i]), `${i}: ${actual[i]} where the mask forbids`);
-    else assert.ok(Math.abs(actual[i] - number) <= tolerance, `${i}: ${actual[i]}, torch: ${number}`);
-  });
-}
 
 function luminance(rgb) {
   const [r, g, b] = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
@@ -52,24 +39,6 @@ test("tensor reads exactly the float32 numbers that Python packed", () => {
     const read = kit.tensor(packed);
     assert.deepEqual([...read.data], numbers);
     assert.deepEqual(read.shape, shape);
-  }
-});
-
-for (const { name, scores, T, S, options, map } of fixtures.maps) {
-  test(`stageMap, ${name}`, () => {
-    const rows = attention.stageMap(Float32Array.from(scores), T, S, options);
-    assert.equal(rows.length, T);
-    rows.forEach((row, t) => assertClose(row, map[t]));
-  });
-}
-
-test("the fixtures have every stage", () => {
-  assert.deepEqual(new Set(fixtures.maps.map(({ options }) => options.stage)), new Set(attention.STAGES));
-});
-
-test("weightsAt divides by √d_k or does not", () => {
-  for (const { scores, width, scaled, weights } of fixtures.widths) {
-    assertClose(saturation.weightsAt(Float32Array.from(scores), width, scaled), weights);
   }
 });
 

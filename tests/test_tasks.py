@@ -1,0 +1,212 @@
+"""Number names and toy tasks: worked by hand, fair splits, error texts."""
+
+import random
+from collections import Counter
+
+import pytest
+import torch
+
+from tests.support import refuses, tensor
+from transformer_lab import tasks
+from transformer_lab.tasks import Vocabulary, number_name, number_names, pad, random_sequences, split_numbers
+
+TOY_TASKS = [tasks.copy_alignment, tasks.reverse_alignment, tasks.sort_alignment]
+
+
+@pytest.fixture(scope="module")
+def default_pairs() -> tasks.Pairs:
+    return number_names()
+
+
+# Numbers worked by hand
+
+
+@pytest.mark.parametrize(
+    ("number", "language", "name"),
+    [
+        (0, "en", "zero"),
+        (21, "en", "twenty-one"),
+        (21, "de", "einundzwanzig"),
+        (345, "de", "dreihundertfünfundvierzig"),
+        (80, "fr", "quatre-vingts"),
+        (21, "ja", "二十一"),
+    ],
+)
+def test_names_of_numbers(number, language, name):
+    assert number_name(number, language) == name
+
+
+def test_padding_fills_up_to_the_longest():
+    padded = pad([[5], [], [7, 8, 9]], pad_id=4)
+    assert padded.tolist() == [[5, 4, 4], [4, 4, 4], [7, 8, 9]]
+    assert padded.dtype == torch.long
+
+
+@pytest.mark.parametrize(("sequences", "shape"), [([], (0, 0)), ([[], []], (2, 0))])
+def test_padding_of_nothing_has_two_axes(sequences, shape):
+    assert pad(sequences, pad_id=0).shape == shape
+
+
+def test_alignments_of_one_source():
+    src = tensor([[7, 3, 9, 5]])
+    assert tasks.copy_alignment(src).tolist() == [[0, 1, 2, 3]]
+    assert tasks.reverse_alignment(src).tolist() == [[3, 2, 1, 0]]
+    assert tasks.sort_alignment(src).tolist() == [[1, 3, 0, 2]]
+
+
+def test_vocabulary_of_three_symbols():
+    vocabulary = Vocabulary(["a", "b", "cd"])
+    assert (len(vocabulary), vocabulary.pad_id, vocabulary.bos_id, vocabulary.eos_id) == (6, 0, 1, 2)
+    assert vocabulary.encode("cd a a b") == [5, 3, 3, 4]
+    assert vocabulary.decode([1, 5, 3, 3, 4, 2, 0, 0]) == "cd a a b"
+    assert (vocabulary.encode(""), vocabulary.decode([])) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("room", "shares"),
+    [([10, 10, 10], [4, 4, 4]), ([1, 2, 90, 91], [1, 2, 4, 5]), ([0, 12, 12], [0, 6, 6]), ([1, 3, 8], [1, 3, 8])],
+)
+def test_shares_are_even_and_too_small_ones_used_up(room, shares):
+    assert tasks.even_shares(12, room, "n") == shares
+
+
+# Number names
+
+
+def test_default_data_has_the_promised_lengths(default_pairs):
+    train, test = split_numbers(10_000, 1_000, 1_000_000, random.Random(0))
+    assert Counter(len(str(number)) for number in train) == {1: 10, 2: 81, 3: 810, 4: 3033, 5: 3033, 6: 3033}
+    assert Counter(len(str(number)) for number in test) == {2: 9, 3: 90, 4: 300, 5: 300, 6: 301}
+    assert [(number_name(number, "en"), number_name(number, "de")) for number in train[:50]] == default_pairs.train[:50]
+    assert [(number_name(number, "en"), number_name(number, "de")) for number in test[:50]] == default_pairs.test[:50]
+
+
+def test_the_longest_numbers_may_be_few():
+    train, test = split_numbers(600, 50, 1_200, random.Random(0))
+    assert Counter(len(str(number)) for number in train) == {1: 10, 2: 81, 3: 329, 4: 180}
+    assert Counter(len(str(number)) for number in test) == {2: 9, 3: 21, 4: 20}
+    assert max(*train, *test) < 1_200
+
+
+def test_lengths_are_mixed_in_any_stretch_of_the_data():
+    for numbers in split_numbers(10_000, 1_000, 1_000_000, random.Random(1)):
+        assert {4, 5, 6} <= {len(str(number)) for number in numbers[:50]}
+
+
+def test_no_number_and_no_text_is_drawn_twice(default_pairs):
+    train, test = split_numbers(10_000, 1_000, 1_000_000, random.Random(0))
+    assert len({*train, *test}) == 11_000
+    for texts in zip(*default_pairs.train, *default_pairs.test, strict=True):
+        assert len(texts) == len(set(texts))
+    assert len(default_pairs.train) == 10_000
+    assert len(default_pairs.test) == 1_000
+
+
+def test_each_word_of_the_test_is_in_the_training(default_pairs):
+    def words(pairs):
+        return {word for source, _ in pairs for word in source.replace("-", " ").replace(",", "").split()}
+
+    assert words(default_pairs.test) <= words(default_pairs.train)
+
+
+def test_the_seed_decides():
+    def draw(seed):
+        return number_names(n_train=30, n_test=20, seed=seed)
+
+    assert draw(5) == draw(5)
+    assert draw(5) != draw(6)
+
+
+def test_languages_are_chosen_in_one_line():
+    pairs = number_names("fr", "it", n_train=40, n_test=3, below=50)
+    assert (pairs.source, pairs.target) == ("fr", "it")
+    assert sorted(pairs.train + pairs.test)[-1] == ("zéro", "zero")
+    assert ("vingt et un", "ventuno") in pairs.train + pairs.test
+
+
+@pytest.mark.parametrize("source", ["az", "tet"])  # 990 000 and 991 000 have one name in Azerbaijani
+def test_two_numbers_of_one_name_are_not_split_over_training_and_test(source):
+    pairs = number_names(source, "id")
+    assert not {text for text, _ in pairs.train} & {text for text, _ in pairs.test}
+    assert len(pairs.train) > 9_900
+
+
+@pytest.mark.parametrize("language", sorted(set(tasks.languages()) - {"am"}))
+def test_each_language_names_numbers_of_all_lengths(language):
+    pairs = number_names(language, "en", n_train=300, n_test=100)
+    assert all(isinstance(text, str) and text.strip() for text, _ in pairs.train + pairs.test)
+
+
+# Toy tasks
+
+
+@pytest.mark.parametrize("align", TOY_TASKS)
+def test_targets_follow_their_alignment(align):
+    src, tgt, alignment = random_sequences(align, n=5, length=3, n_symbols=7)
+    assert src.shape == tgt.shape == alignment.shape == (5, 3)
+    for source, target, positions in zip(src.tolist(), tgt.tolist(), alignment.tolist(), strict=True):
+        assert target == [source[position] for position in positions]
+        assert target == {"copy": source, "reverse": source[::-1], "sort": sorted(source)}[align.__name__.split("_")[0]]
+
+
+def test_symbols_follow_the_special_ids_and_none_occurs_twice():
+    src = random_sequences(tasks.copy_alignment, n=200, length=5, n_symbols=5).src
+    assert src.sort(dim=1).values.tolist() == [[3, 4, 5, 6, 7]] * 200
+    assert src.unique(dim=0).size(0) > 60  # of 120 orders
+
+
+def test_toy_data_are_decided_by_the_seed():
+    def draw(seed):
+        return random_sequences(tasks.sort_alignment, n=4, length=3, n_symbols=9, seed=seed).src.tolist()
+
+    assert draw(1) == draw(1)
+    assert draw(1) != draw(2)
+
+
+@pytest.mark.parametrize("align", TOY_TASKS)
+def test_alignments_stay_on_the_device_of_their_source(align):
+    src = tensor([[5, 3, 4]])
+    assert align(src).device == src.device
+
+
+# Error texts
+
+
+def test_an_unknown_language_is_told_the_known_ones():
+    known = ", ".join(tasks.languages())
+    for language in ("tlh", "deutsch", ""):
+        for arguments in ((language, "de"), ("en", language)):
+            with refuses(f"num2words does not know the language {language!r}; it knows {known}"):
+                number_names(*arguments)
+        with refuses(f"num2words does not know the language {language!r}; it knows {known}"):
+            number_name(3, language)
+
+
+def test_a_number_without_a_name():
+    with refuses("num2words has no name for 1100 in 'am': try smaller numbers"):
+        number_name(1100, "am")
+    assert len(number_names("am", "de", n_train=100, n_test=10, below=1_000).train) == 100
+
+
+def test_more_numbers_than_there_are():
+    with refuses("n_test (10) must be from 0 to 9, as many numbers as there are to draw from"):
+        number_names(n_train=1, n_test=10, below=100)
+    with refuses("n_train (92) must be from 0 to 91, as many numbers as there are to draw from"):
+        number_names(n_train=92, n_test=9, below=100)
+    with refuses("n_train (-1) must be from 0 to 91"):
+        number_names(n_train=-1, n_test=9, below=100)
+
+
+def test_sequences_longer_than_there_are_symbols():
+    with refuses("length (4) must be at most n_symbols (3): no symbol occurs twice"):
+        random_sequences(tasks.copy_alignment, n=2, length=4, n_symbols=3)
+
+
+def test_vocabulary_refuses_what_it_could_not_read_back():
+    for symbol in ("", "a b", " a"):
+        with refuses(f"a symbol must be a text without white space (got {symbol!r})"):
+            Vocabulary(["x", symbol])
+    with refuses("symbols must differ (got ['a', 'b', 'a'])"):
+        Vocabulary(["a", "b", "a"])
+    with refuses("a text must consist of the symbols a b (got 'c')"):
+        Vocabulary(["a", "b"]).encode("a c")

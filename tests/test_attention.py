@@ -319,6 +319,19 @@ def test_half_precision_agrees_with_float32(dtype, need_weights):
     assert_close(output.float(), expected, within=0.05)
 
 
+@each_kernel
+def test_keys_and_values_projected_before_give_the_same_output(need_weights):
+    attention, query, key, value = multi_head(), randn(B, T, D_MODEL), randn(B, S, D_MODEL), randn(B, S, D_MODEL)
+    mask = random_mask(T, S)
+    kept = attention.project(key, value)
+    for part in (slice(0, 2), slice(2, T)):  # the queries may come one after another
+        output, weights = attention.attend(query[:, part], *kept, mask[part], need_weights)
+        expected, expected_weights = attention(query, key, value, mask, need_weights)
+        assert_close(output, expected[:, part])
+        if need_weights:
+            assert_close(weights, expected_weights[:, :, part])
+
+
 def test_projections_start_xavier_uniform_with_zero_biases():
     attention, head = MultiHeadAttention(d_model=64, n_heads=2), AttentionHead(d_model=64, d_head=16)
     layers = [(attention, 64, ("w_q", "w_k", "w_v", "w_o")), (head, 16, ("w_q", "w_k", "w_v"))]

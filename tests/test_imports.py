@@ -12,8 +12,9 @@ import transformer_lab
 
 PACKAGE = Path(transformer_lab.__file__).parent
 ORDER = [
-    *("device", "attention", "masks", "positions", "blocks", "model", "interop", "decoding", "tokenizer", "tasks"),
-    "training",
+    *("device", "attention", "masks", "positions", "blocks", "storage", "model", "interop"),
+    *("cache", "decoding", "tokenizer"),
+    *("tasks", "training"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]
@@ -120,5 +121,5 @@ def test_the_package_alone_loads_neither_plots_nor_widgets():
     run = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
     roots, ours = (set(line.split()) for line in run.stdout.splitlines())
     assert "torch" in roots
-    assert not roots & {"matplotlib", "ipywidgets", "IPython", "beartype"}
+    assert not roots & {"matplotlib", "ipywidgets", "IPython", "beartype", "num2words"}
     assert not {f"transformer_lab.{name}" for name in ORDER[ORDER.index("__init__") + 1 :]} & ours

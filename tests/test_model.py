@@ -124,6 +124,11 @@ def test_the_defaults_are_the_base_model_of_table_3():
 # Properties of the embedding
 
 
+def test_an_embedding_may_start_later():
+    embedding, tokens = Embedding(SMALL).to(DEVICE), sentences()[0]
+    assert_close(embedding(tokens[:, 3:], start=3), embedding(tokens)[:, 3:])
+
+
 def test_dropout_acts_on_the_sum_of_embedding_and_position():
     embedding, tokens = Embedding(replace(SMALL, dropout=0.5)).to(DEVICE), sentences()[0]
     whole, dropped = embedding.eval()(tokens), embedding.train()(tokens)

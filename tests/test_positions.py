@@ -242,6 +242,15 @@ def test_learned_positions_are_one_trained_vector_for_each_position():
     assert list(positions.state_dict()) == ["encoding"]
 
 
+@EITHER
+def test_positions_may_start_later(kind):
+    positions, x = kind(max_len=7, d_model=6).to(DEVICE), randn(2, 7, 6)
+    assert_close(positions(x[:, 3:5], start=3), positions(x)[:, 3:5], within=0)
+    assert_close(positions(x[:, 6:], start=6), positions(x)[:, 6:], within=0)
+    with refuses("a sequence may have at most max_len (7) positions (got 8)"):
+        positions(x[:, :2], start=6)
+
+
 def test_learned_positions_start_as_small_as_word_embeddings():
     assert LearnedPositions(max_len=200, d_model=64).encoding.std().item() == pytest.approx(64**-0.5, rel=0.03)
 

@@ -1,6 +1,6 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, masks, positions, blocks, model.
+Read the modules in this order: attention, masks, positions, blocks, model, cache, decoding, tokenizer, tasks, training.
 """
 
 from transformer_lab.attention import (
@@ -11,6 +11,8 @@ from transformer_lab.attention import (
     scaled_dot_product_attention,
 )
 from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm
+from transformer_lab.cache import CachedCrossAttention, CachedDecoder, CachedSelfAttention
+from transformer_lab.decoding import beam_search, greedy, sample, top_k_filter, top_p_filter
 from transformer_lab.device import default_device
 from transformer_lab.masks import causal_mask, decoder_mask, padding_mask
 from transformer_lab.model import (
@@ -33,6 +35,9 @@ from transformer_lab.positions import (
 
 __all__ = [
     "AttentionHead",
+    "CachedCrossAttention",
+    "CachedDecoder",
+    "CachedSelfAttention",
     "Decoder",
     "DecoderLayer",
     "Embedding",
@@ -48,15 +53,20 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "alibi_bias",
+    "beam_search",
     "causal_mask",
     "decoder_mask",
     "default_device",
+    "greedy",
     "layer_norm",
     "masked_softmax",
     "padding_mask",
     "record_attention",
     "rotate",
+    "sample",
     "scaled_dot_product_attention",
     "shift_matrix",
     "sinusoidal_encoding",
+    "top_k_filter",
+    "top_p_filter",
 ]

@@ -102,16 +102,33 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "..."] | None = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B T d_model"], Float[Tensor, "B h T S"] | None]:
-        q, k, v = (
-            project(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (B, T, d_model) -> (B, h, T, d_head)
-            for project, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
-        )
-        dropout = self.dropout if self.training else 0.0
+        return self.attend(query, *self.project(key, value), mask, need_weights)
+
+    def project(
+        self, key: Float[Tensor, "B S d_model"], value: Float[Tensor, "B S d_model"]
+    ) -> tuple[Float[Tensor, "B h S d_head"], Float[Tensor, "B h S d_head"]]:
+        """The keys and values of every head. No query is needed for them: a decoder keeps them from step to step."""
+        return self.split(self.w_k(key)), self.split(self.w_v(value))
+
+    def attend(
+        self,
+        query: Float[Tensor, "B T d_model"],
+        keys: Float[Tensor, "B h S d_head"],
+        values: Float[Tensor, "B h S d_head"],
+        mask: Bool[Tensor, "..."] | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Float[Tensor, "B T d_model"], Float[Tensor, "B h T S"] | None]:
+        """Attention to keys and values that are projected already, and W_O."""
+        queries, dropout = self.split(self.w_q(query)), self.dropout if self.training else 0.0
         if need_weights:
-            heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout)
+            heads, weights = scaled_dot_product_attention(queries, keys, values, mask, dropout)
         else:
-            heads, weights = fused_attention(q, k, v, mask, dropout), None
+            heads, weights = fused_attention(queries, keys, values, mask, dropout), None
         return self.w_o(heads.transpose(1, 2).flatten(-2)), weights
+
+    def split(self, x: Float[Tensor, "B T d_model"]) -> Float[Tensor, "B h T d_head"]:
+        """Head i takes the i-th block of features."""
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
 
 def fused_attention(

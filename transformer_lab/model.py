@@ -1,8 +1,10 @@
 """The Transformer of 2017: sections 3.1 and 3.4 of "Attention Is All You Need"."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from math import sqrt
+from pathlib import Path
+from typing import Any
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -12,8 +14,10 @@ from transformer_lab.attention import MultiHeadAttention
 from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual
 from transformer_lab.masks import decoder_mask, padding_mask
 from transformer_lab.positions import SinusoidalPositions
+from transformer_lab.storage import load_parameters, read_tensors
 
 Mask = Bool[Tensor, "..."] | None
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}  # those that a checkpoint can name
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,32 @@ class TransformerConfig:
         """What ends a stack: a norm if its layers are pre-norm (their sum has none yet), else nothing."""
         return LayerNorm(self.d_model) if self.norm_first else nn.Identity()
 
+    def to_dict(self) -> dict[str, Any]:
+        """The sizes as JSON can hold them, the activation by its name.
+
+        Raises:
+            ValueError: the activation has no name in ACTIVATIONS.
+        """
+        names = [name for name, function in ACTIVATIONS.items() if function is self.activation]
+        if not names:
+            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)} to be stored (got {self.activation})")
+        return asdict(self) | {"activation": names[0]}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "TransformerConfig":
+        """The config that `to_dict` wrote.
+
+        Raises:
+            ValueError: a field is missing or unknown, or the activation is.
+        """
+        wanted = {field.name for field in fields(cls)}
+        if values.keys() != wanted:
+            missing, unknown = sorted(wanted - values.keys()), sorted(values.keys() - wanted)
+            raise ValueError(f"a config must have the fields of TransformerConfig ({missing=}, {unknown=})")
+        if values["activation"] not in ACTIVATIONS:
+            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)} (got {values['activation']!r})")
+        return cls(**values | {"activation": ACTIVATIONS[values["activation"]]})
+
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each in a residual connection (Figure 1, left)."""
@@ -81,8 +111,21 @@ class DecoderLayer(nn.Module):
         tgt_mask: Mask = None,
         memory_mask: Mask = None,
     ) -> Float[Tensor, "B T d_model"]:
-        x = self.residual_1(x, lambda y: self.self_attention(y, y, y, tgt_mask)[0])
-        x = self.residual_2(x, lambda y: self.cross_attention(y, memory, memory, memory_mask)[0])
+        return self.sublayers(
+            x,
+            lambda y: self.self_attention(y, y, y, tgt_mask)[0],
+            lambda y: self.cross_attention(y, memory, memory, memory_mask)[0],
+        )
+
+    def sublayers(
+        self,
+        x: Float[Tensor, "B T d_model"],
+        to_itself: Callable[[Tensor], Tensor],
+        to_memory: Callable[[Tensor], Tensor],
+    ) -> Float[Tensor, "B T d_model"]:
+        """The three residual connections, around any two attentions: a cache brings its own."""
+        x = self.residual_1(x, to_itself)
+        x = self.residual_2(x, to_memory)
         return self.residual_3(x, self.feed_forward)
 
 
@@ -123,7 +166,8 @@ class Decoder(nn.Module):
 class Embedding(nn.Module):
     """Token ids to vectors: embedding · √d_model + position, then dropout on the sum (§3.4, §3.5, §5.4).
 
-    The table starts at N(0, 1/d_model), so that the product has variance 1 in each feature, like the encoding's order.
+    The first token has position `start`. The table starts at N(0, 1/d_model), so that the product has variance 1 in
+    each feature, like the encoding's order.
     """
 
     def __init__(self, config: TransformerConfig):
@@ -133,8 +177,8 @@ class Embedding(nn.Module):
         self.positions = SinusoidalPositions(config.max_len, config.d_model)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B T d_model"]:
-        return self.dropout(self.positions(self.tokens(tokens) * sqrt(self.tokens.embedding_dim)))
+    def forward(self, tokens: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T d_model"]:
+        return self.dropout(self.positions(self.tokens(tokens) * sqrt(self.tokens.embedding_dim), start))
 
 
 class Transformer(nn.Module):
@@ -155,6 +199,22 @@ class Transformer(nn.Module):
         self.to_logits = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.tie_weights:
             self.src_embedding.tokens.weight = self.to_logits.weight = self.tgt_embedding.tokens.weight
+
+    @classmethod
+    def from_checkpoint(cls, path: str | Path) -> "Transformer":
+        """The model in a file that `transformer_lab.training` wrote: on the CPU, in eval mode.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: the file is damaged, or what is in it is no Transformer of its config.
+        """
+        tensors, about = read_tensors(path)
+        if "config" not in about:
+            raise ValueError(f"a checkpoint must contain the config of its model ({path} contains {sorted(about)})")
+        model = cls(TransformerConfig.from_dict(about["config"]))
+        weights = {name.removeprefix("model."): tensors[name] for name in tensors if name.startswith("model.")}
+        load_parameters(model, weights)
+        return model.eval()
 
     def forward(self, src: Int[Tensor, "B S"], tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T vocab"]:
         src_mask, tgt_mask = padding_mask(src, self.config.pad_id), decoder_mask(tgt, self.config.pad_id)

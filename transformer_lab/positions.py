@@ -89,7 +89,7 @@ def alibi_bias(n_heads: int, length: int) -> Float[Tensor, "{n_heads} {length} {
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds the sinusoidal encoding of the first T positions; it learns nothing.
+    """Adds the sinusoidal encoding of each position, the first of which is `start`; it learns nothing.
 
     The table is a buffer: it follows `.to(device)` and `.half()`, and is left out of checkpoints since it can be
     computed anew.
@@ -104,15 +104,15 @@ class SinusoidalPositions(nn.Module):
         super().__init__()
         self.register_buffer("encoding", sinusoidal_encoding(max_len, d_model), persistent=False)
 
-    def forward(self, x: Float[Tensor, "B T d_model"]) -> Float[Tensor, "B T d_model"]:
-        check_length(x.size(1), len(self.encoding))
-        return x + self.encoding[: x.size(1)].to(x.dtype)
+    def forward(self, x: Float[Tensor, "B T d_model"], start: int = 0) -> Float[Tensor, "B T d_model"]:
+        return x + rows(self.encoding, start, x.size(1)).to(x.dtype)
 
 
 class LearnedPositions(nn.Module):
     """Adds a vector of its own for each position, learned like a word embedding (§3.5 found both alike).
 
-    The start is N(0, 1/d_model), as for word embeddings. Positions never seen in training stay at their start.
+    The first has position `start`. The vectors begin as N(0, 1/d_model), as word embeddings do. Positions never seen in
+    training stay as they began.
 
     Raises:
         ValueError: a sequence is longer than max_len.
@@ -122,12 +122,12 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.encoding = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
 
-    def forward(self, x: Float[Tensor, "B T d_model"]) -> Float[Tensor, "B T d_model"]:
-        check_length(x.size(1), len(self.encoding))
-        return x + self.encoding[: x.size(1)]
+    def forward(self, x: Float[Tensor, "B T d_model"], start: int = 0) -> Float[Tensor, "B T d_model"]:
+        return x + rows(self.encoding, start, x.size(1))
 
 
-def check_length(length: int, max_len: int) -> None:
-    """Raise a ValueError if a sequence is longer than the table of positions."""
-    if length > max_len:
-        raise ValueError(f"a sequence may have at most max_len ({max_len}) positions (got {length})")
+def rows(table: Float[Tensor, "max_len d_model"], start: int, length: int) -> Float[Tensor, "{length} d_model"]:
+    """The vectors of positions start … start + length - 1. Raises a ValueError if the table is too short."""
+    if start + length > len(table):
+        raise ValueError(f"a sequence may have at most max_len ({len(table)}) positions (got {start + length})")
+    return table[start : start + length]

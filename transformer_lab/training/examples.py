@@ -1,0 +1,83 @@
+"""Pairs of sentences as two tables of token ids, and the order in which a run goes through them."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer_lab.tasks import pad
+
+POOL = 4  # batches: among so many, sentences of equal length are put together
+
+
+@runtime_checkable
+class Tokenizes(Protocol):
+    """What is asked of a tokenizer here."""
+
+    pad_id: int
+    bos_id: int
+    eos_id: int
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def decode(self, ids: Sequence[int]) -> str: ...
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Sources and targets, one pair a row, padded on the right; every target ends in eos before its padding."""
+
+    src: Int[Tensor, "N S"]
+    tgt: Int[Tensor, "N T"]
+    bos_id: int
+    pad_id: int
+
+    @classmethod
+    def encode(cls, pairs: Iterable[tuple[str, str]], tokenizer: Tokenizes) -> "Examples":
+        """The tables for pairs of texts."""
+        sources, targets = zip(*pairs, strict=True)
+        return cls(
+            encode_texts(sources, tokenizer), encode_texts(targets, tokenizer), tokenizer.bos_id, tokenizer.pad_id
+        )
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def rows(self, indices: Int[Tensor, " B"]) -> tuple[Int[Tensor, "B S_"], Int[Tensor, "B T_"]]:
+        """Some of the pairs, without the columns that are padding in all of them."""
+        return trim(self.src[indices], self.pad_id), trim(self.tgt[indices], self.pad_id)
+
+    def count(self, indices: Int[Tensor, " B"]) -> int:
+        """How many target tokens, without padding, these pairs have."""
+        return int((self.tgt[indices] != self.pad_id).sum())
+
+    def batches(self, batch_size: int, seed: int, epoch: int) -> tuple[Tensor, ...]:
+        """Row numbers in a random order, a batch each; what does not fill a batch waits for the next epoch.
+
+        A batch holds pairs of about equal length, so that little of it is padding (§5.1).
+        """
+        generator = torch.Generator().manual_seed(derive_seed(seed, "order", epoch))
+        lengths = (self.tgt != self.pad_id).sum(dim=1)
+        drawn = torch.randperm(len(self), generator=generator)[: len(self) // batch_size * batch_size]
+        pools = (pool[lengths[pool].argsort(stable=True)] for pool in drawn.split(POOL * batch_size))
+        batches = torch.cat([*pools]).split(batch_size)
+        return tuple(batches[i] for i in torch.randperm(len(batches), generator=generator))
+
+
+def encode_texts(texts: Iterable[str], tokenizer: Tokenizes) -> Int[Tensor, "N T"]:
+    """A row for each text: its ids, eos, padding."""
+    return pad([[*tokenizer.encode(text), tokenizer.eos_id] for text in texts], tokenizer.pad_id)
+
+
+def trim(tokens: Int[Tensor, "B T"], pad_id: int) -> Int[Tensor, "B T_"]:
+    """Without the columns at the end that are padding in every row."""
+    return tokens[:, : int((tokens != pad_id).sum(dim=1).max())]
+
+
+def derive_seed(*key: object) -> int:
+    """A seed of its own for each key, such as (7, "dropout", step), and the same one in every run."""
+    return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:7])

@@ -1,0 +1,116 @@
+"""The loop: one step, and many of them until a number or an interrupt."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+from torch.nn.utils import clip_grad_norm_
+
+from transformer_lab.model import Transformer
+from transformer_lab.training.examples import Examples, derive_seed
+from transformer_lab.training.processes import mean_over_processes, n_processes, rank
+from transformer_lab.training.recipe import Recipe, label_smoothing_loss, paper_adam, shift_right, warmup_rate
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one step did."""
+
+    step: int
+    loss: float
+    rate: float
+    exact_match: float | None = None  # in [0, 1]; only of the steps that were evaluated
+
+
+class Training:
+    """A model that learns, step by step.
+
+    Which pairs a step sees and which features its dropout drops follow from the recipe's seed and the number of the
+    step. So weights, Adam's two averages and that number are all there is to keep: a run that stops and goes on
+    ends at the same weights as one that never stopped.
+    """
+
+    def __init__(self, model: Transformer, examples: Examples, recipe: Recipe):
+        least, most = n_processes(), len(examples)
+        if not least <= recipe.batch_size <= most:
+            size = f"batch_size ({recipe.batch_size})"
+            raise ValueError(f"{size} must be from {least}, the number of processes, to {most}, that of the examples")
+        self.model, self.examples, self.recipe = model, examples, recipe
+        self.optimizer = paper_adam(model)
+        self.step = 0  # so many are done
+        self.epoch, self.batches = -1, ()  # the batches of the epoch that was asked for last
+        self.device = next(model.parameters()).device
+        self.forward = DistributedDataParallel(model) if n_processes() > 1 else model
+
+    def run(self, until: int, evaluate: Callable[[], float] | None = None, every: int = 100) -> Iterator[Report]:
+        """Train up to step `until`, with a report after each; `evaluate` is called every so many and at the last.
+
+        To stop, leave the loop; to go on, run again. An interrupt waits for the end of its step, and nothing is lost.
+        """
+        while self.step < until:
+            with unbroken():
+                loss, rate = self.take_step()
+            due = evaluate is not None and (self.step % every == 0 or self.step == until)
+            yield Report(self.step, loss, rate, evaluate() if due else None)
+
+    def take_step(self) -> tuple[float, float]:
+        """Learn from the next batch; the loss before, and the rate."""
+        step, recipe = self.step + 1, self.recipe
+        rate = recipe.rate_factor * warmup_rate(step, self.model.config.d_model, recipe.warmup_steps)
+        self.optimizer.param_groups[0]["lr"] = rate
+        self.optimizer.zero_grad()
+        self.forward.train()
+        with own_randomness(derive_seed(recipe.seed, "dropout", step, rank()), self.device):
+            loss = self.loss(self.batch(step))
+        loss.backward()
+        clip_grad_norm_(self.model.parameters(), recipe.max_norm)
+        self.optimizer.step()
+        self.step = step
+        return mean_over_processes(loss.detach()), rate
+
+    def batch(self, step: int) -> Int[Tensor, " B"]:
+        """The rows that a step, counted from 1, learns from."""
+        size, seed = self.recipe.batch_size, self.recipe.seed
+        epoch, i = divmod(step - 1, len(self.examples) // size)
+        if epoch != self.epoch:
+            self.epoch, self.batches = epoch, self.examples.batches(size, seed, epoch)
+        return self.batches[i]
+
+    def loss(self, batch: Int[Tensor, " B"]) -> Float[Tensor, ""]:
+        """The loss of a batch; of several processes, each takes a share, and the mean over them is that loss."""
+        mine = batch[rank() :: n_processes()]
+        src, tgt = (tokens.to(self.device) for tokens in self.examples.rows(mine))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.bf16):
+            logits = self.forward(src, shift_right(tgt, self.examples.bos_id))
+        loss = label_smoothing_loss(logits.float(), tgt, self.recipe.smoothing, self.examples.pad_id)
+        return loss * self.examples.count(mine) / self.examples.count(batch) * n_processes()
+
+
+@contextmanager
+def own_randomness(seed: int, device: torch.device) -> Iterator[None]:
+    """Random numbers from this seed within the block; after it, torch's generators go on as if it had not been."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Hold an interrupt (Ctrl-C, a stopped cell) back until the end of the block."""
+    if threading.current_thread() is not threading.main_thread():  # only that one hears signals
+        yield
+        return
+    came = []
+    before = signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)

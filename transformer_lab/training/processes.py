@@ -1,0 +1,46 @@
+"""Several processes that train one model, as `torchrun` starts them; all of this is idle where there is one."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@contextmanager
+def joined(device: torch.device) -> Iterator[torch.device]:
+    """Within the block this process is one of those that `torchrun` has started; the device is its own."""
+    if "LOCAL_RANK" not in os.environ:
+        yield device
+        return
+    if device.type == "cuda":
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield device
+    finally:
+        dist.destroy_process_group()
+
+
+def n_processes() -> int:
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def rank() -> int:
+    """The number of this process, from 0."""
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def mean_over_processes(value: Tensor) -> float:
+    """The mean of what each process has."""
+    if n_processes() > 1:
+        dist.all_reduce(value)
+    return value.item() / n_processes()
+
+
+def any_process(value: bool, device: torch.device) -> bool:
+    """Whether it is true in one of them."""
+    return mean_over_processes(torch.tensor(float(value), device=device)) > 0

@@ -1,0 +1,46 @@
+"""A bar that shows how far a training is."""
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from transformer_lab.training.loop import Report
+
+
+def progress(reports: Iterable[Report], until: int) -> Iterator[Report]:
+    """The same reports, with a bar beside them: `for report in progress(training.run(400), until=400): …`
+
+    It is drawn in the terminal or under the cell, and is gone at the end: a stored notebook has no trace of it. Where
+    the output goes to a file, there is none.
+    """
+    from tqdm import tqdm  # imported late: the package alone does not need it
+
+    with tqdm(total=until, unit="step", leave=False, file=screen(), disable=None) as bar:
+        for report in reports:
+            bar.n = report.step
+            bar.set_postfix_str(f"loss {report.loss:.3f}", refresh=False)
+            bar.update(0)
+            yield report
+
+
+class Cell:
+    """The output of a notebook's cell, as a file of one line that is written again and again."""
+
+    def __init__(self):
+        from IPython.display import display
+
+        self.line = display({"text/plain": ""}, raw=True, display_id=True)
+
+    def write(self, text: str) -> None:
+        self.line.update({"text/plain": text.strip()}, raw=True)
+
+    def flush(self) -> None:
+        """All is shown at once."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def screen():
+    """Where the bar is drawn."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return Cell() if hasattr(shell, "kernel") else sys.stdout

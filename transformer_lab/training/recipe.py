@@ -1,0 +1,60 @@
+"""How the paper trains: the shift, the loss, the rate and the optimiser of sections 3.1 and 5."""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides, beside the data and the model's sizes, what a model learns."""
+
+    batch_size: int = 128
+    warmup_steps: int = 100
+    rate_factor: float = 0.3  # times equation 3, which after so short a warm-up peaks at 0.0088
+    smoothing: float = 0.1  # §5.4
+    max_norm: float = 1.0  # gradients longer than this are cut back; the paper does not say
+    seed: int = 0
+    bf16: bool = False  # multiply matrices in bfloat16: for GPUs
+
+
+def shift_right(tokens: Int[Tensor, "B T"], bos_id: int) -> Int[Tensor, "B T"]:
+    """The decoder's input for these targets: they move one place to the right, behind bos (§3.1).
+
+    Position t then reads the target of t - 1 and before, and predicts that of t. All positions learn at once, from
+    the right prefix rather than from their own guesses: that is teacher forcing.
+    """
+    return torch.cat([torch.full_like(tokens[:, :1], bos_id), tokens[:, :-1]], dim=1)
+
+
+def label_smoothing_loss(
+    logits: Float[Tensor, "B T vocab"], targets: Int[Tensor, "B T"], smoothing: float, pad_id: int
+) -> Float[Tensor, ""]:
+    """Cross-entropy with a softened truth, as the mean over the targets that are not padding (§5.4).
+
+    The target's probability is 1 - smoothing + smoothing / vocab, that of every other token smoothing / vocab
+    (Szegedy et al., 2016, arXiv:1512.00567, section 7). NaN if all targets are padding.
+    """
+    logits, targets = logits.flatten(0, 1), targets.flatten()
+    return F.cross_entropy(logits, targets, ignore_index=pad_id, label_smoothing=smoothing)
+
+
+def warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
+    """The learning rate of a step, counted from 1: a straight climb, then a fall with 1/√step.
+
+    rate = d_model^-0.5 · min(step^-0.5, step · warmup_steps^-1.5)        (§5.3, equation 3)
+
+    Raises:
+        ValueError: step or warmup_steps is below 1.
+    """
+    if step < 1 or warmup_steps < 1:
+        raise ValueError(f"step ({step}) and warmup_steps ({warmup_steps}) must be at least 1")
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+def paper_adam(model: nn.Module) -> torch.optim.Adam:
+    """Adam with β₁ = 0.9, β₂ = 0.98 and ε = 10⁻⁹ (§5.3); its rate is set anew at each step."""
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)

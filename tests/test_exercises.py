@@ -150,7 +150,7 @@ def not_implemented(*arguments):
 
 
 def half_filled(*arguments):
-    first = arguments[0] + 1
+    first = arguments[0]
     return first, ...
 
 
@@ -211,7 +211,7 @@ def leaving(reference):
 def changing_its_input(reference):
     def answer(*arguments):
         result = reference(*arguments)
-        arguments[0].add_(1)
+        arguments[0].append(1) if isinstance(arguments[0], list) else arguments[0].add_(1)
         return result
 
     return answer
@@ -234,7 +234,7 @@ MISBEHAVIOUR = {
     "changes its input": (changing_its_input, r"It changes its input `\w+`"),
     "detaches": (returning(lambda x: x.detach()), r"is cut off from the inputs: no gradient flows back"),
     "gradient": (
-        returning(lambda x: x.detach() + 2 * (x - x.detach())),
+        returning(lambda x: torch.where(x.isfinite(), x.detach() + 2 * (x - x.detach()), x)),
         r"The values are right, the gradients are not: `gradient of \w+` has",
     ),
     "numpy inside": (
@@ -245,12 +245,15 @@ MISBEHAVIOUR = {
 
 
 def can_misbehave(exercise, name):
-    """Integers and masks know neither NaN nor gradients; a number cannot be changed in place."""
+    """Integers and masks know neither NaN nor gradients; a number cannot be changed in place, a list has no dtype."""
     arguments = list(exercise.cases[0].arguments.values())
+    returned = as_tuple(exercise.expected[0].value)
+    if name in ("numpy", "shape", "dtype", "device"):
+        return all(isinstance(value, torch.Tensor) for value in returned)
     if name == "changes its input":
-        return isinstance(arguments[0], torch.Tensor)
+        return isinstance(arguments[0], (torch.Tensor, list))
     if name == "nan":
-        return all(value.is_floating_point() for value in as_tuple(exercise.expected[0].value))
+        return all(isinstance(value, torch.Tensor) and value.is_floating_point() for value in returned)
     if name in ("detaches", "gradient", "numpy inside"):
         return any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in arguments)
     return True

@@ -11,6 +11,15 @@ from transformer_lab.exercises.lesson_02 import merge_heads, multi_head_attentio
 from transformer_lab.exercises.lesson_03 import shift_matrix, sinusoidal_encoding
 from transformer_lab.exercises.lesson_04 import layer_norm, residual_block
 from transformer_lab.exercises.lesson_05 import causal_mask, decoder_mask, masked_softmax, padding_mask
+from transformer_lab.exercises.lesson_06 import decoder_layer, embed, encoder_layer
+from transformer_lab.exercises.lesson_07 import label_smoothing_loss, merge_pair, shift_right, warmup_rate
+from transformer_lab.exercises.lesson_08 import (
+    beam_search,
+    cached_attention,
+    greedy_decode,
+    top_k_filter,
+    top_p_filter,
+)
 
 catalogue: dict[str, Exercise] = {
     one.name: one
@@ -21,6 +30,9 @@ catalogue: dict[str, Exercise] = {
         *(sinusoidal_encoding, shift_matrix),
         *(layer_norm, residual_block),
         *(causal_mask, padding_mask, decoder_mask, masked_softmax),
+        *(embed, encoder_layer, decoder_layer),
+        *(merge_pair, shift_right, label_smoothing_loss, warmup_rate),
+        *(greedy_decode, top_k_filter, top_p_filter, beam_search, cached_attention),
     )
 }
 

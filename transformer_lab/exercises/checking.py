@@ -89,7 +89,7 @@ def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...]) -> str | Non
         return "It returns None: is a `return` missing?"
     if outcome.changed:
         changed = ", ".join(f"`{name}`" for name in outcome.changed)
-        return f"It changes its input {changed}. Make a new tensor: `+=`, `x[…] =` and `mul_` write into the old one."
+        return f"It changes its input {changed}. Make a new one: `+=`, `x[…] =` and `mul_` write into the old."
     return comparing.fault(outcome.value, right.value, names)
 
 

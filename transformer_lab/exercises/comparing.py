@@ -52,6 +52,7 @@ def different_values(given: Tensor, expected: Tensor, name: str) -> str:
     if expected.numel() <= SMALL:
         return f"{headline}\n  expected {show(expected, 11)}\n  given    {show(given, 11)}"
     gap = (given.double() - expected.double()).abs().nan_to_num(nan=float("inf"))
+    gap[given == expected] = 0  # equal infinities too, whose difference is NaN
     place = tuple(int(i) for i in (gap == gap.max()).nonzero()[0])
     wanted, found = number(expected[place].item()), number(given[place].item())
     return f"{headline}\n  at {name}[{', '.join(map(str, place))}]\n  expected {wanted}\n  given    {found}"

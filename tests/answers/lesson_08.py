@@ -1,0 +1,216 @@
+"""Right answers to the exercises of lesson 08, and the mutants of their references that compute the same."""
+
+import heapq
+
+import torch
+import torch.nn.functional as F
+
+
+def greedy_by_while(next_logits, bos_id, eos_id, max_length):
+    ids = [bos_id]
+    while len(ids) < max_length:
+        token = int(torch.argmax(torch.softmax(next_logits(ids), dim=-1)))
+        ids = [*ids, token]
+        if token == eos_id:
+            return ids
+    return ids
+
+
+def greedy_by_recursion(next_logits, bos_id, eos_id, max_length, ids=()):
+    ids = ids or [bos_id]
+    if len(ids) >= max_length or (len(ids) > 1 and ids[-1] == eos_id):
+        return ids
+    values = next_logits(ids).tolist()
+    return greedy_by_recursion(next_logits, bos_id, eos_id, max_length, [*ids, values.index(max(values))])
+
+
+def greedy_with_a_tensor(next_logits, bos_id, eos_id, max_length):
+    ids = torch.tensor([bos_id])
+    for _ in range(1, max_length):
+        _, best = next_logits(ids).max(dim=-1)
+        ids = torch.cat([ids, best[None]])
+        if best == eos_id:
+            break
+    return ids.tolist()
+
+
+def top_k_by_scatter(logits, k):
+    values, places = torch.topk(logits, k, dim=-1)
+    return torch.full_like(logits, float("-inf")).scatter(-1, places, values)
+
+
+def top_k_by_sort(logits, k):
+    smallest_kept = logits.sort(dim=-1).values[..., -k].unsqueeze(-1)
+    return torch.where(logits >= smallest_kept, logits, -torch.inf)
+
+
+def top_k_by_kthvalue(logits, k):
+    bar = logits.kthvalue(logits.size(-1) - k + 1, dim=-1, keepdim=True).values
+    filtered = logits.clone()
+    filtered[logits < bar] = float("-inf")
+    return filtered
+
+
+def top_k_by_loop(logits, k):
+    rows = []
+    for row in logits.reshape(-1, logits.size(-1)):
+        kept = set(sorted(range(len(row)), key=lambda i: row[i].item())[-k:])
+        rows.append(torch.stack([row[i] if i in kept else row[i].detach() * 0 - torch.inf for i in range(len(row))]))
+    return torch.stack(rows).reshape(logits.shape)
+
+
+def top_p_by_scatter(logits, p):
+    ordered, places = torch.sort(logits, descending=True, dim=-1)
+    reached = F.softmax(ordered, dim=-1).cumsum(dim=-1)
+    drop = reached >= p
+    drop[..., 1:] = drop[..., :-1].clone()
+    drop[..., 0] = False
+    return logits.masked_fill(torch.zeros_like(drop).scatter(-1, places, drop), float("-inf"))
+
+
+def top_p_by_counting(logits, p):
+    """A token is dropped if those more probable than it have p already."""
+    probabilities = logits.softmax(-1)
+    more_probable = probabilities[..., None, :] > probabilities[..., :, None]
+    before = (more_probable * probabilities[..., None, :]).sum(-1)
+    return torch.where(before < p, logits, -torch.inf)
+
+
+def top_p_by_loop(logits, p):
+    rows = []
+    for row in logits.reshape(-1, logits.size(-1)):
+        reached, filtered = 0.0, torch.full_like(row, float("-inf"))
+        for i in row.argsort(descending=True).tolist():
+            if reached >= p:
+                break
+            reached += row.double().softmax(-1)[i].item()
+            filtered[i] = row[i]
+        rows.append(filtered)
+    return torch.stack(rows).reshape(logits.shape)
+
+
+def beam_by_heap(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    live, best = [(0.0, [bos_id])], (float("-inf"), [])
+    for _ in range(max_length - 1):
+        extensions = []
+        for total, ids in live:
+            extensions += [(total + x.item(), [*ids, token]) for token, x in enumerate(next_log_probs(ids))]
+        live = []
+        for extension in heapq.nlargest(beam_size, extensions):
+            if extension[1][-1] == eos_id:
+                best = max(best, extension)
+            else:
+                live.append(extension)
+        if not live:
+            break
+    total, ids = max([best, *live])
+    return ids, total
+
+
+def beam_by_topk(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    live, totals, done = [[bos_id]], torch.zeros(1), []
+    for _ in range(max_length - 1):
+        if not live:
+            break
+        log_probs = torch.stack([next_log_probs(ids) for ids in live])
+        vocab = log_probs.size(1)
+        scores = (totals[:, None] + log_probs).flatten()
+        values, places = scores.topk(min(beam_size, len(scores)))
+        extended = [[*live[place // vocab], place % vocab] for place in places.tolist()]
+        done += [(ids, value.item()) for ids, value in zip(extended, values, strict=True) if ids[-1] == eos_id]
+        going_on = [i for i, ids in enumerate(extended) if ids[-1] != eos_id]
+        live, totals = [extended[i] for i in going_on], values[going_on]
+    return max([*done, *zip(live, totals.tolist(), strict=True)], key=lambda pair: pair[1])
+
+
+def beam_with_the_ended_in_their_places(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    """Ended sentences stay in the beam: what they keep out is less probable than they are, and can only lose more."""
+    beam = [([bos_id], 0.0, False)]
+    while len(beam) and not all(ended or len(ids) == max_length for ids, _, ended in beam):
+        candidates = [hypothesis for hypothesis in beam if hypothesis[2]]
+        for ids, total, ended in beam:
+            if not ended:
+                for token, log_prob in enumerate(next_log_probs(ids).tolist()):
+                    candidates.append(([*ids, token], total + log_prob, token == eos_id))
+        beam = sorted(candidates, key=lambda hypothesis: hypothesis[1])[-beam_size:]
+    ids, total, _ = max(beam, key=lambda hypothesis: hypothesis[1])
+    return ids, total
+
+
+def beam_that_stops_early(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    """Nothing live can overtake an ended sentence that is more probable already."""
+    live, best = [([bos_id], 0.0)], None
+    for _ in range(max_length - 1):
+        extended = [([*ids, i], t + x) for ids, t in live for i, x in enumerate(next_log_probs(ids).tolist())]
+        extended.sort(key=lambda pair: pair[1], reverse=True)
+        ended = [pair for pair in extended[:beam_size] if pair[0][-1] == eos_id]
+        live = [pair for pair in extended[:beam_size] if pair[0][-1] != eos_id]
+        if ended and (best is None or ended[0][1] > best[1]):
+            best = ended[0]
+        if best and (not live or best[1] >= live[0][1]):
+            return best
+    return best if best and best[1] > live[0][1] else live[0]
+
+
+def cached_by_torch(query, key, value, cache):
+    keys = torch.cat((cache[0], key), dim=2)
+    values = torch.cat((cache[1], value), dim=2)
+    return F.scaled_dot_product_attention(query, keys, values), torch.stack((keys, values))
+
+
+def cached_by_einsum(query, key, value, cache):
+    cache = torch.cat([cache, torch.stack([key, value])], -2)
+    scores = torch.einsum("bhtd,bhsd->bhts", query, cache[0]) * query.shape[-1] ** -0.5
+    return torch.einsum("bhts,bhsd->bhtd", torch.softmax(scores, -1), cache[1]), cache
+
+
+def cached_by_filling(query, key, value, cache):
+    *axes, length, d_head = cache.shape
+    larger = cache.new_zeros(*axes, length + 1, d_head)
+    larger[..., :length, :] = cache
+    larger[0, ..., length:, :], larger[1, ..., length:, :] = key, value
+    weights = torch.softmax(query @ larger[0].transpose(-1, -2) / d_head**0.5, dim=-1)
+    return weights @ larger[1], larger
+
+
+def cached_by_heads(query, key, value, cache):
+    keys, values = torch.cat([cache[0], key], -2), torch.cat([cache[1], value], -2)
+    output = torch.empty_like(query)
+    for b in range(query.size(0)):
+        for h in range(query.size(1)):
+            scores = (keys[b, h].double() @ query[b, h, 0].double()) / query.size(-1) ** 0.5
+            output[b, h, 0] = (scores.softmax(0) @ values[b, h].double()).to(query.dtype)
+    return output, torch.stack([keys, values])
+
+
+RIGHT_ANSWERS = {
+    "greedy_decode": [greedy_by_while, greedy_by_recursion, greedy_with_a_tensor],
+    "top_k_filter": [top_k_by_scatter, top_k_by_sort, top_k_by_kthvalue, top_k_by_loop],
+    "top_p_filter": [top_p_by_scatter, top_p_by_counting, top_p_by_loop],
+    "beam_search": [beam_by_heap, beam_by_topk, beam_with_the_ended_in_their_places, beam_that_stops_early],
+    "cached_attention": [cached_by_torch, cached_by_einsum, cached_by_filling, cached_by_heads],
+}
+
+SUM = "a sum does not depend on the order of its terms"
+DESCENDANTS = "what descends from an ended sentence is less probable than that, and so is whatever it pushes out"
+EQUAL_WIDTH = "queries, keys and values have the same width"
+
+EQUIVALENT = {
+    "greedy_decode": {
+        "line 10: next_logits(ids).argmax().item() → next_logits(ids).argmax()": "a tensor of one id equals the id",
+    },
+    "beam_search": {
+        "line 11: 0 → -1": "all live hypotheses have the same length",
+        "line 13: total + log_prob → log_prob + total": SUM,
+        "line 19: eos_id → next_log_probs": DESCENDANTS,
+        "line 19: -1 → 1": DESCENDANTS,
+        "line 19: 1 → 2": DESCENDANTS,
+        "line 19: 1 → 0": DESCENDANTS,
+        "line 20: ended + live → live + ended": "no two sentences have the same total",
+    },
+    "cached_attention": {
+        "line 11: query → key": EQUAL_WIDTH,
+        "line 11: query → value": EQUAL_WIDTH,
+        "line 11: query → cache": EQUAL_WIDTH,
+    },
+}

@@ -13,6 +13,8 @@ import lesson_02
 import lesson_03
 import lesson_04
 import lesson_05
+import lesson_06
+import lesson_07
 
 HERE = Path(__file__).parent
 FIGURES = {
@@ -25,6 +27,8 @@ FIGURES = {
     "03_clocks.svg": lesson_03.clocks,
     "04_blocks.svg": lesson_04.blocks,
     "05_masks.svg": lesson_05.four_masks,
+    "06_families.svg": lesson_06.families,
+    "07_shift.svg": lesson_07.shift,
 }
 
 

@@ -1,8 +1,11 @@
-"""A pytest plugin that keeps nbval from waiting for a kernel that is dead, or for one that hangs again and again.
+"""A pytest plugin for nbval: it waits for no dead kernel, and compares a display that was updated as it became.
 
 nbval waits for the answer to a cell until the cell's time is up and never looks whether the kernel still lives.
 With this plugin the cell that killed the kernel fails within a second or two, and says so. After a dead or hanging
 kernel the rest of that notebook is skipped; other notebooks go on.
+
+nbval also forgets that a cell may update what it has displayed (`display(…, display_id=True).update(…)`): it compares
+the first state with the stored last one. With this plugin it compares the last ones.
 """
 
 import signal
@@ -10,11 +13,13 @@ import time
 from queue import Empty
 
 import pytest
+from nbformat import NotebookNode
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
 
 SECONDS_BETWEEN_LOOKS = 1
 wait_for_reply = RunningKernel.await_reply
+get_message = RunningKernel.get_message
 
 
 class KernelDied(Exception):
@@ -33,6 +38,20 @@ def await_reply_of_living_kernel(kernel: RunningKernel, msg_id: str, timeout: fl
     raise Empty
 
 
+def get_message_and_update(kernel: RunningKernel, stream: str, timeout: float | None = None) -> dict:
+    """The next message as nbval gets it; an update changes the data of the display that nbval has collected."""
+    message = get_message(kernel, stream, timeout=timeout)
+    content = message["content"]
+    if name := content.get("transient", {}).get("display_id"):
+        shown = vars(kernel).setdefault("displays", {})
+        if message["msg_type"] == "update_display_data":
+            shown[name].clear()
+            shown[name].update(content["data"])
+        else:
+            content["data"] = shown[name] = NotebookNode(content["data"])  # nbval keeps this very object
+    return message
+
+
 def how_it_ended(kernel: RunningKernel) -> str:
     """How the kernel's process ended, in words."""
     code = kernel.km.provisioner.process.poll()
@@ -44,6 +63,7 @@ def how_it_ended(kernel: RunningKernel) -> str:
 
 def pytest_configure() -> None:
     RunningKernel.await_reply = await_reply_of_living_kernel
+    RunningKernel.get_message = get_message_and_update
 
 
 @pytest.hookimpl(wrapper=True)

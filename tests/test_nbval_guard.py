@@ -1,4 +1,4 @@
-"""A dead or hanging kernel is reported soon, by name, and costs only its own notebook."""
+"""A dead or hanging kernel is reported soon, by name, and costs its own notebook only; updates count."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import time
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebook_rules import ROOT
 
 CELLS = {
@@ -19,6 +19,7 @@ CELLS = {
     "hangs": ["import time; time.sleep(1000)", "time.sleep(1000)", "time.sleep(1000)"],
     "lives": ["x = 1", "assert x == 1"],
 }
+UPDATED = "shown = display('at first', display_id=True)\nshown.update('at last')"
 MOST_SECONDS = 60  # nbval alone would wait 2000 s for each dead kernel
 
 
@@ -29,6 +30,9 @@ def report(tmp_path_factory) -> str:
     for name, sources in CELLS.items():
         notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
         nbformat.write(notebook, folder / f"{name}.ipynb")
+    for name, text in (("updated", "'at last'"), ("outdated", "'at first'")):
+        cell = new_code_cell(UPDATED, execution_count=1, outputs=[new_output("display_data", {"text/plain": text})])
+        nbformat.write(new_notebook(cells=[cell]), folder / f"{name}.ipynb")
     options = ["-p", "tests.nbval_guard", "--nbval", "--nbval-current-env", "--color=no", "-v"]
     # Only the hanging notebook may need its time: dead kernels must be found by looking, not by waiting.
     timeout = ["--nbval-cell-timeout=5", "-p", "no:cacheprovider"]
@@ -69,7 +73,9 @@ def test_the_cell_and_the_reason_are_named(report, message, cell):
         ("dies_later", ["PASSED", "FAILED"]),
         ("hangs", ["FAILED", "SKIPPED", "SKIPPED"]),
         ("lives", ["PASSED", "PASSED"]),
+        ("updated", ["PASSED"]),
+        ("outdated", ["FAILED"]),
     ],
 )
-def test_the_rest_of_the_notebook_is_skipped(report, notebook, outcomes):
+def test_each_cell_has_its_outcome(report, notebook, outcomes):
     assert re.findall(rf"{notebook}\W+ipynb::Cell \d+ (PASSED|FAILED|SKIPPED)", report) == outcomes

@@ -40,7 +40,7 @@ def test_an_output_is_whole_in_itself(name):
     assert not re.search(r"https?://|\bid=|\bimport\b|^export\b", html, re.MULTILINE)
     assert unescape(re.search(r'<img alt="([^"]+)"', html)[1]) == view.picture.alt == repr(view)
     tag = re.match(rf"<(tl-{view.module}-[0-9a-f]{{8}})>", html)[1]
-    assert f'define("{tag}", view)' in html
+    assert f'define("{tag}", view,' in html
     assert set(view._repr_mimebundle_()) == {"text/plain", "text/html"}
 
 

@@ -177,7 +177,8 @@ def random_sequences(
     """
     if length > n_symbols:
         raise ValueError(f"length ({length}) must be at most n_symbols ({n_symbols}): no symbol occurs twice")
-    generator = torch.Generator().manual_seed(seed)
-    src = torch.rand(n, n_symbols, generator=generator).argsort(dim=-1)[:, :length] + Vocabulary.eos_id + 1
+    generator = torch.Generator("cpu").manual_seed(seed)  # the same numbers on every device
+    order = torch.rand(n, n_symbols, generator=generator, device="cpu").argsort(dim=-1)
+    src = order[:, :length] + Vocabulary.eos_id + 1
     alignment = align(src)
     return Sequences(src, src.gather(1, alignment), alignment)

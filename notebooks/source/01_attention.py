@@ -171,11 +171,13 @@ for words in (first, second):
 # Words without a column of their own (*I*, *to*, *the*) have a zero vector, hence equal scores, hence even rows. Real vectors have hundreds of learned columns, and such rows are rare.
 
 # %% [markdown]
-# The same numbers, alive. A **temperature** divides the scores: the lower, the sharper. **Predict first:** at temperature 10, what does the row of *bank* look like? And at 0.1, where does *bank* look: at *money*, or at itself? Then move the slider, and step through *scores*, *scaled*, *weights*.
+# The same numbers, alive. A **temperature** divides the scores: the lower, the sharper. **Predict first:** at temperature 10, what does the row of *bank* look like? And at 0.1, where does *bank* look: at *money*, or at itself? Answer, then move the slider, and step through *scores*, *scaled*, *weights*.
 
 # %%
 sentence = look_up(first)
-widgets.attention_steps(sentence, sentence, query_tokens=first, key_tokens=first)
+view = widgets.attention_steps(sentence, sentence, query_tokens=first, key_tokens=first)
+where = ["money", "itself", "both alike"]
+view.predict("At temperature 0.1, where does bank look?", where, answer="money", because="its weight is 1.00")
 
 # %% [markdown]
 # At 10 every row is nearly even. At 0.1 *bank* looks at *money* alone and not at itself: $1\cdot4.5 + 1\cdot0 = 4.5$ is more than $1\cdot1 + 1\cdot1 = 2$. The rows of *I*, *my*, *to* and *the* stay even for ever: no temperature can separate equal scores. (*Masked* is for lesson 05.)

@@ -16,7 +16,7 @@ import math
 import torch
 from torch import nn
 
-from transformer_lab import MultiHeadAttention, default_device, exercises, plots
+from transformer_lab import MultiHeadAttention, default_device, exercises, plots, widgets
 
 torch.set_default_device(default_device())
 
@@ -150,6 +150,20 @@ print("each is the same factor longer than the one before:", round(10000 ** (2 /
 # *Nearly* 10000 · 2π: the last exponent is 510/512, not 1.
 
 # %% [markdown]
+# Now explore a table of 64 positions and 32 features. It lies on its side, so that positions run to the right everywhere: in the table, in the curves of a pair, and below them in the dot products of one position with all.
+
+# %%
+widgets.encoding((64, 32)).predict(
+    "d_model is 32. How long is the wave of pair 8, features 16 and 17?",
+    ["about 63 positions", "about 628 positions", "about 6,283 positions"],
+    "about 628 positions",
+    "2π · 10000^(16/32) = 2π · 100. In a table of 64 positions you see a tenth of it.",
+)
+
+# %% [markdown]
+# Go through the pairs: each wave is $10000^{2/32} = 1.78$ times longer than the one before; keep a curve to compare. From pair 5 on, none comes full circle within 64 positions.
+
+# %% [markdown]
 # ## A step to the side is a rotation
 #
 # Why sines *and* cosines? The paper's reason: for any fixed offset $k$, $PE(pos + k)$ is a linear function of $PE(pos)$. Which one? Look at one clock. Going $k$ positions on turns its hand by $k\omega$, wherever it stood:
@@ -168,6 +182,22 @@ print("M_7 PE(p) = PE(p + 7) for every p:", close(table[:-7] @ M.T, table[7:]))
 print("M_7 M_5 = M_12:                   ", close(M @ shift_matrix(5, 64), shift_matrix(12, 64)))
 print("orthogonal, M Mᵀ = 1:             ", close(M @ M.T, torch.eye(64)))
 print("the way back is the transpose:    ", close(shift_matrix(-7, 64), M.T))
+
+# %% [markdown]
+# See it turn: an arrow for each of four frequencies, at position $p$ and then multiplied by $M_k$. A ring marks where $PE(p + k)$ is. (The second tab is for later.)
+
+# %%
+torch.manual_seed(0)
+query, key = torch.randn(8), torch.randn(8)
+widgets.shift(query, key).predict(
+    "From position 3, 5 places on: how far does the arrow turn whose frequency is 0.1?",
+    ["by 0.3 rad", "by 0.5 rad", "by 0.8 rad"],
+    "by 0.5 rad",
+    "k · ω = 5 · 0.1, from wherever it starts.",
+)
+
+# %% [markdown]
+# Each dashed arrow ends in its ring; the residual is rounding. Move $p$: all arrows run, and the angles between them stay. Then tick *break it*: sine and cosine of a pair get different speeds, arrows change their length, and the rings are missed. More of that below.
 
 # %% [markdown]
 # What is it good for? A head can use such a matrix as its $W^Q$. **Predict:** queries are the encodings turned *back* by one position, keys are the encodings as they are. Where does each position look?
@@ -242,7 +272,7 @@ ax = plots.plot_lines(torch.arange(-50, 51), {"PE(p) · PE(p + k)": similarity},
 plots.show(ax, alt="Similarity by offset: a sharp peak of 32 at 0, lower waves to both sides.")
 
 # %% [markdown]
-# Near places are alike, far ones less, with ripples. To tell *before* from *after*, a head needs its projections, as the head above had.
+# Near places are alike, far ones less, with ripples: the hill at the bottom of the explorer above, which keeps its shape when you move the position. To tell *before* from *after*, a head needs its projections, as the head above had.
 
 # %% [markdown]
 # ## Added to the words
@@ -337,6 +367,20 @@ print("rotate = each row times M_p:       ", close(rotate(query), by_matrix))
 here, there = (rotate(query, start=s) @ rotate(key, start=s).T for s in (0, 100))
 print("100 positions on, the same scores: ", close(here, there))
 print("lengths are kept:                  ", close(rotate(query).norm(dim=1), query.norm(dim=1)))
+
+# %% [markdown]
+# Query and key as arrows, a circle for each pair of features. Thin arrows are before turning:
+
+# %%
+widgets.shift(query[5], key[2], tab="RoPE").predict(
+    "The query moves from position 12 to 20, the key from 5 to 13. And their dot product?",
+    ["it grows", "it stays", "it falls"],
+    "it stays",
+    "they are as far apart as before: 7 positions.",
+)
+
+# %% [markdown]
+# Slide *both*: all arrows turn, and the number stays. Slide one of them: the number follows the curve. (A row is multiplied from the right, so these arrows turn the other way round.)
 
 # %% [markdown]
 # **ALiBi** ([Press et al., 2021](https://arxiv.org/abs/2108.12409)) turns nothing. It subtracts from each score a slope times the distance. Each head has a slope of its own; with two heads $1/16$ and $1/256$:

@@ -179,51 +179,55 @@ print("24 layers, pre-norm, loss below 1.0:", many < 1.0)
 # %% [markdown]
 # ## Look
 #
-# What happens inside, before the first step of training? We send random vectors up, a random gradient down, and take the norm at every layer: of the **activations** (what a layer puts out), and of the gradient with respect to them.
+# What happens inside, before the first step of training? We send random vectors up, a random gradient down, and take the norm at every layer: of the **activations** (what a layer puts out), and of the gradient with respect to them. Both are relative to where they enter the stack:
 
 # %%
+from transformer_lab import widgets
+from transformer_lab.widgets.depth import norms_by_layer
+
 kinds = {"alone": Alone, "post-norm": PostNorm, "pre-norm": PreNorm}
+depths = [2, 4, 6, 8, 12, 16, 24, 32, 48]
 
 
-def norms_by_layer(depth, wrap):
-    """Norms of activations and gradients, each relative to where they enter the stack."""
-    stack, end, x = Stack(depth, wrap), end_of(wrap), torch.randn(8, 10, 32, requires_grad=True)
-    states = stack(x)
-    gradients = torch.autograd.grad((end(states[-1]) * torch.randn_like(x)).sum(), states)
-    up, down = ([value.norm().item() for value in values] for values in (states, gradients))
-    return [value / up[0] for value in up], [value / down[-1] for value in down]
+def norms(depth, wrap):
+    """Norms of the activations and of the gradients, at the input and after each layer."""
+    states = Stack(depth, wrap)(torch.randn(8, 10, 32, requires_grad=True))
+    return norms_by_layer(states, output=end_of(wrap)(states[-1]))
 
 
 torch.manual_seed(0)
-measured = {name: norms_by_layer(24, wrap) for name, wrap in kinds.items()}
+sweep = {kind: {depth: norms(depth, wrap) for depth in depths} for kind, wrap in kinds.items()}
 
 # %%
 figure, panels = plots.figure(width=9, height=3.8, columns=2)
 for ax, part, what in zip(panels, (0, 1), ("activations", "gradient")):
-    curves = {name: norms[part] for name, norms in measured.items()}
+    curves = {kind: by_depth[24][part] for kind, by_depth in sweep.items()}
     plots.plot_lines(range(25), curves, ax, x_label="layer", log_y=True)
     ax.set_ylabel(f"relative norm: {what}")
 plots.show(figure, alt="Norms in 24 layers. Alone: both fade a million-fold. Else: nearly flat.")
 
 # %% [markdown]
-# Read the left panel from left to right, the way up, and the right one from right to left, the way down. Alone, both fade at every layer. With a residual they stay in sight, at any depth:
+# Read the left panel from left to right, the way up, and the right one from right to left, the way down. Alone, both fade at every layer. With a residual they stay in sight. At other depths, too? The same for stacks of 2 to 48 layers:
 
 # %%
-depths, reach = [2, 6, 12, 24, 48], {name: [] for name in kinds}
-for depth in depths:
-    for name, wrap in kinds.items():
-        reach[name].append(norms_by_layer(depth, wrap)[1][0])
+widgets.depth(sweep).predict(
+    "Alone, a share g of the gradient gets through 24 layers. And through 48?",
+    ["about g / 2", "about g / 24", "about g · g"],
+    "about g · g",
+    "each layer takes the same share again: a straight line on a logarithmic axis.",
+)
 
-ax = plots.plot_lines(depths, reach, x_label="number of layers", log_x=True, log_y=True)
-ax.set_ylabel("gradient at the first layer / at the last")
-plots.show(ax, alt="Gradient by depth: alone falls below 1e-10 at 48; the others stay near 1.")
+# %% [markdown]
+# Hide *alone*, and the axes open up for the other two. Then in numbers, of the gradient at the first layer:
 
 # %%
-print("alone, 24 layers: below 1e-4:      ", reach["alone"][3] < 1e-4)
-print("alone, 48 layers: below 1e-10:     ", reach["alone"][4] < 1e-10)
-print("post-norm, always above 0.02:      ", min(reach["post-norm"]) > 0.02)
-print("pre-norm, always between 1 and 30: ", all(1 < value < 30 for value in reach["pre-norm"]))
-growth = measured["pre-norm"][0][-1]
+reach = {k: {depth: n[1][0].item() for depth, n in sweep[k].items()} for k in kinds}
+powers = [torch.tensor(reach["alone"][depth]).log10().item() for depth in (24, 48)]
+print("alone, 24 layers: below 1e-4:      ", reach["alone"][24] < 1e-4)
+print("48 layers: about twice the powers: ", 1.5 < powers[1] / powers[0] < 2.5)
+print("post-norm, always above 0.02:      ", min(reach["post-norm"].values()) > 0.02)
+print("pre-norm, always between 1 and 30: ", all(1 < g < 30 for g in reach["pre-norm"].values()))
+growth = sweep["pre-norm"][24][0][-1]
 print("pre-norm activations grow 3- to 9-fold in 24 layers:", 3 < growth < 9)
 
 # %% [markdown]
@@ -289,7 +293,7 @@ def gradient_of_last_weights(depth, wrap):
 
 
 torch.manual_seed(0)
-post, pre = ([gradient_of_last_weights(d, w) for d in depths] for w in (PostNorm, PreNorm))
+post, pre = ([gradient_of_last_weights(d, w) for d in depths[::2]] for w in (PostNorm, PreNorm))
 print("post-norm, 2 to 48 layers: changes less than 2-fold:", max(post) < 2 * min(post))
 print("pre-norm, 2 to 48 layers: falls 3- to 8-fold:       ", 3 < pre[0] / pre[-1] < 8)
 

@@ -261,6 +261,23 @@ in_prefix = torch.arange(4) < 2  # of each key
 show_table(masks.causal_mask(4) | in_prefix, sentence, sentence)
 
 # %% [markdown]
+# ## Your own mask
+#
+# Now paint one, over the scores of the sentence above. Let *Je* see *suis*, and read what the view says. Then break its other promises: leave a row with nothing to see, and listen to padding. **Predict before you paint:**
+
+# %%
+scores = X @ X.mT / math.sqrt(4)
+widgets.mask_playground(scores, sentence).predict(
+    "You let Je see suis. How many rows of weights change?",
+    ["one", "two", "all four"],
+    answer="one",
+    because="each row is a softmax of its own. Je gives 0.27 of its weight to suis",
+)
+
+# %% [markdown]
+# One cell changes one row, and the view names the leak. Choose *sliding window* and tick *two layers*: the dots are the detours that you measured above. A row that sees nothing is announced, too. What becomes of it in code?
+
+# %% [markdown]
 # ## Break it: how low is low enough?
 #
 # Code that you will find fills masked scores with 1e-20, with 0, with −1e9 or with −∞. Let all scores be 0, so that the weights are easy to foresee. How much weight of the first three words leaks into the future?
@@ -503,4 +520,4 @@ exercises.masked_softmax.check(masked_softmax)
 # </details>
 
 # %% [markdown]
-# **Next:** you have attention, heads, places, residual blocks and masks. Lesson 06 puts them together: the whole Transformer of 2017, on one page.
+# **Next:** you have attention, heads, places, residual blocks and masks. [Lesson 06](06_the_transformer.ipynb) puts them together: the whole Transformer of 2017, on one page.

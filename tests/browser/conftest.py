@@ -4,15 +4,13 @@ from collections.abc import Iterator
 
 import nbformat
 import pytest
-from lab import OpenNotebook, chromium, jupyter_lab, opened
+from lab import FRONT_ENDS, THIS_MACHINE, OpenNotebook, chromium, jupyter_lab, opened
 from live import RESET, Live
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from notebooks.build import KERNEL
 from tests.view_examples import SET_UP, SHOW
 
-FRONT_ENDS = {"JupyterLab": "/lab/tree/", "Notebook 7": "/notebooks/"}
-THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
 TALL = "tall\n\n" * 60  # makes the notebook longer than the window
 
 

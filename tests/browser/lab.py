@@ -37,6 +37,8 @@ SETTINGS = {
     # Every cell is in the page, in view or not, and the page ends with the last one.
     "notebook-extension/tracker": '{"windowingMode": "none", "scrollPastEnd": false}',
 }
+FRONT_ENDS = {"JupyterLab": "/lab/tree/", "Notebook 7": "/notebooks/"}
+THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 SECONDS_TO_START, SECONDS_TO_RUN = 60, 300
 

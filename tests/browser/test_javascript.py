@@ -15,7 +15,7 @@ from transformer_lab import widgets
 from transformer_lab.widgets.kit import bundle
 
 MODULES = sorted(Path(widgets.__file__).parent.glob("*.js"))
-SHARED = {"kit", "grid", "chart"}  # what views import; the others are views
+SHARED = {"kit", "grid", "chart", "link", "stack"}  # what views import; the others are views
 VIEWS = [path.stem for path in MODULES if path.stem not in SHARED]
 TESTS = Path(__file__).with_name("javascript")  # <module>.test.mjs, and <module>.py with the numbers for it
 STUBS = "globalThis.HTMLElement = class {}; globalThis.customElements = {get() {}, define: tag => console.log(tag)};"

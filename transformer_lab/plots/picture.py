@@ -46,11 +46,11 @@ class Picture:
     HTML `<img>` that has one; image/png remains for PDF and print, and the plain text is the alt text itself.
     """
 
-    def __init__(self, figure: Figure, alt: str, sharpness: float = SHARPNESS):
+    def __init__(self, figure: Figure, alt: str, sharpness: float = SHARPNESS, colours: int = 256):
         if not alt.strip():
             raise ValueError("alt must say what the figure shows (it is empty)")
         self.alt = alt
-        self.png, pixels = render(figure, sharpness)
+        self.png, pixels = render(figure, sharpness, colours)
         self.width = round(pixels / sharpness)  # pixels across, as a page shows it
 
     def __repr__(self) -> str:
@@ -68,26 +68,28 @@ class Picture:
 
 
 @matplotlib.rc_context(THEME)
-def render(figure: Figure, sharpness: float) -> tuple[bytes, int]:
-    """Render a figure, without empty margins, as a PNG of 256 colours; returns it and its width in pixels.
+def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, int]:
+    """Render a figure, without empty margins, as a PNG of so many colours; returns it and its width in pixels.
 
-    That many colours are a third of the full size. Figures drawn alike give equal bytes.
+    256 colours are a third of the full size, 48 a fifth, and none is wrong by more than one can see. Figures drawn
+    alike give equal bytes.
     """
     full, small = io.BytesIO(), io.BytesIO()
     figure.savefig(full, format="png", dpi=PIXELS * sharpness, bbox_inches="tight", pad_inches=0.1)
     image = Image.open(full).convert("RGB")
-    image.quantize(256).save(small, "png", optimize=True)
+    method = Image.Quantize.MEDIANCUT if colours == 256 else Image.Quantize.MAXCOVERAGE  # of few, none may be far off
+    image.quantize(colours, method).save(small, "png", optimize=True)
     return small.getvalue(), image.width
 
 
-def show(figure: Figure | Axes, alt: str, sharpness: float = SHARPNESS) -> Picture:
+def show(figure: Figure | Axes, alt: str, sharpness: float = SHARPNESS, colours: int = 256) -> Picture:
     """Return a figure, or the figure of given axes, as a picture with alt text.
 
-    `sharpness` is the number of pixels stored for each that a page shows.
+    `sharpness` is the number of pixels stored for each that a page shows; `colours`, how many there may be.
 
     Raises: ValueError if alt is empty.
     """
-    return Picture(figure if isinstance(figure, Figure) else figure.figure, alt, sharpness)
+    return Picture(figure if isinstance(figure, Figure) else figure.figure, alt, sharpness, colours)
 
 
 @matplotlib.rc_context(THEME)

@@ -76,7 +76,7 @@ def load_training(path: str | Path, examples: Examples, device: torch.device | s
     training = Training(model.to(device), examples, Recipe(**run["recipe"]))
     training.step = run["step"]
     for name, parameter in model.named_parameters() if training.step else ():
-        training.optimizer.state[parameter] = {"step": torch.tensor(float(training.step))} | {
+        training.optimizer.state[parameter] = {"step": torch.tensor(float(training.step), device="cpu")} | {
             moment: tensors[f"adam.{moment}.{name}"].to(device) for moment in MOMENTS
         }
     return training

@@ -60,12 +60,12 @@ class Examples:
 
         A batch holds pairs of about equal length, so that little of it is padding (§5.1).
         """
-        generator = torch.Generator().manual_seed(derive_seed(seed, "order", epoch))
-        lengths = (self.tgt != self.pad_id).sum(dim=1)
-        drawn = torch.randperm(len(self), generator=generator)[: len(self) // batch_size * batch_size]
+        generator = torch.Generator("cpu").manual_seed(derive_seed(seed, "order", epoch))
+        lengths = (self.tgt != self.pad_id).sum(dim=1).cpu()
+        drawn = torch.randperm(len(self), generator=generator, device="cpu")[: len(self) // batch_size * batch_size]
         pools = (pool[lengths[pool].argsort(stable=True)] for pool in drawn.split(POOL * batch_size))
         batches = torch.cat([*pools]).split(batch_size)
-        return tuple(batches[i] for i in torch.randperm(len(batches), generator=generator))
+        return tuple(batches[i] for i in torch.randperm(len(batches), generator=generator, device="cpu"))
 
 
 def encode_texts(texts: Iterable[str], tokenizer: Tokenizes) -> Int[Tensor, "N T"]:

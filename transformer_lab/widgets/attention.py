@@ -51,7 +51,7 @@ def view(weights, scores, queries: Sequence[str], keys: Sequence[str], d_k: int 
         check_attention(head, queries, keys)  # refuses what would make the view lie
     axes = plot_attention(weights[0, 0], queries, keys)
     state = {"scores": scores, "queries": list(queries), "keys": list(keys), "d_k": d_k, "causal": causal}
-    return View("attention", state, show(axes, summary(weights, queries, keys), sharpness=1.0))
+    return View("attention", state, show(axes, summary(weights, queries, keys), sharpness=1.0, colours=48))
 
 
 def summary(weights: Tensor, queries: Sequence[str], keys: Sequence[str]) -> str:

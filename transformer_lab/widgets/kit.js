@@ -1,9 +1,30 @@
-// What all views share: reading their state, colours that follow the page's theme, controls that keep their keys.
+// What all views share. A view's module exports `default { render({ model, el }) }`, which
+// - reads its state: `model.get("name")`, a tensor by `tensor(model.get("name"))`, and keeps its settings in plain variables,
+// - appends controls (`button`, `slider`, `checkbox`, `choice`, in a `bar`) and a `canvas` to `el`; maps: grid.js, curves: chart.js,
+// - draws in `const draw = eachFrame(() => …)`, in the colour `getComputedStyle(el).color`, and sets `el.values` to what is shown,
+// - ends with `return watch(el, draw)`: drawn at once, and again when the theme or the width changes, while it is in the page.
 
 // A tensor in the state is {"f32": base64, "shape": [...]}; it becomes {data: Float32Array, shape}.
-export function tensor({ f32, shape }) {
-  const bytes = Uint8Array.from(atob(f32), (letter) => letter.charCodeAt(0));
-  return { data: new Float32Array(bytes.buffer), shape };
+export function tensor({ f32, data, shape }) {
+  return { data: data ?? new Float32Array(bytesOf(f32).buffer), shape };
+}
+
+function bytesOf(base64) {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}
+
+// A state whose large tensors are read: they come as the first bytes of all numbers, then the second, …, deflated.
+export async function unpacked(state) {
+  if (!state || typeof state !== "object") return state;
+  if (state.f32 && state.deflated) {
+    const stream = new Blob([bytesOf(state.f32)]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+    const [bytes, n] = [new Uint8Array(planes.length), planes.length / 4];
+    planes.forEach((byte, i) => { bytes[4 * (i % n) + Math.floor(i / n)] = byte; });
+    return { data: new Float32Array(bytes.buffer), shape: state.shape };
+  }
+  const parts = await Promise.all(Object.values(state).map(unpacked));
+  return Array.isArray(state) ? parts : Object.fromEntries(Object.keys(state).map((name, i) => [name, parts[i]]));
 }
 
 // Softmax of the allowed numbers, in double precision; where nothing is allowed, zeros.
@@ -22,15 +43,18 @@ export function entropy(weights) {
 
 // ── colours ──
 
-const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
-const RGB = CIVIDIS.map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
-
-// The colour of a number between 0 and 1, as [red, green, blue]; the same map as in the static figures.
-export function cividis(x) {
-  const place = Math.min(Math.max(x, 0), 1) * (RGB.length - 1);
-  const low = Math.min(Math.floor(place), RGB.length - 2);
-  return RGB[low].map((c, i) => Math.round(c + (RGB[low + 1][i] - c) * (place - low)));
+// A function from 0 … 1 to a colour, [red, green, blue], straight between the given ones.
+export function ramp(...hexes) {
+  const stops = hexes.map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+  return (x) => {
+    const place = Math.min(Math.max(x, 0), 1) * (stops.length - 1);
+    const low = Math.min(Math.floor(place), stops.length - 2);
+    return stops[low].map((c, i) => Math.round(c + (stops[low + 1][i] - c) * (place - low)));
+  };
 }
+
+// The map of the static figures.
+export const cividis = ramp("#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838");
 
 export function css([r, g, b]) {
   return `rgb(${r} ${g} ${b})`;
@@ -53,6 +77,28 @@ export function onTheme(draw) {
   return () => { watch.disconnect(); system.removeEventListener("change", draw); };
 }
 
+// Draw now, and whenever the theme or the element's width changes, while the element is in the page; returns what ends it.
+export function watch(el, draw) {
+  let end = null;
+  const off = () => { end?.(); end = null; };
+  const on = () => {
+    const [stop, size] = [onTheme(draw), new ResizeObserver(draw)];
+    size.observe(el);
+    off();
+    end = () => { stop(); size.disconnect(); };
+    draw();
+  };
+  el.addEventListener("tl-in", on);
+  el.addEventListener("tl-out", off);
+  on();
+  return off;
+}
+
+// Does the reader ask for less motion? Then a view that moves by itself shows its end at once.
+export function calm() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
 // ── elements ──
 
 // element("button", { type: "button", onclick: f }, "text"): attributes by name, handlers by their on… property.
@@ -64,6 +110,10 @@ export function element(name, attributes = {}, ...children) {
   }
   node.append(...children);
   return node;
+}
+
+export function bar(...nodes) {
+  return element("div", { class: "tl-bar" }, ...nodes);
 }
 
 // A focusable element must keep its keys to itself: JupyterLab's `x` cuts the cell, `dd` deletes it.
@@ -111,6 +161,21 @@ export function canvas(attributes) {
   return { node, resize };
 }
 
+// Slanting lines over a rectangle.
+export function stripes(context, x, y, width, height, colour, lineWidth = 0.5) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, height);
+  context.clip();
+  context.beginPath();
+  for (let d = 0; d < width + height; d += 6) {
+    context.moveTo(x + d, y);
+    context.lineTo(x + d - height, y + height);
+  }
+  Object.assign(context, { strokeStyle: colour, lineWidth }).stroke();
+  context.restore();
+}
+
 // Draw at most once a frame, however often it is asked for.
 export function eachFrame(draw) {
   let waiting = 0;
@@ -118,32 +183,67 @@ export function eachFrame(draw) {
 }
 
 export const STYLE = `
-.tl-view { display: block; max-width: 46em; font: 13px/1.5 system-ui, sans-serif; color: var(--jp-ui-font-color1, var(--vscode-foreground, inherit)); }
-.tl-view .tl-bar { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin: 4px 0; }
+.tl-view, .tl-ask { max-width: 58em; font: 13px/1.5 system-ui, sans-serif; color: var(--jp-ui-font-color1, var(--vscode-foreground, inherit)); }
+.tl-bar { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin: 4px 0; }
 .tl-view label { display: inline-flex; gap: 6px; align-items: center; }
 .tl-view output { min-width: 3.2em; font-variant-numeric: tabular-nums; }
-.tl-view button, .tl-view select { font: inherit; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.55); border-radius: 4px; padding: 1px 9px; }
+.tl-bar button, .tl-view select { font: inherit; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.55); border-radius: 4px; padding: 1px 9px; }
 .tl-view select option { color: #000; background: #fff; }
-.tl-view button[aria-pressed=true] { background: #0072b2; border-color: #0072b2; color: #fff; }
-.tl-view :focus-visible { outline: 2px solid #0072b2; outline-offset: 2px; }
+.tl-bar button[aria-pressed=true] { background: #0072b2; border-color: #0072b2; color: #fff; }
+.tl-bar button.tl-quiet { border-style: dashed; }
+:is(.tl-view, .tl-ask) :focus-visible { outline: 2px solid #0072b2; outline-offset: 2px; }
 .tl-view input { accent-color: #0072b2; }
 .tl-view .tl-says { min-height: 3em; font-variant-numeric: tabular-nums; }
+.tl-view .tl-note { opacity: .8; }
+.tl-view .tl-strip { line-height: 1.8; }
+.tl-strip span { padding: 1px 2px; margin: 0 1px; border-radius: 3px; cursor: pointer; }
+.tl-strip .tl-here { outline: 2px solid #d55e00; }
 .tl-view table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 .tl-view th, .tl-view td { padding: 1px 7px; text-align: right; }
 .tl-view .tl-scroll { overflow: auto; max-height: 22em; }
+.tl-view[hidden], :is(.tl-view, .tl-ask) [hidden] { display: none; }
+.tl-ask { border-left: 3px solid #0072b2; padding: 2px 10px; margin: 4px 0 10px; }
+@media (prefers-reduced-motion: reduce) { .tl-view * { animation: none !important; transition: none !important; } }
 `;
 
-// Make a view live wherever its element stands in a page: it hides the picture and draws itself.
-export function define(tag, view) {
+// Cover `el` by a question until the reader has chosen an answer, or asks to see: {question, choices, answer, because}.
+export function predictFirst(el, { question, choices, answer, because }) {
+  const says = element("div", { "aria-live": "polite" });
+  const covered = (on) => { el.hidden = on; again.hidden = on; see.hidden = !on; options.forEach((option) => { option.disabled = !on; }); };
+  const tell = (chosen) => {
+    says.textContent = chosen === null ? `It is ${choices[answer]}: ${because}` : chosen === answer ? `Right: ${because}` : `Not ${choices[chosen]} but ${choices[answer]}: ${because}`;
+    options.forEach((option, i) => option.setAttribute("aria-pressed", i === chosen));
+    covered(false);
+  };
+  const options = choices.map((name, i) => button(name, () => tell(i)));
+  const see = button("show me", () => tell(null), { class: "tl-quiet" });
+  const again = button("ask again", () => { says.textContent = ""; options.forEach((option) => option.setAttribute("aria-pressed", false)); covered(true); options[0].focus(); }, { class: "tl-quiet" });
+  covered(true);
+  return element("div", { class: "tl-ask" }, element("div", {}, element("b", {}, "Predict first. "), question), bar(...options, see, again), says);
+}
+
+// Make a view live wherever its element stands in a page: it hides the picture and draws itself. Taken out of the
+// page it watches nothing any more; put back, it goes on with its settings.
+export function define(tag, view, { read, ask } = {}) {
   if (customElements.get(tag)) return;
   customElements.define(tag, class extends HTMLElement {
     connectedCallback() {
-      if (this.live) return;
+      if (this.live) return void this.live.el?.dispatchEvent(new Event("tl-in"));
       const state = JSON.parse(this.querySelector("script").textContent);
-      const el = element("div", { class: "tl-view" }, element("style", {}, STYLE));
-      this.live = { state, stop: view.render({ model: { get: (name) => state[name] }, el }) };
+      this.live = { state };
+      if (read) read(state).then((whole) => this.begin(whole));
+      else this.begin(state);
+    }
+    begin(state) {
+      const el = element("div", { class: "tl-view" });
+      Object.assign(this.live, { state, el });
       this.querySelector("img").hidden = true;
-      this.append(el);
+      this.append(element("style", {}, STYLE), ...(ask ? [ask(el, state.predict)] : []), el);
+      this.live.stop = view.render({ model: { get: (name) => state[name] }, el });
+      if (!this.isConnected) this.disconnectedCallback();
+    }
+    disconnectedCallback() {
+      this.live.el?.dispatchEvent(new Event("tl-out"));
     }
   });
 }

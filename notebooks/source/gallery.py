@@ -1,0 +1,146 @@
+# %% [markdown]
+# # Gallery
+#
+# Every view of the lessons on one page, over small data that is computed here. They work by mouse and by keyboard, in the light and the dark theme, while the kernel is busy and without one. Where no script runs, on a repository page for instance, their pictures are seen.
+
+# %%
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import transformer_lab
+from transformer_lab import record_attention, widgets
+
+seed = torch.manual_seed(0)
+# %% [markdown]
+# ## Attention
+#
+# **From scores to weights** (lesson 01): divided by √d_k, masked, softmax. The temperature sharpens the weights or flattens them.
+
+# %%
+words = "the bank of the river".split()
+query, key = torch.randn(5, 16), torch.randn(5, 16)
+widgets.attention_steps(query, key, words, words, causal=True)
+
+# %% [markdown]
+# **Softmax saturation** (lesson 01): without the scale, wider vectors give one key all the weight, and softmax next to no gradient.
+
+# %%
+widgets.saturation(torch.randn(20, 1024), torch.randn(8, 1024))
+
+# %% [markdown]
+# **Weights that you have**, of any number of heads and layers. These are the encoder's of the translator that comes with the package, as it reads an English number:
+
+# %%
+from transformer_lab.training import load_checkpoint
+from transformer_lab.widgets.own_sentence import token_names
+
+checkpoint = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
+model, tokenizer, _ = load_checkpoint(checkpoint)
+ids = [*tokenizer.encode("seven hundred and forty-six"), tokenizer.eos_id]
+tokens = token_names(tokenizer, ids)
+with torch.no_grad(), record_attention(model) as maps:
+    model.encode(torch.tensor([ids]))
+weights = torch.stack([maps[f"encoder.layers.{i}.self_attention"][0] for i in range(2)])
+
+# %%
+widgets.attention(weights, tokens, tokens)
+
+# %% [markdown]
+# **Heads side by side** (lesson 02): sort them by how widely they look, or take the difference of two.
+
+# %%
+widgets.heads(weights, tokens, tokens)
+
+# %% [markdown]
+# **Mask playground** (lesson 05): paint what each query may see. It says when the future leaks, and when a query sees nothing.
+
+# %%
+widgets.mask_playground(torch.randn(6, 6), ["I", "am", "a", "student", ".", "pad"])
+
+# %% [markdown]
+# ## Positions and depth
+#
+# **Positional encoding** (lesson 03): the table, the waves of a pair of features, and the dot product of two positions.
+
+# %%
+widgets.encoding((64, 32))
+
+# %% [markdown]
+# **A shift is a rotation** (lesson 03): one matrix leads from any position to the one k further on. The second tab shows RoPE, which turns queries and keys instead.
+
+# %%
+widgets.shift(torch.randn(8), torch.randn(8))
+
+# %% [markdown]
+# **Norms by depth** (lesson 04): how much of a signal is left on the way up, and of a gradient on the way down.
+
+# %%
+from transformer_lab.widgets.depth import norms_by_layer
+
+
+def norms(depth, step):
+    """Random vectors through `depth` linear layers; `step` says how a layer is used."""
+    states = [torch.randn(8, 32, requires_grad=True)]
+    for layer in [nn.Linear(32, 32) for _ in range(depth)]:
+        states.append(step(states[-1], layer))
+    return norms_by_layer(states, output=states[-1])
+
+
+steps = {"alone": lambda x, f: f(x).relu(), "residual": lambda x, f: x + f(x).relu()}
+depths = (2, 4, 8, 16, 24)
+sweep = {kind: {n: norms(n, step) for n in depths} for kind, step in steps.items()}
+widgets.depth(sweep)
+
+# %% [markdown]
+# ## Decoding
+#
+# **Greedy, sampling and beams** (lesson 08), step by step: here the translator writes the German for *twenty-one*.
+
+# %%
+source = torch.tensor([[*tokenizer.encode("twenty-one"), tokenizer.eos_id]])
+names = token_names(tokenizer, range(len(tokenizer)))
+
+
+@torch.no_grad()
+def next_logits(ids):
+    return model(source, torch.tensor([ids]))[0, -1]
+
+
+special = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
+widgets.decoding(next_logits, names, **special, depth=6, branching=3)
+
+# %% [markdown]
+# **What a key-value cache costs** (lesson 08) in memory, and what it saves in arithmetic.
+
+# %%
+widgets.cache_cost()
+
+# %% [markdown]
+# ## With the kernel
+#
+# **Your own sentence**: run the cell, then type a number in English words, below a million.
+
+# %%
+widgets.own_sentence(model, tokenizer, ["twenty-one", "three hundred and forty-five thousand"])
+
+# %% [markdown]
+# **A training to watch** (lesson 07): stop it, resume it, and go back to any step with the slider. This small model learns to reverse five letters.
+
+# %%
+from transformer_lab import Transformer, TransformerConfig
+from transformer_lab.tasks import Vocabulary, random_sequences, reverse_alignment
+from transformer_lab.training import Examples, Recipe, Training, exact_match
+
+letters = Vocabulary("abcdefgh")
+made = random_sequences(reverse_alignment, n=640, length=5, n_symbols=8)
+texts = [[letters.decode(ids) for ids in side.tolist()] for side in (made.src, made.tgt)]
+pairs = list(zip(*texts))
+size = TransformerConfig(len(letters), d_model=32, n_heads=2, d_ff=64, n_layers=1, max_len=8)
+learner = Transformer(size)
+training = Training(learner, Examples.encode(pairs[:512], letters), Recipe(64, warmup_steps=60))
+
+# %%
+reports = training.run(240, lambda: exact_match(learner, letters, pairs[512:]), every=40)
+widgets.training_monitor(reports, 240, learner, letters, pairs[512:515])

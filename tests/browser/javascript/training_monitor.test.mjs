@@ -1,0 +1,25 @@
+// Where a step stands among others, the ticks of a logarithmic axis, and durations as people say them.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fixtures, load } from "./support.mjs";
+
+const monitor = await load("training_monitor");
+
+test("lastAt finds the last number that is at most x", () => {
+  for (const { x, at } of fixtures.places) assert.equal(monitor.lastAt(fixtures.steps, x), at);
+  assert.equal(monitor.lastAt([], 1), -1);
+});
+
+test("logTicks are round, and few", () => {
+  const names = (low, high) => monitor.logTicks(low, high).map(([, name]) => name);
+  assert.deepEqual(names(0.4, 6), ["0.5", "1", "2", "5"]);
+  assert.deepEqual(names(0.03, 6), ["0.1", "1"]);
+  assert.deepEqual(names(0.0004, 60), ["0.001", "0.01", "0.1", "1", "10"]);
+  for (const [value, name] of monitor.logTicks(0.4, 6)) assert.ok(Math.abs(value - Number(name)) < 1e-12);
+});
+
+test("duration in seconds, and from a minute on in minutes", () => {
+  assert.deepEqual([0.4, 59.4, 59.6, 125].map(monitor.duration), ["0 s", "59 s", "1 min 0 s", "2 min 5 s"]);
+});

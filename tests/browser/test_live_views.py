@@ -1,0 +1,216 @@
+"""The views with the kernel behind them, in JupyterLab and Notebook 7: typing, stopping, resuming."""
+
+import re
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+from lab import FRONT_ENDS, PANEL, THIS_MACHINE, OpenNotebook, opened
+from live import Live, near
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Locator, expect
+
+from notebooks.build import KERNEL, WIDGET_VIEW
+from tests.view_examples import own_sentence, training_monitor
+
+SECONDS = 60
+THE_KERNEL = f"{PANEL}.sessionContext.session.kernel"
+SLOWLY = """import time
+
+def slowly(reports):
+    for report in reports:
+        time.sleep(0.1)
+        yield report
+
+reports, *rest = toy_training()
+widgets.training_monitor(slowly(reports), *rest)"""
+TRAINING, NEXT = 3, 4
+CELLS = [own_sentence.SET_UP, own_sentence.SHOW["own sentence"], training_monitor.SET_UP, SLOWLY, "print('next')"]
+PATH = "96_live.ipynb"
+
+
+@pytest.fixture(scope="module", params=FRONT_ENDS)
+def address_here(request, address) -> str:
+    return address.replace("/lab/tree/", FRONT_ENDS[request.param])
+
+
+@pytest.fixture(scope="module")
+def notebook(browser, address_here, lab_folder) -> Iterator[OpenNotebook]:
+    """A notebook with both views; all cells before the training have run."""
+    cells = [new_code_cell(source) for source in CELLS]
+    path = lab_folder / "work" / "notebooks" / PATH
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
+    with opened(browser, address_here, PATH) as notebook:
+        notebook.console_errors.clear()  # what the front-end says of itself while it starts
+        for number in range(TRAINING):
+            run(notebook, number)
+            wait_for_count(notebook, number)
+        yield notebook
+
+
+def run(notebook: OpenNotebook, number: int) -> None:
+    go = f"n => {{ {PANEL}.content.activeCellIndex = n; jupyterapp.commands.execute('notebook:run-cell'); }}"
+    notebook.page.evaluate(go, number)
+
+
+def wait_for_count(notebook: OpenNotebook, number: int) -> None:
+    """Wait until a cell is done."""
+    wait_for(notebook, f"() => {PANEL}.content.widgets[{number}].model.executionCount")
+
+
+def wait_for(notebook: OpenNotebook, javascript: str) -> None:
+    notebook.page.wait_for_function(javascript, timeout=SECONDS * 1000)
+
+
+def shows(place: Locator, text: str | re.Pattern) -> None:
+    expect(place).to_contain_text(text, timeout=SECONDS * 1000)
+
+
+# ── own sentence ──
+
+
+@pytest.fixture
+def sentence(notebook) -> Iterator[Live]:
+    view = Live(notebook.page, notebook.page.locator(".tl-view").first)
+    expect(field(view)).to_be_visible(timeout=SECONDS * 1000)
+    view.button("reset").click()
+    yield view
+    assert notebook.console_errors == []
+    assert notebook.hosts <= THIS_MACHINE
+
+
+def field(view: Live) -> Locator:
+    return view.labelled("sentence to translate")
+
+
+def said(view: Live) -> Locator:
+    return view.root.locator(".tl-said")
+
+
+def translation(text: str) -> str:
+    return f"→ {own_sentence.data['vocabulary'].decode(own_sentence.translation(text))}"
+
+
+def test_what_is_typed_is_translated_with_the_weights_of_torch(sentence):
+    before = sentence.picture()
+    field(sentence).press_sequentially("d b")
+    shows(said(sentence), translation("d b"))
+    wait_for_map(sentence, "d b")
+    near(sentence.values(), own_sentence.cross_map("d b"))
+    assert sentence.picture() != before
+    sentence.labelled("layer").select_option("0")
+    sentence.labelled("head").select_option("2")
+    near(sentence.values(), own_sentence.cross_map("d b", layer=0, head=1))
+    sentence.button("b b").click()
+    shows(said(sentence), translation("b b"))
+    sentence.button("reset").click()
+    near(sentence.values(), own_sentence.START["own sentence"])
+    expect(field(sentence)).to_have_value("")
+
+
+def wait_for_map(view: Live, text: str) -> None:
+    """Until the map is that of the text: its columns are the text's tokens."""
+    label = f"Cross-attention for “{text}”. Arrow keys move over the cells."
+    expect(view.canvas).to_have_attribute("aria-label", label, timeout=SECONDS * 1000)
+
+
+def test_a_sentence_that_cannot_be_translated_is_answered_in_words(sentence):
+    field(sentence).fill("b z")
+    shows(sentence.root, "a text must consist of the symbols ah b <i> d (got 'z')")
+    near(sentence.values(), own_sentence.START["own sentence"])
+    field(sentence).fill("b " * 8)
+    shows(sentence.root, "a sentence may have at most 8 tokens, its end counted (this one has 9)")
+    field(sentence).fill("d d")
+    wait_for_map(sentence, "d d")
+    expect(sentence.root).not_to_contain_text("a sentence may have")
+
+
+def test_while_the_kernel_is_busy_a_sentence_waits_and_says_so(notebook, sentence):
+    notebook.page.evaluate(f"() => {{ {THE_KERNEL}.requestExecute({{code: 'import time; time.sleep(3)'}}); }}")
+    field(sentence).fill("d")
+    shows(sentence.root, "The kernel is busy; your sentence waits for it.")
+    field(sentence).fill("d ah b")
+    wait_for_map(sentence, "d ah b")
+    near(sentence.values(), own_sentence.cross_map("d ah b"))
+    expect(sentence.root).not_to_contain_text("The kernel is busy")
+
+
+# ── training ──
+
+
+@pytest.fixture
+def training(notebook) -> Iterator[Live]:
+    """The monitor of a training that runs, with a cell that waits behind it."""
+    before = notebook.page.locator(".tl-view").count() > 1
+    run(notebook, TRAINING)
+    if before:
+        wait_for(notebook, f"() => !{PANEL}.content.widgets[{TRAINING}].model.executionCount")
+    run(notebook, NEXT)
+    view = Live(notebook.page, notebook.page.locator(".tl-view").nth(1))
+    expect(view.button("stop")).to_be_visible(timeout=SECONDS * 1000)
+    yield view
+    assert notebook.console_errors == []
+    assert notebook.hosts <= THIS_MACHINE
+
+
+def status(view: Live) -> Locator:
+    return view.root.locator(".tl-status")
+
+
+STOP = {
+    "by its button": lambda notebook, view: view.button("stop").click(),
+    "by the notebook's": lambda notebook, view: notebook.page.evaluate(f"() => {THE_KERNEL}.interrupt()"),
+}
+
+
+@pytest.mark.parametrize("way", STOP)
+def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, way):
+    shows(status(training), re.compile(r"step [5-9] of 30, \d+ s left"))
+    assert training.values()["map"] is not None
+    STOP[way](notebook, training)
+    shows(status(training), "stopped after step")
+    wait_for_count(notebook, NEXT)
+    assert notebook.cells("cell.outputArea.node.innerText")[NEXT] == "next\n"
+    assert "Interrupt" not in notebook.cells("cell.outputArea.node.innerText")[TRAINING]
+    stopped = training.values()
+    assert 5 <= stopped["step"] < 30
+    near(stopped, training_monitor.seen_at(int(stopped["step"])))
+    training.button("resume").click()
+    shows(status(training), "30 of 30 steps")
+    near(training.values(), training_monitor.START["training"])
+    expect(training.button("resume")).to_be_hidden()
+    expect(training.button("stop")).to_be_hidden()
+    training.slider.focus()
+    training.press("Home")
+    near(training.values(), training_monitor.seen_at(1))
+
+
+# ── afterwards ──
+
+
+def test_reopened_without_its_kernel_each_view_shows_what_it_showed(notebook, browser, address_here, lab_folder):
+    if notebook.page.locator(".tl-view").count() == 1:
+        run(notebook, TRAINING)
+    shows(notebook.page.locator(".tl-status"), "30 of 30 steps")
+    wait_for(notebook, f"() => {THE_KERNEL}.status === 'idle'")
+    notebook.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
+    wait_for(notebook, f"() => !{PANEL}.context.model.dirty")
+    stored = nbformat.read(lab_folder / "work" / "notebooks" / PATH, as_version=4)
+    kinds = {kind for cell in stored.cells for output in cell.outputs for kind in output.get("data", {})}
+    assert kinds == {"text/plain", "text/html"}
+    assert WIDGET_VIEW not in kinds
+    assert len(stored.cells[TRAINING].outputs) == 1
+    notebook.page.evaluate(f"() => {PANEL}.sessionContext.shutdown()")
+    sentence = Live(notebook.page, notebook.page.locator(".tl-view").first)
+    field(sentence).fill("d")  # there is nobody to answer
+    expect(field(sentence)).to_be_hidden(timeout=SECONDS * 1000)
+    shows(sentence.root, "To type a sentence of your own, run the cell")
+    assert notebook.console_errors == []
+    with opened(browser, address_here, PATH) as again:
+        views = [Live(again.page, again.page.locator(".tl-view").nth(i)) for i in (0, 1)]
+        near(views[0].values(), own_sentence.START["own sentence"])
+        near(views[1].values(), training_monitor.START["training"])
+        expect(field(views[0])).to_be_hidden()
+        expect(views[1].button("resume")).to_be_hidden()
+        shows(views[0].root, "To type a sentence of your own, run the cell")
+        assert not re.search("model not found|error displaying", again.page.locator("body").inner_text(), re.IGNORECASE)

@@ -1,0 +1,77 @@
+"""Heads side by side in a page: torch's numbers for each choice, one cursor for all maps, keys that choose a head."""
+
+from live import Live, near
+
+from tests.view_examples.heads import compared, data
+
+
+def test_sorted_by_entropy_or_diagonality(views):
+    for name in ("heads", "heads of two layers"):
+        for sort in ("entropy", "diagonality"):
+            views[name].labelled("sort by").select_option(label=sort)
+            near(views[name].values(), compared(name, sort=sort))
+
+
+def test_one_head_and_the_difference_of_two(views):
+    view = views["heads"]
+    view.labelled("show").select_option(label="head 2")
+    near(view.values(), compared(head=2))
+    view.labelled("minus").select_option(label="head 1")
+    near(view.values(), compared(head=2, minus=1))
+    view.canvas.focus()
+    view.root.locator("canvas").nth(1).focus()
+    view.press("ArrowRight")
+    one, other = (data["four_heads"][head, 0, 1].item() for head in (2, 1))
+    assert view.says().startswith(f"query I, key bin: {one:.3f} − {other:.3f} = ")
+
+
+def test_the_temperature_is_that_of_all_heads(views):
+    view = views["heads of two layers"]
+    view.labelled("show").select_option(label="head 1.2")
+    view.slider.focus()
+    view.press(*["ArrowRight"] * 10)
+    near(view.values(), compared("heads of two layers", head=5, temperature=10**0.2))
+
+
+def test_a_head_that_is_left_out(views):
+    view = views["heads"]
+    assert views["heads of two layers"].labelled("leave out").count() == 0
+    view.labelled("leave out").select_option(label="head 3")
+    expected = compared(without=3)
+    near(view.values(), expected)
+    mean = sum(expected["share"]) / 6
+    assert f"Without head 3 the outputs lose {mean:.3f} of their length, on average." in view.says()
+    view.root.locator("canvas").nth(1).focus()
+    length = data["head_parts"][3, 0].norm().item()
+    assert view.says().endswith(
+        f"Without head 3 the output of I loses a part of length {length:.3f}: {expected['share'][0]:.3f} of the whole."
+    )
+
+
+def box_of(view: Live, place: int) -> dict:
+    return view.canvas.evaluate("(canvas, i) => canvas.layout.boxes[i]", place)
+
+
+def test_a_point_in_a_small_map_is_the_cursor_of_all(views):
+    view = views["heads"]
+    before = view.picture()
+    view.canvas.scroll_into_view_if_needed()
+    box, canvas = box_of(view, 3), view.canvas.bounding_box()
+    place = canvas["x"] + box["left"] + 2.5 * box["size"], canvas["y"] + box["top"] + 1.5 * box["size"]
+    view.page.mouse.move(*place)
+    assert view.says().startswith("query am, key wer: ")
+    after = view.picture()
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+    view.page.mouse.click(*place)
+    near(view.values(), compared(head=3))
+
+
+def test_keys_choose_a_head_in_the_order_that_is_seen(views):
+    view = views["heads"]
+    view.labelled("sort by").select_option(label="entropy")
+    order = compared(sort="entropy")["order"]
+    view.canvas.focus()
+    for key, place in (("End", 3), ("ArrowLeft", 2), ("Home", 0), ("ArrowLeft", 0), ("ArrowRight", 1)):
+        view.press(key)
+        near(view.values(), compared(head=order[place], sort="entropy"))

@@ -1,0 +1,54 @@
+"""The training monitor in a page: torch's numbers at each step, by slider and by mouse; samples, layers and heads.
+
+How it stops and resumes: test_live_views.py.
+"""
+
+from live import near
+from playwright.sync_api import expect
+
+from tests.view_examples.training_monitor import seen_at
+
+
+def test_the_slider_goes_back_to_any_step(views):
+    view = views["training"]
+    view.slider.focus()
+    for keys, step in ((["Home"], 1), (["ArrowRight"] * 8, 9), (["ArrowRight"], 10), (["End"], 30)):
+        view.press(*keys)
+        near(view.values(), seen_at(step))
+        assert view.says().startswith(f"Step {step}: loss ")
+
+
+def test_each_sample_layer_and_head_shows_the_weights_of_torch(views):
+    view = views["training"]
+    view.labelled("sample").select_option("1")
+    near(view.values(), seen_at(30, sample=1))
+    view.labelled("layer").select_option("0")
+    near(view.values(), seen_at(30, sample=1, layer=0))
+    view.labelled("head").select_option("2")
+    near(view.values(), seen_at(30, sample=1, layer=0, head=1))
+
+
+def test_the_samples_are_marked_right_or_wrong(views):
+    view = views["training"]
+    view.slider.focus()
+    view.press("Home")
+    seen = seen_at(1)
+    rows = view.root.locator(".tl-samples tr").all()[1:]
+    for row, said, target in zip(rows, seen["said"], ("k l", "l m n"), strict=True):
+        expect(row.locator("td").first).to_have_text(said or "(nothing)")
+        expect(row.locator("td").last).to_have_text("✓ right" if said == target else f"✗ {target}")
+
+
+def test_the_mouse_points_at_a_step_and_the_scale_of_the_loss_can_be_changed(views):
+    view = views["training"]
+    box = view.canvas.bounding_box()
+    view.page.mouse.move(box["x"] + 20, box["y"] + 100)
+    view.page.mouse.move(box["x"] + 60, box["y"] + 100)
+    step = view.values()["step"]
+    assert 1 < step < 10
+    near(view.values(), seen_at(int(step)))
+    before = view.picture()[0]
+    view.labelled("loss on a log scale").uncheck()
+    assert view.picture()[0] != before
+    expect(view.root.locator(".tl-status")).to_have_text("30 of 30 steps")
+    expect(view.button("stop")).to_be_hidden()

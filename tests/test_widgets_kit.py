@@ -1,0 +1,113 @@
+"""The base of the views in Python: how numbers are packed, how modules become one script, and the question first."""
+
+import base64
+import re
+import zlib
+from html import unescape
+
+import numpy as np
+import pytest
+import torch
+
+from tests.view_examples import make
+from tests.view_outputs import html_of, state_of
+from transformer_lab import widgets
+from transformer_lab.widgets import kit
+
+# ── packing ──
+
+
+def test_many_numbers_are_deflated_and_not_one_is_lost():
+    x = torch.cat([torch.randn(70, 64).softmax(-1).log(), torch.full((1, 64), -torch.inf)])
+    packed = kit.packed(x)
+    assert packed["deflated"] is True
+    assert packed["shape"] == [71, 64]
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(packed["f32"])), np.uint8).reshape(4, -1)
+    assert torch.equal(torch.from_numpy(planes.T.copy().view("<f4").reshape(71, 64)), x)
+    assert len(packed["f32"]) < 0.85 * len(base64.b64encode(x.numpy().tobytes()))
+
+
+def test_few_numbers_are_as_they_are():
+    assert "deflated" not in kit.packed(torch.randn(kit.MANY_BYTES // 4))
+    assert "deflated" in kit.packed(torch.randn(kit.MANY_BYTES // 4 + 1))
+
+
+@pytest.mark.parametrize(("n", "kilobytes"), [(12, 45), (64, 220)])
+def test_outputs_of_eight_heads_are_as_small_as_was_promised(n, kilobytes):
+    weights = (2 * torch.randn(8, n, n, generator=torch.Generator().manual_seed(0))).softmax(-1)
+    tokens = [f"token{i}" for i in range(n)]
+    for show in (widgets.attention, widgets.heads):
+        assert len(html_of(show(weights, tokens, tokens)).encode()) <= 1000 * kilobytes
+
+
+# ── one script ──
+
+MODULE = """// A comment.
+
+import { button, slider as thumb } from "./kit.js";
+
+const [ONE, TWO] = [1, 2];  // another
+let unused = 0;
+
+// What it says.
+export function used(a) {
+  return `a  =  ${a} ` + "b  ;  // c" + ONE / 2;
+}
+
+function idle() { return thumb(button); }
+
+export default { render() { return used(TWO); } };
+"""
+
+
+def test_a_script_has_only_what_is_used():
+    text = MODULE.replace("export default", "export const view =")
+    used = kit.reachable(text, {"view"})
+    assert used == {"view", "used", "ONE", "TWO"}
+    script = kit.scoped("mine", text, used)
+    assert script.startswith(
+        "const $mine = (() => {\nconst{button,slider:thumb}=$kit;const [ONE,TWO]=[1,2];function used"
+    )
+    assert script.endswith("return { used, view };\n})();\n")
+    assert not re.search("idle|unused|comment", script)
+
+
+def test_two_modules_may_use_one_name_for_two_things():
+    text = "const A = 1;\nconst B = 2;\nfunction twice() { return A; }\nfunction twice() { return B; }\n"
+    assert kit.reachable(text, {"twice"}) == {"twice", "A", "B"}
+
+
+def test_what_stands_in_quotes_stays_as_it_is():
+    text = 'const a = "x  =  y;  // z" ;\n  f(`  { ${ a } }  ` , "\\" = ");  // gone\n'
+    assert kit.squeezed(text) == 'const a="x  =  y;  // z";f(`  { ${ a } }  `,"\\" = ");'
+
+
+def test_modules_come_once_and_after_what_they_import():
+    found = re.findall(r"^const \$(\w+) = ", kit.bundle("heads"), re.MULTILINE)
+    assert found == ["kit", "grid", "heads"]
+
+
+def test_parts_of_the_kit_come_only_where_they_are_needed():
+    small, large = torch.eye(3), torch.eye(70)
+    for view, reads, asks in (
+        (widgets.attention(small, list("abc"), list("abc")), False, False),
+        (widgets.attention(large, ["t"] * 70, ["t"] * 70), True, False),
+        (widgets.attention(small, list("abc"), list("abc")).predict("?", ["a", "b"], "b", "1.00"), False, True),
+    ):
+        assert ("DecompressionStream" in html_of(view)) is reads
+        assert ("Predict first" in html_of(view)) is asks
+
+
+# ── predict first ──
+
+
+def test_predict_puts_the_question_into_the_state():
+    view = make("saturation").predict("How much?", ["<b>", "c"], "c", "it is 0.50")
+    asked = {"question": "How much?", "choices": ["<b>", "c"], "answer": 1, "because": "it is 0.50"}
+    assert state_of(view)["predict"] == asked
+    assert unescape(re.search(r'<img alt="([^"]+)"', html_of(view))[1]) == repr(view) == repr(make("saturation"))
+
+
+def test_the_answer_must_be_among_the_choices():
+    with pytest.raises(ValueError, match=r"the answer must be one of the choices \['a', 'b'\] \(it is 'c'\)"):
+        make("saturation").predict("Which?", ["a", "b"], "c", "")

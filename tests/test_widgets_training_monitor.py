@@ -1,0 +1,141 @@
+"""The training monitor in Python: what it records, how it stops and goes on, what it shares with the page."""
+
+import signal
+from itertools import count
+
+import numpy as np
+import pytest
+import torch
+
+from tests.view_examples.training_monitor import data, recorded
+from tests.view_outputs import numbers, state_of
+from transformer_lab import widgets
+from transformer_lab.training import Report as Step
+from transformer_lab.widgets.training_monitor import MOST_LOOKS, MOST_POINTS, Looks, TrainingMonitor, thinned
+
+
+def untrained() -> tuple:
+    _, _, model, letters, samples = data["toy_training"]()
+    return model, letters, samples
+
+
+def test_it_carries_every_report_and_the_looks_of_the_steps_that_were_evaluated():
+    state = state_of(widgets.training_monitor(*data["toy_training"]()))
+    reports, looks = recorded()
+    expected = [[r.step, r.loss, r.rate, np.nan if r.exact_match is None else r.exact_match] for r in reports]
+    torch.testing.assert_close(numbers(state["history"]), torch.tensor(expected), equal_nan=True)
+    assert state["at"] == [step for step, *_ in looks] == [1, 10, 20, 30]
+    assert state["said"] == [text for _, said, _ in looks for text in said]
+    for i, packed in enumerate(state["weights"]):
+        torch.testing.assert_close(numbers(packed), torch.stack([weights[i] for *_, weights in looks]))
+    assert state["samples"][1] == {
+        "source": "l m n",
+        "target": "l m n",
+        "columns": ["l", "m", "n", "end"],
+        "rows": ["l", "m", "n", "end"],
+    }
+    assert (state["until"], state["finished"]) == (30, True)
+    assert "kernel" not in state
+
+
+def test_the_summary_says_how_far_it_came_and_no_number_that_may_differ():
+    view = widgets.training_monitor(*data["toy_training"]())
+    assert repr(view) == "Training monitor: 30 of 30 steps; 4 looks at sample translations."
+    model, letters, _ = untrained()
+    assert repr(widgets.training_monitor([], 5, model, letters)) == "Training monitor: 0 of 5 steps."
+
+
+def test_an_interrupt_ends_no_step_and_what_is_left_can_be_taken_later():
+    model, letters, _ = untrained()
+    done = []
+
+    def reports():
+        for step in range(1, 7):
+            if step == 3:
+                signal.raise_signal(signal.SIGINT)
+            done.append(step)
+            yield Step(step, 1.0, 0.1)
+
+    before = signal.getsignal(signal.SIGINT)
+    view = widgets.training_monitor(reports(), 6, model, letters)
+    assert done == [1, 2, 3]
+    assert (view.finished, view.history[:, 0].tolist()) == (False, [1, 2, 3])
+    assert signal.getsignal(signal.SIGINT) is before
+    view.hear({"resume": True})
+    assert done == [1, 2, 3, 4, 5, 6]
+    assert (view.finished, view.history[:, 0].tolist()) == (True, [1, 2, 3, 4, 5, 6])
+    view.hear({"resume": True})  # there is nothing left
+    assert len(done) == 6
+
+
+def test_a_second_interrupt_ends_the_step():
+    model, letters, _ = untrained()
+
+    def reports():
+        yield Step(1, 1.0, 0.1)
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monitor = TrainingMonitor(2, Looks(model, letters, ()))
+    with pytest.raises(KeyboardInterrupt):
+        monitor.watch(reports())
+    assert (monitor.running, len(monitor.history)) == (False, 1)
+
+
+def test_a_loss_that_is_no_number_any_more_is_shown_as_far_as_it_goes():
+    model, letters, _ = untrained()
+    reports = [Step(1, 2.0, 0.1), Step(2, float("nan"), 0.1), Step(3, 0.0, 0.1)]
+    view = widgets.training_monitor(reports, 3, model, letters)
+    assert numbers(state_of(view)["history"])[:, 1].isnan().tolist() == [False, True, False]
+    assert len(view.picture.png) > 1000
+
+
+def test_of_a_long_run_every_second_point_is_kept_and_all_that_were_evaluated():
+    history = np.full((MOST_POINTS + 1, 4), np.nan, dtype="<f4")
+    history[:, 0] = np.arange(MOST_POINTS + 1)
+    history[7, 3] = 0.5
+    kept = thinned(history)[:, 0].tolist()
+    assert kept == sorted([7, *range(0, MOST_POINTS + 1, 2)])
+    assert thinned(history[1:]) is not history
+    assert len(thinned(history[1:])) == MOST_POINTS
+
+
+def test_of_many_looks_the_last_and_every_second_one_before_it_are_kept():
+    model, letters, samples = untrained()
+    looks = Looks(model, letters, samples)
+    for step in range(1, MOST_LOOKS + 2):
+        assert looks.take(Step(step, 1.0, 0.1, 0.0))
+    assert looks.at == [*range(1, MOST_LOOKS + 1, 2), MOST_LOOKS + 1]
+    assert not looks.take(Step(99, 1.0, 0.1))
+
+
+class Shared:
+    """What is shared with the page."""
+
+    key = "the key"
+
+    def __init__(self):
+        object.__setattr__(self, "seen", [])
+
+    def __setattr__(self, name, value):
+        self.seen.append((name, value))
+
+
+def test_the_page_gets_at_most_twenty_updates_a_second_and_the_numbers_as_bytes(monkeypatch):
+    model, letters, samples = untrained()
+    clock = count()  # every look at it takes 10 ms
+    monkeypatch.setattr("time.monotonic", lambda: next(clock) / 100)
+    monitor = TrainingMonitor(40, Looks(model, letters, samples))
+    monitor.link = Shared()
+    monitor.display = type("Display", (), {"update": lambda self, bundle, raw: None})()
+    monitor.reports = iter([Step(step, 1 / step, 0.1, 0.0 if step == 40 else None) for step in range(1, 41)])
+    monitor.go_on()
+    updates = [value for name, value in monitor.link.seen if name == "now"]
+    assert [update["running"] for update in updates] == [True] * (len(updates) - 1) + [False]
+    gaps = np.diff([update["seconds"] for update in updates[:-1]])
+    assert gaps.min() >= 0.05 - 1e-9
+    last = np.frombuffer(updates[-1]["history"], dtype="<f4").reshape(-1, 4)
+    assert last[:, 0].tolist() == list(range(1, 41))
+    looks = [value for name, value in monitor.link.seen if name == "looks"]
+    assert [look["at"] for look in looks] == [[1], [1, 40]]
+    assert [len(part) for part in looks[-1]["weights"]] == [2 * 2 * 2 * 3 * 3 * 4, 2 * 2 * 2 * 4 * 4 * 4]

@@ -1,0 +1,221 @@
+// Curves and bars on a canvas: axes with ticks and names, series that differ in colour, dash and marker, a cursor.
+//   const chart = lineChart({ el, label, height: 260, redraw, describe: (at) => "…" });  // `at` counts the points, or is null
+//   el.append(chart.node, chart.says);
+//   chart.show({ title, x: { name: "position" }, y: { name: "norm", log: 10, low: 1e-5 }, series: [{ name, xs, ys }] });  // in `redraw`
+// `chart.cursor` is the point that mouse or keys are at; `chart.move(at)` sets it. `drawLines` and `drawBars` draw by themselves.
+
+import { canvas, element, stripes } from "./kit.js";
+
+export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [5, 2], [1, 4]];
+const FONT = "13px system-ui, sans-serif";
+
+// Options: `describe(at)` is the readout; `redraw` is called when the cursor has moved; `onmove(at)` just before it.
+export function lineChart({ el, label, height = 260, describe, redraw, onmove }) {
+  const sketch = canvas({ role: "img", "aria-label": `${label} Left and right arrow keys move along the curves.` });
+  const says = element("div", { class: "tl-says", "aria-live": "polite" });
+  const me = { node: sketch.node, says, cursor: null };
+  let drawn = null;
+  me.move = (at) => { me.cursor = at; onmove?.(at); redraw(); };
+  me.show = (options) => {
+    const width = Math.min(Math.max(el.clientWidth, 320), 754);
+    const context = sketch.resize(width, height);
+    const xs = options.series[0].xs;
+    drawn = { xs, ...drawLines(context, { x: 0, y: 0, width, height }, { ink: getComputedStyle(el).color, at: me.cursor, ...options }) };
+    sketch.node.layout = drawn;
+    const text = describe?.(me.cursor) ?? "";
+    if (says.textContent !== text) says.textContent = text;
+  };
+  const nearest = (event) => {
+    const x = event.clientX - sketch.node.getBoundingClientRect().left;
+    const far = drawn.xs.map((value) => Math.abs(drawn.across(value) - x));
+    return far.indexOf(Math.min(...far));
+  };
+  Object.assign(sketch.node, {
+    onpointerdown: (event) => me.move(nearest(event)),
+    onpointermove: (event) => me.move(nearest(event)),
+    onpointerleave: () => me.move(null),
+    onfocus: () => { if (me.cursor === null) me.move(0); },
+    onkeydown: (event) => {
+      const last = drawn.xs.length - 1;
+      const at = me.cursor ?? 0;
+      const to = { ArrowLeft: at - 1, ArrowRight: at + 1, PageUp: at - 10, PageDown: at + 10, Home: 0, End: last }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      me.move(Math.min(Math.max(to, 0), last));
+    },
+  });
+  return me;
+}
+
+// Curves within a box { x, y, width, height }, everything included. x and y: { name, low, high, log, ticks }, where log is
+// the base of a logarithmic axis and ticks, [[value, text], …], are found if not given. A series: { name, xs, ys }, and a
+// colour, dash and marker (0 to 3) of its own if it wants. `at` marks a point. Returns across(x) and up(y), in pixels.
+export function drawLines(context, box, { title, x = {}, y = {}, series, at = null, ink }) {
+  const styled = series.map((one, i) => ({ colour: COLOURS[i % 6], dash: DASHES[i % 6], marker: i % 4, ...one }));
+  const [xAxis, yAxis] = [axis(x, series.flatMap(({ xs }) => [...xs])), axis(y, series.flatMap(({ ys }) => [...ys]))];
+  const plot = frame(context, box, { title, xAxis, yAxis, ink, legend: styled.length > 1 ? styled : [] });
+  const across = (value) => plot.x + plot.width * xAxis.share(value);
+  const up = (value) => plot.y + plot.height * (1 - yAxis.share(value));
+  context.save();
+  context.beginPath();
+  context.rect(plot.x - 5, plot.y - 5, plot.width + 10, plot.height + 10);
+  context.clip();
+  for (const one of styled) {
+    Object.assign(context, { strokeStyle: one.colour, fillStyle: one.colour, lineWidth: 2 });
+    context.setLineDash(one.dash);
+    context.beginPath();
+    one.ys.forEach((value, i) => { if (Number.isFinite(value)) context.lineTo(across(one.xs[i]), up(value)); });
+    context.stroke();
+    context.setLineDash([]);
+    const every = Math.ceil(one.xs.length / 8);
+    one.ys.forEach((value, i) => { if (styled.length > 1 && i % every === 0) mark(context, across(one.xs[i]), up(value), one.marker, 3.5); });
+  }
+  if (at !== null) {
+    Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
+    const place = across(series[0].xs[at]);
+    context.strokeRect(place, plot.y, 0, plot.height);
+    for (const { xs, ys, colour, marker } of styled) {
+      if (at >= ys.length) continue;
+      context.fillStyle = colour;
+      mark(context, across(xs[at]), up(ys[at]), marker, 5.5, ink);
+    }
+  }
+  context.restore();
+  return { ...plot, across, up };
+}
+
+// Bars side by side: one for each name, or for each name one of each series: { name, ys }. `at` marks one name.
+export function drawBars(context, box, { title, names, x = {}, y = {}, series, at = null, ink }) {
+  const styled = series.map((one, i) => ({ colour: COLOURS[i % 6], ...one }));
+  const yAxis = axis({ low: 0, ...y }, series.flatMap(({ ys }) => [...ys]));
+  const step = (plot) => plot.width / names.length;
+  const xAxis = { name: x.name, ticks: names.map((name, i) => [i, name]), share: (i) => (i + 0.5) / names.length };
+  const plot = frame(context, box, { title, xAxis, yAxis, ink, legend: styled.length > 1 ? styled.map((one) => ({ ...one, bar: true })) : [] });
+  const up = (value) => plot.y + plot.height * (1 - yAxis.share(value));
+  const wide = (step(plot) * 0.76) / styled.length;
+  styled.forEach(({ ys, colour }, k) => ys.forEach((value, i) => {
+    const left = plot.x + (i + 0.12) * step(plot) + k * wide;
+    context.fillStyle = colour;
+    context.fillRect(left, Math.min(up(value), up(0)), wide - 1, Math.abs(up(0) - up(value)));
+    if (k) stripes(context, left, up(value), wide - 1, up(0) - up(value), "#fff", 1);
+    if (i === at) Object.assign(context, { strokeStyle: ink, lineWidth: 2 }).strokeRect(left - 1, up(value) - 1, wide + 1, up(0) - up(value) + 1);
+  }));
+  return { ...plot, up };
+}
+
+// ── axes ──
+
+// An axis of given values: its range, its ticks, and where a value stands on it, from 0 to 1.
+export function axis({ name = "", low, high, log, ticks }, values) {
+  const finite = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  const [from, to] = [low ?? Math.min(...finite), high ?? Math.max(...finite)];
+  const at = log ? (value) => Math.log(Math.max(value, from)) : (value) => value;
+  const wide = at(to) - at(from) || 1;
+  return { name, ticks: ticks ?? (log ? powers(from, to, log) : evenTicks(from, to)), share: (value) => Math.min(Math.max((at(value) - at(from)) / wide, -0.05), 1.05) };
+}
+
+// About five round numbers from low to high, as [value, text].
+export function evenTicks(low, high) {
+  const rough = (high - low) / 5 || 1;
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((factor) => factor * unit >= rough * 0.999) * unit;
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) ticks.push([i * step, (i * step).toFixed(digits).replace("-", "−")]);
+  return ticks;
+}
+
+// Powers of the base from low to high, at most seven of them.
+export function powers(low, high, base) {
+  const exponent = (value) => Math.log(value) / Math.log(base);
+  const [first, last] = [Math.ceil(exponent(low) - 1e-9), Math.floor(exponent(high) + 1e-9)];
+  const every = Math.ceil((last - first + 1) / 7);
+  const plain = low > 0.00099 && high < 10000;
+  const raised = (k) => `${base}${String(k).replace(/./g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)])}`;
+  const ticks = [];
+  for (let k = first; k <= last; k += every) {
+    const value = base ** k;
+    ticks.push([value, plain || k === 0 || k === 1 ? String(Number(value.toPrecision(3))) : raised(k)]);
+  }
+  return ticks;
+}
+
+// Title, legend, axes, ticks and names around a plot; returns the plot's own box.
+function frame(context, box, { title, xAxis, yAxis, ink, legend }) {
+  Object.assign(context, { font: FONT, fillStyle: ink, strokeStyle: ink, lineWidth: 1, textBaseline: "middle", textAlign: "left" });
+  const wide = (text) => context.measureText(text).width;
+  const left = Math.max(0, ...yAxis.ticks.map(([, text]) => wide(text))) + 10;
+  let top = box.y + 4;
+  for (const text of [title, yAxis.name && `↑ ${yAxis.name}`]) {
+    if (!text) continue;
+    context.font = text === title ? `bold ${FONT}` : `italic ${FONT}`;
+    context.fillText(text, box.x, top + 8);
+    top += 20;
+  }
+  context.font = FONT;
+  let x = box.x + left;
+  legend.forEach((one, i) => {
+    if (i && x + 44 + wide(one.name) > box.x + box.width) { x = box.x + left; top += 18; }
+    swatch(context, x, top + 8, one, ink);
+    x += 50 + wide(one.name);
+  });
+  if (legend.length) top += 22;
+  const plot = { x: box.x + left, y: top + 6, width: box.width - left - 18 };
+  plot.height = box.y + box.height - plot.y - (xAxis.name ? 42 : 24);
+  Object.assign(context, { fillStyle: ink, strokeStyle: ink, lineWidth: 1 });
+  context.beginPath();
+  context.moveTo(plot.x, plot.y);
+  context.lineTo(plot.x, plot.y + plot.height);
+  context.lineTo(plot.x + plot.width, plot.y + plot.height);
+  context.stroke();
+  context.textAlign = "right";
+  for (const [value, text] of yAxis.ticks) {
+    const y = plot.y + plot.height * (1 - yAxis.share(value));
+    context.fillText(text, plot.x - 7, y);
+    context.globalAlpha = 0.15;
+    context.fillRect(plot.x, y, plot.width, 1);
+    context.globalAlpha = 1;
+  }
+  context.textAlign = "center";
+  let free = -Infinity;
+  for (const [value, text] of xAxis.ticks) {
+    const middle = plot.x + plot.width * xAxis.share(value);
+    if (middle - wide(text) / 2 < free) continue;
+    free = middle + wide(text) / 2 + 6;
+    context.fillText(text, middle, plot.y + plot.height + 13);
+    context.fillRect(middle, plot.y + plot.height, 1, 4);
+  }
+  Object.assign(context, { font: `italic ${FONT}` });
+  if (xAxis.name) context.fillText(`${xAxis.name} →`, plot.x + plot.width / 2, plot.y + plot.height + 32);
+  context.font = FONT;
+  return plot;
+}
+
+function swatch(context, x, y, { name, colour, dash, marker, bar }, ink) {
+  Object.assign(context, { strokeStyle: colour, fillStyle: colour, lineWidth: 2 });
+  if (bar) context.fillRect(x + 10, y - 6, 14, 12);
+  else {
+    context.setLineDash(dash);
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(x + 28, y);
+    context.stroke();
+    context.setLineDash([]);
+    mark(context, x + 14, y, marker, 3.5);
+  }
+  context.fillStyle = ink;
+  context.fillText(name, x + 34, y);
+}
+
+// A circle, square, triangle or diamond, in the colour that fills.
+function mark(context, x, y, kind, r, ink) {
+  const corners = [null, [[-1, -1], [1, -1], [1, 1], [-1, 1]], [[0, -1.3], [1.2, 0.9], [-1.2, 0.9]], [[0, -1.4], [1.4, 0], [0, 1.4], [-1.4, 0]]][kind];
+  context.beginPath();
+  if (corners) corners.forEach(([dx, dy]) => context.lineTo(x + r * dx, y + r * dy));
+  else context.arc(x, y, r, 0, 2 * Math.PI);
+  context.closePath();
+  context.fill();
+  if (ink) Object.assign(context, { strokeStyle: ink, lineWidth: 1.5 }).stroke();
+}

@@ -1,0 +1,371 @@
+// A map of numbers with names on both axes, a cell cursor, a readout and a table; long maps get an overview and a lens.
+//   const map = tokenMap({ el, label, rows, columns, axes: ["query", "key"], describe: (values, cell) => "…", redraw });
+//   el.append(map.node, map.note, map.says, bar(...map.buttons), map.table);  // where a view wants them
+//   map.show(values, { colours: cividis, range: [0, 1] });  // in `redraw`, which the map calls when its cursor moves
+// `values` is an array of rows; NaN is hatched. More options stand at `tokenMap`; the parts below it draw by themselves.
+
+import { button, canvas, cividis, css, element, inkOn, ramp, stripes } from "./kit.js";
+
+export const FONT = "13px system-ui, sans-serif";
+export const ACCENT = "#d55e00";
+const SMALL = "11px system-ui, sans-serif";
+const LENSES = [8, 12, 16, 24, 32];  // cells across, from near to far
+const NEAREST = 12;  // pixels across a cell; a map whose cells would be smaller gets an overview and a lens
+
+// Red below the middle, blue above: the map of the static figures, for numbers that part at 0.
+export const diverging = ramp("#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7", "#f7f7f7", "#d1e5f0", "#92c5de", "#4393c3", "#2166ac", "#053061");
+
+// Where a key leads from a cell of T × S; undefined for keys that move no cursor.
+export function keyCursor(key, [t, s], T, S) {
+  const to = {
+    ArrowLeft: [t, s - 1], ArrowRight: [t, s + 1], ArrowUp: [t - 1, s], ArrowDown: [t + 1, s],
+    Home: [t, 0], End: [t, S - 1], PageUp: [0, s], PageDown: [T - 1, s],
+  }[key];
+  return to && [clamp(to[0], 0, T - 1), clamp(to[1], 0, S - 1)];
+}
+
+// k × k cells become one: the largest of them, or their mean. Masked cells do not count; NaN where all are masked.
+export function pooled(values, k, mean) {
+  return Array.from({ length: Math.ceil(values.length / k) }, (_, i) => {
+    const rows = values.slice(i * k, (i + 1) * k);
+    return Array.from({ length: Math.ceil(rows[0].length / k) }, (_, j) => {
+      let [count, sum, most] = [0, 0, -Infinity];
+      for (const row of rows) {
+        for (let s = j * k; s < Math.min((j + 1) * k, row.length); s += 1) {
+          if (Number.isNaN(row[s])) continue;
+          count += 1;
+          sum += row[s];
+          if (row[s] > most) most = row[s];
+        }
+      }
+      if (!count) return NaN;
+      return mean ? sum / count : most;
+    });
+  });
+}
+
+// Options: `describe(values, cell)` is the readout (cell is null without a cursor); `redraw` is called when anything
+// here has changed; `onmove(cell)`, and `onpress(cell, first)` for a press, a drag (first is false), Enter and Space.
+export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onmove, onpress }) {
+  const [T, S] = [rows.length, columns.length];
+  const sketch = canvas({ role: "img", "aria-label": `${label} Arrow keys move over the cells.` });
+  const says = element("div", { class: "tl-says", "aria-live": "polite" });
+  const note = element("div", { class: "tl-note" });
+  const table = element("div", { class: "tl-scroll" });
+  const tableButton = button("show as table", () => { me.tableShown = !me.tableShown; redraw(); });
+  const nearer = button("zoom in", () => zoom(-1));
+  const farther = button("zoom out", () => zoom(1));
+  const pool = button("overview of means", () => { me.mean = !me.mean; redraw(); });
+  const start = { cursor: null, tableShown: false, mean: false, lens: 2, first: [0, 0] };
+  const me = { node: sketch.node, says, note, table, ...start };
+  let drawn = { places: [] };
+
+  const zoom = (by) => { me.lens = clamp(me.lens + by, 0, LENSES.length - 1); follow(me.cursor ?? me.first); redraw(); };
+  // The lens moves just as far as it must to have the cell in it, or around it if it comes from the overview.
+  const follow = ([t, s], around = false) => {
+    const n = LENSES[me.lens];
+    me.first = [[t, T], [s, S]].map(([at, total], axis) => {
+      const first = around ? at - Math.floor(n / 2) : clamp(me.first[axis], at - n + 1, at);
+      return clamp(Math.floor(first), 0, Math.max(total - n, 0));
+    });
+  };
+  me.move = (cell, around = false) => {
+    me.cursor = cell;
+    if (cell) follow(cell, around);
+    onmove?.(cell);
+    redraw();
+  };
+  me.reset = () => { Object.assign(me, start); onmove?.(null); redraw(); };
+
+  me.show = (values, options = {}) => {
+    const ink = getComputedStyle(el).color;
+    const plan = layout(sketch, { el, rows, columns, axes, me, beside: options.beside?.width ?? 0 });
+    const context = sketch.resize(plan.width, plan.height);
+    drawn = { ...plan, values };
+    sketch.node.layout = { ...plan.lens, T, S, overview: plan.overview };
+    const cells = withMask(values, options.masked);
+    const full = { colours: cividis, ...options, range: options.range ?? extent(cells) };
+    if (plan.overview) overview(context, cells, plan, { ...full, me, rows, columns, axes, ink });
+    paint(context, cells, plan.lens, { ...full, rows, columns, axes, ink, cursor: me.cursor });
+    note.textContent = plan.overview ? noteOn(plan, full, me) : "";
+    write(says, describe(values, me.cursor));
+    tableButton.setAttribute("aria-pressed", me.tableShown);
+    pool.setAttribute("aria-pressed", me.mean);
+    for (const [node, on] of [[nearer, plan.overview], [farther, plan.overview], [pool, plan.overview?.k > 1]]) node.hidden = !on;
+    table.replaceChildren(...(me.tableShown ? [asTable(values, plan.lens, { rows, columns, axes })] : []));
+  };
+
+  const at = (event) => {
+    const box = sketch.node.getBoundingClientRect();
+    return cellIn(drawn, event.clientX - box.left, event.clientY - box.top);
+  };
+  let pressed = null;
+  const point = (event) => {
+    const found = at(event);
+    me.move(found?.cell ?? null, found?.around);
+    return found?.cell ?? null;
+  };
+  Object.assign(sketch.node, {
+    onpointerdown: (event) => {
+      const cell = point(event);
+      if (!onpress || !cell) return;
+      pressed = String(cell);
+      sketch.node.setPointerCapture?.(event.pointerId);
+      onpress(cell, true);
+    },
+    onpointermove: (event) => {
+      const cell = point(event);
+      if (pressed === null || !cell || String(cell) === pressed) return;
+      pressed = String(cell);
+      onpress(cell, false);
+    },
+    onpointerup: () => { pressed = null; },
+    onpointercancel: () => { pressed = null; },
+    onpointerleave: () => { pressed = null; me.move(null); },
+    onfocus: () => { if (!me.cursor) me.move([...me.first]); },
+    onkeydown: (event) => {
+      const cell = me.cursor ?? me.first;
+      const to = keyCursor(event.key, cell, T, S);
+      if (to) me.move(to);
+      else if (drawn.overview && "+-".includes(event.key)) zoom(event.key === "+" ? -1 : 1);
+      else if (onpress && (event.key === "Enter" || event.key === " ")) onpress(cell, true);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+  });
+  return Object.assign(me, { buttons: [nearer, farther, pool, tableButton] });
+}
+
+// ── where things stand ──
+
+function layout(sketch, { el, rows, columns, axes, me, beside }) {
+  const [T, S] = [rows.length, columns.length];
+  const context = sketch.node.getContext("2d");
+  context.font = FONT;
+  const wide = (names) => Math.max(...names.map((name) => context.measureText(name).width));
+  const total = Math.min(Math.max(el.clientWidth, 320), 754);
+  const left = Math.min(wide(rows), 126) + 34;
+  const natural = (total - left - beside - 8) / S;
+  if (natural >= NEAREST && T * NEAREST <= 720) {
+    const size = Math.min(44, natural);
+    const upright = wide(columns) + 4 > size;
+    const top = (upright ? Math.min(wide(columns), 120) : 14) + 30;
+    const lens = { left, top, size, upright, room: [left, top], first: [0, 0], shown: [T, S] };
+    return { width: left + size * S + beside + 8, height: top + size * T + 6, lens };
+  }
+  // The overview is at the left of the lens, or above it where that leaves too little room.
+  const room = [Math.min(wide(rows), 80) + 34, Math.min(wide(columns), 80) + 30];
+  const aside = total >= 600;
+  const side = aside ? (total - 2 * room[0] - beside - 20) / 2 : Math.min(total - room[0] - beside - 8, 360);
+  const size = side / Math.max(T, S);
+  const k = 2 ** Math.max(0, Math.ceil(Math.log2(3 / size)));
+  const over = { left: room[0], top: room[1], size, upright: true, room, first: [0, 0], shown: [T, S], k };
+  const shown = [T, S].map((n) => Math.min(n, LENSES[me.lens]));
+  const lens = {
+    left: room[0] + (aside ? side + 12 + room[0] : 0), top: room[1] + (aside ? 0 : T * size + room[1] + 8),
+    size: Math.min(44, side / Math.max(...shown)), upright: true, room, first: me.first, shown,
+  };
+  const height = Math.max(over.top + T * size, lens.top + lens.size * shown[0]) + 6;
+  return { width: total, height, lens, overview: over };
+}
+
+// The cell at a point, and whether the lens shall stand around it.
+function cellIn({ lens, overview, values }, x, y) {
+  const cell = lens && inBox(lens, x, y);
+  if (cell) return { cell };
+  const far = overview && inBox(overview, x, y);
+  return far && { cell: largestNear(values, far, overview.k), around: true };
+}
+
+function inBox({ left, top, size, first, shown }, x, y) {
+  const [t, s] = [Math.floor((y - top) / size), Math.floor((x - left) / size)];
+  return t >= 0 && t < shown[0] && s >= 0 && s < shown[1] ? [first[0] + t, first[1] + s] : null;
+}
+
+// Within the pooled cell that a cell belongs to, the cell with the largest number.
+function largestNear(values, [t, s], k) {
+  let best = [t, s];
+  for (let i = t - (t % k); i < Math.min(t - (t % k) + k, values.length); i += 1) {
+    for (let j = s - (s % k); j < Math.min(s - (s % k) + k, values[i].length); j += 1) {
+      if (!(values[best[0]][best[1]] >= values[i][j])) best = [i, j];
+    }
+  }
+  return best;
+}
+
+function clamp(x, low, high) {
+  return Math.min(Math.max(x, low), high);
+}
+
+// Text changes only if it is other text: a screen reader would read it again.
+function write(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function withMask(values, masked) {
+  return masked ? values.map((row, t) => row.map((value, s) => (masked(t, s) ? NaN : value))) : values;
+}
+
+export function extent(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const row of values) {
+    for (const value of row) {
+      if (!Number.isFinite(value)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  }
+  return low > high ? [0, 1] : [low, high];
+}
+
+function noteOn({ lens, overview: { k } }, { range: [low, high] }, me) {
+  const each = k > 1 ? ` Each cell of the overview is the ${me.mean ? "mean" : "largest"} of ${k} × ${k}${me.mean ? ", in colours of its own" : ""}.` : "";
+  return `Colours from ${round(low)} to ${round(high)}; the framed ${lens.shown.join(" × ")} cells are seen near (zoom: + and −).${each}`;
+}
+
+function round(x) {
+  return Number(x.toPrecision(3)).toString();
+}
+
+// ── drawing; a box is { left, top, size, first, shown }: where it stands, and which cells it shows ──
+
+function paint(context, values, box, { colours, range, print = true, rows, columns, axes, ink, cursor, beside }) {
+  paintNames(context, box, { rows, columns, axes, ink, cursor });
+  paintCells(context, values, box, { colours, range, print: print && box.size >= 34, ink });
+  const { left, top, size, first, shown } = box;
+  beside?.draw(context, { x: left + size * shown[1] + 12, top, size, first: first[0], count: shown[0], ink });
+  if (cursor) paintCursor(context, box, cursor, ink);
+}
+
+// Cells of an array of rows, NaN hatched; colours(0 … 1) gives [r, g, b] for the range.
+export function paintCells(context, values, box, { colours = cividis, range: [low, high], print = false, ink }) {
+  const { left, top, size, first = [0, 0], shown = [values.length, values[0].length] } = box;
+  const colour = (value) => colours(high > low ? (value - low) / (high - low) : 0.5);
+  if (size < 8) return paintImage(context, values, { left, top, size, first, shown }, colour, ink);
+  for (let t = 0; t < shown[0]; t += 1) {
+    for (let s = 0; s < shown[1]; s += 1) {
+      const value = values[first[0] + t][first[1] + s];
+      const [x, y] = [left + s * size, top + t * size];
+      if (Number.isNaN(value)) { hatch(context, x, y, size, ink); continue; }
+      const rgb = colour(value);
+      context.fillStyle = css(rgb);
+      context.fillRect(x, y, size - 1, size - 1);
+      if (!print) continue;
+      Object.assign(context, { fillStyle: inkOn(rgb), textAlign: "center", textBaseline: "middle", font: SMALL });
+      context.fillText(value.toFixed(2), x + size / 2, y + size / 2);
+    }
+  }
+}
+
+// Cells too small for gaps, as one picture; what is masked stays clear and shows the stripes behind.
+function paintImage(context, values, { left, top, size, first, shown: [T, S] }, colour, ink) {
+  const image = new ImageData(S, T);
+  let masked = false;
+  for (let t = 0; t < T; t += 1) {
+    for (let s = 0; s < S; s += 1) {
+      const value = values[first[0] + t][first[1] + s];
+      if (Number.isNaN(value)) masked = true;
+      else {
+        const [r, g, b] = colour(value);
+        const i = 4 * (t * S + s);
+        [image.data[i], image.data[i + 1], image.data[i + 2], image.data[i + 3]] = [r, g, b, 255];
+      }
+    }
+  }
+  if (masked) stripes(context, left, top, S * size, T * size, ink);
+  const small = new OffscreenCanvas(S, T);
+  small.getContext("2d").putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(small, left, top, S * size, T * size);
+}
+
+export function hatch(context, x, y, size, ink) {
+  Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
+  context.strokeRect(x + 0.5, y + 0.5, size - 2, size - 2);
+  context.beginPath();
+  context.moveTo(x, y + size - 1);
+  context.lineTo(x + size - 1, y);
+  context.stroke();
+}
+
+// Names of rows at the left and of columns on top, upright where they are wider than a cell; the cursor's are bold.
+export function paintNames(context, box, { rows, columns, axes, ink, cursor }) {
+  const { left, top, size, upright, first = [0, 0], shown = [rows.length, columns.length], room = [left, top] } = box;
+  const every = Math.ceil(15 / size);  // where cells are smaller than letters, every n-th has a name
+  const named = (i, axis) => (cursor && i === cursor[axis] - first[axis]) || (i % every === 0 && !(cursor && Math.abs(i - (cursor[axis] - first[axis])) < every));
+  const font = (on) => Object.assign(context, { fillStyle: ink, font: on ? `bold ${FONT}` : FONT, textBaseline: "middle" });
+  for (let t = 0; t < shown[0]; t += 1) {
+    if (!named(t, 0)) continue;
+    font(cursor?.[0] === first[0] + t).textAlign = "right";
+    context.fillText(fit(context, rows[first[0] + t], room[0] - 30), left - 6, top + (t + 0.5) * size);
+  }
+  for (let s = 0; s < shown[1]; s += 1) {
+    if (!named(s, 1)) continue;
+    font(cursor?.[1] === first[1] + s);
+    context.save();
+    context.translate(left + (s + 0.5) * size, top - (upright ? 6 : 10));
+    if (upright) context.rotate(-Math.PI / 2);
+    context.textAlign = upright ? "left" : "center";
+    context.fillText(fit(context, columns[first[1] + s], upright ? room[1] - 26 : Infinity), 0, 0);
+    context.restore();
+  }
+  if (!axes) return;
+  Object.assign(context, { font: `italic ${FONT}`, textAlign: "left", fillStyle: ink });
+  context.fillText(`${axes[1]} →`, left, top - room[1] + 8);
+  context.save();
+  context.translate(left - room[0] + 8, top);
+  context.rotate(-Math.PI / 2);
+  context.textAlign = "right";
+  context.fillText(`← ${axes[0]}`, 0, 0);
+  context.restore();
+}
+
+// The text, or as much of its beginning as has room.
+function fit(context, text, room) {
+  if (context.measureText(text).width <= room) return text;
+  let short = text;
+  while (short && context.measureText(`${short}…`).width > room) short = short.slice(0, -1);
+  return `${short}…`;
+}
+
+// A frame around the cursor's row, its column and its cell.
+export function paintCursor(context, box, [row, column], ink) {
+  const { left, top, size, first = [0, 0], shown } = box;
+  const [t, s] = [row - first[0], column - first[1]];
+  Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
+  if (t >= 0 && t < shown[0]) context.strokeRect(left - 1, top + t * size - 1, size * shown[1] + 1, size + 1);
+  if (s >= 0 && s < shown[1]) context.strokeRect(left + s * size - 1, top - 1, size + 1, size * shown[0] + 1);
+  Object.assign(context, { strokeStyle: ACCENT, lineWidth: size < 8 ? 2 : 3 });
+  if (t >= 0 && t < shown[0] && s >= 0 && s < shown[1]) context.strokeRect(left + s * size, top + t * size, size - 1, size - 1);
+}
+
+function overview(context, values, { overview: box, lens }, options) {
+  const { me, range, ink } = options;
+  const cells = box.k > 1 ? pooled(values, box.k, me.mean) : values;
+  paintNames(context, box, { ...options, cursor: null });
+  const own = me.mean && box.k > 1 ? [range[0], extent(cells)[1]] : range;
+  const small = { left: box.left, top: box.top, size: box.size * box.k };
+  context.save();
+  context.beginPath();
+  context.rect(box.left, box.top, box.size * box.shown[1], box.size * box.shown[0]);
+  context.clip();
+  paintCells(context, cells, small, { colours: options.colours, range: own, ink });
+  context.restore();
+  const [t, s] = lens.first;
+  Object.assign(context, { strokeStyle: "#fff", lineWidth: 4 });
+  const frame = [box.left + s * box.size, box.top + t * box.size, lens.shown[1] * box.size, lens.shown[0] * box.size];
+  context.strokeRect(...frame);
+  Object.assign(context, { strokeStyle: ACCENT, lineWidth: 2 });
+  context.strokeRect(...frame);
+}
+
+// ── table ──
+
+function asTable(values, { first, shown }, { rows, columns, axes }) {
+  const [names, tops] = [rows.slice(first[0], first[0] + shown[0]), columns.slice(first[1], first[1] + shown[1])];
+  const cell = (value) => element("td", {}, Number.isNaN(value) ? "–" : value.toFixed(3));
+  const line = (name, t) => element("tr", {}, element("th", { scope: "row" }, name), ...values[first[0] + t].slice(first[1], first[1] + shown[1]).map(cell));
+  const top = element("tr", {}, element("th", {}, axes.join(" \\ ")), ...tops.map((name) => element("th", { scope: "col" }, name)));
+  return element("table", {}, top, ...names.map(line));
+}

@@ -1,0 +1,49 @@
+// The kernel behind a view, while one listens. anywidget hosts this module: a model in the page is one end of a link, a
+// Python object the other. A view finds the model by its key; whichever comes first waits for the other.
+//   const kernel = linked(model.get("kernel"), { joined: () => …, heard: (content, buffers) => …, shared: { name: (value) => … } });
+//   kernel.send({ … });
+//   kernel.model  // null without a kernel: the view is then all that its output holds
+
+const HOME = Symbol.for("transformer_lab.links");
+const home = () => (globalThis[HOME] ??= Object.assign(new EventTarget(), { models: new Map() }));
+
+export function linked(key, { joined = () => {}, left = () => {}, heard = () => {}, shared = {} }) {
+  const me = { model: null };
+  // JupyterLab keeps the model of a kernel that was shut down: the message that cannot go shows that it is gone.
+  me.send = (content) => {
+    const manager = me.model?.widget_manager;
+    if (me.model && (!manager || manager.kernel)) return void me.model.send(content);
+    me.model = null;
+    left();
+  };
+  const look = () => {
+    const model = home().models.get(key) ?? null;
+    if (model === me.model) return;
+    me.model = model;
+    if (!model) return void left();
+    model.on("msg:custom", heard);
+    for (const [name, act] of Object.entries(shared)) {
+      model.on(`change:${name}`, () => act(model.get(name)));
+      act(model.get(name));
+    }
+    joined();
+  };
+  if (key) home().addEventListener(key, look);
+  look();
+  return me;
+}
+
+// Numbers that came as bytes.
+export function floats(view) {
+  return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+}
+
+export default {
+  initialize({ model }) {
+    const [key, { models }] = [model.get("key"), home()];
+    const tell = () => home().dispatchEvent(new Event(key));
+    models.set(key, model);
+    tell();
+    return () => { models.delete(key); tell(); };
+  },
+};

@@ -1,0 +1,95 @@
+"""A sentence of one's own through a trained model: its translation, and where the decoder looked for each token."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_lab.attention import record_attention
+from transformer_lab.decoding import greedy, inference
+from transformer_lab.model import Transformer
+from transformer_lab.plots import plot_attention, show
+from transformer_lab.training.examples import Tokenizes
+from transformer_lab.widgets.kit import View, packed
+from transformer_lab.widgets.link import connect
+
+SPACE = "·"  # how a space within a token is written
+
+
+def own_sentence(model: Transformer, tokenizer: Tokenizes, examples: Sequence[str]) -> View:
+    """Type a sentence and see its greedy translation with the cross-attention of each layer and head.
+
+    Without a kernel the view shows the examples; the first is in its picture.
+
+    Raises:
+        ValueError: there is no example, or one is longer than the model's max_len.
+    """
+    if not examples:
+        raise ValueError("there must be an example, to be seen where no kernel runs (got none)")
+    return OwnSentence(model, tokenizer, examples)
+
+
+class OwnSentence(View):
+    """The view, and what answers its questions in the kernel."""
+
+    def __init__(self, model: Transformer, tokenizer: Tokenizes, examples: Sequence[str]):
+        self.model, self.tokenizer = model, tokenizer
+        worked = [self.work(text) for text in examples]
+        state = {"examples": [example | {"weights": packed(example["weights"])} for example in worked]}
+        super().__init__("own_sentence", state, still(worked[0]))
+        self.link = connect(self.answer)
+        if self.link:
+            self.state["kernel"] = self.link.key
+
+    def work(self, text: str) -> dict:
+        """The translation of a text, its tokens on both sides, and the weights (layers, heads, T, S)."""
+        device = next(self.model.parameters()).device
+        src = [*self.tokenizer.encode(text), self.tokenizer.eos_id]
+        source = torch.tensor([src], device=device)
+        special = {"bos_id": self.tokenizer.bos_id, "eos_id": self.tokenizer.eos_id}
+        check_length(len(src), self.model.config.max_len)
+        target = greedy(self.model, source, **special, max_length=self.model.config.max_len)
+        weights = cross_attention(self.model, source, target[:, :-1])
+        said = target[0, 1:].tolist()
+        names = {"source": token_names(self.tokenizer, src), "target": token_names(self.tokenizer, said)}
+        return {"text": text, "translation": self.tokenizer.decode(said), "weights": weights} | names
+
+    def answer(self, message: dict) -> None:
+        """Reply to a message {request, text}: the weights as bytes beside the rest, or why there is nothing."""
+        try:
+            worked = self.work(message["text"])
+        except ValueError as error:
+            self.link.send({"request": message["request"], "error": str(error)})
+            return
+        weights = worked.pop("weights")
+        content = worked | {"request": message["request"], "shape": list(weights.shape)}
+        self.link.send(content, [weights.numpy().astype(np.dtype("<f4")).tobytes()])
+
+
+def check_length(length: int, most: int) -> None:
+    if length > most:
+        raise ValueError(f"a sentence may have at most {most} tokens, its end counted (this one has {length})")
+
+
+def cross_attention(model: Transformer, src: Tensor, tgt: Tensor) -> Float[Tensor, "layers heads T S"]:
+    """Where each position of one target looks in its source; position t is the one that predicts token t + 1."""
+    with inference(model), record_attention(model) as maps:
+        model(src, tgt)
+    return torch.stack([maps[f"decoder.layers.{i}.cross_attention"][0] for i in range(len(model.decoder.layers))]).cpu()
+
+
+def token_names(tokenizer: Tokenizes, ids: Sequence[int]) -> list[str]:
+    """Each token as a person can read it, a space within it as a dot."""
+    special = {tokenizer.pad_id: "pad", tokenizer.bos_id: "begin", tokenizer.eos_id: "end"}
+    return [special.get(i) or tokenizer.decode([i]).replace(" ", SPACE) for i in ids]
+
+
+def still(example: dict):
+    """The picture where no script runs: the mean of the last layer's heads."""
+    weights = example["weights"]
+    layers, heads, *_ = weights.shape
+    axes = plot_attention(weights[-1].mean(0), example["target"], example["source"])
+    said = f"“{example['text']}” is translated as “{example['translation']}”"
+    return show(axes, f"{said}; cross-attention of {layers} × {heads} heads.", sharpness=1.0)

@@ -1,0 +1,218 @@
+// Training monitor: curves that grow while the kernel trains; a slider goes back to any step, its translations and its attention.
+
+import { bar, button, canvas, checkbox, choice, eachFrame, element, slider, tensor, watch } from "./kit.js";
+import { drawLines } from "./chart.js";
+import { tokenMap } from "./grid.js";
+import { floats, linked } from "./link.js";
+import { mapOf, stackChoice } from "./stack.js";
+
+const ROW = 4;  // step, loss, rate, exact match (NaN where it was not measured)
+
+// The last place in ascending numbers whose number is at most x; -1 if there is none.
+export function lastAt(numbers, x) {
+  let found = -1;
+  numbers.forEach((number, i) => { if (number <= x) found = i; });
+  return found;
+}
+
+// Ticks of a logarithmic axis: 1, 2 and 5 times a power of ten, or the powers alone where those would be many.
+export function logTicks(low, high) {
+  const ticks = [];
+  for (let k = Math.floor(Math.log10(low)); k <= Math.log10(high); k += 1) {
+    for (const factor of high / low > 100 ? [1] : [1, 2, 5]) {
+      const value = factor * 10 ** k;
+      if (value >= low && value <= high) ticks.push([value, String(Number(value.toPrecision(1)))]);
+    }
+  }
+  return ticks;
+}
+
+// "2 min 5 s": seconds as a person says them.
+export function duration(seconds) {
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+export default {
+  render({ model, el }) {
+    const [until, samples, [layers, heads]] = [model.get("until"), model.get("samples"), model.get("depth")];
+    const run = { history: tensor(model.get("history")).data, running: false, finished: model.get("finished"), seconds: 0, first: 0 };
+    const looks = { at: model.get("at"), said: model.get("said"), weights: model.get("weights").map((packed) => tensor(packed).data) };
+    const start = { at: null, log: true, sample: 0 };  // at null: the last step there is
+    const now = { ...start };
+    const count = () => run.history.length / ROW;
+    let map = null;
+    let pressed = null;  // the button that waits for the kernel
+
+    // What there is to see at a row of the history.
+    const seenAt = (i) => {
+      const [step, loss, rate] = run.history.subarray(i * ROW, i * ROW + 3);
+      const measured = lastAt(exactAt(), i);
+      const seen = { step, loss, rate, exact: measured < 0 ? null : run.history[exactAt()[measured] * ROW + 3], look: null, said: [], map: null };
+      const look = lastAt(looks.at, step);
+      if (look < 0) return seen;
+      const shape = [layers, heads, samples[now.sample].rows.length, samples[now.sample].columns.length];
+      const size = shape.reduce((a, b) => a * b);
+      const data = looks.weights[now.sample].subarray(look * size, (look + 1) * size);
+      return { ...seen, look: looks.at[look], said: looks.said.slice(look * samples.length, (look + 1) * samples.length), map: mapOf({ data, shape }, stack.now) };
+    };
+    const exactAt = () => [...Array(count()).keys()].filter((i) => !Number.isNaN(run.history[i * ROW + 3]));
+
+    const progress = element("progress", { max: until, value: 0, "aria-label": "progress" });
+    const status = element("span", { class: "tl-status", role: "status" });
+    const sketch = canvas({ role: "img", tabindex: -1, "aria-label": model.get("summary") });
+    const says = element("div", { class: "tl-says" });
+    const table = element("div", { class: "tl-scroll" });
+    const place = element("div");
+    const stop = button("stop", () => {
+      const kernel = link.model.widget_manager?.kernel;
+      kernel?.interrupt().catch(() => {});
+      pressed = kernel ? "stopping after this step …" : "to stop, press ■ in the toolbar: what is learned is kept";
+      draw();
+    });
+    const resume = button("resume", () => { pressed = "resuming …"; link.send({ resume: true }); draw(); });
+
+    const draw = eachFrame(() => {
+      const i = Math.min(now.at ?? Infinity, count() - 1);
+      const seen = el.values = i < 0 ? null : seenAt(i);
+      const done = progress.value = count() ? run.history[(count() - 1) * ROW] : 0;
+      status.textContent = pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model) });
+      stop.hidden = !(link.model && run.running);
+      resume.hidden = !link.model || run.running || run.finished || !count();
+      stop.disabled = resume.disabled = Boolean(pressed);
+      step.rescale(Math.max(count() - 1, 0), Math.max(i, 0));
+      paint(sketch, run.history, { i, until, log: now.log, exactAt: exactAt(), el });
+      says.textContent = seen ? describe(seen) : "The curves begin with the first step.";
+      table.replaceChildren(...(seen?.map ? [asTable(samples, seen)] : []));
+      place.hidden = !seen?.map;
+      if (seen?.map) map.show(seen.map, { range: [0, 1] });
+    });
+    const change = (what) => { Object.assign(now, what); draw(); };
+
+    const step = slider("step", { min: 0, max: 0, step: 1, value: 0, show: (i) => String(run.history[i * ROW] ?? 0) }, (i) => change({ at: i < count() - 1 ? i : null }));
+    const range = step.node.querySelector("input");
+    range.classList.add("tl-long");
+    step.rescale = (max, i) => { range.max = max; step.set(i); };
+    const log = checkbox("loss on a log scale", true, (on) => change({ log: on }));
+    const sample = choice("sample", samples.map(({ source }) => source), (i) => { now.sample = i; lay(); draw(); });
+    const stack = stackChoice(layers, heads, () => draw());
+    const choices = [...(samples.length > 1 ? [sample.node] : []), ...stack.nodes];
+    const reset = button("reset", () => {
+      Object.assign(now, start);
+      log.set(true);
+      sample.set(0);
+      stack.reset();
+      lay();
+      draw();
+    });
+    // The map of a sample: its tokens are others than those of the one before.
+    const lay = () => {
+      if (!samples.length) return;
+      const { rows, columns } = samples[now.sample];
+      map = tokenMap({ el, label: "Cross-attention, given the right target.", rows, columns, axes: ["target", "source"], redraw: draw, describe: (values, cell) => cellSays(values, cell, rows, columns) });
+      place.replaceChildren(element("div", { class: "tl-looks" }, "Where the decoder looks, given the right target"), bar(...choices), map.node, map.note, map.says, bar(...map.buttons), map.table);
+    };
+
+    // What the kernel shares is never older than what the output holds.
+    const link = linked(model.get("kernel"), {
+      joined: () => draw(),
+      left: () => { run.running = false; pressed = null; draw(); },
+      shared: {
+        now: (told) => {
+          if (!told?.history) return;
+          if (told.running !== run.running) pressed = null;
+          Object.assign(run, told, { history: floats(told.history) });
+          draw();
+        },
+        looks: (told) => {
+          if (!told?.at) return;
+          Object.assign(looks, told, { weights: told.weights.map(floats) });
+          draw();
+        },
+      },
+    });
+
+    sketch.node.onpointermove = (event) => {
+      const row = sketch.node.rowAt?.(event);
+      if (row !== undefined) change({ at: row < count() - 1 ? row : null });
+    };
+    lay();
+    el.append(element("style", {}, STYLE), bar(progress, status, stop, resume), sketch.node, bar(step.node, log.node, reset), says, table, place);
+    return watch(el, draw);
+  },
+};
+
+function told({ running, finished, seconds, first }, { done, until, count, linked }) {
+  if (running) {
+    const taken = count - first;
+    return `step ${done} of ${until}${taken > 1 ? `, ${duration((seconds / taken) * (until - done))} left` : ""}`;
+  }
+  if (finished || done >= until) return `${done} of ${until} steps`;
+  return count ? `stopped after step ${done} of ${until}${linked ? "" : "; to go on, run the cell again"}` : `0 of ${until} steps`;
+}
+
+function describe({ step, loss, rate, exact }) {
+  const right = exact === null ? "" : `, exact match ${percent(exact)} when last measured`;
+  return `Step ${step}: loss ${loss.toPrecision(3)}, learning rate ${rate.toPrecision(2)}${right}.`;
+}
+
+function percent(share) {
+  return `${Number((100 * share).toFixed(1))} %`;
+}
+
+function cellSays(values, cell, rows, columns) {
+  if (!cell) return "Point at a cell, or go over the map with the arrow keys.";
+  const [t, s] = cell;
+  return `To predict “${rows[t]}”, the decoder gives “${columns[s]}” a weight of ${values[t][s].toFixed(3)}.`;
+}
+
+function asTable(samples, { said, look }) {
+  const top = element("tr", {}, ...["source", `translation at step ${look}`, ""].map((name) => element("th", { scope: "col" }, name)));
+  const line = ({ source, target }, i) => element("tr", {}, element("th", { scope: "row" }, source), element("td", {}, said[i] || "(nothing)"), element("td", {}, said[i] === target ? "✓ right" : `✗ ${target}`));
+  return element("table", { class: "tl-samples" }, top, ...samples.map(line));
+}
+
+// Three charts side by side, or where that is narrow the loss above the other two; the row `i` is marked in each.
+function paint(sketch, history, { i, until, log, exactAt, el }) {
+  const width = Math.min(Math.max(el.clientWidth, 320), 754);
+  const wide = width >= 600;
+  const context = sketch.resize(width, wide ? 210 : 390);
+  const column = (place, rows) => rows.map((row) => history[row * ROW + place]);
+  const all = [...Array(history.length / ROW).keys()];
+  const [steps, loss, rate] = [column(0, all), column(1, all), column(2, all)];
+  const finite = loss.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  const [low, high] = finite.length ? [Math.min(...finite), Math.max(...finite)] : [0.1, 10];
+  const boxes = wide
+    ? [[0, 0, width * 0.42, 205], [width * 0.42, 0, width * 0.29, 205], [width * 0.71, 0, width * 0.29, 205]]
+    : [[0, 0, width, 200], [0, 200, width * 0.5, 185], [width * 0.5, 200, width * 0.5, 185]];
+  const x = { name: "step", low: 0, high: until };
+  const [ink, at] = [getComputedStyle(el).color, i < 0 ? null : i];
+  const most = Math.max(...rate, 0) || 1;
+  const charts = [
+    { title: "loss", y: log ? { log: 10, low, high, ticks: logTicks(low, high) } : { low: 0, high }, series: [{ name: "loss", xs: steps, ys: loss }], at },
+    {
+      title: "exact match", y: { low: 0, high: 1, ticks: [[0, "0 %"], [0.5, "50 %"], [1, "100 %"]] },
+      series: [{ name: "exact match", xs: column(0, exactAt), ys: column(3, exactAt), colour: "#009e73" }], at: Math.max(lastAt(exactAt, i), -1),
+    },
+    { title: "learning rate", y: { low: 0, high: most, ticks: [[0, "0"], [most, most.toPrecision(2)]] }, series: [{ name: "rate", xs: steps, ys: rate, colour: "#d55e00" }], at },
+  ];
+  const drawn = charts.map((chart, k) => {
+    const [left, top, w, h] = boxes[k];
+    return drawLines(context, { x: left, y: top, width: w - 8, height: h }, { ...chart, x, at: chart.at < 0 ? null : chart.at, ink });
+  });
+  sketch.node.rowAt = (event) => {
+    const box = sketch.node.getBoundingClientRect();
+    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    const inside = drawn.find((plot) => px >= plot.x - 4 && px <= plot.x + plot.width + 4 && py >= plot.y && py <= plot.y + plot.height);
+    const found = inside && lastAt(steps.map((value) => inside.across(value)), px + 2);
+    return found === undefined ? undefined : Math.max(found, 0);
+  };
+}
+
+const STYLE = `
+.tl-view progress { width: min(20em, 60vw); accent-color: #0072b2; }
+.tl-view .tl-long { width: min(24em, 60vw); }
+.tl-view .tl-looks { margin: 12px 0 2px; font-weight: bold; }
+.tl-view .tl-samples td, .tl-view .tl-samples th { text-align: left; vertical-align: top; font-weight: normal; }
+.tl-view .tl-samples tr:first-child th { opacity: .8; font-style: italic; }
+`;

@@ -1,0 +1,227 @@
+"""Training as it happens, and as it was: curves, sample translations, and the attention of a few moments."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+from transformer_lab.decoding import greedy
+from transformer_lab.model import Transformer
+from transformer_lab.plots import Picture, figure, plot_lines, show
+from transformer_lab.training.examples import Tokenizes, encode_texts
+from transformer_lab.training.loop import Report
+from transformer_lab.widgets.kit import View, packed
+from transformer_lab.widgets.link import connect, running_kernel
+from transformer_lab.widgets.own_sentence import cross_attention, token_names
+
+UPDATES = 20  # a second, at most
+MOST_POINTS, MOST_LOOKS = 2000, 12  # so much of a long run is kept
+
+
+def training_monitor(
+    reports: Iterable[Report],
+    until: int,
+    model: Transformer,
+    tokenizer: Tokenizes,
+    samples: Sequence[tuple[str, str]] = (),
+) -> View:
+    """Train, and show it: take the reports of a training until step `until`, or until an interrupt.
+
+    `samples` are pairs of texts: at the first step, and at each that was evaluated, the monitor keeps the model's
+    translation of each source, and its cross-attention where it is given the target (teacher forcing).
+
+    An interrupt (■, or the view's own button) waits for the end of its step; the next cell runs, and the view has a
+    button to resume. At the end the view holds all that it has recorded.
+    """
+    monitor = TrainingMonitor(until, Looks(model, tokenizer, samples))
+    monitor.watch(reports)
+    return monitor
+
+
+class TrainingMonitor(View):
+    """The view of a run: what it shows is what has been recorded by now."""
+
+    module = "training_monitor"
+
+    def __init__(self, until: int, looks: "Looks"):
+        self.until, self.looks = until, looks
+        self.history = np.zeros((0, 4), dtype="<f4")  # step, loss, rate, exact match (NaN if not evaluated)
+        self.running, self.finished = False, False
+        self.link = connect(self.hear, now={}, looks={})
+        self.shown_in = None  # the count of the cell that shows it
+
+    # ── recording ──
+
+    def watch(self, reports: Iterable[Report]) -> None:
+        """Show the view, and go through the reports."""
+        self.reports = iter(reports)
+        if self.link:
+            from IPython import get_ipython
+            from IPython.display import display
+
+            self.shown_in = get_ipython().execution_count
+            self.display = display(self._repr_mimebundle_(), raw=True, display_id=True)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Take reports until they end or an interrupt comes; whatever happens, the view then shows what it has."""
+        self.running, self.start, self.last_update = True, (time.monotonic(), len(self.history)), 0.0
+        try:
+            with interrupts() as interrupted:
+                for report in self.reports:
+                    self.record(report)
+                    if interrupted():
+                        break
+                else:
+                    self.finished = True
+        finally:
+            self.running = False
+            if self.link:
+                self.share()
+                self.display.update(self._repr_mimebundle_(), raw=True)
+
+    def record(self, report: Report) -> None:
+        exact = np.nan if report.exact_match is None else report.exact_match
+        row = np.array([[report.step, report.loss, report.rate, exact]], dtype="<f4")
+        self.history = thinned(np.concatenate([self.history, row]))
+        if self.looks.take(report):
+            self.share_looks()
+        if time.monotonic() - self.last_update >= 1 / UPDATES:
+            self.share()
+
+    # ── the page ──
+
+    def share(self) -> None:
+        if self.link:
+            began, first = self.start
+            self.last_update = time.monotonic()
+            seconds = self.last_update - began
+            status = {"running": self.running, "finished": self.finished, "seconds": seconds, "first": first}
+            self.link.now = status | {"history": self.history.tobytes()}
+
+    def share_looks(self) -> None:
+        if self.link:
+            weights = [w.numpy().astype("<f4").tobytes() for w in self.looks.weights()]
+            self.link.looks = {"at": self.looks.at, "said": self.looks.said(), "weights": weights}
+
+    def hear(self, message: dict) -> None:
+        """The page asks to resume."""
+        if not self.running and not self.finished:
+            self.go_on()
+
+    @property
+    def state(self) -> dict:
+        state = {"summary": self.summary(), "until": self.until, "finished": self.finished, "depth": self.looks.depth}
+        state |= {"history": packed(torch.from_numpy(self.history.copy())), "samples": self.looks.samples}
+        state |= {"at": self.looks.at, "said": self.looks.said(), "weights": [packed(w) for w in self.looks.weights()]}
+        return state | ({"kernel": self.link.key} if self.link else {})
+
+    @property
+    def picture(self) -> Picture:
+        return still(self.history, self.summary())
+
+    def summary(self) -> str:
+        done = int(self.history[-1, 0]) if len(self.history) else 0
+        kept = f"; {len(self.looks.at)} looks at sample translations" if self.looks.samples else ""
+        return f"Training monitor: {done} of {self.until} steps{kept}."
+
+    def _ipython_display_(self) -> None:
+        """Show the view, unless it stands in the output of this cell already."""
+        from IPython import get_ipython
+        from IPython.display import display
+
+        if running_kernel() is None or self.shown_in != get_ipython().execution_count:
+            display(self._repr_mimebundle_(), raw=True)
+
+
+class Looks:
+    """What a model makes of a few samples at some steps: its translations, and its attention to the given targets."""
+
+    def __init__(self, model: Transformer, tokenizer: Tokenizes, pairs: Sequence[tuple[str, str]]):
+        self.model, self.tokenizer, self.pairs = model, tokenizer, pairs
+        device, eos = next(model.parameters()).device, tokenizer.eos_id
+        ids = [[[*tokenizer.encode(text), eos] for text in pair] for pair in pairs]
+        self.src = [torch.tensor([source], device=device) for source, _ in ids]
+        self.tgt = [torch.tensor([[tokenizer.bos_id, *target[:-1]]], device=device) for _, target in ids]
+        self.samples = [
+            {"source": pair[0], "target": pair[1], "columns": names[0], "rows": names[1]}
+            for pair, names in zip(pairs, ([token_names(tokenizer, of) for of in both] for both in ids), strict=True)
+        ]
+        self.depth = [model.config.n_layers, model.config.n_heads]
+        self.taken: list[tuple[int, list[str], list[torch.Tensor]]] = []  # step, translations, weights
+
+    def take(self, report: Report) -> bool:
+        """Look, if it is time to; whether it was."""
+        if not self.pairs or (self.taken and report.exact_match is None):
+            return False
+        said = self.translations()
+        weights = [cross_attention(self.model, src, tgt) for src, tgt in zip(self.src, self.tgt, strict=True)]
+        self.taken.append((report.step, said, weights))
+        if len(self.taken) > MOST_LOOKS:
+            self.taken = [*self.taken[:-1:2], self.taken[-1]]
+        return True
+
+    def translations(self) -> list[str]:
+        """The model's translation of each source; one that does not end is cut at twice the longest target."""
+        src = encode_texts([source for source, _ in self.pairs], self.tokenizer).to(self.tgt[0].device)
+        longest = min(2 * max(target.size(1) for target in self.tgt), self.model.config.max_len)
+        special = {"bos_id": self.tokenizer.bos_id, "eos_id": self.tokenizer.eos_id}
+        return [self.tokenizer.decode(row) for row in greedy(self.model, src, **special, max_length=longest).tolist()]
+
+    @property
+    def at(self) -> list[int]:
+        """The steps of the looks."""
+        return [step for step, *_ in self.taken]
+
+    def said(self) -> list[str]:
+        """The translations, look by look."""
+        return [text for _, said, _ in self.taken for text in said]
+
+    def weights(self) -> list[torch.Tensor]:
+        """For each sample (looks, layers, heads, T, S)."""
+        return [torch.stack(of_sample) for of_sample in zip(*(weights for *_, weights in self.taken), strict=True)]
+
+
+def thinned(history: np.ndarray) -> np.ndarray:
+    """At most MOST_POINTS rows: of more, every second one, and those that were evaluated if they are few."""
+    if len(history) <= MOST_POINTS:
+        return history
+    evaluated = ~np.isnan(history[:, 3])
+    keep = np.arange(len(history))[::-1] % 2 == 0  # the last one among them
+    return history[keep | evaluated] if evaluated.sum() < MOST_POINTS / 4 else history[keep]
+
+
+@contextmanager
+def interrupts() -> Iterator[Callable[[], bool]]:
+    """Within the block the first interrupt ends nothing: the function says that it came. The second is as usual."""
+    came: list[bool] = []
+    if threading.current_thread() is not threading.main_thread():  # only that one hears signals
+        yield lambda: False
+        return
+
+    def handle(number, frame):
+        if came:
+            raise KeyboardInterrupt
+        came.append(True)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: bool(came)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def still(history: np.ndarray, summary: str) -> Picture:
+    """The picture where no script runs: the loss, and the exact match where it was measured."""
+    measured = history[~np.isnan(history[:, 3])]
+    drawing, (left, right) = figure(width=7.5, height=2.8, columns=2)
+    finite = history[np.isfinite(history[:, 1])]
+    log = bool(len(finite) and finite[:, 1].min() > 0)
+    plot_lines(finite[:, 0], {"loss": finite[:, 1]}, ax=left, x_label="step", y_label="loss", log_y=log)
+    plot_lines(measured[:, 0], {"exact match": measured[:, 3]}, ax=right, x_label="step", y_label="share")
+    right.set_ylim(-0.03, 1.03)
+    return show(drawing, summary, sharpness=1.0)

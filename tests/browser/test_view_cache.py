@@ -57,9 +57,9 @@ def test_the_readout_multiplies_the_cache_out(views):
 
 def test_a_press_in_a_plot_moves_the_length(views):
     view = views["cache"]
-    view.canvas.scroll_into_view_if_needed()
-    box = view.canvas.bounding_box()
     for plot in (0, 1):
+        view.canvas.scroll_into_view_if_needed()
+        box = view.canvas.bounding_box()
         x, y = view.canvas.evaluate(f"canvas => [canvas.plots[{plot}].across(64), canvas.plots[{plot}].y + 20]")
         view.page.mouse.click(box["x"] + x, box["y"] + y)
         near(view.values(), cost(64, **SMALL))

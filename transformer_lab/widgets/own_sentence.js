@@ -51,6 +51,7 @@ export default {
       asked = wanted = null;
       waiting.textContent = "";
       lay(examples[0]);
+      reset.focus();  // it was put into the page anew
     });
 
     // One question at a time; what is typed meanwhile is the next one.

@@ -13,18 +13,18 @@ if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ[variable] = "1"
 
 
-def wants_the_machine_alone(config) -> bool:
-    """Whether browser tests or benchmarks are asked for, by name: they are in no other run."""
-    return any(part in {"browser", "benchmarks"} for argument in config.args for part in Path(argument).parts)
+def are_asked_for(config, *folders: str) -> bool:
+    """Whether the tests of a folder are asked for by name: browser tests and benchmarks are in no other run."""
+    return any(part in folders for argument in config.args for part in Path(argument).parts)
 
 
 def pytest_configure(config) -> None:
     """Before the package is imported: have every call of it checked against its signature, types and shapes."""
     config.option.nbval_sanitize_with = str(Path(__file__).with_name("tests") / "nbval_sanitize.cfg")
-    if not wants_the_machine_alone(config):
+    if not are_asked_for(config, "browser", "benchmarks"):
         install_import_hook("transformer_lab", "beartype.beartype")
 
 
 def pytest_xdist_auto_num_workers(config) -> int | None:
-    """One worker per core; none for those who want the machine alone."""
-    return 0 if wants_the_machine_alone(config) else None
+    """One worker per core; none for benchmarks, which want the machine alone."""
+    return 0 if are_asked_for(config, "benchmarks") else None

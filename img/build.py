@@ -15,6 +15,7 @@ import lesson_04
 import lesson_05
 import lesson_06
 import lesson_07
+import lesson_08
 
 HERE = Path(__file__).parent
 FIGURES = {
@@ -29,6 +30,8 @@ FIGURES = {
     "05_masks.svg": lesson_05.four_masks,
     "06_families.svg": lesson_06.families,
     "07_shift.svg": lesson_07.shift,
+    "08_tree.svg": lesson_08.tree,
+    "08_cache.svg": lesson_08.cache,
 }
 
 

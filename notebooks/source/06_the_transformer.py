@@ -824,4 +824,4 @@ exercises.decoder_layer.check(decoder_layer)
 # </details>
 
 # %% [markdown]
-# **Next:** you have the whole model, and it has learned to turn six digits round. Lesson 07 trains it on a language: can a laptop learn to say 21 as *einundzwanzig* in a minute?
+# **Next:** you have the whole model, and it has learned to turn six digits round. [Lesson 07](07_training.ipynb) trains it on a language: can a laptop learn to say 21 as *einundzwanzig* in a minute?

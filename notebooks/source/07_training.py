@@ -623,4 +623,4 @@ exercises.warmup_rate.check(warmup_rate)
 # </details>
 
 # %% [markdown]
-# **Next:** at each step you took the most probable token. Is that the most probable *sentence*? Lesson 08 takes the decoder apart: greedy, sampling, beam search, and what a cache saves.
+# **Next:** at each step you took the most probable token. Is that the most probable *sentence*? [Lesson 08](08_decoding.ipynb) takes the decoder apart: greedy, sampling, beam search, and what a cache saves.

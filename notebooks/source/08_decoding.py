@@ -140,7 +140,7 @@ for name, probabilities in shapes.items():
 #
 # $$P(y_1 \dots y_n \mid x) = \prod_{t=1}^{n} P(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
-# Programs add logarithms instead: a product of a thousand small numbers would be rounded to 0. A small tree that can be written out:
+# Programs add logarithms instead: a product of a thousand small numbers is 0 in floating point. A small tree that can be written out:
 #
 # ![A tree of sentences. It will: be 0.55, or rain 0.45. After be: sunny 0.40, windy 0.35, cold 0.25. After rain: the end 0.90, or again 0.10. The greedy path, be sunny, has 0.22 in all; the best, rain, 0.405.](../img/08_tree.svg)
 
@@ -291,7 +291,7 @@ written = write(unseen, max_length=120)
 whole = share_right(written)
 print("right, at least 97 %: ", whole >= 0.97)
 print("steps taken, of 119: ", written.size(1) - 1)
-print("steps for *one* alone:", write(encode(["one"]), max_length=120).size(1) - 1)
+print("steps for “one” alone:", write(encode(["one"]), max_length=120).size(1) - 1)
 
 # %% [markdown]
 # ## Same as the package
@@ -417,10 +417,13 @@ for name, first, second, right, more in answers:
         marks = ["✓" if text == right else "✗" for text in (first, second)]
         print(f"{name}: greedy {first} {marks[0]}, beam {second} {marks[1]}")
 
-greedy_right, beam_right = (
-    sum(map(str.__eq__, decode(ids), typos.values())) / len(typos) for ids in (by_greedy, by_beam)
-)
-print("shares of right answers within 2 points:", abs(greedy_right - beam_right) < 0.02)
+
+def hits(ids):
+    return sum(text == right for text, right in zip(decode(ids), typos.values()))
+
+
+more = hits(by_beam) - hits(by_greedy)
+print("shares of right answers within 2 points:", abs(more) < 0.02 * len(typos))
 
 # %% [markdown]
 # Twice greedy fails and the beam wins, and once it is the other way round. A beam mends **search errors**: the best sentence was missed. It can't mend **model errors**: the most probable sentence is wrong. Here is the search for *twenty-sevn*, as a tree. Where do greedy and a beam of 2 part?
@@ -469,7 +472,7 @@ print(f"perfect under smoothing: a right token ln P = {sure:.3f}, an end at once
 print(f"beyond {floor / sure:.0f} tokens, saying nothing is the most probable")
 
 # %% [markdown]
-# Label smoothing leaves 0.1 / 406 for the end, everywhere, and 0.9 for each right token: a perfect, but long sentence loses to silence. This is no toy effect. For more than half of a test set a Transformer base prefers the empty translation ([Stahlberg & Byrne, 2019](https://arxiv.org/abs/1908.10090)); smoothing is one of the reasons ([Shi et al., 2020](https://arxiv.org/abs/2012.13454)).
+# Label smoothing teaches 0.1 / 406 for the end, everywhere, and 0.9 for each right token. So a long sentence, perfectly learned, loses to silence. This is no toy effect. For more than half of a test set a Transformer base prefers the empty translation ([Stahlberg & Byrne, 2019](https://arxiv.org/abs/1908.10090)); smoothing is one of the reasons ([Shi et al., 2020](https://arxiv.org/abs/2012.13454)).
 
 # %% [markdown]
 # The cure of §6.1, from [Wu et al., 2016](https://arxiv.org/abs/1609.08144), equation 14, compares sentences by
@@ -506,7 +509,7 @@ print("top-k 2 gives fewer:  ", different(top_k=2) < different())
 print("top-p 0.5 gives fewer:", different(top_p=0.5) < different())
 
 # %% [markdown]
-# And where the model is sure, draws at temperature 1 are nearly always right. Label smoothing taught it to leave a tenth to all other tokens, which add up over a sentence; top-p cuts them off:
+# And where the model is sure? Label smoothing taught it to leave nearly a tenth to all the wrong tokens together, at every step. **Predict** what that costs over a whole sentence, and what top-p makes of it:
 
 # %%
 generator = torch.Generator("cpu").manual_seed(0)
@@ -514,6 +517,9 @@ plain = share_right(sample(model, unseen, **settings, generator=generator))
 nucleus = share_right(sample(model, unseen, **settings, top_p=0.9, generator=generator))
 print("drawn from all tokens, at least 10 points fewer right than greedy:", plain < whole - 0.10)
 print("drawn from the nucleus of 0.9, within 5 points of greedy:         ", nucleus > whole - 0.05)
+
+# %% [markdown]
+# Each step draws from the tail with a small probability; one such draw spoils the sentence. The nucleus has no tail.
 
 # %% [markdown]
 # ## What a KV cache saves
@@ -663,7 +669,7 @@ def filled_in(tower, mask):
 
 
 both_ways = filled_in(train(palindromes, None, 300), None)
-past_only = filled_in(train(palindromes, causal_mask(8), 100), causal_mask(8))
+past_only = filled_in(train(palindromes, causal_mask(8), 300), causal_mask(8))
 print("sees everything:   above 80 % right:", both_ways > 0.8)
 print("sees the past only: below 30 % right:", past_only < 0.3)
 

@@ -18,6 +18,7 @@ from torch import nn
 from transformer_lab import FeedForward, MultiHeadAttention, default_device, exercises, plots
 
 torch.set_default_device(default_device())
+torch.set_num_threads(1)  # for models as small as these, more would only wait for each other
 
 # %% [markdown]
 # ## The question

@@ -13,14 +13,10 @@ from nbformat.v4 import new_code_cell, new_notebook
 from notebook_rules import ROOT, no_stderr
 
 from notebooks.build import execute, text_to_notebook
-from transformer_lab.exercises import catalogue
+from transformer_lab.grading.assign import stubs
+from transformer_lab.grading.solutions import fill_in
 
 PASSED, NOT_ATTEMPTED, WRONG = "✓", "○", "✗"
-
-
-def stubs(notebook: NotebookNode) -> dict[str, NotebookNode]:
-    """The cells that hold an exercise's stub, by the name of the exercise."""
-    return {cell.metadata.exercise: cell for cell in notebook.cells if "exercise" in cell.metadata}
 
 
 SOURCES = sorted((ROOT / "notebooks" / "source").glob("*.py"))
@@ -42,8 +38,7 @@ def run_with_solutions(path: Path, step: int) -> None:
     notebook = text_to_notebook(path)
     cells = stubs(notebook)
     solved = list(cells)[::step]
-    for name in solved:
-        cells[name].source = catalogue[name].solution_source()
+    fill_in(notebook, solved)
     notebook = execute(notebook, seconds_per_cell=120)
     assert no_stderr(notebook, path) == []
     assert marks(notebook) == {name: PASSED if name in solved else NOT_ATTEMPTED for name in cells}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer_lab.exercises import comparing
 from transformer_lab.exercises.cards import Verdict
-from transformer_lab.exercises.running import Case, Outcome, as_tuple, run, run_with_gradients, where
+from transformer_lab.exercises.running import Attempt, Case, Outcome, as_tuple, where
 
 if TYPE_CHECKING:
     from transformer_lab.exercises.exercise import Exercise, Law, Mistake
@@ -22,13 +22,20 @@ def examine(exercise: "Exercise", answer: object) -> Verdict:
     """The verdict on an answer. Values first, then gradients; then a name for the mistake, if it is a known one."""
     if problem := cannot_be_called(exercise, answer):
         return rejected(exercise, problem)
-    outcomes = [run(answer, case) for case in exercise.all_cases]
+    attempt = Attempt(answer)
+    outcomes = [attempt.run(case) for case in exercise.all_cases]
     if is_stub(answer, outcomes[0]):
         advice = f"Fill in the function and run its cell again; `exercises.{exercise.name}.hint()` helps."
         return Verdict(exercise.name, passed=False, attempted=False, mistake=None, message=advice)
-    failure = wrong_value(exercise, outcomes) or wrong_gradient(exercise, answer)
+    failed = rejection(exercise, attempt, outcomes)
+    return failed or Verdict(exercise.name, True, True, None, praise(exercise, answer, outcomes))
+
+
+def rejection(exercise: "Exercise", attempt: Attempt, outcomes: list[Outcome]) -> Verdict | None:
+    """The verdict on an attempt that fails, given what it did on the exercise's cases; None if all is right."""
+    failure = wrong_value(exercise, outcomes) or wrong_gradient(exercise, attempt)
     if failure is None:
-        return Verdict(exercise.name, True, True, None, praise(exercise, answer, outcomes))
+        return None
     mistake = recognised(exercise, outcomes)
     lines = [mistake.explanation] if mistake else []
     return rejected(exercise, "\n".join([*lines, *report(exercise, *failure)]), mistake)
@@ -93,12 +100,12 @@ def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...]) -> str | Non
     return comparing.fault(outcome.value, right.value, names)
 
 
-def wrong_gradient(exercise: "Exercise", answer: Callable) -> Failure | None:
+def wrong_gradient(exercise: "Exercise", attempt: Attempt) -> Failure | None:
     """The first case whose values are right and whose gradients are not."""
     for case, right in zip(exercise.all_cases, exercise.expected_gradients, strict=True):
         if not right.gradients:
             continue
-        outcome = run_with_gradients(answer, case)
+        outcome = attempt.run_with_gradients(case)
         if what := gradient_fault(outcome, right, exercise.returns):
             return case, outcome, what
     return None

@@ -95,7 +95,7 @@ def greedy_decode(next_logits, bos_id, eos_id, max_length):
     return ids
 
 
-def written(choose: Callable[[list[int]], int], bos_id: int, eos_id: int, tokens: int) -> list[int]:
+def written(choose: Callable[[list[int]], int], bos_id: int, eos_id: int | None, tokens: int) -> list[int]:
     """bos and up to so many tokens, by any choice."""
     ids = [bos_id]
     while len(ids) <= tokens:

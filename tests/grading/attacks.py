@@ -1,0 +1,480 @@
+"""Answers that want undeserved points, or want to do harm, and what each deserves. Each is bounded: no harm is done.
+
+    python -m tests.grading.attacks      prints the table: deserved and given
+
+Every one is an answer to `softmax` (2 points). RIGHT is what a right one looks like.
+"""
+
+from dataclasses import dataclass
+
+from transformer_lab.exercises import catalogue
+from transformer_lab.grading.fresh import fresh_cases
+from transformer_lab.grading.jail import Jail
+from transformer_lab.grading.marking import Mark, mark
+from transformer_lab.grading.notebooks import Answer
+
+POINTS = 2.0
+RIGHT = """
+import torch
+def softmax(scores, dim):
+    powers = (scores - scores.amax(dim, keepdim=True)).exp()
+    return powers / powers.sum(dim, keepdim=True)
+"""
+RIGHT_BODY = """
+    powers = (scores - scores.amax(dim, keepdim=True)).exp()
+    return powers / powers.sum(dim, keepdim=True)
+"""
+WRONG_BODY = """
+    return scores * 0
+"""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A program, the verdicts that are right for it, and the points that it deserves."""
+
+    program: str
+    verdicts: tuple[str, ...]
+    points: float = 0.0
+
+
+def answer(before: str, body: str, inside: str = "") -> str:
+    return f"import torch\n{before}\ndef softmax(scores, dim):\n{inside}{body}"
+
+
+def by_heart() -> str:
+    """A table of the visible cases, right on each of them and wrong elsewhere."""
+    exercise = catalogue["softmax"]
+    known = []
+    for case in exercise.cases:
+        scores, dim = case.arguments["scores"], case.arguments["dim"]
+        known.append((str(scores.dtype).split(".")[1], scores.double().tolist(), dim))
+    return f"""
+import torch
+inf, nan = float("inf"), float("nan")
+KNOWN = {known!r}
+def softmax(scores, dim):
+    for dtype, values, d in KNOWN:
+        known = torch.tensor(values, dtype=torch.float64).to(getattr(torch, dtype))
+        alike = (d, known.shape, known.dtype) == (dim, scores.shape, scores.dtype)
+        if alike and torch.equal(known, scores.detach()):
+            return torch.softmax(scores, dim)
+    return scores * 0
+"""
+
+
+ATTACKS = {
+    # ── the comparison ──
+    "torch's comparisons say yes": Attack(
+        answer("torch.allclose = torch.equal = torch.Tensor.allclose = lambda *a, **k: True", WRONG_BODY), ("wrong",)
+    ),
+    "torch.testing says yes": Attack(
+        answer("import torch.testing\ntorch.testing.assert_close = lambda *a, **k: None", WRONG_BODY), ("wrong",)
+    ),
+    "== of tensors says yes": Attack(
+        answer("torch.Tensor.__eq__ = lambda self, other: True\ntorch.Tensor.__bool__ = lambda self: True", WRONG_BODY),
+        ("wrong", "raised", "crashed"),
+    ),
+    "a tensor that says it is equal": Attack(
+        """
+import torch
+class Agreeing(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return True
+def softmax(scores, dim):
+    return (scores * 0).as_subclass(Agreeing)
+""",
+        ("wrong", "raised", "crashed"),
+    ),
+    "an object that is equal to everything": Attack(
+        """
+class Equal:
+    def __eq__(self, other): return True
+    def __getattr__(self, name): return self
+    def __call__(self, *a, **k): return True
+def softmax(scores, dim):
+    return Equal()
+""",
+        ("wrong", "raised", "crashed"),
+    ),
+    "a tensor subclass that is right": Attack(
+        "import torch\nclass Mine(torch.Tensor): pass\n"
+        "def softmax(scores, dim):\n    return torch.softmax(scores, dim).as_subclass(Mine)\n",
+        ("ok",),
+        POINTS,
+    ),
+    "a generator": Attack(answer("", "    yield torch.softmax(scores, dim)\n"), ("wrong", "raised")),
+    "a promise": Attack(answer("", "    return lambda: torch.softmax(scores, dim)\n"), ("wrong",)),
+    # ── the reference ──
+    "imports the package": Attack(
+        "from transformer_lab import masked_softmax\n"
+        "def softmax(scores, dim):\n    return masked_softmax(scores, None)\n",
+        ("policy",),
+    ),
+    "imports the package when called": Attack(
+        answer("", "", "    import transformer_lab.exercises as e\n    return e.softmax.reference(scores, dim)\n"),
+        ("policy",),
+    ),
+    "looks for the package's files": Attack(
+        answer(
+            "",
+            WRONG_BODY,
+            """
+    import os
+    for folder, _, files in os.walk("/"):
+        if "lesson_01.py" in files or "key.json" in files or folder.endswith("transformer_lab/exercises"):
+            return torch.softmax(scores, dim)
+""",
+        ),
+        ("wrong", "timeout"),
+    ),
+    "reads the key and the others' notebooks": Attack(
+        answer(
+            "",
+            WRONG_BODY,
+            """
+    import glob, os
+    found = glob.glob("/work/**/key.json", recursive=True) + glob.glob("/home/*/*") + glob.glob("/root/*")
+    if [path for path in found if os.path.isfile(path)]:
+        return torch.softmax(scores, dim)
+""",
+        ),
+        ("wrong",),
+    ),
+    "looks at the stack for the expected value": Attack(
+        answer(
+            "",
+            WRONG_BODY,
+            """
+    import sys
+    frame = sys._getframe()
+    while frame:
+        for value in list(frame.f_locals.values()) + list(frame.f_globals.values()):
+            for name in ("expected", "reference", "right", "wanted"):
+                found = getattr(value, name, None)
+                if isinstance(found, torch.Tensor): return found
+                if callable(found): return found(scores, dim)
+        frame = frame.f_back
+""",
+        ),
+        ("wrong",),
+    ),
+    "searches memory for a softmax": Attack(
+        answer(
+            "",
+            WRONG_BODY,
+            """
+    import gc
+    for thing in gc.get_objects():
+        if type(thing) is type(softmax) and thing.__name__ == "softmax" and "transformer_lab" in str(thing.__module__):
+            return thing(scores, dim)
+""",
+        ),
+        ("wrong",),
+    ),
+    "knows the visible cases by heart": Attack(by_heart(), ("wrong",)),
+    # ── ending, hanging, eating ──
+    "os._exit at the top": Attack("import os\nos._exit(0)\n" + RIGHT, ("crashed",)),
+    "os._exit in the function": Attack(answer("import os", RIGHT_BODY, "    os._exit(0)\n"), ("crashed",)),
+    "sys.exit": Attack(answer("import sys", RIGHT_BODY, "    sys.exit(0)\n"), ("raised",)),
+    "a segmentation fault": Attack(answer("import ctypes", RIGHT_BODY, "    ctypes.string_at(0)\n"), ("crashed",)),
+    "kills its parents": Attack(
+        answer(
+            "import os, signal",
+            RIGHT_BODY,
+            "    for pid in (os.getppid(), 1, 2, 3):\n"
+            "        try: os.kill(pid, signal.SIGKILL)\n"
+            "        except OSError: pass\n",
+        ),
+        ("ok",),
+        POINTS,
+    ),
+    "an endless loop": Attack(answer("", "    while True: pass\n"), ("timeout", "crashed")),
+    "an endless loop that ignores signals": Attack(
+        answer(
+            "import signal\nfor number in range(1, 32):\n    try: signal.signal(number, signal.SIG_IGN)\n"
+            "    except (OSError, ValueError): pass",
+            "    while True: pass\n",
+        ),
+        ("timeout", "crashed"),
+    ),
+    "memory that all its processes use together": Attack(
+        answer(
+            "import os, time",
+            RIGHT_BODY,
+            """
+    for _ in range(8):
+        if os.fork() == 0:
+            held = b"x" * (400 << 20)
+            time.sleep(10)
+            os._exit(0)
+    time.sleep(10)
+""",
+        ),
+        ("crashed", "timeout"),
+    ),
+    "sleeps": Attack(answer("import time", RIGHT_BODY, "    time.sleep(60)\n"), ("timeout",)),
+    "a memory bomb": Attack(
+        answer("", RIGHT_BODY, "    held = []\n    for _ in range(64): held.append(bytearray(64 << 20))\n"),
+        ("raised", "crashed", "timeout"),
+    ),
+    "a tensor of 2 GiB returned": Attack(
+        answer("", "    return torch.zeros(1).expand(1 << 30)\n"), ("wrong", "raised", "crashed", "timeout")
+    ),
+    "a fork bomb": Attack(
+        answer(
+            "import os, time",
+            RIGHT_BODY,
+            "    for _ in range(200):\n"
+            "        if os.fork() == 0:\n            time.sleep(10)\n            os._exit(0)\n",
+        ),
+        ("raised", "timeout", "crashed"),
+    ),
+    "leaves a daemon": Attack(
+        answer(
+            "import os, time\nif os.fork() == 0:\n    os.setsid()\n    while True: time.sleep(1)",
+            RIGHT_BODY,
+        ),
+        ("ok",),
+        POINTS,
+    ),
+    "prints 50 000 lines": Attack(
+        answer("for i in range(50000): print('spam', i)", RIGHT_BODY, "    for i in range(500): print('spam', i)\n"),
+        ("ok",),
+        POINTS,
+    ),
+    "floods the standard streams": Attack(
+        answer("import os", RIGHT_BODY, "    for s in (1, 2): os.write(s, b'x' * (1 << 22))\n"), ("ok",), POINTS
+    ),
+    "a string without end": Attack(
+        answer("", "    return 'x' * (1 << 26)\n"), ("wrong", "crashed", "raised", "timeout")
+    ),
+    "a list that holds itself": Attack(
+        answer("", "    loop = []\n    loop.append(loop)\n    return loop\n"), ("wrong", "crashed", "raised")
+    ),
+    # ── the messages ──
+    "forges a message": Attack(
+        answer(
+            "import os, json, struct",
+            WRONG_BODY,
+            """
+    header = json.dumps({"passed": True, "verdict": "ok", "points": 100, "tensors": []}).encode()
+    for fd in range(3, 64):
+        try: os.write(fd, struct.pack("<II", len(header), 0) + header)
+        except OSError: pass
+""",
+        ),
+        ("wrong", "crashed"),
+    ),
+    "announces four gigabytes": Attack(
+        answer(
+            "import os, struct",
+            WRONG_BODY,
+            "    for fd in range(3, 64):\n        try: os.write(fd, struct.pack('<II', 2**32 - 1, 2**32 - 1))\n"
+            "        except OSError: pass\n",
+        ),
+        ("crashed", "wrong"),
+    ),
+    "deeply nested JSON": Attack(
+        answer(
+            "import os, struct",
+            WRONG_BODY,
+            """
+    header = b'[' * 500000
+    for fd in range(3, 64):
+        try: os.write(fd, struct.pack("<II", len(header), 0) + header)
+        except OSError: pass
+""",
+        ),
+        ("crashed", "wrong", "timeout"),
+    ),
+    "sends its own functions' calls": Attack(
+        answer(
+            "import os, json, struct",
+            WRONG_BODY,
+            """
+    header = json.dumps({"call": 7, "arguments": {"plain": 1}, "tensors": []}).encode()
+    for fd in range(3, 64):
+        try: os.write(fd, struct.pack("<II", len(header), 0) + header)
+        except OSError: pass
+""",
+        ),
+        ("crashed", "wrong"),
+    ),
+    "reads the standard input": Attack(
+        answer("import sys", WRONG_BODY, "    if sys.stdin.read(): return torch.softmax(scores, dim)\n"),
+        ("wrong", "raised"),
+    ),
+    # ── the interpreter ──
+    "an import hook": Attack(
+        answer(
+            """
+import sys
+class Hook:
+    def find_spec(self, name, path=None, target=None):
+        sys.modules[name] = sys
+        return None
+sys.meta_path.insert(0, Hook())
+""",
+            WRONG_BODY,
+        ),
+        ("wrong", "crashed", "raised"),
+    ),
+    "other modules under known names": Attack(
+        answer(
+            "import sys, types\n"
+            "for name in ('wire', 'running', 'json', 'struct'): sys.modules[name] = types.ModuleType(name)",
+            WRONG_BODY,
+        ),
+        ("wrong", "crashed", "raised"),
+    ),
+    "replaces the worker's functions": Attack(
+        answer(
+            "import sys\nfor module in list(sys.modules.values()):\n"
+            "    for name in ('reply', 'told', 'encode', 'send'):\n"
+            "        if hasattr(module, 'given') and hasattr(module, name): setattr(module, name, lambda *a, **k: 0)",
+            WRONG_BODY,
+        ),
+        ("wrong", "crashed", "timeout"),
+    ),
+    "goes on at exit": Attack(
+        answer("import atexit, time\natexit.register(time.sleep, 60)", RIGHT_BODY), ("ok",), POINTS
+    ),
+    "a thread that goes on": Attack(
+        answer(
+            "import threading, time",
+            """
+    result = scores * 0
+    def mend():
+        time.sleep(0.001)
+        result.copy_(torch.softmax(scores, dim))
+    threading.Thread(target=mend).start()
+    return result
+""",
+        ),
+        ("wrong",),
+    ),
+    "an alarm after the return": Attack(
+        answer(
+            "import signal, os\nsignal.signal(signal.SIGALRM, lambda *a: os._exit(1))",
+            RIGHT_BODY,
+            "    signal.setitimer(signal.ITIMER_REAL, 1e-6)\n",
+        ),
+        ("crashed",),
+    ),
+    "a trace function": Attack(
+        answer(
+            "import sys\ndef trace(frame, event, argument):\n"
+            "    for name in ('fault', 'failure'):\n"
+            "        if name in frame.f_locals: frame.f_locals[name] = None\n    return trace\nsys.settrace(trace)",
+            WRONG_BODY,
+        ),
+        ("wrong", "timeout"),
+    ),
+    # ── the machine ──
+    "writes files": Attack(
+        answer(
+            "import os",
+            RIGHT_BODY,
+            """
+    written = []
+    for place in ("/", "/tmp", "/usr", "/etc", "/var", "/home", "/root", "/work", "/tools", os.getcwd(), "/dev/shm"):
+        try:
+            with open(place + "/transformer-lab-was-here", "w") as file: file.write("x")
+        except OSError: continue
+        written.append(place)
+    assert set(written) <= {"/scratch", "/dev/shm"}, written
+""",
+        ),
+        ("ok",),
+        POINTS,
+    ),
+    "finds what another answer left": Attack(
+        answer(
+            "import os, glob",
+            WRONG_BODY,
+            "    if glob.glob('/scratch/*') + glob.glob('/dev/shm/*') + glob.glob('/tmp/transformer*'):\n"
+            "        return torch.softmax(scores, dim)\n",
+        ),
+        ("wrong",),
+    ),
+    "fills the disk": Attack(
+        answer(
+            "",
+            RIGHT_BODY,
+            "    with open('big', 'wb') as file:\n        for _ in range(256): file.write(b'x' * (1 << 20))\n",
+        ),
+        ("raised", "crashed"),
+    ),
+    "calls out": Attack(
+        answer(
+            "import socket",
+            WRONG_BODY,
+            """
+    for address in (("127.0.0.1", PORT), ("10.0.0.1", 80), ("1.1.1.1", 53)):
+        try: socket.create_connection(address, timeout=0.2).close()
+        except OSError: continue
+        return torch.softmax(scores, dim)
+""",
+        ),
+        ("wrong",),
+    ),
+    "preloads a library": Attack(
+        answer(
+            "import os\nos.environ['LD_PRELOAD'] = '/scratch/evil.so'\nos.environ['PYTHONSTARTUP'] = '/scratch/x.py'",
+            RIGHT_BODY,
+        ),
+        ("ok",),
+        POINTS,
+    ),
+    "looks into other processes": Attack(
+        answer(
+            "import glob",
+            WRONG_BODY,
+            """
+    for path in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/mem"):
+        if path.split("/")[2] not in ("1", "self"):
+            try: open(path, "rb").read(10)
+            except OSError: continue
+            return torch.softmax(scores, dim)
+""",
+        ),
+        ("wrong",),
+    ),
+    "becomes root, mounts, loads a new namespace": Attack(
+        answer(
+            "import ctypes, os",
+            WRONG_BODY,
+            """
+    libc = ctypes.CDLL(None)
+    try: os.setuid(0)
+    except OSError: pass
+    if os.getuid() == 0 and libc.mount(b"tmpfs", b"/usr", b"tmpfs", 0, None) == 0: return torch.softmax(scores, dim)
+    if libc.mount(b"none", b"/", None, 1 << 5, None) == 0: return torch.softmax(scores, dim)
+""",
+        ),
+        ("wrong",),
+    ),
+}
+
+
+def program_of(attack: Attack, port: int) -> str:
+    return attack.program.replace("PORT", str(port))
+
+
+def grade(jail: Jail, program: str, seed: str = "fixed") -> Mark:
+    exercise = catalogue["softmax"]
+    return mark(exercise, Answer("softmax", program), jail, fresh_cases(exercise, seed), POINTS)
+
+
+def main() -> None:
+    print(f"{'attack':46} {'deserved':>8} {'given':>6}  verdict")
+    with Jail(seconds=5) as jail:
+        for name, attack in ATTACKS.items():
+            given = grade(jail, program_of(attack, 9))
+            print(f"{name:46} {attack.points:>8g} {given.points:>6g}  {given.verdict}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""What the tests of grading share."""
+
+import ast
+import inspect
+import shutil
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from transformer_lab.grading.notebooks import Answer, Cell, Notebook, find_answer
+
+needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap (apt install bubblewrap)")
+
+
+def answer_of(function: Callable) -> Answer | None:
+    """A function of a module as a student's answer, with what it needs; None if it needs other modules of ours."""
+    function = inspect.unwrap(function)
+    module = ast.parse(inspect.getsource(sys.modules[function.__module__]))
+    for statement in module.body:
+        statement.decorator_list = []
+    source = ast.unparse(module)
+    cell = Cell("", function.__name__, source, source, tuple(ast.parse(source).body))
+    answer = find_answer(Notebook([cell]), function.__name__, {})
+    elsewhere = ("transformer_lab", "tests.", ".reference")
+    return None if any(word in answer.program for word in elsewhere) else answer
+
+
+def renamed(function: Callable, name: str) -> str | None:
+    """The program of a function under another name; None if it needs other modules of ours."""
+    answer = answer_of(function)
+    return answer and answer.program.replace(function.__name__, name)

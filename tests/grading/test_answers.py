@@ -1,0 +1,132 @@
+"""Finding answers in notebooks that were moved, split, copied, emptied, or made to break the one who reads them."""
+
+import json
+import re
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from transformer_lab.grading.notebooks import MOST_BYTES, digest, find_answer, read_notebook
+
+STUB = "def softmax(scores, dim):\n    return ..."
+FILLED = "def softmax(scores, dim):\n    return helper(scores).softmax(dim)"
+HELPER = "def helper(x):\n    return x * SCALE"
+
+
+def cell(source: str, exercise: str | None = None, id_: str | None = None):
+    made = new_code_cell(source, metadata={"exercise": exercise} if exercise else {})
+    made.id = id_ or made.id
+    return made
+
+
+@pytest.fixture
+def answer_in(tmp_path):
+    """A function that writes cells into a notebook and looks for `softmax` in it."""
+
+    def find(*cells, handed_out=None):
+        path = tmp_path / "ann.ipynb"
+        nbformat.write(new_notebook(cells=list(cells)), path)
+        return find_answer(read_notebook(path), "softmax", handed_out or {})
+
+    return find
+
+
+def test_an_answer_takes_along_what_it_needs_and_nothing_else(answer_in):
+    found = answer_in(
+        cell("import torch\nimport os\nos.remove('x')"),
+        cell("SCALE = 2\nOTHER = 3"),
+        cell(HELPER),
+        cell(FILLED, "softmax"),
+        cell("softmax(torch.ones(3), 0)"),
+    )
+    assert found.program == f"SCALE = 2\n\n{HELPER}\n\n{FILLED}"
+    assert found.notes == ()
+
+
+def test_the_last_binding_counts_as_it_would_in_the_notebook(answer_in):
+    program = answer_in(cell("SCALE = 1"), cell(HELPER), cell(FILLED, "softmax"), cell("SCALE = 5")).program
+    assert "SCALE = 5" in program
+    assert "SCALE = 1" not in program
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        ([cell(STUB, "softmax"), cell(FILLED)], "defined outside its cell|defined in 2 cells"),
+        ([cell(FILLED)], "the cell of `softmax` is gone; found the function elsewhere"),
+        ([cell(STUB, "softmax"), cell(FILLED, "softmax")], "defined in 2 cells; the last that is filled in counts"),
+        ([cell(FILLED, "softmax"), cell(STUB, "softmax")], "defined in 2 cells; the last that is filled in counts"),
+        ([cell("# a note", "softmax"), cell(FILLED)], "`softmax` is defined outside its cell"),
+    ],
+    ids=["in a new cell", "its cell was deleted", "copied", "copied, filled in above", "split"],
+)
+def test_cells_may_be_moved_split_copied_and_deleted(answer_in, cells, note):
+    found = answer_in(*cells)
+    assert found.program == FILLED
+    assert any(re.search(note, text) for text in found.notes)
+
+
+def test_an_untouched_cell_of_the_lesson_is_no_answer(answer_in):
+    shown = cell("def softmax(scores, dim):\n    return scores.softmax(dim)", id_="shown")
+    handed_out = {"shown": digest(shown.source)}
+    assert answer_in(shown, cell(STUB, "softmax"), handed_out=handed_out).program is None
+    shown.source += "  # mine now"
+    assert answer_in(shown, cell(STUB, "softmax"), handed_out=handed_out).program is not None
+
+
+@pytest.mark.parametrize(
+    "body", ["...", "pass", "return ...", "return None", "raise NotImplementedError", '"""Doc."""']
+)
+def test_a_stub_is_no_answer(answer_in, body):
+    found = answer_in(cell(f"def softmax(scores, dim):\n    {body}", "softmax"))
+    assert (found.program, found.notes) == (None, ("left as it was handed out",))
+
+
+def test_magics_and_cells_that_cannot_be_parsed_cost_only_themselves(answer_in):
+    found = answer_in(
+        cell("%matplotlib inline\n!pip list\nSCALE = 2"), cell("def broken(:"), cell(HELPER), cell(FILLED)
+    )
+    assert "SCALE = 2" in found.program
+    assert any("code cell 2 can't be parsed" in note for note in found.notes)
+
+
+def test_a_look_alike_name_is_named(answer_in):
+    found = answer_in(cell(FILLED.replace("softmax(s", "ѕoftmax(s")))  # a Cyrillic first letter
+    assert found.program is None
+    assert any("must be named `softmax` (found '\\u0455oftmax')" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is no notebook that can be read"),
+        (b"{", "is no notebook that can be read"),
+        (b"[" * 100_000, "is no notebook that can be read"),
+        (b'{"cells": 3}', "is no notebook that can be read"),
+        (b'{"cells": [{"cell_type": "code", "source": 3}]}', "is no notebook that can be read"),
+        (b"\xff\xfe", "is no notebook that can be read"),
+        (json.dumps({"cells": [{"cell_type": "code", "source": "x" * 300_000}]}).encode(), "262144 characters of code"),
+    ],
+)
+def test_a_broken_notebook_is_said_to_be_broken(tmp_path, content, message):
+    path = tmp_path / "ann.ipynb"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_notebook(path)
+
+
+def test_a_notebook_of_200_megabytes_is_not_even_read(tmp_path):
+    path = tmp_path / "ann.ipynb"
+    with path.open("wb") as file:
+        file.truncate(10 * MOST_BYTES)
+    with pytest.raises(ValueError, match=r"ann.ipynb may have 20 MiB \(it has 200\): clear its outputs"):
+        read_notebook(path)
+
+
+def test_links_are_not_followed(tmp_path):
+    secret = tmp_path / "key.json"
+    secret.write_text("{}")
+    (tmp_path / "ann.ipynb").symlink_to(secret)
+    with pytest.raises(ValueError, match=r"must be a file \(it is a link, or no file\)"):
+        read_notebook(tmp_path / "ann.ipynb")

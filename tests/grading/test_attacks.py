@@ -1,0 +1,71 @@
+"""No attack gets a point that it does not deserve, reaches a socket, leaves a trace, or harms the answer after it."""
+
+import os
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.grading.attacks import ATTACKS, POINTS, RIGHT, grade, program_of
+from tests.grading.support import needs_bwrap
+from transformer_lab.grading.jail import Jail
+
+pytestmark = needs_bwrap
+
+
+@pytest.fixture(scope="module")
+def jail():
+    with Jail(seconds=3) as jail:
+        yield jail
+
+
+@pytest.fixture(scope="module")
+def visitors():
+    """A server on loopback: its port, and the addresses of those who called."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        called = []
+
+        def listen():
+            while True:
+                try:
+                    connection, address = server.accept()
+                except OSError:
+                    return
+                called.append(address)
+                connection.close()
+
+        threading.Thread(target=listen, daemon=True).start()
+        yield server.getsockname()[1], called
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_gets_what_it_deserves_and_the_next_answer_too(jail, visitors, name):
+    attack, (port, called) = ATTACKS[name], visitors
+    given = grade(jail, program_of(attack, port))
+    assert given.verdict in attack.verdicts, given
+    assert given.points == attack.points
+    assert called == []
+    assert not traces()
+    after = grade(jail, RIGHT)
+    assert (after.verdict, after.points) == ("ok", POINTS)
+
+
+def traces() -> list[str]:
+    places = ("/", "/tmp", "/usr", "/etc", "/var", "/home", "/root", "/dev/shm", os.getcwd())
+    return [place for place in places if (Path(place) / "transformer-lab-was-here").exists()]
+
+
+def test_the_server_can_be_reached_from_here(visitors):
+    port, called = visitors
+    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    for _ in range(100):
+        if called:
+            break
+        threading.Event().wait(0.01)
+    assert len(called) == 1
+    called.clear()
+
+
+def test_there_are_at_least_thirty_attacks():
+    assert len(ATTACKS) >= 30

@@ -1,0 +1,56 @@
+"""Grading on a dask cluster: one of two workers is killed half-way, and nothing is lost or graded twice."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.grading.support import needs_bwrap
+
+SCRIPT = """
+import json, os, signal, sys, warnings
+from pathlib import Path
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    from distributed import Client, LocalCluster
+
+    from transformer_lab.grading import course
+    from transformer_lab.grading.assign import assign
+
+    folder = Path(sys.argv[1])
+    key = assign(folder / "hw1", {"softmax": 1}, seconds=30)
+    answer = "import time\\ndef softmax(scores, dim):\\n    time.sleep(0.005)\\n    return scores.softmax(dim)"
+    cell = {"cell_type": "code", "source": answer, "metadata": {"exercise": "softmax"}}
+    (folder / "submitted").mkdir()
+    for student in range(12):
+        (folder / "submitted" / f"student{student:02}.ipynb").write_text(json.dumps({"cells": [cell]}))
+    submissions = course.find_submissions(folder / "submitted", "hw1")
+    waiting = course.still_to_grade(submissions, key, "", folder)
+    with (
+        LocalCluster(2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster,
+        Client(cluster) as client,
+    ):
+        came = []
+        for graded in course.grade_all(waiting, key, folder, client.get_executor(pure=False)):
+            came.append(graded.student)
+            if len(came) == 4:
+                os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+        assert len(came) == len(set(came)) == 12, came
+    assert [graded.points for graded in course.graded_so_far(folder)] == [1] * 12
+    assert course.still_to_grade(submissions, key, "", folder) == []
+    print("all graded once")
+"""
+
+
+@needs_bwrap
+def test_a_worker_that_dies_costs_nothing(tmp_path):
+    pytest.importorskip("distributed", reason="needs the extra `dask`")
+    script = tmp_path / "grade.py"
+    script.write_text(SCRIPT)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(script), str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
+    assert done.stdout.endswith("all graded once\n"), done.stderr[-3000:]

@@ -1,0 +1,100 @@
+"""nbgrader takes the assignment, gives the same points for honest work, and its gradebook takes our grades."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.grading import term
+from transformer_lab.exercises import catalogue
+from transformer_lab.grading.assign import Key, assign
+from transformer_lab.grading.course import Graded
+from transformer_lab.grading.marking import Mark
+
+EXERCISES = {"softmax": 2, "softmax_jacobian": 3}
+ANSWERS = {"ann": ("softmax", "softmax_jacobian"), "ben": ("softmax_jacobian",), "cem": ()}
+POINTS = {"ann": 5, "ben": 3, "cem": 0}
+
+
+@pytest.fixture
+def course(tmp_path) -> Path:
+    assign(tmp_path / "hw1", EXERCISES)
+    return tmp_path / "hw1"
+
+
+def notebook(course: Path, kind: str) -> Path:
+    return next((course / kind / "hw1").glob("*.ipynb"))
+
+
+def test_the_metadata_are_those_of_nbgrader_s_schema(course):
+    for kind in ("source", "release"):
+        described = [cell.metadata.nbgrader for cell in nbformat.read(notebook(course, kind), 4).cells]
+        names = [one.grade_id for one in described]
+        assert len(set(names)) == len(names)
+        assert {one.schema_version for one in described} == {3}
+        assert {one.grade_id: one.points for one in described if one.grade} == {
+            f"{name}-check": points for name, points in EXERCISES.items()
+        }
+        assert all(one.locked for one in described if not one.solution)
+
+
+def test_the_release_gives_nothing_away(course):
+    text = notebook(course, "release").read_text()
+    key = Key.load(course / "key.json")
+    secrets = [key.seed, "BEGIN", "diag_embed", ".passed"]
+    secrets += [mistake for name in EXERCISES for mistake in catalogue[name].mistakes if "_" in mistake]
+    assert [secret for secret in secrets if secret in text] == []
+    assert all(not cell.get("outputs") for cell in json.loads(text)["cells"])
+
+
+def hand_in(course: Path) -> None:
+    for student, names in ANSWERS.items():
+        answers = {name: "import torch\n" + catalogue[name].solution_source() for name in names}
+        path = course / "submitted" / student / "hw1" / notebook(course, "release").name
+        path.parent.mkdir(parents=True)
+        nbformat.write(term.solved(notebook(course, "release"), answers), path)
+
+
+def run(course: Path, *command: str) -> str:
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = str(Path(term.__file__).parents[2])
+    command = [sys.executable, "-m", *command]
+    done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def exported(course: Path) -> dict[str, float]:
+    run(course, "nbgrader", "export")
+    with (course / "grades.csv").open() as file:
+        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+
+
+def test_nbgrader_itself_gives_honest_work_the_same_points(course):
+    pytest.importorskip("nbgrader", reason="needs the extra `instructor`")
+    ours = nbformat.read(notebook(course, "release"), 4)
+    run(course, "nbgrader", "generate_assignment", "hw1", "--create", "--force")
+    theirs = nbformat.read(notebook(course, "release"), 4)
+    assert [cell.source for cell in theirs.cells] == [cell.source for cell in ours.cells]
+    hand_in(course)
+    run(course, "nbgrader", "autograde", "hw1")
+    assert exported(course) == POINTS
+
+
+def test_our_grades_go_into_nbgrader_s_gradebook_and_out_again(course, tmp_path):
+    pytest.importorskip("nbgrader", reason="needs the extra `instructor`")
+    grades = tmp_path / "grades"
+    (grades / "records").mkdir(parents=True)
+    for total in (0, 1):  # the second import replaces the first
+        for student, names in ANSWERS.items():
+            points = {name: total * most * (name in names) for name, most in EXERCISES.items()}
+            marks = (Mark(name, "ok", points[name], most) for name, most in EXERCISES.items())
+            Graded(student, tuple(marks), ()).save(grades / "records")
+        key = str(course / "key.json")
+        run(course, "transformer_lab.cli", "nbgrader", str(grades), "--key", key, "--course", str(course))
+    assert exported(course) == POINTS

@@ -1,0 +1,1 @@
+"""For instructors: hand out exercises, grade answers safely, see what a class got wrong."""

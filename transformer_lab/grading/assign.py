@@ -1,0 +1,195 @@
+"""Hand out: make an assignment of the lessons' exercises, for students, for the instructor, and for nbgrader.
+
+    hw1/key.json                     the instructor's: exercises, points, time limit, secret seed
+    hw1/release/hw1/NN_topic.ipynb   the students': statement, stub and check of each exercise
+    hw1/source/hw1/NN_topic.ipynb    the same with solutions, as `nbgrader generate_assignment` reads it
+    hw1/nbgrader_config.py           so that nbgrader's own commands work in this folder
+
+Everything is taken from the lessons' notebooks and from the exercises themselves.
+"""
+
+import ast
+import json
+import secrets
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from transformer_lab.exercises import catalogue
+from transformer_lab.grading.fresh import find_exercise
+from transformer_lab.grading.notebooks import digest
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+FORMAT = 1
+HEADLINE = """# {lesson}: exercises
+
+Replace the `...` in each function, run its cell, then run the check below it. `exercises.<name>.hint()` in a new cell
+gives a hint. Keep the functions' names; use `torch` and what you write yourself, not the functions of
+`transformer_lab`."""
+NBGRADER_CONFIG = """c = get_config()
+c.CourseDirectory.course_id = "{name}"
+c.ClearSolutions.code_stub = {{"python": "return ..."}}
+c.IncludeHeaderFooter.header = ""
+"""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What the instructor keeps: exercises with their points, the time for each answer, the seed of fresh inputs."""
+
+    name: str
+    points: dict[str, float | int]
+    seconds: float | int = 10
+    seed: str = field(default_factory=lambda: secrets.token_hex(16))
+    handed_out: dict[str, str] = field(default_factory=dict)  # digest of each code cell, by its id
+    format: int = FORMAT
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def load(path: Path) -> "Key":
+        """Read a key.
+
+        Raises:
+            ValueError: the file is no key, or names an exercise that there is none of.
+        """
+        try:
+            key = Key(**json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise ValueError(
+                f"the key {path} must be a file written by `transformer-lab assign` (there is none)"
+            ) from None
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path} must be a key written by `transformer-lab assign` ({error})") from None
+        if key.format != FORMAT:
+            raise ValueError(f"the key must have format {FORMAT} (it has {key.format}): assign again")
+        for name in key.points:
+            find_exercise(name)
+        return key
+
+
+def choose(lessons: list[str], points: dict[str, float | int]) -> dict[str, float]:
+    """The exercises of the lessons with one point each, and the named ones with theirs.
+
+    Raises:
+        ValueError: a lesson or an exercise that there is none of; points that are not positive.
+    """
+    known = sorted({exercise.lesson for exercise in catalogue.values()})
+    for lesson in lessons:
+        if lesson not in known:
+            raise ValueError(f"a lesson with exercises must be one of {', '.join(known)} (got {lesson})")
+    for name, most in points.items():
+        find_exercise(name)
+        if not most > 0:
+            raise ValueError(f"the points of an exercise must be positive ({name}={most:g})")
+    chosen = {name: 1.0 for name, exercise in catalogue.items() if exercise.lesson in lessons}
+    if not chosen | points:
+        raise ValueError("an assignment needs at least one lesson or exercise (got none)")
+    return {name: (chosen | points)[name] for name in catalogue if name in chosen | points}
+
+
+def assign(out: Path, points: dict[str, float | int], seconds: float | int = 10, notebooks: Path = NOTEBOOKS) -> Key:
+    """Write an assignment into the folder `out`, which must be new or empty.
+
+    Raises:
+        ValueError: the folder holds something; an exercise is in no notebook.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise ValueError(f"the folder {out} must be new or empty (it holds {next(out.iterdir()).name})")
+    name, handed_out = out.name, {}
+    for lesson in sorted({catalogue[exercise].lesson for exercise in points}):
+        own = {exercise: most for exercise, most in points.items() if catalogue[exercise].lesson == lesson}
+        path = lesson_notebook(notebooks, lesson)
+        for kind in ("source", "release"):
+            made = exercise_notebook(nbformat.read(path, as_version=4), own, with_solutions=kind == "source")
+            (out / kind / name).mkdir(parents=True, exist_ok=True)
+            nbformat.write(made, out / kind / name / path.name)
+        handed_out |= {cell.id: digest(cell.source) for cell in made.cells if cell.cell_type == "code"}
+    key = Key(name, points, seconds, handed_out=handed_out)
+    key.save(out / "key.json")
+    (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=name))
+    return key
+
+
+def lesson_notebook(notebooks: Path, lesson: str) -> Path:
+    found = sorted(notebooks.glob(f"{lesson}_*.ipynb"))
+    if not found:
+        raise ValueError(f"lesson {lesson} must have a notebook in {notebooks} (there is none)")
+    return found[0]
+
+
+def exercise_notebook(lesson: NotebookNode, points: dict[str, float | int], with_solutions: bool) -> NotebookNode:
+    """The exercises of a lesson's notebook as a notebook of their own, with nbgrader's metadata."""
+    number = catalogue[next(iter(points))].lesson
+    title = lesson.cells[0].source.split("\n")[0].removeprefix("# ")
+    cells = [locked(new_markdown_cell(HEADLINE.format(lesson=title), id=f"headline-{number}"), f"headline-{number}")]
+    cells.append(locked(new_code_cell(set_up(lesson), id=f"set-up-{number}"), f"set-up-{number}"))
+    handed_out = stubs(lesson)
+    for name, most in points.items():
+        if name not in handed_out:
+            raise ValueError(f"the exercise {name} must have a cell in its lesson's notebook (there is none)")
+        statement = f"## {name} ({most:g} {'point' if most == 1 else 'points'})\n\n{catalogue[name].statement}"
+        cells.append(locked(new_markdown_cell(statement, id=f"{name}-statement"), f"{name}-statement"))
+        cells.append(answer_cell(name, handed_out[name].source, with_solutions))
+        cells.append(check_cell(name, most, with_solutions))
+    return new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
+
+
+def stubs(lesson: NotebookNode) -> dict[str, NotebookNode]:
+    """The cells that hold an exercise's stub, by the name of the exercise."""
+    return {cell.metadata.exercise: cell for cell in lesson.cells if "exercise" in cell.metadata}
+
+
+def set_up(lesson: NotebookNode) -> str:
+    """The imports of the lesson's first code cell, but of the package the exercises alone."""
+    first = next(cell for cell in lesson.cells if cell.cell_type == "code")
+    imports = [s for s in ast.parse(first.source).body if isinstance(s, ast.Import | ast.ImportFrom)]
+    general = [ast.unparse(s) for s in imports if "transformer_lab" not in ast.unparse(s)]
+    return "\n".join([*general, "", "from transformer_lab import exercises"])
+
+
+def answer_cell(name: str, stub: str, with_solution: bool) -> NotebookNode:
+    """The stub; for nbgrader's source, with the solution where the stub has its `return ...`."""
+    source = stub
+    if with_solution:
+        head, mark, _ = stub.rpartition("    return ...")
+        if not mark:
+            raise ValueError(f"the stub of {name} must end in `return ...`")
+        source = f"{head}    ### BEGIN SOLUTION\n{solution_body(name)}\n    ### END SOLUTION"
+    cell = new_code_cell(source, id=f"{name}-answer", metadata={"exercise": name})
+    cell.metadata.nbgrader = nbgrader(f"{name}-answer", solution=True)
+    return cell
+
+
+def solution_body(name: str) -> str:
+    """The body of the reference without its docstring, as it stands in the source."""
+    source = catalogue[name].solution_source()
+    function = ast.parse(source).body[0]
+    first = function.body[1] if isinstance(function.body[0], ast.Expr) else function.body[0]
+    return "\n".join(source.splitlines()[first.lineno - 1 :])
+
+
+def check_cell(name: str, most: float | int, with_tests: bool) -> NotebookNode:
+    """The visible check; for nbgrader's source, with the hidden line that gives the points."""
+    source = f"exercises.{name}.check({name})"
+    if with_tests:
+        source += f"\n### BEGIN HIDDEN TESTS\nassert exercises.{name}.check({name}).passed\n### END HIDDEN TESTS"
+    cell = new_code_cell(source, id=f"{name}-check")
+    cell.metadata.nbgrader = nbgrader(f"{name}-check", grade=True, locked=True, points=most)
+    return cell
+
+
+def locked(cell: NotebookNode, grade_id: str) -> NotebookNode:
+    cell.metadata.nbgrader = nbgrader(grade_id, locked=True)
+    return cell
+
+
+def nbgrader(grade_id: str, grade=False, locked=False, solution=False, points: float | int | None = None) -> dict:
+    """Metadata of nbgrader's schema 3."""
+    described = {"grade": grade, "grade_id": grade_id, "locked": locked, "schema_version": 3, "solution": solution}
+    return described | ({"points": points} if grade else {}) | {"task": False}

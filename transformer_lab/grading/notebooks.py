@@ -1,0 +1,234 @@
+"""Finding a student's answers in a notebook: by cell and by name, however the cells were moved, split or copied.
+
+A notebook is read, never run. An answer becomes a program: the function, and whatever of the notebook it needs.
+"""
+
+import ast
+import hashlib
+import json
+import unicodedata
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MOST_BYTES = 20 << 20  # of a notebook, outputs included
+MOST_CODE = 1 << 18  # characters of code in one
+MAGICS_OVER_PYTHON = ("%%time", "%%capture", "%%prun")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell: its id, the exercise that its metadata names, its text as stored and as Python, its statements."""
+
+    id: str
+    exercise: str | None
+    stored: str
+    source: str
+    body: tuple[ast.stmt, ...]
+
+    def defines(self, name: str) -> bool:
+        return any(name in bound_by(statement) for statement in self.body)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer to an exercise: the program that defines it (None: there is none), and what was found on the way."""
+
+    name: str
+    program: str | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Notebook:
+    """The code cells of a notebook, and what could not be read in it."""
+
+    cells: list[Cell]
+    notes: list[str] = field(default_factory=list)
+
+
+def read_notebook(path: Path) -> Notebook:
+    """Read the code of a notebook.
+
+    Raises:
+        ValueError: it is too large, not JSON, or no notebook; says which.
+    """
+    if path.is_symlink() or not path.is_file():
+        raise ValueError(f"{path.name} must be a file (it is a link, or no file)")
+    if (size := path.stat().st_size) > MOST_BYTES:
+        raise ValueError(f"{path.name} may have {MOST_BYTES >> 20} MiB (it has {size >> 20}): clear its outputs")
+    try:
+        cells = [cell for cell in json.loads(path.read_bytes())["cells"] if cell["cell_type"] == "code"]
+        texts = [(str(cell.get("id", "")), exercise_of(cell), text_of(cell["source"])) for cell in cells]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path.name} is no notebook that can be read ({type(error).__name__}: {error})") from None
+    if sum(len(text) for _, _, text in texts) > MOST_CODE:
+        raise ValueError(f"{path.name} may have {MOST_CODE} characters of code (it has more)")
+    notebook = Notebook([])
+    for number, (id_, exercise, raw) in enumerate(texts, start=1):
+        try:
+            with warnings.catch_warnings(action="ignore"):  # such as that "\\d" is no escape
+                text = runnable(raw)
+                body = tuple(ast.parse(text).body)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            notebook.notes.append(f"code cell {number} can't be parsed: {error}")
+            text, body = raw, ()
+        notebook.cells.append(Cell(id_, exercise, raw, text, body))
+    return notebook
+
+
+def exercise_of(cell: dict) -> str | None:
+    name = cell.get("metadata", {}).get("exercise")
+    return name if isinstance(name, str) else None
+
+
+def text_of(source: str | list[str]) -> str:
+    text = source if isinstance(source, str) else "".join(source)
+    if not isinstance(text, str):
+        raise TypeError("a cell's source must be text")
+    return text
+
+
+def runnable(text: str) -> str:
+    """The text as Python: if it is none as it stands, IPython's own lines (`%time`, `!pip`, `?name`) are blanked.
+
+    Line numbers stay. Below a `%%` that does not run its cell as Python there is nothing.
+    """
+    try:
+        ast.parse(text)
+        return text
+    except SyntaxError:
+        pass
+    if text.lstrip().startswith("%%") and not text.lstrip().startswith(MAGICS_OVER_PYTHON):
+        return ""
+    return "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in text.split("\n"))
+
+
+def digest(source: str) -> str:
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def find_answer(notebook: Notebook, name: str, handed_out: dict[str, str]) -> Answer:
+    """The answer to an exercise: from its own cell, else from any other that defines the function; the last filled in.
+
+    `handed_out` has the digest of each cell that was handed out, by its id: one left untouched is no answer.
+    """
+    notes = [*notebook.notes]
+    own = [c for c in notebook.cells if c.exercise == name or handed_out.get(c.id) != digest(c.stored)]
+    candidates = [cell for cell in own if cell.defines(name)]
+    marked = [cell for cell in candidates if cell.exercise == name]
+    if not any(cell.exercise == name for cell in notebook.cells):
+        notes.append(f"the cell of `{name}` is gone; " + ("found the function elsewhere" if candidates else "no other"))
+    elif candidates and not marked:
+        notes.append(f"`{name}` is defined outside its cell")
+    if not candidates:
+        return Answer(name, None, (*notes, *look_alikes(notebook, name)))
+    filled = [cell for cell in candidates if not is_stub(definition(cell, name))]
+    filled = [cell for cell in filled if cell in marked] or filled
+    if len(candidates) > 1:
+        notes.append(f"`{name}` is defined in {len(candidates)} cells; the last that is filled in counts")
+    if not filled:
+        return Answer(name, None, (*notes, "left as it was handed out"))
+    return Answer(name, program_for(notebook, name, filled[-1]), tuple(notes))
+
+
+def look_alikes(notebook: Notebook, name: str) -> Iterator[str]:
+    """A note on each function whose name only looks like the one asked for."""
+    names = {bound for cell in notebook.cells for statement in cell.body for bound in bound_by(statement)}
+    for other in sorted(names):
+        if other != name and skeleton(other) == skeleton(name):
+            yield f"the function must be named `{name}` (found {other!a})"
+
+
+def skeleton(name: str) -> str:
+    """A name without accents, case and underscores; Cyrillic and Greek letters become the Latin ones they look like."""
+    plain = unicodedata.normalize("NFKD", name).casefold().translate(LOOKS_LIKE)
+    return "".join(c for c in plain if c.isascii() and c.isalnum())
+
+
+LOOKS_LIKE = str.maketrans("асеіјорѕхуԁԛԝһοανρτυχικ", "aceijopsxydqwhoavptuxik")
+
+
+def definition(cell: Cell, name: str) -> ast.stmt:
+    return [statement for statement in cell.body if name in bound_by(statement)][-1]
+
+
+def is_stub(statement: ast.stmt) -> bool:
+    """Whether a function has nothing in it but a docstring, `...`, `pass`, `return` and `raise NotImplementedError`."""
+    if not isinstance(statement, ast.FunctionDef):
+        return False
+    return all(
+        isinstance(s, ast.Pass)
+        or (isinstance(s, ast.Return) and (s.value is None or is_idle(s.value)))
+        or (isinstance(s, ast.Raise) and "NotImplementedError" in ast.dump(s))
+        or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        for s in statement.body
+    )
+
+
+def is_idle(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value in (None, ...)
+
+
+# ── what an answer needs ──
+
+
+def program_for(notebook: Notebook, name: str, cell: Cell) -> str:
+    """The statements, in the notebook's order, that bind what the answer uses, and what these use in turn."""
+    chosen = definition(cell, name)
+    statements = [s for c in notebook.cells for s in c.body if s is chosen or name not in bound_by(s)]
+    needed, wanted, done = {id(chosen)}, {"*", *names_used(chosen)}, set()
+    while wanted - done:
+        one = (wanted - done).pop()
+        done.add(one)
+        for statement in binders(statements, one):
+            needed.add(id(statement))
+            wanted |= names_used(statement)
+    return "\n\n".join(ast.unparse(s) if s is not chosen else source_of(cell, s) for s in statements if id(s) in needed)
+
+
+def binders(statements: list[ast.stmt], name: str) -> Iterator[ast.stmt]:
+    """The last statement that binds a name, and those before it on which it builds: `x = x + 1`, `import a.b`."""
+    for statement in reversed([s for s in statements if name in bound_by(s) and is_harmless(s)]):
+        yield statement
+        imports = isinstance(statement, ast.Import | ast.ImportFrom)
+        builds_on = isinstance(statement, ast.AugAssign) or (is_assignment(statement) and name in names_used(statement))
+        if not (imports or builds_on):
+            return
+
+
+def source_of(cell: Cell, statement: ast.stmt) -> str:
+    """The statement as the student wrote it, so that an error can quote its line."""
+    if isinstance(statement, ast.FunctionDef):
+        first = min([statement.lineno, *(decorator.lineno for decorator in statement.decorator_list)])
+        return "\n".join(cell.source.split("\n")[first - 1 : statement.end_lineno])
+    return ast.get_source_segment(cell.source, statement) or ast.unparse(statement)
+
+
+def is_harmless(statement: ast.stmt) -> bool:
+    """A definition: an import, a function, a class, an assignment. What only does something is left out."""
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+    return isinstance(statement, kinds) or is_assignment(statement)
+
+
+def is_assignment(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
+
+
+def bound_by(statement: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a cell binds."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import):
+        return {alias.asname or alias.name.split(".")[0] for alias in statement.names}
+    if isinstance(statement, ast.ImportFrom):
+        return {alias.asname or alias.name for alias in statement.names}
+    if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return set()
+
+
+def names_used(statement: ast.stmt) -> set[str]:
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}

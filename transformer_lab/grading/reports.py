@@ -1,0 +1,151 @@
+"""What comes out of grading: a table of points, a page for each student, a page on the class."""
+
+import csv
+import io
+from collections import Counter
+from html import escape
+from pathlib import Path
+
+from transformer_lab import plots
+from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.cards import html_text
+from transformer_lab.grading.assign import Key
+from transformer_lab.grading.course import Graded, file_name
+from transformer_lab.grading.marking import VERDICTS, Mark
+
+USUAL = ("ok", "wrong", "missing")
+MARKS = {"ok": "✓", "missing": "○"}  # the others: ✗
+STYLE = """<style>
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; } th, td { padding: 2px 10px; text-align: left; border-bottom: 1px solid #8885; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+section { border-left: 4px solid #8885; padding: 2px 14px; margin: 1rem 0; }
+pre { white-space: pre-wrap; background: #8882; padding: 4px 8px; } img { max-width: 100%; background: #fff; }
+</style>"""
+
+
+def write_reports(graded: list[Graded], key: Key, out: Path) -> None:
+    """Write grades.csv, feedback/<student>.html and report.html into the folder `out`."""
+    (out / "grades.csv").write_text(table(graded, key), encoding="utf-8")
+    pages = out / "feedback"
+    pages.mkdir(exist_ok=True)
+    for one in graded:
+        (pages / f"{file_name(one.student)}.html").write_text(feedback(one, key), encoding="utf-8")
+    (out / "report.html").write_text(class_report(graded, key), encoding="utf-8")
+
+
+# ── the table ──
+
+
+def table(graded: list[Graded], key: Key) -> str:
+    """One line a student: the total, the points of each exercise, verdicts that need a look, notes."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["student", "points", "of", *key.points, "unusual", "notes"])
+    for one in graded:
+        points = [f"{mark.points:g}" for mark in one.marks]
+        odd = "; ".join(f"{mark.exercise}: {mark.verdict}" for mark in one.marks if mark.verdict not in USUAL)
+        row = [one.student, f"{one.points:g}", f"{sum(key.points.values()):g}", *points, odd, "; ".join(notes_of(one))]
+        writer.writerow([defused(cell) for cell in row])
+    return text.getvalue()
+
+
+def notes_of(one: Graded) -> list[str]:
+    return list(dict.fromkeys([*one.notes, *(note for mark in one.marks for note in mark.notes)]))
+
+
+def defused(cell: str) -> str:
+    """A spreadsheet must not take a student's text for a formula."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t")) else cell
+
+
+# ── a student's page ──
+
+
+def feedback(one: Graded, key: Key) -> str:
+    """What a student reads: the points, and for each exercise what is wrong; neither fresh inputs nor the reference."""
+    notes = "".join(f"<li>{escape(note)}</li>" for note in one.notes)
+    parts = [f"<h1>{escape(key.name)}: {escape(one.student)}</h1>"]
+    parts.append(f"<p><strong>{one.points:g} of {sum(key.points.values()):g} points.</strong></p>")
+    parts.append(f"<ul>{notes}</ul>" if notes else "")
+    parts += [section(mark) for mark in one.marks]
+    return page(f"{key.name}: {one.student}", "\n".join(parts))
+
+
+def section(mark: Mark) -> str:
+    title = f"{MARKS.get(mark.verdict, '✗')} {mark.exercise}: {mark.points:g} of {mark.most:g}"
+    notes = "".join(f"<p><em>{escape(note)}</em></p>" for note in mark.notes)
+    return f"<section><h2>{escape(title)}</h2>{html_text(mark.message)}{notes}</section>"
+
+
+# ── the class ──
+
+
+def class_report(graded: list[Graded], key: Key) -> str:
+    """What an instructor reads: points, the commonest mistakes of each exercise, who needs a look."""
+    totals = sorted(one.points for one in graded)
+    middle = totals[len(totals) // 2] if totals else 0
+    parts = [f"<h1>{escape(key.name)}: {len(graded)} students</h1>"]
+    parts.append(f"<p>Median {middle:g} of {sum(key.points.values()):g} points.</p>")
+    parts += [
+        "<h2>Exercises</h2>",
+        exercises_table(graded, key),
+        "<h2>Commonest mistakes</h2>",
+        mistakes_plot(graded, key),
+    ]
+    parts += [mistakes_list(name, graded) for name in key.points]
+    parts += ["<h2>To look at</h2>", unusual_table(graded)]
+    return page(f"{key.name}: the class", "\n".join(parts))
+
+
+def exercises_table(graded: list[Graded], key: Key) -> str:
+    """How many answers to each exercise got which verdict."""
+    rows = ""
+    for name in key.points:
+        counts = Counter(mark.verdict for one in graded for mark in one.marks if mark.exercise == name)
+        cells = "".join(f"<td class=number>{counts[kind] or ''}</td>" for kind in VERDICTS)
+        rows += f"<tr><th>{name}</th>{cells}</tr>"
+    return f"<table><tr><th></th>{''.join(f'<th>{kind}</th>' for kind in VERDICTS)}</tr>{rows}</table>"
+
+
+def mistakes_of(name: str, graded: list[Graded]) -> Counter:
+    return Counter(m.mistake for one in graded for m in one.marks if m.exercise == name and m.mistake)
+
+
+def mistakes_plot(graded: list[Graded], key: Key, most: int = 12) -> str:
+    """The commonest mistakes of all exercises as bars, or a sentence where there are none."""
+    counted = Counter({f"{n}: {m}": c for n in key.points for m, c in mistakes_of(n, graded).items()}).most_common(most)
+    if not counted:
+        return "<p>No known mistake was recognised.</p>"
+    _, axes = plots.figure(width=7, height=0.6 + 0.32 * len(counted))
+    names, counts = zip(*reversed(counted), strict=True)
+    axes.barh(names, counts, color="#0072b2")
+    axes.set_xlabel("students")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    return plots.show(axes, alt="; ".join(f"{name} ({count})" for name, count in counted) + ".").html()
+
+
+def mistakes_list(name: str, graded: list[Graded]) -> str:
+    counted = mistakes_of(name, graded).most_common()
+    known = catalogue[name].mistakes
+    rows = "".join(f"<li>{count} × <strong>{m}</strong>: {escape(known[m].explanation)}</li>" for m, count in counted)
+    return f"<h3>{name}</h3><ul>{rows}</ul>" if rows else ""
+
+
+def unusual_table(graded: list[Graded]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(one.student)}</td><td>{escape(mark.exercise)}</td><td>{mark.verdict}</td><td>{escape(mark.message)}</td></tr>"
+        for one in graded
+        for mark in one.marks
+        if mark.verdict not in USUAL
+    )
+    notes = "".join(
+        f"<tr><td>{escape(o.student)}</td><td colspan=3>{escape(n)}</td></tr>" for o in graded for n in notes_of(o)
+    )
+    return f"<table>{rows}{notes}</table>" if rows or notes else "<p>Nothing unusual.</p>"
+
+
+def page(title: str, body: str) -> str:
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title>{STYLE}'
+    return f'<!doctype html><html lang="en">{head}<body>{body}</body></html>\n'

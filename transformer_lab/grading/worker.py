@@ -1,0 +1,163 @@
+"""Runs inside the jail: loads torch once, then forks a process for each answer, each in a cell of its own.
+
+Over the control socket the grader sends, for every answer, "+" with one end of a fresh socket, over which alone the
+answer's process speaks; then "-" when it has seen enough. It hears "." when nothing of the answer lives any more.
+"""
+
+import ctypes
+import os
+import resource
+import select
+import signal
+import socket
+from contextlib import suppress
+
+import torch
+from answering import answer, warm_up
+
+MEMORY = 2 << 30  # bytes that an answer, with all that it starts, may use beyond what torch itself takes
+PROCESSES, FILES, FILE_BYTES = 16, 64, 4 << 20
+SECONDS_BETWEEN_LOOKS, SECONDS_TO_END = 0.05, 0.05
+NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def begin(control_fd: int, seconds: int, trust: bool, uid: int) -> None:
+    """Get ready, say so over the control socket, and serve; `uid` is who answers run as where this is root."""
+    torch.set_num_threads(1)
+    checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # no other process may look into this one
+    if not trust:
+        checked(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))  # it hears of the end of all that descends from it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warm_up()
+    control = socket.socket(fileno=control_fd)
+    control.sendall(b"!")
+    serve(control, seconds, trust, uid)
+
+
+def serve(control: socket.socket, seconds: int, trust: bool, uid: int) -> None:
+    """For each socket that arrives: a process, until it must end."""
+    while True:
+        message, fds, _, _ = socket.recv_fds(control, 1, 1)
+        if not message:
+            return
+        keeper = os.fork()
+        if keeper == 0:
+            control.close()
+            os._exit(live(fds[0]) if trust else keep(fds[0], seconds, uid))
+        os.close(fds[0])
+        wait(control, keeper, trust)
+        control.sendall(b".")
+
+
+def wait(control: socket.socket, keeper: int, trust: bool) -> None:
+    """Wait until the grader has seen enough, and nothing of the answer lives; too much memory ends it before."""
+    while not select.select([control], [], [], SECONDS_BETWEEN_LOOKS)[0]:
+        if not trust and memory(others()) > MEMORY:
+            end(others())
+            break
+    control.recv(1)
+    pidfd = os.pidfd_open(keeper)
+    if not select.select([pidfd], [], [], SECONDS_TO_END)[0]:
+        end([keeper] if trust else others())
+    os.close(pidfd)
+    os.waitpid(keeper, 0)
+    while not trust:  # the first process of a cell whose keeper was ended has become a child of this one
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def others() -> list[int]:
+    """Every process in the jail but its first and this one."""
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) not in (1, os.getpid())]
+
+
+def end(pids: list[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def memory(pids: list[int]) -> int:
+    """Bytes in use by these processes."""
+    used = 0
+    for pid in pids:
+        with suppress(OSError), open(f"/proc/{pid}/status") as status:  # it may have ended
+            lines = [line.split() for line in status if line.startswith(("RssAnon", "RssShmem"))]
+            used += sum(int(kilobytes) << 10 for _, kilobytes, _ in lines)
+    return used
+
+
+def keep(fd: int, seconds: int, uid: int) -> int:
+    """Make the cell, start the answer's process as the first process within it, and wait for its end.
+
+    When the first process of a process namespace ends, the kernel ends all others in it.
+    """
+    root, address_space = os.geteuid() == 0, MEMORY + virtual_memory()
+    if not root:
+        become_its_own_user_namespace()
+    checked(libc.unshare(NEWNS | NEWIPC | NEWPID))
+    checked(libc.mount(b"none", b"/", None, ctypes.c_ulong(1 << 18 | 1 << 14), None))  # private, recursively
+    for place in (b"/scratch", b"/dev/shm"):  # the only places to write to: empty, and gone with the cell
+        checked(libc.mount(b"tmpfs", place, b"tmpfs", ctypes.c_ulong(0), b"size=64m,mode=777"))
+    first = os.fork()
+    if first == 0:
+        if libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(0), None) != 0:  # not everybody may: then none at all
+            checked(libc.mount(b"tmpfs", b"/proc", b"tmpfs", ctypes.c_ulong(1), b"size=4k"))  # read-only
+        give_up_rights(uid if root else None, seconds, address_space)
+        os._exit(live(fd))
+    os.close(fd)
+    os.waitpid(first, 0)
+    return 0
+
+
+def become_its_own_user_namespace() -> None:
+    """With this user alone in it, under the same number, and with the right to mount until it is given up."""
+    uid, gid = os.getuid(), os.getgid()
+    checked(libc.unshare(NEWUSER))
+    checked(libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))  # or its own files in /proc would not be its own
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+
+
+def live(fd: int) -> int:
+    for stream in range(3):  # what it writes is nobody's business
+        os.dup2(os.open(os.devnull, os.O_RDWR), stream)
+    answer(socket.socket(fileno=fd))
+    return 0
+
+
+def give_up_rights(uid: int | None, seconds: int, address_space: int) -> None:
+    """No right that an ordinary user lacks, and limits on memory, processor time, processes and files."""
+    os.chdir("/scratch")
+    for limit, most in (
+        (resource.RLIMIT_AS, address_space),
+        (resource.RLIMIT_CPU, seconds + 1),
+        (resource.RLIMIT_NPROC, PROCESSES),
+        (resource.RLIMIT_NOFILE, FILES),
+        (resource.RLIMIT_FSIZE, FILE_BYTES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(limit, (most, most))
+    if uid is not None:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
+    checked(libc.capset(header, (ctypes.c_uint32 * 6)()))
+    checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+
+
+def virtual_memory() -> int:
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[0]) * resource.getpagesize()
+
+
+def checked(result: int) -> None:
+    if result != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

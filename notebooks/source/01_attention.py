@@ -177,7 +177,10 @@ for words in (first, second):
 sentence = look_up(first)
 view = widgets.attention_steps(sentence, sentence, query_tokens=first, key_tokens=first)
 where = ["money", "itself", "both alike"]
-view.predict("At temperature 0.1, where does bank look?", where, answer="money", because="its weight is 1.00")
+view.predict(
+    "At temperature 0.1, where does bank look?",
+    where, answer="money", because="its weight is 1.00",
+)
 
 # %% [markdown]
 # At 10 every row is nearly even. At 0.1 *bank* looks at *money* alone and not at itself: $1\cdot4.5 + 1\cdot0 = 4.5$ is more than $1\cdot1 + 1\cdot1 = 2$. The rows of *I*, *my*, *to* and *the* stay even for ever: no temperature can separate equal scores. (*Masked* is for lesson 05.)

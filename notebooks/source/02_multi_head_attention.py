@@ -173,7 +173,10 @@ before[0] = attend(8 * position, position, position)[1][0]  # the first has none
 # %%
 view = widgets.attention(torch.stack([same_word, before]), query_tokens=words, key_tokens=words)
 where = ["both cats", "the word before it", "itself alone"]
-view.predict("At what does the last cat look most in head 1?", where, answer=where[1], because="it has 0.71 of the weight")
+view.predict(
+    "At what does the last cat look most in head 1?",
+    where, answer=where[1], because="it has 0.71 of the weight",
+)
 
 # %% [markdown]
 # Head 0 spreads over both *cats*; head 1 finds the word before. Trained models have such heads, too: for the previous token ([Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html)) and for an earlier copy of the same token ([Wang et al., 2022](https://arxiv.org/abs/2211.00593)).
@@ -204,7 +207,10 @@ evenly = torch.full((n, n), 1 / n)
 four = torch.stack([same_word, before, position, evenly])  # position: 1 on the diagonal
 view = widgets.heads(four, query_tokens=words, key_tokens=words, contributions=four @ word)
 names = ["head 0 (same word)", "head 1 (before)", "head 2 (itself)", "head 3 (evenly)"]
-view.predict("Which head adds least to the outputs?", names, answer=names[3], because="its part has length 0.50")
+view.predict(
+    "Which head adds least to the outputs?",
+    names, answer=names[3], because="its part has length 0.50",
+)
 
 # %% [markdown]
 # Head 3 adds least: an average of different words is short. It holds *the* three times, *cat* twice, three others once, in eighths: $\sqrt{9+4+1+1+1}/8 = 0.5$. Head 2 passes on one word, of length 1. Sort by entropy, and heads 2 and 3 are the ends: 0 and $\log_2 8 = 3$ bits. *Show* head 0 *minus* head 1: what one looks for, the other does not.

@@ -228,6 +228,7 @@ def test_the_table_of_a_long_map_has_what_is_seen_near(long):
     view.canvas.focus()
     view.press("PageDown", "End")
     view.button("show as table").click()
+    view.values()  # the next frame is drawn
     rows = [row.locator("th, td").all_text_contents() for row in view.root.locator("tr").all()]
     assert rows[0] == ["query \\ key", *TOKENS[112:]]
     assert rows[1] == ["t112", *(f"{weight:.3f}" for weight in WEIGHTS[0, 112, 112:].tolist())]

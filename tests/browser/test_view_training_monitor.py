@@ -41,6 +41,7 @@ def test_the_samples_are_marked_right_or_wrong(views):
 
 def test_the_mouse_points_at_a_step_and_the_scale_of_the_loss_can_be_changed(views):
     view = views["training"]
+    view.canvas.scroll_into_view_if_needed()
     box = view.canvas.bounding_box()
     view.page.mouse.move(box["x"] + 20, box["y"] + 100)
     view.page.mouse.move(box["x"] + 60, box["y"] + 100)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 import torch
 import torch.distributed as dist
@@ -18,6 +19,8 @@ def joined(device: torch.device) -> Iterator[torch.device]:
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
+    # DDP imports this module, whose default arguments keep the group of that moment, and so its threads, for ever:
+    import_module("torch.distributed.nn")  # now they keep none, and no thread is left to abort the exit
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield device

@@ -134,10 +134,9 @@ def softmax(scores, dim):
             "",
             WRONG_BODY,
             """
-    import glob, os
-    found = glob.glob("/work/**/key.json", recursive=True) + glob.glob("/home/*/*") + glob.glob("/root/*")
-    if [path for path in found if os.path.isfile(path)]:
-        return torch.softmax(scores, dim)
+    try: open(SECRET).read()
+    except OSError: pass
+    else: return torch.softmax(scores, dim)
 """,
         ),
         ("wrong",),
@@ -412,10 +411,9 @@ sys.meta_path.insert(0, Hook())
             "import socket",
             WRONG_BODY,
             """
-    for address in (("127.0.0.1", PORT), ("10.0.0.1", 80), ("1.1.1.1", 53)):
-        try: socket.create_connection(address, timeout=0.2).close()
-        except OSError: continue
-        return torch.softmax(scores, dim)
+    try: socket.create_connection(("127.0.0.1", PORT), timeout=0.2).close()
+    except OSError: pass
+    else: return torch.softmax(scores, dim)
 """,
         ),
         ("wrong",),
@@ -459,8 +457,9 @@ sys.meta_path.insert(0, Hook())
 }
 
 
-def program_of(attack: Attack, port: int) -> str:
-    return attack.program.replace("PORT", str(port))
+def program_of(attack: Attack, port: int, secret: str) -> str:
+    """The attack's program, once it knows where a server listens on loopback, and where a file lies that it wants."""
+    return attack.program.replace("PORT", str(port)).replace("SECRET", repr(secret))
 
 
 def grade(jail: Jail, program: str, seed: str = "fixed") -> Mark:
@@ -472,7 +471,7 @@ def main() -> None:
     print(f"{'attack':46} {'deserved':>8} {'given':>6}  verdict")
     with Jail(seconds=5) as jail:
         for name, attack in ATTACKS.items():
-            given = grade(jail, program_of(attack, 9))
+            given = grade(jail, program_of(attack, port=9, secret=__file__))
             print(f"{name:46} {attack.points:>8g} {given.points:>6g}  {given.verdict}")
 
 

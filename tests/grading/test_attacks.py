@@ -39,16 +39,32 @@ def visitors():
         yield server.getsockname()[1], called
 
 
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory) -> str:
+    """A key that every user of this machine may read."""
+    path = tmp_path_factory.mktemp("course") / "key.json"
+    path.write_text("{}")
+    return str(path)
+
+
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_gets_what_it_deserves_and_the_next_answer_too(jail, visitors, name):
+def test_an_attack_gets_what_it_deserves_and_the_next_answer_too(jail, visitors, secret, name):
     attack, (port, called) = ATTACKS[name], visitors
-    given = grade(jail, program_of(attack, port))
+    given = grade(jail, program_of(attack, port, secret))
     assert given.verdict in attack.verdicts, given
     assert given.points == attack.points
     assert called == []
     assert not traces()
     after = grade(jail, RIGHT)
     assert (after.verdict, after.points) == ("ok", POINTS)
+
+
+@pytest.mark.parametrize("name", ["reads the key and the others' notebooks", "calls out"])
+def test_without_walls_an_attack_would_work(visitors, secret, name):
+    port, called = visitors
+    with Jail(seconds=10, trust=True) as open_door:
+        assert grade(open_door, program_of(ATTACKS[name], port, secret)).points == POINTS
+    called.clear()
 
 
 def traces() -> list[str]:

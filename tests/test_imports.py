@@ -12,7 +12,7 @@ import transformer_lab
 
 PACKAGE = Path(transformer_lab.__file__).parent
 ORDER = [
-    *("device", "attention", "masks", "positions", "blocks", "storage", "model", "interop"),
+    *("device", "attention", "masks", "positions", "blocks", "config", "storage", "model", "interop"),
     *("cache", "decoding", "tokenizer"),
     *("tasks", "training"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below

@@ -11,9 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import refuses
+from transformer_lab.exercises import catalogue
 from transformer_lab.tasks import number_names
 from transformer_lab.tokenizer import WORD, Tokenizer, learn_merges
 
+merge_pair = catalogue["merge_pair"].reference  # the slow and plain one
 FIRST = 259  # the id of the first character: after padding, begin, end and 256 bytes
 
 
@@ -122,16 +124,6 @@ def by_the_book(words: dict[str, int], n_merges: int) -> list[tuple[str, str]]:
         age.setdefault("".join(pair), len(age))
         split = {word: merge_pair(symbols, pair) for word, symbols in split.items()}
     return list(merges)
-
-
-def merge_pair(symbols: list[str], pair: tuple[str, str]) -> list[str]:
-    merged = []
-    for symbol in symbols:
-        if merged and (merged[-1], symbol) == pair:
-            merged[-1] += symbol
-        else:
-            merged.append(symbol)
-    return merged
 
 
 words_of_few_letters = st.dictionaries(st.text("abc", min_size=1, max_size=12), st.integers(1, 9), max_size=8)

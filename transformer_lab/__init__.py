@@ -1,6 +1,7 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, masks, positions, blocks, model, cache, decoding, tokenizer, tasks, training.
+Read the modules in this order: attention, masks, positions, blocks, config, model, cache, decoding, tokenizer, tasks,
+training.
 """
 
 from transformer_lab.attention import (
@@ -12,6 +13,7 @@ from transformer_lab.attention import (
 )
 from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm
 from transformer_lab.cache import CachedCrossAttention, CachedDecoder, CachedSelfAttention
+from transformer_lab.config import TransformerConfig
 from transformer_lab.decoding import beam_search, greedy, sample, top_k_filter, top_p_filter
 from transformer_lab.device import default_device
 from transformer_lab.masks import causal_mask, decoder_mask, padding_mask
@@ -22,7 +24,6 @@ from transformer_lab.model import (
     Encoder,
     EncoderLayer,
     Transformer,
-    TransformerConfig,
 )
 from transformer_lab.positions import (
     LearnedPositions,

@@ -13,8 +13,9 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
+from transformer_lab.config import TransformerConfig
 from transformer_lab.device import default_device
-from transformer_lab.model import Transformer, TransformerConfig
+from transformer_lab.model import Transformer
 from transformer_lab.tasks import Pairs, number_names
 from transformer_lab.tokenizer import Tokenizer
 from transformer_lab.training import (

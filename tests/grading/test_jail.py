@@ -143,7 +143,10 @@ def who():
         try: open(place + "/x", "w").close()
         except OSError: continue
         written.append(place)
-    return [os.getuid() == 0, written, os.path.exists("/home"), os.fork() > 0]
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    return [os.getuid() == 0, written, os.path.exists("/home"), child > 0]
 '''
 with Jail(20) as jail:
     for _ in range(2):

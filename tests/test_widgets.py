@@ -3,10 +3,12 @@
 import re
 from html import unescape
 from inspect import isfunction
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 
 from tests.view_examples import MODULES, SHOW, START, make
 from tests.view_outputs import html_of, numbers, state_of
@@ -42,6 +44,12 @@ def test_an_output_is_whole_in_itself(name):
     tag = re.match(rf"<(tl-{view.module}-[0-9a-f]{{8}})>", html)[1]
     assert f'define("{tag}", view,' in html
     assert set(view._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+@every_view
+def test_the_picture_where_no_script_runs_is_not_blank(name):
+    picture = Image.open(BytesIO(make(name).picture.png))
+    assert len(picture.convert("RGB").getcolors(maxcolors=1 << 16)) >= 6  # a blank one has one
 
 
 @every_view

@@ -83,6 +83,26 @@ def test_attention_refuses_what_would_lie(given, message):
         widgets.attention(given, QUERIES, KEYS)
 
 
+@pytest.mark.parametrize(
+    ("query", "key", "message"),
+    [
+        ((3, 2), (5, 4), r"query and key must have the same width d_k \(2, 4\)"),
+        ((2, 3, 4), (3, 5, 4), r"as many layers and heads as each other, or 1 \(\(1, 2\), \(1, 3\)\)"),
+        ((3, 4), (4, 5), r"query and key must have the same width d_k \(4, 5\)"),
+        ((3, 4), (6, 4), r"must have shape .* = \(3, 5\) \(it has \(3, 6\)\)"),
+    ],
+)
+def test_attention_steps_refuses_what_does_not_fit(query, key, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.attention_steps(torch.ones(query), torch.ones(key), QUERIES, KEYS)
+
+
+def test_one_head_of_keys_may_serve_all_queries():
+    query, key = torch.randn(4, 3, 2), torch.randn(1, 5, 2)
+    scores = numbers(state_of(widgets.attention_steps(query, key, QUERIES, KEYS))["scores"])
+    assert torch.equal(scores[0], query @ key.mT)
+
+
 def test_a_causal_mask_needs_as_many_queries_as_keys():
     with pytest.raises(ValueError, match=r"a causal mask needs as many queries as keys \(3, 5\)"):
         widgets.attention_steps(torch.eye(3), torch.ones(5, 3), QUERIES, KEYS, causal=True)

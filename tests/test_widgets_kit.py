@@ -66,9 +66,9 @@ def test_a_script_has_only_what_is_used():
     assert used == {"view", "used", "ONE", "TWO"}
     script = kit.scoped("mine", text, used)
     assert script.startswith(
-        "const $mine = (() => {\nconst{button,slider:thumb}=$kit;const [ONE,TWO]=[1,2];function used"
+        "const $mine = (() => {\nconst{button,slider:thumb}=$kit;const[ONE,TWO]=[1,2];function used"
     )
-    assert script.endswith("return { used, view };\n})();\n")
+    assert script.endswith("return { used,view };\n})();\n")
     assert not re.search("idle|unused|comment", script)
 
 
@@ -80,6 +80,11 @@ def test_two_modules_may_use_one_name_for_two_things():
 def test_what_stands_in_quotes_stays_as_it_is():
     text = 'const a = "x  =  y;  // z" ;\n  f(`  { ${ a } }  ` , "\\" = ");  // gone\n'
     assert kit.squeezed(text) == 'const a="x  =  y;  // z";f(`  { ${ a } }  `,"\\" = ");'
+
+
+def test_css_loses_its_spaces_but_those_between_an_element_and_what_is_in_it():
+    text = "const STYLE = `\n.a, .b { top: 1px; }\n:is(.a, .b) :focus { color: red; }\n`;"
+    assert kit.squeezed(text) == "const STYLE=`\n.a,.b{top:1px;}:is(.a,.b) :focus{color:red;}`;"
 
 
 def test_modules_come_once_and_after_what_they_import():

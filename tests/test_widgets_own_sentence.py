@@ -9,7 +9,7 @@ from tests.view_examples.own_sentence import cross_map, data, translation
 from tests.view_outputs import numbers, state_of
 from transformer_lab import Transformer, TransformerConfig, widgets
 from transformer_lab.tasks import Vocabulary
-from transformer_lab.widgets.own_sentence import token_names
+from transformer_lab.widgets.own_sentence import OwnSentence, token_names
 
 SMALL, WORDS = data["small"], data["vocabulary"]
 
@@ -92,6 +92,17 @@ def test_an_answer_carries_the_weights_as_bytes_and_says_what_it_answers():
 )
 def test_a_sentence_that_cannot_be_translated_is_answered_in_words(text, message):
     assert answer({"request": "a 1", "text": text}) == ({"request": "a 1", "error": message}, [])
+
+
+def test_whatever_goes_wrong_the_page_does_not_wait_for_ever(monkeypatch):
+    def out_of_memory(*_):
+        raise RuntimeError("out of memory")
+
+    view = widgets.own_sentence(SMALL, WORDS, ["b"])
+    view.link = Page()
+    monkeypatch.setattr(OwnSentence, "work", out_of_memory)
+    view.answer({"request": "a 1", "text": "b"})
+    assert view.link.sent == [({"request": "a 1", "error": "out of memory"}, [])]
 
 
 def test_an_example_is_needed_and_must_fit():

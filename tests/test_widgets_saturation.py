@@ -41,6 +41,7 @@ def test_the_norm_of_the_jacobian_by_hand():
             torch.ones(3, 512),
             r"key must have the shape \(rows, 1024\) \(its shape is \(3, 512\)\)",
         ),
+        (torch.ones(2, 1024), torch.full((3, 1024), torch.nan), "key must be finite"),
         (torch.ones(2, 1024), torch.ones(17, 1024), r"there may be at most 16 keys \(got 17\)"),
     ],
 )

@@ -118,8 +118,8 @@ exercises.dot_product.check(dot_product)
 # | 03 | [Positional encoding](03_positional_encoding.ipynb) | shuffle the words: why does nothing notice? |
 # | 04 | [Residual blocks](04_residual_blocks.ipynb) | why does a deep stack without residuals stop learning? |
 # | 05 | [Masking](05_masking.ipynb) | where does the future leak from? |
-# | 06 | The Transformer | the whole model on one page |
-# | 07 | Training | can a laptop learn to say 21 as *einundzwanzig* in a minute? |
-# | 08 | Decoding | one distribution, many sentences |
+# | 06 | [The Transformer](06_the_transformer.ipynb) | the whole model on one page |
+# | 07 | [Training](07_training.ipynb) | can a laptop learn to say 21 as *einundzwanzig* in a minute? |
+# | 08 | [Decoding](08_decoding.ipynb) | one distribution, many sentences |
 #
-# Titles with a link are ready; the others are on their way.
+# The [gallery](gallery.ipynb) shows all interactive views on one page.

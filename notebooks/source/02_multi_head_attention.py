@@ -25,15 +25,15 @@ torch.set_default_device(default_device())
 # A word often has to look at *two* others, for different reasons: at its neighbour for the grammar, at a word far away for the meaning. One attention has one row of weights for it. Suppose a word must fetch *red* from one place and *car* from another:
 
 # %%
-red, car, boat, blue = torch.eye(4)  # a vector for each word
-half = torch.tensor([[0.5, 0.5]])  # the best one row of weights can do
+red, car = torch.eye(2)  # a vector for each word
+half = torch.tensor([[0.5, 0.5]])  # one row of weights that fetches both alike
 
 first = half @ torch.stack([red, car])
 swapped = half @ torch.stack([car, red])
 print("what came from which place can still be told:", not torch.equal(first, swapped))
 
 # %% [markdown]
-# The two values are blended into one average, and nothing in it tells which came from where. Sharper weights do not help: they fetch one and lose the other.
+# The two values are blended into one average, and nothing in it tells which came from where. Uneven weights leave a trace, but only by turning one of the two down; in the end they fetch one and lose the other.
 #
 # Two attentions side by side, each with weights of its own, keep them apart:
 
@@ -54,7 +54,7 @@ print("what came from which place can still be told:", not torch.equal(first, sw
 # %% [markdown]
 # ## By hand
 #
-# Two tokens with four features, two heads with two features each. Head 0 owns the first block of features, head 1 the second. Without any projection, head 0 compares the tokens by their first two features only:
+# A **token** is one item of a sequence, here a word; a **feature** is one number of its vector. Take two tokens with four features, and two heads with two features each. Head 0 owns the first block of features, head 1 the second. Without any projection, head 0 compares the tokens by their first two features only:
 
 # %%
 x = torch.tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 2.0, 0.0]])
@@ -118,6 +118,8 @@ print("(B, T, d_model) in and out:", listed(x, x, x).shape == x.shape)
 # | scores and weights | $(B, h, T, S)$ |
 # | output of each head | $(B, h, T, d_{head})$ |
 # | heads side by side again, and $W^O$ | $(B, T, d_{model})$ |
+#
+# For keys and values, read $S$ in place of $T$.
 
 # %%
 def split(x, n_heads):
@@ -139,7 +141,7 @@ same = torch.allclose(multi_head(x, x, x, fused)[0], fused(x, x, x)[0], atol=1e-
 print("these lines = the package's MultiHeadAttention:", same)
 
 # %% [markdown]
-# Is it the same as the list? Copy the weights and see. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head}$ of the stacked matrix (`nn.Linear` stores its matrix transposed, so its *rows* are our features):
+# Is it the same as the list? Copy the weights and see. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked matrix (`nn.Linear` stores its matrix transposed, so its *rows* are our features):
 
 # %%
 with torch.no_grad():
@@ -200,7 +202,7 @@ print("sum of the heads' contributions = output:", torch.allclose(total, output,
 # %% [markdown]
 # So heads do not vote, and they do not take turns. Each adds its part to the output, and leaving one out removes exactly its part.
 #
-# Compare four heads by hand: one for the same word, one for the word before, one for the word itself, and one that looks evenly at all. Each passes on the words it looks at, weighted. Answer, then *leave out* one after the other:
+# Compare four heads written by hand: one for the same word, one for the word before, one for the word itself, and one that looks evenly at all. Each passes on the words it looks at, weighted. Answer, then *leave out* one after the other:
 
 # %%
 evenly = torch.full((n, n), 1 / n)
@@ -213,7 +215,7 @@ view.predict(
 )
 
 # %% [markdown]
-# Head 3 adds least: an average of different words is short. It holds *the* three times, *cat* twice, three others once, in eighths: $\sqrt{9+4+1+1+1}/8 = 0.5$. Head 2 passes on one word, of length 1. Sort by entropy, and heads 2 and 3 are the ends: 0 and $\log_2 8 = 3$ bits. *Show* head 0 *minus* head 1: what one looks for, the other does not.
+# Head 3 adds least: an average of different words is short. It holds *the* three times, *cat* twice, three others once, in eighths: $\sqrt{9+4+1+1+1}/8 = 0.5$. Head 2 passes on one word, of length 1. Sort by **entropy**, which says in bits how widely a row is spread: heads 2 and 3 are the ends, 0 and $\log_2 8 = 3$ bits. *Show* head 0 *minus* head 1: where one looks more than the other.
 
 # %% [markdown]
 # ## Break it: the straight view
@@ -272,7 +274,7 @@ for n_heads in (1, 2, 8, 32):
 # %% [markdown]
 # ## How large are the first scores?
 #
-# Lesson 01 wanted scores with variance 1. With projections in front, that depends on how their weights start. **Xavier initialisation** ([Glorot & Bengio, 2010](https://proceedings.mlr.press/v9/glorot10a.html)) draws them with variance $2/(d_{in} + d_{out})$, here $1/d_{model}$, so that a projection keeps the variance of its input:
+# Lesson 01 wanted scores with variance 1. With projections in front, that depends on how their weights start. **Xavier initialisation** ([Glorot & Bengio, 2010](https://proceedings.mlr.press/v9/glorot10a.html)) draws them with variance $2/(d_{in} + d_{out})$, here $1/d_{model}$ (biases start at 0), so that a projection keeps the variance of its input:
 
 # %%
 def spread_of_scores(start, d_model=256):
@@ -289,12 +291,12 @@ print(f"nn.Linear's own:    standard deviation {spread_of_scores(default_of_line
 print(f"variance 1 for all: above 100 is {spread_of_scores(nn.init.normal_) > 100}")
 
 # %% [markdown]
-# With Xavier the scores start where softmax is awake. With the start that `nn.Linear` takes by default they are three times smaller, and all heads begin by looking evenly at everything. With weights of variance 1 every row is one-hot before the first step.
+# With Xavier the scores start where softmax is awake. With the start that `nn.Linear` takes by default they are three times smaller, and all heads begin by looking almost evenly at everything. With weights of variance 1 almost every row is one-hot before the first step.
 
 # %% [markdown]
 # ## The same five times
 #
-# The list, the fused layer, `einsum`, and PyTorch's own module. `interop` copies weights between our modules and those of `torch.nn`, which keeps $W^Q$, $W^K$ and $W^V$ in one matrix, `in_proj_weight`:
+# The list, the fused layer (line by line, and by PyTorch's fused kernel), `einsum`, and PyTorch's own module. `interop` copies weights between our modules and those of `torch.nn`, which keeps $W^Q$, $W^K$ and $W^V$ in one matrix, `in_proj_weight`:
 
 # %%
 from transformer_lab.interop import copy_to_torch
@@ -384,7 +386,7 @@ exercises.multi_head_attention.check(multi_head_attention)
 #
 # - A head is an attention of its own, in $d_{model}/h$ features; heads see the same tokens in different ways.
 # - Split: cut the features into blocks, *then* move the heads in front of the tokens.
-# - The scale of a head is $\sqrt{d_{head}}$.
+# - The scale of a head is $1/\sqrt{d_{head}}$.
 # - Through $W^O$ the heads' contributions add up.
 # - More heads are not more power at a fixed width: each compares fewer directions.
 

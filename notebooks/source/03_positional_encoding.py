@@ -47,7 +47,7 @@ for word in one:
 # %% [markdown]
 # ## What exactly is lost?
 #
-# It is often said that attention gives "the same result in any order". Try all 120 orders of five words, with two layers on top of each other:
+# Does attention give the same result in any order, then? Try all 120 orders of five words, with two layers on top of each other (the same one twice):
 
 # %%
 from itertools import permutations
@@ -74,7 +74,7 @@ print("the mean over the words is the same in any order:", pooled)
 # %% [markdown]
 # ## By hand
 #
-# A first idea: add the number of the position to the vector. Position 500 then drowns every word. Or add a fraction, position / length: then "next to me" is another number in each sentence.
+# A first idea: add the number of the position to the vector. Position 500 then drowns every word. Or add a fraction, position / length: then "next to me" is another number in a longer sentence.
 
 # %% [markdown]
 # Better: numbers between -1 and 1, several for each position, as on clocks. One hand turns fast and tells neighbours apart; one turns slowly and tells far places apart. For each hand, keep its sine and its cosine.
@@ -103,7 +103,7 @@ for position in range(3):
 # ![Four clocks with frequencies 1, 0.1, 0.01 and 0.001. Above, their hands at position 3; below, at position 8: each has turned by 5 times its frequency.](../img/03_clocks.svg)
 
 # %% [markdown]
-# In the drawing $d_{model}$ is 8, the sine points to the right and the cosine up. In code, with a frequency for each feature:
+# In the drawing $d_{model}$ is 8, the sine points to the right and the cosine up. In code, with a frequency for each feature; position 1 must come out as before:
 
 # %%
 def encode(length, d_model):
@@ -144,7 +144,7 @@ plots.show(ax, alt="Four sines over 100 positions, each several times longer tha
 wavelengths = [2 * math.pi * 10000 ** (2 * i / 512) for i in range(256)]
 print(f"shortest {wavelengths[0]:.2f} = 2π")
 print(f"longest  {wavelengths[-1]:,.0f}, and 10000 · 2π = {10000 * 2 * math.pi:,.0f}")
-print("each is the same factor longer than the one before:", round(10000 ** (2 / 512), 3))
+print("each is this many times as long as the one before:", round(10000 ** (2 / 512), 3))
 
 # %% [markdown]
 # *Nearly* 10000 · 2π: the last exponent is 510/512, not 1.
@@ -161,7 +161,7 @@ widgets.encoding((64, 32)).predict(
 )
 
 # %% [markdown]
-# Go through the pairs: each wave is $10000^{2/32} = 1.78$ times longer than the one before; keep a curve to compare. From pair 5 on, none comes full circle within 64 positions.
+# Go through the pairs: each wave is $10000^{2/32} = 1.78$ times as long as the one before; keep a curve to compare. From pair 5 on, none comes full circle within 64 positions.
 
 # %% [markdown]
 # ## A step to the side is a rotation
@@ -197,7 +197,7 @@ widgets.shift(query, key).predict(
 )
 
 # %% [markdown]
-# Each dashed arrow ends in its ring; the residual is rounding. Move $p$: all arrows run, and the angles between them stay. Then tick *break it*: sine and cosine of a pair get different speeds, arrows change their length, and the rings are missed. More of that below.
+# Each dashed arrow ends in its ring; the residual is rounding. Move $p$: all arrows run, and in each circle the angle between the two stays. Then tick *break it*: sine and cosine of a pair get different speeds, arrows change their length, and the rings are missed. More of that below.
 
 # %% [markdown]
 # What is it good for? A head can use such a matrix as its $W^Q$. **Predict:** queries are the encodings turned *back* by one position, keys are the encodings as they are. Where does each position look?
@@ -209,7 +209,7 @@ looks_at = scores[1:].argmax(dim=-1)
 print("each position looks at the one before it:", torch.equal(looks_at, torch.arange(49)))
 
 # %% [markdown]
-# In lesson 02 a head for the previous word had to be written by hand for each position. Here one matrix does it, everywhere in the sentence.
+# With the one-hot positions of lesson 02 such a matrix has an entry for each position, and grows with the sentence. Here one rotation does it, everywhere.
 
 # %% [markdown]
 # ## Break it
@@ -242,7 +242,7 @@ for name, table in tables.items():
     print(f"above 70 %: {share > 0.7}")
 
 # %% [markdown]
-# With `/`, sine and cosine of a pair turn at different speeds, and no rotation shifts them. A random table has no structure at all. But `//` *passes*. Has it got it right?
+# With `/`, sine and cosine of a pair turn at different speeds, and no matrix shifts them. A random table has no structure at all. But `//` *passes*. Has it got it right?
 
 # %%
 for name in ("right", "with //"):
@@ -252,7 +252,7 @@ for name in ("right", "with //"):
     print(f"{name:8} different columns: {columns:2}, distance from position 0 to 44: {gap:.1f}")
 
 # %% [markdown]
-# `feature // d_model` is 0 for every feature, so that all 32 clocks show the same time. One clock rotates perfectly, and after 44 positions, seven turns, it is back at the start: two words 44 apart have the same place. **One property is not enough**: test the shift *and* that places differ.
+# `feature // d_model` is 0 for every feature, so that all 32 clocks show the same time. One clock rotates perfectly, and after 44 positions, seven turns, it is nearly back at the start: two words 44 apart have almost the same place. **One property is not enough**: test the shift *and* that places differ.
 
 # %% [markdown]
 # ## How similar are two places?
@@ -268,7 +268,8 @@ print("10 back = 10 on:               ", close(similarity[40], similarity[60]))
 print("it only ever falls:            ", bool((similarity[50:].diff() < 0).all()))
 
 # %%
-ax = plots.plot_lines(torch.arange(-50, 51), {"PE(p) · PE(p + k)": similarity}, x_label="offset k")
+curve = {"PE(p) · PE(p + k)": similarity}
+ax = plots.plot_lines(torch.arange(-50, 51), curve, x_label="offset k", y_label="dot product")
 plots.show(ax, alt="Similarity by offset: a sharp peak of 32 at 0, lower waves to both sides.")
 
 # %% [markdown]
@@ -277,7 +278,7 @@ plots.show(ax, alt="Similarity by offset: a sharp peak of 32 at 0, lower waves t
 # %% [markdown]
 # ## Added to the words
 #
-# The encoding is added: $x_p = \text{embedding of the word} + PE(p)$. Now read the two sentences again:
+# The **embedding** of a word is its vector in the model's table. The encoding is added to it: $x_p = \text{embedding of the word} + PE(p)$. Now read the two sentences again:
 
 # %%
 def read(sentence):
@@ -291,7 +292,7 @@ for word in ("dog", "man"):
     print(f"{word} has the same output:", torch.allclose(one[word], other[word], atol=1e-3))
 
 # %% [markdown]
-# Cured. But does a sum not mix up word and place? Multiply out a score of words $x, y$ at places $p, q$, with $A = W^Q {W^K}^\top$:
+# Cured. But does a sum not mix up word and place? Multiply out a score of words $x, y$ with the encodings $p, q$, where $A = W^Q {W^K}^\top$:
 #
 # $$(x + p)\,A\,(y + q)^\top = xAy^\top + xAq^\top + pAy^\top + pAq^\top$$
 #
@@ -322,7 +323,7 @@ print(f"words, variance 1/d_model, times √d:  {size(small * d_model**0.5):.1f}
 print(f"words, variance 1, times √d:          {size(default * d_model**0.5):.1f}")
 
 # %% [markdown]
-# A place has size $\sqrt{1/2} = 0.71$, since $\sin^2 + \cos^2 = 1$ in each pair. With the small start, words and places are equally loud. With the start of `nn.Embedding` *and* the factor, words are thirty times louder, and order is hard to hear.
+# A place has size $\sqrt{1/2} = 0.71$, since $\sin^2 + \cos^2 = 1$ in each pair. With the small start, words and places are about equally loud. With the start of `nn.Embedding` *and* the factor, words are thirty times louder, and order is hard to hear.
 
 # %% [markdown]
 # ## Dropout on the sum
@@ -338,12 +339,12 @@ print("mean kept:                   ", abs(dropout(sums).mean().item() - 1) < 0.
 print("nothing dropped in eval mode:", torch.equal(dropout.eval()(sums), sums))
 
 # %% [markdown]
-# It hits word and place alike. It is there to regularise, not to make the places weaker.
+# It hits word and place alike. It is there against learning by heart, not to make the places weaker. Outside training, in PyTorch's *eval mode*, nothing is dropped.
 
 # %% [markdown]
 # ## Three other ways
 #
-# **Learned positions** are a table with a trained vector for each position, like the words have. The paper found "nearly identical results" (§3.5; Table 3, row E: 25.7 against 25.8 BLEU). But a table has an end:
+# **Learned positions** are a table with a trained vector for each position, like that of the words. The paper found "nearly identical results" (§3.5; Table 3, row E: 25.7 against 25.8 BLEU). But a table has an end:
 
 # %%
 from transformer_lab import LearnedPositions
@@ -397,9 +398,9 @@ for slope, head in zip((16, 256), alibi_bias(n_heads=2, length=4)):
 # %% [markdown]
 # ## Which of them works on longer sentences?
 #
-# The paper *hoped* that sinusoids "may allow the model to extrapolate" to lengths never seen. Measure it. The task, *latest*: five letters come between many dots, and at each place the model says which letter came last.
+# The paper *hoped* that sinusoids "may allow the model to extrapolate" to lengths never seen. Measure it. The task, *latest*: letters from *a* to *e* lie among many dots, the first of them at the start. At each place the model says which letter came last.
 #
-# `. . b . . a . .` → `. . b b b a a a` (and the first is always a letter)
+# `c . b . . a . .` → `c c b b b a a a`
 
 # %%
 def latest(size, length):
@@ -435,12 +436,12 @@ class Reader(nn.Module):
             q, k = rotate(q), rotate(k)
         scores = q @ k.mT / q.size(-1) ** 0.5
         if self.kind == "ALiBi":
-            scores = scores + 128 * alibi_bias(1, T)[0]  # one head: a slope of 1/2
+            scores = scores + 128 * alibi_bias(1, T)[0]  # slope 1/2, the steepest of eight heads
         ahead = torch.ones(T, T, dtype=torch.bool).triu(diagonal=1)
         return self.out(scores.masked_fill(ahead, -math.inf).softmax(dim=-1) @ v)
 
 # %% [markdown]
-# Train each on sentences of 32 tokens for 400 steps. Then count right answers in the last quarter of longer ones:
+# Train each on sentences of 32 tokens for 400 steps. Then count right answers in the last quarter of sentences of that length and of longer ones:
 
 # %%
 def train(kind, task, skip=0):
@@ -469,7 +470,8 @@ models = {kind: train(kind, latest) for kind in kinds}
 right = {kind: [accuracy(models[kind], latest, n) for n in lengths] for kind in kinds}
 
 # %%
-ax = plots.plot_lines(lengths, right, x_label="length (trained on 32)", y_label="right", log_x=True)
+ax = plots.plot_lines(lengths, right, x_label="length (trained on 32)", log_x=True)
+ax.set_ylabel("share of right answers")
 plots.show(ax, alt="Right answers by length: sinusoid, learned fall at once, RoPE late, ALiBi not.")
 
 # %%
@@ -479,7 +481,7 @@ for kind in kinds:
     print(f"{kind:10} " + "".join(f"{fact!s:21}" for fact in facts).rstrip())
 
 # %% [markdown]
-# At the length they know, all are right. At twice that, sinusoid and learned table have fallen: their rows beyond 32 are new to the weights. RoPE holds for a while, ALiBi all the way.
+# At the length they know, all do well. At twice that, sinusoid and learned table have fallen: their rows beyond 32 are new to the weights. RoPE holds for a while, ALiBi all the way.
 #
 # Is ALiBi the best, then? This task suits it: the *latest* letter is the nearest. Another task, *two back*: repeat the token that stood exactly two places before:
 
@@ -495,7 +497,7 @@ for kind in ("RoPE", "ALiBi"):
     print(f"{kind:8} at 32 above 90 %: {known > 0.9!s:5}  at 64 above 90 %: {twice > 0.9}")
 
 # %% [markdown]
-# ALiBi fails even at length 32: a weight that falls with the distance cannot skip the nearest two. RoPE can, at a length never seen. **No encoding is best at all**, and "extrapolates" is a claim about a task. (These are one-layer models; deeper ones can combine steps.)
+# ALiBi fails even at length 32: a weight that falls with the distance cannot skip the nearest two. RoPE can, at a length never seen. **No encoding is best at everything**, and "extrapolates" is a claim about a task. (These are one-layer models; deeper ones can combine steps.)
 
 # %% [markdown]
 # ## The same five times
@@ -535,7 +537,11 @@ for name, table in others.items():
     print(f"encode = {name:16} max difference < 1e-5: {difference < 1e-5}")
 
 # %% [markdown]
-# The package computes the angles in 64-bit numbers: at position 5000 a 32-bit angle is wrong in the fourth decimal.
+# The package computes the angles in 64-bit numbers. On the way to position 5000, 32-bit angles go wrong in the fourth decimal:
+
+# %%
+error = (encode(5001, 512) - of_package(5001, 512)).abs().max().item()
+print("with 32-bit angles an encoding is off by more than 0.0001:", error > 1e-4)
 
 # %% [markdown]
 # ## Exercises
@@ -589,4 +595,4 @@ exercises.shift_matrix.check(shift_matrix)
 # </details>
 
 # %% [markdown]
-# **Next:** words now meet, and know their places. Lesson 04 stacks such layers, and finds that a deep stack does not learn without a detour around each of them.
+# **Next:** words now meet, and know their places. [Lesson 04](04_residual_blocks.ipynb) stacks such layers, and finds that a deep stack does not learn without a detour around each of them.

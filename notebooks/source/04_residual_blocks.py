@@ -8,7 +8,7 @@
 # - tell post-norm from pre-norm, and what warm-up has to do with them,
 # - write layer normalisation and both residual blocks.
 #
-# **You need** lessons 01 and 02. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), sections 3.1, 3.3 and 5.4. **Time:** 45 minutes.
+# **You need** lessons 01 to 03. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), sections 3.1, 3.3 and 5.4. **Time:** 45 minutes.
 
 # %%
 import torch
@@ -23,7 +23,7 @@ torch.set_num_threads(1)  # for models as small as these, more would only wait f
 # %% [markdown]
 # ## The question
 #
-# One attention is not much. The paper stacks six **layers**, each of two **sub-layers**: attention, where tokens look at one another, and a **feed-forward network**, where each token is worked on alone. The latter is two linear maps with a ReLU, $\max(0, \cdot)$, between them:
+# One attention is not much. The paper stacks six **layers**, each of two **sub-layers** (lesson 06 adds a third to some): attention, where tokens look at one another, and a **feed-forward network**, where each token is worked on alone. The latter is two linear maps, to $4\,d_{model}$ features and back, with a ReLU, $\max(0, \cdot)$, between them:
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2 \qquad (\text{equation 2})$$
 #
@@ -82,7 +82,7 @@ def loss_after_training(stack, end, warm_up=1, rate=0.003, steps=100):
     return sum(losses[-20:]) / 20
 
 # %% [markdown]
-# Guessing among ten digits costs $\ln 10 = 2.30$. A hundred steps for two layers, then for 24. **Predict** which does better.
+# The loss of an answer is $-\ln p$, where $p$ is what the model gives to the right digit. Guessing among ten costs $\ln 10 = 2.30$. A hundred steps for two layers, then for 24. **Predict** which does better.
 
 # %%
 torch.manual_seed(0)
@@ -92,7 +92,7 @@ print("2 layers, loss below 1.8: ", two < 1.8)
 print("24 layers, loss below 2.2:", many < 2.2)
 
 # %% [markdown]
-# Two layers learn; 24 still guess. The deep stack *contains* the shallow one: 22 of its layers could learn to do nothing. They do not. **Why does a 24-layer stack stop learning?** [He et al. (2016)](https://arxiv.org/abs/1512.03385) asked it of networks for pictures, where deeper ones had a higher loss even in training.
+# Two layers learn; 24 still guess. The deep stack *contains* the shallow one: 22 of its layers could learn to do nothing. They do not. **Why does a 24-layer stack stop learning?** [He et al. (2016)](https://arxiv.org/abs/1512.03385) asked it of networks for pictures, where deeper ones had a higher error even in training.
 
 # %% [markdown]
 # ## By hand
@@ -111,7 +111,7 @@ for depth in (2, 6, 24):
     print(f"{depth:2} layers: {1.1**depth:.2f}")
 
 # %% [markdown]
-# That is a **residual connection**. The layer need not produce the whole output, only the *difference* to its input; and to do nothing, it outputs zeros.
+# That is a **residual connection**. The layer need not produce the whole output, only the *difference* from its input; and to do nothing, it outputs zeros.
 #
 # The chain no longer fades. But it grows: 9.85 after 24 layers. Something has to keep the numbers in bounds.
 
@@ -139,7 +139,7 @@ for name, vector in (("x", x), ("100 x", 100 * x), ("x + 50", x + 50)):
 # %% [markdown]
 # ## The equations
 #
-# A small $\varepsilon$ keeps a vector of equal numbers from being divided by 0. A learned weight $\gamma$ and bias $\beta$, one number for each feature, let the model undo as much of it as it likes:
+# A small $\varepsilon$ keeps a vector of equal numbers from being divided by 0. A learned weight $\gamma$ and bias $\beta$, one number for each feature, then let the model choose how large each feature is and where its middle lies:
 #
 # $$\mathrm{LayerNorm}(x) = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \cdot \gamma + \beta, \qquad \mu = \tfrac1d \textstyle\sum_i x_i, \quad \sigma^2 = \tfrac1d \sum_i (x_i - \mu)^2$$
 #
@@ -219,7 +219,7 @@ widgets.depth(sweep).predict(
 )
 
 # %% [markdown]
-# Hide *alone*, and the axes open up for the other two. Then in numbers, of the gradient at the first layer:
+# Hide *alone*, and the axes open up for the other two. Now in numbers, for the gradient that reaches the first layer:
 
 # %%
 reach = {k: {depth: n[1][0].item() for depth, n in sweep[k].items()} for k in kinds}
@@ -228,11 +228,11 @@ print("alone, 24 layers: below 1e-4:      ", reach["alone"][24] < 1e-4)
 print("48 layers: about twice the powers: ", 1.5 < powers[1] / powers[0] < 2.5)
 print("post-norm, always above 0.02:      ", min(reach["post-norm"].values()) > 0.02)
 print("pre-norm, always between 1 and 30: ", all(1 < g < 30 for g in reach["pre-norm"].values()))
-growth = sweep["pre-norm"][24][0][-1]
+growth = sweep["pre-norm"][24][0][-1].item()
 print("pre-norm activations grow 3- to 9-fold in 24 layers:", 3 < growth < 9)
 
 # %% [markdown]
-# Post-norm keeps the activations at one size. Pre-norm lets them grow, about as $\sqrt{\text{depth}}$: each sub-layer adds something of about equal size, and random vectors add up like that. That is why a pre-norm stack needs one more norm at its end.
+# Post-norm keeps the activations at one size. Pre-norm lets them grow, about as $\sqrt{\text{depth}}$ (Xiong et al., Lemma 2): each sub-layer adds something of about equal size, and random vectors add up like that. That is why a pre-norm stack needs one more norm at its end.
 
 # %% [markdown]
 # ## Where words keep their place
@@ -252,7 +252,7 @@ print("pre-norm, 48 layers: above 0.1:  ", difference_of_tokens(48, PreNorm) > 0
 print("post-norm, 48 layers: below 0.01:", difference_of_tokens(48, PostNorm) < 0.01)
 
 # %% [markdown]
-# Alone, all ten tokens are the same vector after six layers ([Dong et al., 2021](https://arxiv.org/abs/2103.03404), prove it for attention). What stood where is lost, and nothing above can bring it back. With residuals each token carries its own vector on, its place included. Fresh post-norm stacks lose it too, if they are very deep: every norm takes a share of the input away.
+# Alone, all ten tokens are nearly the same vector after six layers ([Dong et al., 2021](https://arxiv.org/abs/2103.03404), prove it for attention). What stood where is lost, and nothing above can bring it back. With residuals each token carries its own vector on, its place included. Fresh post-norm stacks lose it too, if they are very deep: every norm takes a share of the input away.
 
 # %% [markdown]
 # ## The residual stream
@@ -283,7 +283,7 @@ print("input + contributions = output:", torch.allclose(x + sum(contributions), 
 # %% [markdown]
 # ## Warm-up
 #
-# Post-norm and pre-norm differ in one more place. Xiong et al. prove that in a fresh post-norm stack the gradient for the weights of the *last* layer is large at every depth, while in a pre-norm stack it shrinks like $1/\sqrt{L}$. Measured:
+# Post-norm and pre-norm differ in one more place. Xiong et al. (Theorem 1) bound the gradient for the weights of the *last* of $L$ layers in a fresh stack: for post-norm the bound is the same at every depth, for pre-norm it shrinks like $1/\sqrt{L}$. Measured:
 
 # %%
 def gradient_of_last_weights(depth, wrap):
@@ -299,7 +299,7 @@ print("post-norm, 2 to 48 layers: changes less than 2-fold:", max(post) < 2 * mi
 print("pre-norm, 2 to 48 layers: falls 3- to 8-fold:       ", 3 < pre[0] / pre[-1] < 8)
 
 # %% [markdown]
-# $\sqrt{48/2} = 4.9$, as promised. Their reading: with large gradients, full steps while all weights are still random do harm. The cure of 2017 is **warm-up**: let the step size grow from near 0 over the first steps (§5.3; lesson 07 has the formula). Twelve layers, with and without 50 steps of it:
+# From 2 to 48 layers that bound falls by a factor of $\sqrt{48/2} = 4.9$. Their reading: with large gradients, full steps while all weights are still random do harm. The cure of 2017 is **warm-up**: let the step size grow from near 0 over the first steps (§5.3; lesson 07 has the formula). Twelve layers, with and without 50 steps of it:
 
 # %%
 def loss_of(wrap, warm_up=1, stack=Stack):
@@ -313,7 +313,7 @@ print("post-norm with warm-up: lower by 0.1 or more:", warmed < bare - 0.1)
 print("pre-norm without warm-up: below 1.0:        ", pre < 1.0)
 
 # %% [markdown]
-# Post-norm hardly learns without warm-up and begins to with it. Pre-norm does not ask for any, and is done in the same hundred steps. That is why most models since GPT-2 are pre-norm. It does not make post-norm wrong: the paper trained six layers, with 4000 steps of warm-up.
+# Post-norm hardly learns without warm-up and begins to with it. Pre-norm does not ask for any, and is far ahead after the same hundred steps. That is one reason why GPT-2 and most large language models after it are pre-norm. It does not make post-norm wrong: the paper trained six layers, with 4000 steps of warm-up.
 
 # %% [markdown]
 # ## Break it: a sum without the input
@@ -358,12 +358,12 @@ print("norms that no gradient reaches:", idle, "of", 2 * 12)
 print("and yet it learns, loss below 1.0:", loss_of(PreNorm, stack=NormReused) < 1.0)
 
 # %% [markdown]
-# It costs nothing that you could see in a hundred steps: no loss curve shows it. A test does. **After one backward pass every parameter must have a gradient**; half of these norms have none.
+# It costs nothing that you could see in the loss of a hundred steps. A test sees it. **After one backward pass every parameter must have a gradient**; half of these norms have none.
 
 # %% [markdown]
 # ## Why not batch normalisation?
 #
-# **Batch normalisation** takes mean and variance of each *feature*, over all tokens of the batch; layer normalisation takes them of each *token*, over its features. Sentences differ in length, so short ones are filled up with **padding**, zeros here. The same three words, in batches filled up to more and more places:
+# **Batch normalisation** ([Ioffe & Szegedy, 2015](https://arxiv.org/abs/1502.03167)) takes mean and variance of each *feature*, over all tokens of the batch; layer normalisation takes them of each *token*, over its features. Sentences differ in length, so short ones are filled up with **padding**, zeros here. The same three words, in batches filled up to more and more places:
 
 # %%
 def batch_norm(x):  # (B, T, d_model), in training
@@ -432,7 +432,7 @@ print("positions that change when position 2 does:", moved.nonzero().flatten().t
 # %% [markdown]
 # ## The same in the package and in PyTorch
 #
-# The package's blocks are `Residual` (post-norm) and `PreNormResidual`. They also have **dropout**, which in training sets a random share of the sub-layer's output to 0 before the sum (§5.4). Its default here is 0:
+# The package's blocks are `Residual` (post-norm) and `PreNormResidual`. They also have dropout (lesson 03), which in training sets a random share of the sub-layer's output to 0 before the sum (§5.4). Its default here is 0:
 
 # %%
 from transformer_lab import LayerNorm, PreNormResidual, Residual, layer_norm
@@ -448,7 +448,7 @@ for block, own in ((Residual(32), PostNorm(32)), (PreNormResidual(32), PreNorm(3
     print(type(block).__name__, "= ours:", torch.allclose(block(x, ffn), own(x, ffn), atol=1e-5))
 
 # %% [markdown]
-# And a whole layer, attention and feed-forward, each in its block, against PyTorch's. `norm_first` chooses the kind in both:
+# And a whole layer of the left tower in the map of lesson 00, the *encoder*: attention and feed-forward, each in its block, against PyTorch's. `norm_first` chooses the kind in both:
 
 # %%
 from transformer_lab import EncoderLayer, TransformerConfig
@@ -501,7 +501,7 @@ exercises.residual_block.check(residual_block)
 # <details><summary>1. All weights of all sub-layers are 0. What does a pre-norm stack compute, before its last norm?</summary>
 # The identity: every sub-layer adds zeros.
 # </details>
-# <details><summary>2. You multiply the input of a post-norm block with a sub-layer of zeros by 10. What happens to its output?</summary>
+# <details><summary>2. The sub-layer of a post-norm block gives zeros. You multiply the block's input by 10. What happens to its output?</summary>
 # Nothing (but for ε): the norm takes the factor off.
 # </details>
 

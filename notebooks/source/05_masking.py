@@ -177,7 +177,7 @@ print("weights of the future are 0:  ", weights.triu(1).eq(0).all().item())
 print("influence of the future is 0: ", measured.triu(1).eq(0).all().item())
 
 # %% [markdown]
-# The picture of the weights is a perfect triangle, and the future leaks all the same. A later word stands in the *sum* by which the softmax divides, so it scales every weight of the row. **Measure influence; do not read it off the mask.**
+# The picture of the weights is a perfect triangle, and the future leaks all the same. A later word stands in the *sum* by which the softmax divides, so it scales every weight of the row. **Measure influence; do not read it off the weights or the mask.**
 
 # %% [markdown]
 # The measure also sees what a mask allows in *two* steps. Let each word look at itself and the one before, and put two such layers on top of each other:
@@ -198,12 +198,12 @@ causal = influence(lambda x: two_layers(x, mask), x)
 print("\ncausal, two layers, no future:", causal.triu(1).eq(0).all().item())
 
 # %% [markdown]
-# *un* hears of *Je*, two places back, though the mask forbids it in each layer: *suis* passes it on. A causal mask has no such detour into the future, for each step leads to the past.
+# *un* hears of *Je*, two places back, though the mask forbids it in each layer: *suis* passes it on. A causal mask has no such detour into the future, for no step leads ahead.
 
 # %% [markdown]
 # ## Padding
 #
-# Sentences of a batch have different lengths; a tensor has one. So the shorter are filled up with **padding**, a token that means nothing. A **padding mask** hides it:
+# Sentences of a batch have different lengths; a tensor has one. So the shorter ones are filled up with padding, a token that means nothing. A **padding mask** hides it:
 
 # %%
 PAD = 0
@@ -292,7 +292,7 @@ for fill in (1e-20, 0.0, -1e9, float("-inf")):
 # %% [markdown]
 # 1e-20 is tiny, but not *low*: $e^{0} = 1$, as good as any score here. Half of the weight goes to the future, and neither an error nor a shape tells.
 #
-# −1e9 and −∞ both work here. Two harder cases part them: half precision, and a query that may attend to *nothing*.
+# −1e9 and −∞ both work here. Two harder cases tell them apart: half precision, `float16`, which has 16 bits for a number instead of 32; and a query that may attend to *nothing*.
 
 # %%
 def in_half_precision(fill):
@@ -415,7 +415,7 @@ for name, given in (("ours", causal), ("~ours", ~causal)):
     print(f"{name:6}: right {right}, NaN {output.isnan().any().item()}")
 
 # %% [markdown]
-# Handed over as it is, our mask hides the past and shows the future; the last word may attend to nothing, and there the module returns NaN. Turned round by `~`, it is right.
+# Handed over as it is, our mask hides each word itself and its past, and shows the future; the last word may attend to nothing, and there the module returns NaN. Turned round by `~`, it is right.
 
 # %% [markdown]
 # ## The same five times
@@ -513,7 +513,7 @@ exercises.masked_softmax.check(masked_softmax)
 
 # %% [markdown]
 # <details><summary>3. Why is the padding mask (B, 1, 1, S) and not (B, 1, S, 1)?</summary>
-# The last axis are the keys. Padding must not be listened to; that it asks does no harm.
+# The last axis is that of the keys. Padding must not be listened to; that it asks does no harm.
 # </details>
 # <details><summary>4. All weights above the diagonal are 0. Is that proof that nothing leaks?</summary>
 # No: zeroed after the softmax they are 0, too, and the future still scales the row. The gradient tells.

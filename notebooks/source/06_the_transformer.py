@@ -37,7 +37,7 @@ print(f"{count:,} parameters")
 # ![The Transformer of 2017, drawn from bottom to top. Left the encoder: embedding plus position, then layers of self-attention and feed-forward. Right the decoder: the same with a mask, and between the two a cross-attention to the encoder's output.](../img/00_map.svg)
 
 # %% [markdown]
-# The left tower, the **encoder**, reads; the right one, the decoder, writes. All boxes are old friends but two: the **embedding** at the bottom, a table with a learned vector for each token of the **vocabulary**, all tokens that there are; and the linear layer at the top, which gives each of them a **logit**: how well it would fit as the next token. A softmax makes probabilities of logits.
+# The left tower, the **encoder**, reads; the right one, the decoder, writes. All boxes are old friends but two: the **embedding** at the bottom, a table with a learned vector for each token of the **vocabulary**, which is all the tokens there are; and the linear layer at the top, which gives each of them a **logit**: how well it would fit as the next token. A softmax makes probabilities of logits.
 
 # %% [markdown]
 # ## By hand
@@ -57,7 +57,7 @@ for place, word in zip(places, ["the", "cat"]):
     print(f"{word:4} in:", [round(value, 2) for value in vector])
 
 # %% [markdown]
-# Look the word up, multiply it by $\sqrt{d_{model}} = 2$ (§3.4), add the place. Now the layers do their work. Suppose that the decoder comes out with this vector for the last place. The logits are its dot products with the rows of the *same* table:
+# Look the word up, multiply it by $\sqrt{d_{model}} = 2$ (§3.4), add the place. Now the layers do their work. Suppose that the decoder puts out this vector for the last place. The logits are its dot products with the rows of the *same* table:
 
 # %%
 out = [1.0, -1.0, 0.5, 1.5]
@@ -67,18 +67,18 @@ print("logits       ", dict(zip(words, logits)))
 print("probabilities", [round(e / sum(exponentials), 3) for e in exponentials])
 
 # %% [markdown]
-# *sleeps* fits best. That the way out uses the table of the way in is called **weight tying** ([Press & Wolf, 2016](https://arxiv.org/abs/1608.05859)): one matrix for source, target and logits.
+# *sleeps* fits best. To use the table of the way in for the way out as well is called **weight tying** ([Press & Wolf, 2016](https://arxiv.org/abs/1608.05859)): one matrix for source, target and logits.
 
 # %% [markdown]
 # ## The equations
 #
 # A layer of the encoder has two sub-layers, one of the decoder three, each in a post-norm block (lesson 04). For the encoder:
 #
-# $$y = \mathrm{LayerNorm}(x + \mathrm{Attention}(x, x, x)), \qquad \mathrm{LayerNorm}(y + \mathrm{FFN}(y))$$
+# $$y = \mathrm{LayerNorm}(x + \mathrm{MultiHead}(x, x, x)), \qquad \mathrm{LayerNorm}(y + \mathrm{FFN}(y))$$
 #
 # In the decoder, between the two, stands a cross-attention: queries from the target, keys and values from the encoder's output, the **memory** $m$:
 #
-# $$z = \mathrm{LayerNorm}(y + \mathrm{Attention}(y, m, m))$$
+# $$z = \mathrm{LayerNorm}(y + \mathrm{MultiHead}(y, m, m))$$
 
 # %%
 from transformer_lab import FeedForward, MultiHeadAttention, Residual
@@ -108,7 +108,7 @@ class DecoderLayer(EncoderLayer):
         return self.residual_3(x, self.feed_forward)
 
 # %% [markdown]
-# The rest is two stacks, with tokens in at the bottom and logits out at the top. Id 0 is padding, id 1 the begin of a sentence:
+# The rest is two stacks, with tokens in at the bottom and logits out at the top. Id 0 is padding, id 1 the beginning of a sentence:
 
 # %%
 from transformer_lab import decoder_mask, padding_mask, sinusoidal_encoding
@@ -144,7 +144,7 @@ class Transformer(nn.Module):
         return self.decode(self.embed(tgt), memory, tgt_mask, src_mask) @ self.table.T
 
 # %% [markdown]
-# That is all of it. (The paper also drops out 10 % of each sub-layer's output and of the embedded tokens in training, §5.4; the blocks of lesson 04 can do that.) Does it run? 64 sentences of 32 vectors go in on the left, 64 of 16 on the right:
+# That is all of it. (In training the paper also drops out 10 % of each sub-layer's output and of the sums of embedding and place, §5.4; the package's model does so, too.) Does it run? 64 sentences of 32 vectors go in on the left, 64 of 16 on the right:
 
 # %%
 torch.manual_seed(0)
@@ -207,7 +207,7 @@ for name, one in (("this page", page), ("package", base)):
     print(f"{name:10} {counted:,} as predicted: {counted == predict(37_000)}")
 
 # %% [markdown]
-# The feed-forward network is twice as large as an attention. And nothing is left out: the prediction is exact. The open number is the vocabulary. The paper says "about 37000 tokens" (§5.1). Table 3 rounds to a million, so that its first row, and each of the rows (C), allows a *range* of vocabularies:
+# The feed-forward network is about twice as large as an attention: $8\,d_{model}^2$ weights against $4\,d_{model}^2$, if $d_{ff} = 4\,d_{model}$. And nothing is left out: the prediction is exact. The open number is the vocabulary. The paper says "about 37000 tokens" (§5.1). Table 3 rounds to whole millions, so that its first row, and each of the rows (C), allows a *range* of vocabularies:
 
 # %%
 table_3 = {
@@ -300,7 +300,7 @@ print("written", digits.decode(write(small, example.src)[0].tolist()))
 
 test = examples(reverse, 500, seed=99)
 right = (write(small, test.src) == test.tgt).float().mean().item()
-print("digits right in 500 new sentences, above 90 %:", right > 0.9)
+print("digits right in 500 freshly drawn sentences, above 90 %:", right > 0.9)
 
 # %% [markdown]
 # ## Look
@@ -384,7 +384,7 @@ for task, name in runs:
     print(f"trained: {task}, {name}", flush=True)
 
 # %% [markdown]
-# Two measurements on new sentences. *Told*: the decoder is given the right beginning, as in training. *Alone*: it reads what it has written itself. For both, the share of sentences without a single mistake:
+# Two measurements on freshly drawn sentences. *Told*: the decoder is given the right beginning, as in training. *Alone*: it reads what it has written itself. For both, the share of sentences without a single mistake:
 
 # %%
 @torch.no_grad()
@@ -399,7 +399,11 @@ def measure(model, align):
 measured = {f"{task}, {name}": measure(trained[task, name], align[task]) for task, name in runs}
 columns = ["loss", "told", "alone"]
 ax = plots.plot_matrix(list(measured.values()), list(measured), columns, ax=plots.figure(6, 5)[1])
-plots.show(ax, alt="Loss and right sentences, told and alone, for six variants on two tasks.")
+ax.set_xlabel("loss, and share that is right")
+plots.show(
+    ax,
+    alt="Loss and share right. No mask: right if told, wrong alone. No residuals: wrong in both.",
+)
 
 # %%
 print(" " * 23 + "told: half are right    alone: within 25 points of told")
@@ -412,10 +416,10 @@ for name, (_, told, alone) in measured.items():
 # **No positions**: *reverse* fails, *sort* does not care. The set of digits is all it needs, and the tokens written so far tell how far it is.
 
 # %% [markdown]
-# **No residuals**: ten sub-layers on top of each other, and nothing is learned. **One head** and **no scale** cost little here. That does not make heads and scale useless: where they matter was shown in lessons 01 and 02, with two things to fetch at once and at larger widths. *An ablation answers for its task and its size.*
+# **No residuals**: ten sub-layers on top of each other, and hardly anything is learned. **One head** and **no scale** cost little here. That does not make heads and scale useless: heads matter where two things are to be fetched at once (lesson 02), the scale where vectors are wide (lesson 01). *An ablation answers for its task and its size.*
 
 # %% [markdown]
-# One thing did change with the heads. With four of them, is one the head that reverses?
+# One thing did change with the heads. Is there, among the four of a layer, one that does the reversing?
 
 # %%
 four, one = (looks_right(trained["reverse", name], test) for name in ("the whole", "one head"))
@@ -429,7 +433,7 @@ print("it does so more often than the best of the eight heads:", one[-1].item() 
 # %% [markdown]
 # ## Break it: a softmax too many
 #
-# Many implementations end the model in a softmax and train it with `F.cross_entropy`, which contains one. Give the second softmax a *perfect* answer, probability 1 for the right one of 1000 tokens:
+# Some implementations end the model in a softmax and train it with `F.cross_entropy`, which contains one. Give the second softmax a *perfect* answer, probability 1 for the right one of 1000 tokens:
 
 # %%
 perfect = F.one_hot(torch.tensor([7]), 1000).float()
@@ -444,7 +448,7 @@ logits, answer = torch.randn(1, 1000, requires_grad=True), torch.tensor([7])
 print("gradient less than 1 % of what it should be:", (wrong.norm() < 0.01 * right.norm()).item())
 
 # %% [markdown]
-# It trains, slowly, towards a loss of 5.91 that looks like a hard problem. The rule: **models return logits**; the loss, or the sampling, applies the softmax.
+# However well it learns, its loss does not fall below 5.91, and that looks like a hard problem. The rule: **models return logits**; the softmax belongs to the loss, or to whoever needs probabilities.
 
 # %% [markdown]
 # ## Five implementations, one table
@@ -536,7 +540,7 @@ class Draft(Ours):
         return self.merge((weights @ v).unflatten(0, (len(x), 3)))
 
 # %% [markdown]
-# First the test that most such projects have: does the right *shape* come out? And how many of their lines does it run? A line that no test runs is not tested, so a **coverage** of 100 % is often asked for. Python tells which lines it passes:
+# First the easiest test: does the right *shape* come out? And how many of their lines does it run? A line that no test runs is not tested, so a **coverage** of 100 % is often asked for. Python can tell which lines it runs:
 
 # %%
 five = [LabSheet, Article, Repository, Notes, Draft]
@@ -578,7 +582,7 @@ for kind in five:
     print(f"{kind.__name__:11} lines covered: {100 * coverage(kind, shape_test):.0f} %")
 
 # %% [markdown]
-# All green. Now **invariants**: sentences that hold for every right layer, whatever its weights. You have met each of them; `same` compares two tensors:
+# All green. Now **invariants**: sentences that hold for every right layer, whatever its weights. You have met most of them; `same` compares two tensors:
 
 # %%
 def same(a, b):
@@ -646,7 +650,7 @@ def hears_nothing_if_all_is_hidden(layer):
     return same(layer.attend(x, nothing), layer.attend(x + 1, nothing))
 
 # %% [markdown]
-# Ten sentences, six layers. `!` stands for an error:
+# Ten sentences, six layers. `!` stands for an error. (*Averages equals to the same*: if all tokens are equal, every average of them is the same.)
 
 # %%
 def verdict(holds, kind):
@@ -691,7 +695,7 @@ for holds in invariants:
 # |---|---|---|---|
 # | **encoder-only** | everything | [BERT](https://arxiv.org/abs/1810.04805) | reading: labels, search |
 # | **decoder-only** | itself and the past | [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), [GPT-3](https://arxiv.org/abs/2005.14165) | going on with a text |
-# | **encoder-decoder** | the source, and its own past | this paper, [BART](https://arxiv.org/abs/1910.13461), [T5](https://arxiv.org/abs/1910.10683) | one text into another: translate, sum up |
+# | **encoder-decoder** | the source, and its own past | this paper, [BART](https://arxiv.org/abs/1910.13461), [T5](https://arxiv.org/abs/1910.10683) | one text into another: translate, summarise |
 #
 # A "decoder-only" layer has nobody to ask: no memory, no cross-attention. So it is the *encoder's* layer, with a causal mask. Who hears of whom, measured as in lesson 05:
 
@@ -761,7 +765,7 @@ for name, logits in others.items():
 # %% [markdown]
 # ## Exercises
 #
-# **1.** The way in: token ids to vectors, for a whole batch.
+# **1.** The way in: token ids to vectors, for a whole batch. The encoding may have more rows than a sentence has tokens.
 
 # %% exercise="embed"
 def embed(tokens, table, encoding):
@@ -783,7 +787,7 @@ def encoder_layer(x, self_attention, feed_forward, norm_1, norm_2, mask):
 exercises.encoder_layer.check(encoder_layer)
 
 # %% [markdown]
-# **3.** A layer of the decoder, with three sub-layers and two masks.
+# **3.** A layer of the decoder, with three sub-layers and two masks. Both attentions are called as in exercise 2.
 
 # %% exercise="decoder_layer"
 def decoder_layer(

@@ -30,11 +30,11 @@ print(len(pairs.train), "pairs to learn from,", len(pairs.test), "for the test")
 for source, target in pairs.train[:3]:
     print(f"  {source}\n  → {target}")
 
-twenty_one = ("twenty-one", "einundzwanzig")
+twenty_one = ("twenty-one", tasks.number_name(21, pairs.target))
 print("is 21 in the training?", twenty_one in pairs.train, "in the test?", twenty_one in pairs.test)
 
 # %% [markdown]
-# And here is a Transformer, a small one: 2 + 2 layers, $d_{model} = 64$. It reads and writes *tokens*, parts of words, which a tokenizer makes; you will build that in a moment. Ask it:
+# And here is a Transformer, a small one: 2 + 2 layers, $d_{model} = 64$. It reads and writes *tokens*, parts of words, which a **tokenizer** makes; you will build one in a moment. Ask the model:
 
 # %%
 from itertools import chain
@@ -91,7 +91,7 @@ for _ in range(11):
     print(f"{left + ' + ' + right:12} {spelled[0]}")
 
 # %% [markdown]
-# Nobody told it any grammar, and out come *einund* and *zwanzig*. The package's tokenizer finds the same merges. To encode a *new* word it replays them, the one learned first at first:
+# Nobody told it any grammar, and out come *einund* and *zwanzig*. The package's tokenizer finds the same merges. To encode a *new* word it replays them, in the order in which it learned them:
 
 # %%
 small = Tokenizer.train(words, n_merges=11)
@@ -100,7 +100,7 @@ for symbols in small.steps("vierundzwanzig"):
     print(" ".join(symbols))
 
 # %% [markdown]
-# It has never seen this word, and cuts it well. And a character that it has never seen at all? That falls apart into its *bytes*, and each byte is a token. So no text is too strange:
+# It has never seen this word, and finds *und* and *zwanzig* in it. And a character that it has never seen at all? That falls apart into its *bytes*, and each byte is a token. So no text is too strange:
 
 # %%
 print("z€ →", [*small.steps("z€")][-1])
@@ -108,7 +108,7 @@ strange = "  21 € ≈ 二十一\n"
 print("there and back:", tokenizer.decode(tokenizer.encode(strange)) == strange)
 
 # %% [markdown]
-# `text.replace` has a hole, though. It looks at letters, where it should look at symbols. With the symbols `xa` and `b`, no symbol is `a`, and nothing should be merged. (Exercise 1 does it right.)
+# `text.replace` has a hole, though. It looks at letters, where it should look at symbols. With the symbols `xa` and `b`, no symbol is `a`, and nothing should be merged. (In exercise 1 you do it right.)
 
 # %%
 print("a + b in the symbols xa, b:", "xa b".replace("a b", "ab"))
@@ -159,12 +159,12 @@ with torch.no_grad():
 print("same logits:", torch.allclose(at_once, torch.stack(one_by_one), atol=1e-4))
 
 # %% [markdown]
-# When the model *writes*, there is no target and nothing to shift: it starts with *begin* and appends what it says, token by token. One of the five texts of lesson 06, the lecture notes, says the opposite: that the shift belongs to inference. Keep that in mind; further below you will train as they say.
+# When the model *writes*, there is no target and nothing to shift: it starts with *begin* and appends what it says, token by token. One of the five texts of lesson 06, the lecture notes, says the opposite: that the shift belongs to **inference**, to writing. Keep that in mind; further below you will train as they say.
 
 # %% [markdown]
 # ## By hand: the loss
 #
-# How wrong is an answer? Say there are four tokens, the first is right, and the model gives it 70 %. The **cross-entropy** is $-\sum_i t_i \ln p_i$, where $t$ is the truth. If that is one token, only its own probability counts:
+# How wrong is an answer? Say there are four tokens, the first is right, and the model gives it 70 %. The **cross-entropy** is $-\sum_i t_i \ln p_i$, where $t$ is the truth and $p$ what the model says. If the truth is one token, only its own probability counts:
 
 # %%
 import math
@@ -178,7 +178,7 @@ print("softened truth:", [round(t, 3) for t in soft])
 print("cross-entropy:", round(-sum(t * math.log(q) for t, q in zip(soft, p)), 4))
 
 # %% [markdown]
-# The second is **label smoothing** (§5.4): a tenth of the truth is spread over all tokens. What for? Without it the loss falls as long as the right logit grows, without end. With it, too sure is wrong as well. Here are five degrees of being sure:
+# The second is **label smoothing** (§5.4): a tenth of the truth is spread over all tokens. What for? Without it the loss falls as long as the right logit grows, without end. With it, being too sure costs as well. Here are five degrees of being sure:
 
 # %%
 for sure in (0.7, 0.9, 0.925, 0.99, 0.9999):
@@ -248,7 +248,7 @@ plots.show(ax, alt="Learning rate by step, both logarithmic: it climbs to step 8
 # %% [markdown]
 # ## The loop
 #
-# That is all; the rest is repetition. Take a batch, shift, ask, compare, follow the gradient. Adam with the paper's numbers ($\beta_2 = 0.98$, $\varepsilon = 10^{-9}$) does the steps; a gradient that is too long is cut back to length 1:
+# That is all; the rest is repetition. Take a batch, shift, ask, compare, follow the gradient. Adam with the paper's numbers ($\beta_2 = 0.98$, $\varepsilon = 10^{-9}$) does the steps; a gradient that is too long is cut back to length 1, of which the paper says nothing:
 
 # %%
 from torch.nn.utils import clip_grad_norm_
@@ -299,11 +299,11 @@ def evaluate():
 
 
 run = training.Training(model, examples, recipe)
-samples = [twenty_one, ("ninety-eight", "achtundneunzig")]
+samples = [twenty_one, ("ninety-eight", tasks.number_name(98, pairs.target))]
 widgets.training_monitor(run.run(300, evaluate, every=50), 300, model, tokenizer, samples)
 
 # %% [markdown]
-# At step 50 it gets next to nothing right; at 200 nearly all. The score on *all* thousand test numbers, none of which it has ever seen:
+# At step 50 it gets next to nothing right, at 100 a part, at 200 nearly all. The score on *all* thousand test numbers, none of which it has ever seen:
 
 # %%
 score = training.exact_match(model, tokenizer, pairs.test)
@@ -320,7 +320,7 @@ print("known numbers right, above 90 %:", of_known > 0.9)
 print("difference below 5 points:      ", abs(of_known - score) < 0.05)
 
 # %% [markdown]
-# A table of pairs would know the first and none of the second. So the answer to the question is *yes*: with ten thousand examples, and not two hundred thousand parameters.
+# A table of pairs would know the first and none of the second. So the answer to the question is *yes*: with ten thousand examples, and fewer than two hundred thousand parameters.
 
 # %% [markdown]
 # ## Look: it crosses
@@ -390,7 +390,7 @@ for word in hits:
     print(f"{word}: best head above 90 %: {best > 0.9}; a diagonal: {100 * diagonal:.0f} %")
 
 # %% [markdown]
-# It crosses: in more than nine of ten unseen numbers, the unit looks at the end and the tens before it. Two translations of equal order would lie on a **diagonal**; that one misses every unit. (The tens, near the middle, it often hits by accident.) Nobody gave the model this alignment: it was the way to a low loss.
+# It crosses: in more than nine of ten unseen numbers, the unit looks at the end and the tens before it. If both languages had one order, the largest weights would lie on a **diagonal**; that one misses every unit. (The tens it often hits by accident: *twenty-* and *undzwan* are both the last but one.) Nobody gave the model this alignment: it was the way to a low loss.
 
 # %% [markdown]
 # ## Break it: training as the notes say
@@ -435,12 +435,12 @@ said = training.translate(copier, tokenizer, ["twenty-one"])[0]
 print("it repeats itself:", said[:3] in said[3:])
 
 # %% [markdown]
-# After 40 steps the score is perfect, and the model is worthless: it has learned to say what it reads. Alone it reads *begin*, says something, reads *that* and says it again. **The shift belongs in training.** In inference nothing is shifted; the model's own words stand where the targets stood.
+# After 40 steps the score is nearly perfect, and the model is worthless: it has learned to say what it reads. Alone it reads *begin*, says something, reads *that* and says it again. **The shift belongs in training.** In inference nothing is shifted; the model's own words stand where the targets stood.
 
 # %% [markdown]
 # ## Break it: a validation that cheats
 #
-# Some code masks the future in training only, some nowhere. Does the validation notice? Two models, both validated by *told* without a causal mask: yours, which was trained with one, and one that never had any.
+# Some code masks the future in training only, some nowhere. Does the **validation**, the score on pairs kept back, notice? Two models, both validated by *told* without a causal mask: yours, which was trained with one, and one that never had any.
 
 # %%
 from transformer_lab import padding_mask
@@ -480,7 +480,7 @@ print(f"lowest loss: {bound:.2f}; of pure guessing: {math.log(vocab):.2f}")
 print("ln(vocab - 1 + e) - 1:", round(math.log(vocab - 1 + math.e) - 1, 2))
 
 # %% [markdown]
-# From guessing to certainty, the loss has one unit to fall, for $e^{1}$ against 405 times $e^{0}$. What does that cost? The same model, batches and steps, once with logits and once with probabilities:
+# From guessing to certainty, the loss can fall by one unit only: even then $e^{1}$ stands against 405 times $e^{0}$. What does that cost? The same model, batches and steps, once with logits and once with probabilities:
 
 # %%
 def of_probabilities(logits, targets, smoothing, pad_id):
@@ -520,7 +520,7 @@ print("without warm-up: above 30 % of tokens right:", told(hasty)[0] > 0.3)
 # %% [markdown]
 # ## Your language
 #
-# Which language shall it learn? One line, and the cells above train it. `tasks.languages()` lists those that there are:
+# Which language shall it learn? One line decides, and the cells above train it. `tasks.languages()` lists all that there are:
 
 # %%
 french = tasks.number_names("en", target="fr", n_train=300, n_test=20)
@@ -529,7 +529,7 @@ languages = tasks.languages()
 print("more than 40:", len(languages) > 40, "with da, fi, tr:", {"da", "fi", "tr"} <= {*languages})
 
 # %% [markdown]
-# Put `target="fr"` in the first cell of *The question* and run the cells up to *Live*. **Predict** what French, with *quatre-vingt-dix-neuf* for 99, does to the lines that crossed. From the command line, and for longer, a larger model:
+# Write `"fr"` for `"de"` in the first cell of *The question*, and run the cells from there to the view of *Look: it crosses*. **Predict** what its map shows for *ninety-nine*, which is *quatre-vingt-dix-neuf*. The command line trains a larger model, for longer:
 #
 # ```
 # python -m transformer_lab.training --target fr --out fr.safetensors
@@ -552,7 +552,7 @@ print("steps:", facts["steps"], "  right, at least 98 %:", its_score >= 0.98)
 # %% [markdown]
 # ## Exercises
 #
-# **1.** One merge of byte-pair encoding, without the hole of `text.replace`.
+# **1.** One merge of byte-pair encoding, from left to right, without the hole of `text.replace`. `pair` is a tuple of two symbols.
 
 # %% exercise="merge_pair"
 def merge_pair(symbols, pair):

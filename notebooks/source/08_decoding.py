@@ -167,7 +167,7 @@ for sentence, probability in every.items():
     print(f"It will {sentence:13} {probability:.4f}")
 
 # %% [markdown]
-# Together they have 1, so nothing is left out. Greedy takes *be*, since 0.55 > 0.45, then *sunny*: 0.22. The best sentence starts with the *second* word: 0.405. Greedy never looks back, and here that provably costs nearly half of the probability.
+# Together they have 1, so nothing is left out. Greedy takes *be*, since 0.55 > 0.45, then *sunny*: 0.22. The best sentence starts with the *second* word: 0.405. Greedy never looks back, and here that costs nearly half of the probability.
 
 # %% [markdown]
 # A **beam** keeps several beginnings alive. Each step extends all of them, and the `beam_size` best survive; what has ended is set aside. Follow it with two:
@@ -205,7 +205,7 @@ print("every share within 0.02:", all(abs(counts[s] / 10_000 - p) < 0.02 for s, 
 # %% [markdown]
 # ## Look
 #
-# The same tree, to play with. **Predict** before you move: at which beam size does the winner change? Which sentences are left at top-k 1? Does a high temperature change the best sentence of the beam?
+# The same tree, to play with. **Predict** before you move: at which beam size does the winner change? Which sentences are left at top-k 1? Which comes most often when you draw cold, at temperature 0.1?
 
 # %%
 names = ["It will", ".", "be", "rain", "sunny", "windy", "cold", "again"]
@@ -218,6 +218,8 @@ def next_logits(ids):
 widgets.decoding(next_logits, names, bos_id=0, eos_id=1, depth=3)
 
 # %% [markdown]
+# A beam of 2 is enough here. Sampling with top-k 1 *is* greedy choice, and the colder it draws, the nearer it comes.
+#
 # How wide must a beam be? Make 200 random trees with four symbols, five steps deep, and compare with the best of *all* $4^5$ sentences:
 
 # %%
@@ -296,7 +298,7 @@ print("steps for “one” alone:", write(encode(["one"]), max_length=120).size(
 # %% [markdown]
 # ## Same as the package
 #
-# `greedy`, `sample` and `beam_search` are this loop with a cache. Where only one word is left, all of them must agree:
+# `greedy`, `sample` and `beam_search` are this loop with a cache (further below), and their own choices. Where only one word is left to choose, all must agree:
 
 # %%
 settings = {**special, "max_length": 40}
@@ -376,7 +378,7 @@ print("without the padding mask at least 10 points fewer:        ", no_padding <
 # %% [markdown]
 # ## On the trained model: when is a beam worth it?
 #
-# First where the model is sure, on the 300 unseen numbers. `log_prob` adds up what a sentence is worth to the model:
+# First where the model is sure, on the 300 unseen numbers. `log_prob` adds up the log probabilities of a sentence, word by word:
 
 # %%
 @torch.no_grad()
@@ -426,7 +428,7 @@ more = hits(by_beam) - hits(by_greedy)
 print("shares of right answers within 2 points:", abs(more) < 0.02 * len(typos))
 
 # %% [markdown]
-# Twice greedy fails and the beam wins, and once it is the other way round. A beam mends **search errors**: the best sentence was missed. It can't mend **model errors**: the most probable sentence is wrong. Here is the search for *twenty-sevn*, as a tree. Where do greedy and a beam of 2 part?
+# Twice greedy fails and the beam wins, and once it is the other way round. A beam mends **search errors**: the best sentence was missed. It can't mend **model errors**: the most probable sentence is wrong. Here is the search for *twenty-sevn*, as a tree. Which beam size does it take to find *siebenundzwanzig*, and in which step do smaller ones lose it?
 
 # %%
 from transformer_lab.widgets.own_sentence import token_names
@@ -438,7 +440,10 @@ def next_logits(ids):
 
 
 token_list = token_names(tokenizer, range(len(tokenizer)))
-widgets.decoding(next_logits, token_list, **special, depth=6, branching=3)
+widgets.decoding(next_logits, token_list, **special, depth=5, branching=4)
+
+# %% [markdown]
+# It takes 4. In step 3 *sieben undzwan zig* is only the fourth: three beginnings with *zigtausend* are more probable. In step 4 its end is nearly certain, theirs are not, and it wins.
 
 # %% [markdown]
 # ## Too short: length normalisation
@@ -475,11 +480,11 @@ print(f"beyond {floor / sure:.0f} tokens, saying nothing is the most probable")
 # Label smoothing teaches 0.1 / 406 for the end, everywhere, and 0.9 for each right token. So a long sentence, perfectly learned, loses to silence. This is no toy effect. For more than half of a test set a Transformer base prefers the empty translation ([Stahlberg & Byrne, 2019](https://arxiv.org/abs/1908.10090)); smoothing is one of the reasons ([Shi et al., 2020](https://arxiv.org/abs/2012.13454)).
 
 # %% [markdown]
-# The cure of §6.1, from [Wu et al., 2016](https://arxiv.org/abs/1609.08144), equation 14, compares sentences by
+# The cure of §6.1, from [Wu et al., 2016](https://arxiv.org/abs/1609.08144), equation 14 (which has one more term, for coverage), compares sentences by
 #
 # $$s(Y) = \frac{\log P(Y \mid X)}{lp(Y)}, \qquad lp(Y) = \left(\frac{5 + |Y|}{6}\right)^{\alpha}$$
 #
-# With $\alpha = 0$ nothing changes, with $\alpha = 1$ it is nearly the mean per token. The paper uses a beam of 4 and $\alpha = 0.6$:
+# With $\alpha = 0$ nothing changes, with $\alpha = 1$ long sentences are ranked nearly by their mean per token. The paper uses a beam of 4 and $\alpha = 0.6$:
 
 # %%
 by_alpha = {alpha: beam(gibberish, 4, alpha) for alpha in (0.0, 0.6, 1.0)}
@@ -524,7 +529,7 @@ print("drawn from the nucleus of 0.9, within 5 points of greedy:         ", nucl
 # %% [markdown]
 # ## What a KV cache saves
 #
-# Our loop runs the decoder over the whole beginning for each new word. But the keys and values of old words don't change: nothing they may see has. So keep them, and compute those of the new word alone:
+# Our loop runs the decoder over the whole beginning for each new word. But the keys and values of old words don't change, for these words see no later ones. So keep them, and compute those of the new word alone:
 #
 # ![Keys and values computed in five steps. Without a cache step t computes t of them, 15 in all. With a cache each step computes one and keeps the others, 5 in all.](../img/08_cache.svg)
 
@@ -701,7 +706,7 @@ print("translated without a mistake, at least 97 %:", share_right(translated) >=
 # %% [markdown]
 # ## Exercises
 #
-# **1.** The loop. The model is a function: `next_logits(ids)` gives the logits after a list of ids.
+# **1.** The loop, for one sentence. The model is a function: `next_logits(ids)` takes the list of ids so far and gives the logits of the next, of shape (vocab,).
 
 # %% exercise="greedy_decode"
 def greedy_decode(next_logits, bos_id, eos_id, max_length):
@@ -742,7 +747,7 @@ def cached_attention(query, key, value, cache):
 exercises.cached_attention.check(cached_attention)
 
 # %% [markdown]
-# **4.** The whole search, without length normalisation.
+# **4.** The whole search, without length normalisation. `next_log_probs(ids)` gives the log probabilities after a list of ids. Each step keeps the `beam_size` best extensions of all live beginnings; one that ends in `eos_id` is set aside. At `max_length` ids, bos counted, or when none is live, the best total wins, ended or not.
 
 # %% exercise="beam_search"
 def beam_search(next_log_probs, bos_id, eos_id, beam_size, max_length):

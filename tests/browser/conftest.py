@@ -4,14 +4,27 @@ from collections.abc import Iterator
 
 import nbformat
 import pytest
-from lab import FRONT_ENDS, THIS_MACHINE, OpenNotebook, chromium, jupyter_lab, opened
+from lab import FRONT_ENDS, NOTEBOOKS, THIS_MACHINE, OpenNotebook, chromium, jupyter_lab, opened
 from live import RESET, Live
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from xdist.scheduler import LoadScopeScheduling
 
 from notebooks.build import KERNEL
 from tests.view_examples import SET_UP, SHOW
 
 TALL = "tall\n\n" * 60  # makes the notebook longer than the window
+
+
+class ByOpenNotebook(LoadScopeScheduling):
+    """Tests that share an open notebook run in the same process: it is opened and run once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        shared = (name for name in (*FRONT_ENDS, *(path.stem for path in NOTEBOOKS)) if f"[{name}" in nodeid)
+        return next(shared, nodeid.partition("::")[0])
+
+
+def pytest_xdist_make_scheduler(config, log) -> ByOpenNotebook:
+    return ByOpenNotebook(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from lab import DARK, LIGHT, NOTEBOOKS, OpenNotebook, opened
+from lab import DARK, FRONT_ENDS, LIGHT, NOTEBOOKS, THIS_MACHINE, OpenNotebook, opened
+from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import expect
 
 from notebooks.build import KERNEL
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 SHOWN_WITHOUT_MODEL = re.compile("Error displaying widget|[Mm]odel not found")
 CHECK_OF_OWN_ANSWER = r"\bexercises\.(\w+)\.check\(\1\)"
-THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses
+NOT_LIVE = "[...cell.node.querySelectorAll('*')].some(e => /^tl-/.test(e.localName) && !e.querySelector('.tl-view'))"
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -32,12 +34,14 @@ def faults(notebook: OpenNotebook) -> dict[str, list]:
     """What a person would see go wrong; the cells are counted from 1."""
     texts = notebook.cells("cell.node.innerText")
     errors = notebook.cells("cell.node.querySelector('[data-mime-type$=\"jupyter.error\"], [data-mime-type$=stderr]')")
+    not_live = notebook.cells(NOT_LIVE)
     not_run = notebook.cells("cell.model.type === 'code' && !cell.model.executionCount")
     pictures = notebook.cells("[...cell.node.querySelectorAll('img')].map(image => [image.alt, image.naturalWidth])")
     found = {
         "error or stderr": [number for number, error in enumerate(errors, start=1) if error],
         "not run": [number for number, waits in enumerate(not_run, start=1) if waits],
         "widget without its model": [n for n, text in enumerate(texts, start=1) if SHOWN_WITHOUT_MODEL.search(text)],
+        "view not live": [number for number, still in enumerate(not_live, start=1) if still],
         "picture not loaded": [alt for cell in pictures for alt, width in cell if not width],
         "console error": notebook.console_errors,
         "request to another machine": sorted(notebook.hosts - THIS_MACHINE),
@@ -75,6 +79,20 @@ def test_as_opened_for_the_first_time_every_picture_shows(browser, address, path
         assert faults(notebook) == {}
 
 
+@each_notebook
+def test_as_opened_in_notebook_7_and_trusted_every_view_is_live(browser, address, lab_folder, path):
+    stored = nbformat.read(path, as_version=4)
+    notary = NotebookNotary(data_dir=str(lab_folder / "data"))
+    notary.sign(stored)
+    try:
+        with opened(browser, address.replace(*FRONT_ENDS.values()), path.name) as notebook:
+            expect(notebook.page.locator(".tl-view")).to_have_count(str(stored).count("<tl-"))
+            notebook.console_errors.clear()  # what the front-end says of itself while it starts
+            assert faults(notebook) == {}
+    finally:
+        notary.unsign(stored)
+
+
 def has_picture(cell: nbformat.NotebookNode) -> bool:
     data = [output.get("data", {}) for output in cell.get("outputs", [])]
     return any("image/png" in d or "<img" in d.get("text/html", "") for d in data) or "![" in cell.source
@@ -83,6 +101,7 @@ def has_picture(cell: nbformat.NotebookNode) -> bool:
 BROKEN = {
     "picture not loaded": new_markdown_cell("![nowhere](../img/nowhere.svg)"),
     "request to another machine": new_code_cell("display(HTML('<img alt=\"x\" src=\"http://elsewhere.invalid/x.png\">'))"),
+    "view not live": new_code_cell("display(HTML('<tl-gone></tl-gone>'))"),
     "console error": new_code_cell("display(HTML('<script>console.error(\"broken\")</script>'))"),
     "widget without its model": new_code_cell(
         "view = {'model_id': 'gone', 'version_major': 2, 'version_minor': 0}\n"

@@ -166,17 +166,21 @@ STOP = {
 @pytest.mark.parametrize("way", STOP)
 def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, way):
     shows(status(training), re.compile(r"step [5-9] of 30, \d+ s left"))
+    expect(status(training)).to_have_attribute("aria-live", "off")  # nobody listens to every step
     assert training.values()["map"] is not None
     STOP[way](notebook, training)
     shows(status(training), "stopped after step")
+    expect(status(training)).to_have_attribute("aria-live", "polite")
     wait_for_count(notebook, NEXT)
     assert notebook.cells("cell.outputArea.node.innerText")[NEXT] == "next\n"
     assert "Interrupt" not in notebook.cells("cell.outputArea.node.innerText")[TRAINING]
     stopped = training.values()
     assert 5 <= stopped["step"] < 30
     near(stopped, training_monitor.seen_at(int(stopped["step"])))
+    live = training.root.element_handle()
     training.button("resume").click()
     shows(status(training), "30 of 30 steps")
+    notebook.page.wait_for_function("view => !view.isConnected", arg=live, timeout=SECONDS * 1000)  # the last is stored
     near(training.values(), training_monitor.START["training"])
     expect(training.button("resume")).to_be_hidden()
     expect(training.button("stop")).to_be_hidden()

@@ -107,6 +107,17 @@ def test_sampling_cuts_as_the_package_does(views):
     assert f"{cut.isfinite().sum()} of 7 tokens are kept; they held " in view.says()
 
 
+def test_the_share_of_a_cut_table_is_told_as_such(views):
+    view = views["decoding of the best"]
+    view.button("sampling").click()
+    view.labelled("top-k").focus()
+    view.press("Home")
+    view.slider.focus()
+    view.press("Home")
+    share = log_probs([0]).topk(3).values.softmax(-1)[0]
+    assert f"1 of 7 tokens are kept; they held {share:.3f} of the 3 in the table before the cut." in view.says()
+
+
 def test_draws_are_counted_and_come_again_after_a_reset(views):
     view = views["decoding"]
     view.button("sampling").click()

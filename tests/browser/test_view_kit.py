@@ -37,13 +37,13 @@ FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
 
 
 @contextmanager
-def opened(browser, view: View) -> Iterator[tuple[Page, Live]]:
+def opened(browser, view: View, style: str = "body { color: black }") -> Iterator[tuple[Page, Live]]:
     page = browser.new_page(viewport={"width": 1000, "height": 900})
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.add_init_script(COUNT)
     page.goto("about:blank")
-    page.set_content(f"<!doctype html><body style='color: black'>{view.html()}</body>")
+    page.set_content(f"<!doctype html><style>{style}</style><body>{view.html()}</body>")
     root = page.locator(".tl-view")
     expect(root).to_have_count(1)
     page.evaluate(FRAMES)
@@ -81,6 +81,26 @@ def test_a_view_that_leaves_before_its_numbers_are_read_watches_nothing(browser)
         assert page.evaluate("[...listening].map(String)") == []
 
 
+# ── themes; JupyterLab's is in test_views.py ──
+
+
+DARK = {
+    "VS Code": ("body.vscode-dark { --vscode-foreground: #ddd }", "document.body.className = 'vscode-dark'"),
+    "Colab": ("html[theme=dark] { color: #ddd }", "document.documentElement.setAttribute('theme', 'dark')"),
+    "the system": ("@media (prefers-color-scheme: dark) { body { color: #ddd } }", None),
+}
+
+
+@pytest.mark.parametrize("where", DARK)
+def test_a_dark_theme_is_seen(browser, where):
+    style, act = DARK[where]
+    with opened(browser, make("saturation"), style) as (page, view):
+        before = view.picture()
+        page.evaluate(act) if act else page.emulate_media(color_scheme="dark")
+        assert view.after_a_frame("getComputedStyle(root).color") == "rgb(221, 221, 221)"
+        assert view.picture() != before
+
+
 # ── predict first ──
 
 
@@ -99,6 +119,7 @@ def test_a_question_covers_the_view_until_it_is_answered(asked):
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(ask).to_contain_text("Right: the weight is 0.75")
+    expect(ask.get_by_role("button", name="ask again")).to_be_focused()
     expect(view.canvas).to_be_visible()
     expect(ask.get_by_role("button", name="<b>two</b>")).to_have_attribute("aria-pressed", "true")
     before = view.picture()
@@ -221,6 +242,15 @@ def test_zoom_buttons_and_keys_do_the_same(long):
     shown = view.canvas.evaluate("canvas => canvas.layout.shown")
     assert shown == [12, 12]
     assert len(by_button) == 1
+
+
+def test_keys_with_control_alt_or_meta_are_the_browsers(long):
+    _, view = long
+    view.canvas.focus()
+    before = view.says()
+    view.press("Control+ArrowRight", "Alt+ArrowDown", "Meta+ArrowRight", "Control+-")
+    assert view.says() == before
+    assert view.canvas.evaluate("canvas => canvas.layout.shown") == [16, 16]
 
 
 def test_the_table_of_a_long_map_has_what_is_seen_near(long):

@@ -53,3 +53,12 @@ def test_the_mouse_points_at_a_step_and_the_scale_of_the_loss_can_be_changed(vie
     assert view.picture()[0] != before
     expect(view.root.locator(".tl-status")).to_have_text("30 of 30 steps")
     expect(view.button("stop")).to_be_hidden()
+
+
+def test_a_choice_by_keys_keeps_the_focus(views):
+    view = views["training"]
+    choice = view.labelled("sample")
+    choice.focus()
+    view.press("ArrowDown")
+    near(view.values(), seen_at(30, sample=1))
+    expect(choice).to_be_focused()

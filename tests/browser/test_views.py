@@ -4,7 +4,7 @@ import re
 
 import nbformat
 import pytest
-from lab import DARK, LIGHT, PANEL, OpenNotebook, opened
+from lab import DARK, LIGHT, PANEL, THIS_MACHINE, OpenNotebook, opened
 from live import Live, near
 from nbconvert import HTMLExporter
 from nbformat.sign import NotebookNotary
@@ -14,7 +14,6 @@ from playwright.sync_api import Page, expect
 from notebooks.build import KERNEL
 from tests.view_examples import MODULES, SET_UP, SHOW, START, make
 
-THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
 CELLS = "[cell.model.type, cell.model.sharedModel.getSource(), cell.model.executionCount]"
 COLOURS = """canvas => {
     const {width, height} = canvas;
@@ -35,6 +34,7 @@ INK = """root => {
     return [ink.slice(0, 3), found, rgb(getComputedStyle(behind).backgroundColor).slice(0, 3)];
 }"""
 
+FOCUSABLE = "button, input, select, textarea, a, [tabindex], .tl-scroll"  # browsers give the focus to what scrolls
 every_view = pytest.mark.parametrize("name", SHOW)
 
 
@@ -109,12 +109,24 @@ def test_every_control_has_a_name(views, name):
 
 
 @every_view
+def test_a_screen_reader_hands_its_arrow_keys_to_what_has_some(views, name):
+    roles = views[name].root.locator("canvas").evaluate_all("all => all.map(canvas => [canvas.tabIndex, canvas.role])")
+    assert {tuple(one) for one in roles} <= {(0, "application"), (-1, "img")}
+
+
+@every_view
 def test_no_key_reaches_the_notebook(notebook, views, name):
     before = notebook.cells(CELLS)
-    focusable = views[name].root.locator("button, input, select, textarea, a, [tabindex]").all()
-    focusable = [element for element in focusable if element.is_visible()]
+    if (table := views[name].button("show as table")).count():
+        table.click()
+        views[name].values()  # the next frame is drawn
+    everything = views[name].root.locator(FOCUSABLE)
+    careless = "all => all.filter(e => !e.dataset.lmSuppressShortcuts).map(e => e.outerHTML.slice(0, 100))"
+    assert everything.evaluate_all(careless) == [], "shown or not"
+    takes = "element => { element.focus(); return element === document.activeElement; }"
+    focusable = [element for element in everything.all() if element.is_visible() and element.evaluate(takes)]
     assert len(focusable) >= 3
-    for element in focusable:
+    for element in reversed(focusable):  # the table before the button that hides it
         element.focus()
         views[name].press("x", "d", "d", "a", "b", "z", "Enter", "m", "Shift+Enter")
         what = element.evaluate("element => element.outerHTML.slice(0, 100)")

@@ -200,10 +200,10 @@ def multi_head_case(label: str, query, key, value, n_heads: int, dtype=torch.flo
     ),
 )
 def multi_head_attention(query, key, value, w_q, w_k, w_v, w_o, n_heads):
-    """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W_O with head_i = Attention(Q W_Q, K W_K, V W_V)_i.
+    """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W_O, head_i = Attention(Q_i, K_i, V_i).
 
     query (B, T, d_model), key and value (B, S, d_model); each w is (d_model, d_model) and is applied as `x @ w`.
-    Head i owns the i-th block of features of each projection. Returns the output, (B, T, d_model).
+    Q_i, K_i and V_i are the i-th blocks of features of the three projections. Returns the output, (B, T, d_model).
     """
     q, k, v = (x.unflatten(-1, (n_heads, -1)).transpose(1, 2) for x in (query @ w_q, key @ w_k, value @ w_v))
     weights = torch.softmax(q @ k.transpose(-2, -1) / q.size(-1) ** 0.5, dim=-1)

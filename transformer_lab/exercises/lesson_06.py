@@ -366,7 +366,7 @@ def feed_forward_of_the_input(x, self_attention, feed_forward, norm_1, norm_2, m
     return norm_2(y + feed_forward(x))
 
 
-@encoder_layer.mistake("The order is turned round: first attention, then feed-forward.")
+@encoder_layer.mistake("The order is turned round. It must be attention first, then feed-forward.")
 def feed_forward_first(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = norm_1(x + feed_forward(x))
     return norm_2(x + self_attention(x, x, x, mask))
@@ -451,7 +451,7 @@ def decoder_layer(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("The order is turned round: the target looks at itself first, and asks the memory then.")
+@decoder_layer.mistake("The order is turned round. The target must look at itself first, and ask the memory then.")
 def cross_attention_first(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):

@@ -34,9 +34,11 @@ def attention_steps(
     """Explore how scores become weights: query (…, T, d_k) and key (…, S, d_k), with heads and layers in front or not.
 
     Raises:
-        ValueError: the axes do not fit the tokens; a causal mask is asked for where T and S differ.
+        ValueError: the axes do not fit the tokens, or those of query and key each other; a causal mask is asked for
+            where T and S differ.
     """
     query, key = with_layers_and_heads(query, "query"), with_layers_and_heads(key, "key")
+    check_pair(query, key)
     scores = query.detach() @ key.detach().transpose(-2, -1)
     if causal and query.size(-2) != key.size(-2):
         raise ValueError(f"a causal mask needs as many queries as keys ({query.size(-2)}, {key.size(-2)})")
@@ -44,6 +46,15 @@ def attention_steps(
     allowed = causal_mask(key.size(-2), key.device) if causal else torch.ones_like(scores, dtype=torch.bool)
     weights = masked_softmax(scores / sqrt(d_k), allowed)
     return view(weights, scores, query_tokens, key_tokens, d_k, causal)
+
+
+def check_pair(query: Tensor, key: Tensor) -> None:
+    """Refuse what has no dot products; one head of keys may serve several of queries."""
+    if query.size(-1) != key.size(-1):
+        raise ValueError(f"query and key must have the same width d_k ({query.size(-1)}, {key.size(-1)})")
+    of_query, of_key = tuple(query.shape[:2]), tuple(key.shape[:2])
+    if any(a != b and 1 not in (a, b) for a, b in zip(of_query, of_key, strict=True)):
+        raise ValueError(f"query and key must have as many layers and heads as each other, or 1 ({of_query}, {of_key})")
 
 
 def view(weights, scores, queries: Sequence[str], keys: Sequence[str], d_k: int | None, causal: bool) -> View:

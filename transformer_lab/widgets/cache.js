@@ -1,6 +1,6 @@
 // Key-value cache: the bytes it takes and the work it saves, over the length of the text.
 
-import { bar, button, canvas, checkbox, choice, eachFrame, element, slider, watch } from "./kit.js";
+import { bar, button, canvas, checkbox, choice, eachFrame, element, readout, slider, tableSwitch, watch } from "./kit.js";
 import { COLOURS, drawLines } from "./chart.js";
 
 // The formulas of cache.py. A size is { n_layers, n_heads, n_kv_heads, d_head, d_ff }; a multiply-add is 2 FLOPs.
@@ -45,16 +45,14 @@ export default {
     const start = () => ({ ...settings(model.get("preset")), at: model.get("at"), batch: 0, type: types.indexOf("float16"), cumulative: false });
     const now = start();
 
-    const sketch = canvas({ role: "img", tabindex: -1, "aria-label": model.get("summary") });
-    const says = element("div", { class: "tl-says", "aria-live": "polite" });
-    const table = element("div", { class: "tl-scroll" });
+    const sketch = canvas(model.get("summary"), { keys: false });
+    const says = readout();
     const draw = eachFrame(() => {
       const [length, bytes, work] = [lengths[now.at], bytesAt(now.size, lengths[now.at]), workOf(now.size, lengths[now.at])];
       el.values = { length, bytes, ...work };
       paint(sketch, { el, lengths, now, bytesAt });
-      const text = describe(now, { length, bytes, work, batch: BATCHES[now.batch], type: types[now.type], each: numbers[types[now.type]] });
-      if (says.textContent !== text) says.textContent = text;
-      table.replaceChildren(...(now.table ? [asTable(lengths, now.size, bytesAt)] : []));
+      says.say(describe(now, { length, bytes, work, batch: BATCHES[now.batch], type: types[now.type], each: numbers[types[now.type]] }));
+      table.fill(() => asTable(lengths, now.size, bytesAt));
     });
     const bytesAt = (size, length) => bytesOf(size, length, BATCHES[now.batch], numbers[types[now.type]]);
 
@@ -75,8 +73,8 @@ export default {
     const batch = slider("batch", of(BATCHES), (i) => { now.batch = i; draw(); });
     const type = choice("numbers", types, (i) => { now.type = i; draw(); });
     const sum = checkbox("whole text", false, (on) => { now.cumulative = on; draw(); });
-    const tableButton = button("show as table", () => { now.table = !now.table; refresh(); });
-    const reset = button("reset", () => { Object.assign(now, start(), { table: false }); refresh(); });
+    const table = tableSwitch(draw);
+    const reset = button("reset", () => { Object.assign(now, start()); table.shown = false; refresh(); });
 
     // Every control shows what is set, whichever of them was moved.
     const refresh = () => {
@@ -91,12 +89,10 @@ export default {
       batch.set(now.batch);
       type.set(now.type);
       sum.set(now.cumulative);
-      tableButton.setAttribute("aria-pressed", Boolean(now.table));
       draw();
     };
     const toLength = (event) => {  // press or drag in a plot
-      const x = event.clientX - sketch.node.getBoundingClientRect().left;
-      const y = event.clientY - sketch.node.getBoundingClientRect().top;
+      const [x, y] = sketch.at(event);
       const plot = sketch.node.plots.find((one) => x > one.x - 12 && x < one.x + one.width + 12 && y > one.y && y < one.y + one.height);
       if (!plot || !event.buttons) return;
       const far = lengths.map((n) => Math.abs(plot.across(n) - x));
@@ -108,7 +104,7 @@ export default {
     el.append(
       element("style", {}, STYLE), bar(length.node, pick.node, type.node, sum.node),
       element("div", { class: "tl-grid" }, ...[shared, layers, heads, width, batch].map(({ node }) => node)),
-      sketch.node, says, bar(tableButton, reset), table,
+      sketch.node, says, bar(table.button, reset), table.room,
     );
     refresh();
     return watch(el, draw);

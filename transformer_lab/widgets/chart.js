@@ -1,53 +1,10 @@
 // Curves and bars on a canvas: axes with ticks and names, series that differ in colour, dash and marker, a cursor.
-//   const chart = lineChart({ el, label, height: 260, redraw, describe: (at) => "…" });  // `at` counts the points, or is null
-//   el.append(chart.node, chart.says);
-//   chart.show({ title, x: { name: "position" }, y: { name: "norm", log: 10, low: 1e-5 }, series: [{ name, xs, ys }] });  // in `redraw`
-// `chart.cursor` is the point that mouse or keys are at; `chart.move(at)` sets it. `drawLines` and `drawBars` draw by themselves.
 
-import { canvas, element, stripes } from "./kit.js";
+import { stripes } from "./kit.js";
 
 export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [5, 2], [1, 4]];
 const FONT = "13px system-ui, sans-serif";
-
-// Options: `describe(at)` is the readout; `redraw` is called when the cursor has moved; `onmove(at)` just before it.
-export function lineChart({ el, label, height = 260, describe, redraw, onmove }) {
-  const sketch = canvas({ role: "img", "aria-label": `${label} Left and right arrow keys move along the curves.` });
-  const says = element("div", { class: "tl-says", "aria-live": "polite" });
-  const me = { node: sketch.node, says, cursor: null };
-  let drawn = null;
-  me.move = (at) => { me.cursor = at; onmove?.(at); redraw(); };
-  me.show = (options) => {
-    const width = Math.min(Math.max(el.clientWidth, 320), 754);
-    const context = sketch.resize(width, height);
-    const xs = options.series[0].xs;
-    drawn = { xs, ...drawLines(context, { x: 0, y: 0, width, height }, { ink: getComputedStyle(el).color, at: me.cursor, ...options }) };
-    sketch.node.layout = drawn;
-    const text = describe?.(me.cursor) ?? "";
-    if (says.textContent !== text) says.textContent = text;
-  };
-  const nearest = (event) => {
-    const x = event.clientX - sketch.node.getBoundingClientRect().left;
-    const far = drawn.xs.map((value) => Math.abs(drawn.across(value) - x));
-    return far.indexOf(Math.min(...far));
-  };
-  Object.assign(sketch.node, {
-    onpointerdown: (event) => me.move(nearest(event)),
-    onpointermove: (event) => me.move(nearest(event)),
-    onpointerleave: () => me.move(null),
-    onfocus: () => { if (me.cursor === null) me.move(0); },
-    onkeydown: (event) => {
-      const last = drawn.xs.length - 1;
-      const at = me.cursor ?? 0;
-      const to = { ArrowLeft: at - 1, ArrowRight: at + 1, PageUp: at - 10, PageDown: at + 10, Home: 0, End: last }[event.key];
-      if (to === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
-      me.move(Math.min(Math.max(to, 0), last));
-    },
-  });
-  return me;
-}
 
 // Curves within a box { x, y, width, height }, everything included. x and y: { name, low, high, log, ticks }, where log is
 // the base of a logarithmic axis and ticks, [[value, text], …], are found if not given. A series: { name, xs, ys }, and a

@@ -1,6 +1,6 @@
 // Decoding explorer: greedy choice, sampling and beam search over a table of next-token distributions.
 
-import { bar, button, canvas, eachFrame, element, slider, softmax, stripes, tensor, watch } from "./kit.js";
+import { bar, button, canvas, eachFrame, element, onKeys, readout, scroller, slider, softmax, stripes, tableSwitch, tensor, watch } from "./kit.js";
 
 // ── the methods; a table is a list of beginnings { ids, logProbs, next }: where each extension stands in it, or −1 ──
 
@@ -57,7 +57,7 @@ export function greedy(table, eos) {
 }
 
 // Uniform numbers from a seed (mulberry32), so that a draw can be repeated.
-export function uniform(seed) {
+function uniform(seed) {
   let state = (seed * 0x9e3779b9) | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -129,7 +129,7 @@ export default {
     const all = sentences(table, eos);
     const rankOf = new Map(all.map((one, i) => [String(one.ids), i + 1]));
     const start = { ...START, k: branching, size: Math.min(START.size, branching) };
-    const now = { ...start, step: Infinity, cursor: null, table: false };
+    const now = { ...start, step: Infinity, cursor: null };
     const say = ({ ids }) => ids.map((token) => tokens[token]).join(" ");
     let run = null;
 
@@ -152,11 +152,10 @@ export default {
       return { steps, counts, found: ranked([...new Map(drawn.map((each) => [String(each.at(-1).ids), each.at(-1)])).values()]) };
     };
 
-    const sketch = canvas({ role: "img", "aria-label": `${model.get("summary")} Arrow keys move over the tree.` });
-    const says = element("div", { class: "tl-says", "aria-live": "polite" });
+    const sketch = canvas(`${model.get("summary")} Arrow keys move over the tree.`);
+    const says = readout();
     const note = element("div", { class: "tl-note" });
-    const list = element("div", { class: "tl-scroll" });
-    const grid = element("div", { class: "tl-scroll" });
+    const list = scroller();
     const draw = eachFrame(() => {
       const step = run.steps[now.step - 1];
       el.values = {
@@ -166,10 +165,9 @@ export default {
       const shape = treeOf(run, now);
       if (now.cursor && !shape.all.some((one) => String(one.ids) === now.cursor)) now.cursor = null;
       paint(sketch, { el, shape, step, now, tokens, depth, others: tokens.length - branching });
-      const text = describe({ now, run, step, shape, tokens, say, branching });
-      if (says.textContent !== text) says.textContent = text;
+      says.say(describe({ now, run, step, shape, tokens, say, branching }));
       list.replaceChildren(asList({ all, run, now, rankOf, say }));
-      grid.replaceChildren(...(now.table ? [asTable(step.bars, now)] : []));
+      distribution.fill(() => asTable(step.bars, now));
     });
 
     const tabs = MODES.map((mode) => [mode, button(mode, () => again({ mode, step: Infinity }))]);
@@ -181,13 +179,14 @@ export default {
     const topP = slider("top-p", { min: 0.02, max: 1, step: 0.02, value: 1, show: (p) => (p >= 1 ? "all" : p.toFixed(2)) }, (p) => again({ p }));
     const more = [1, 20].map((n) => button(n > 1 ? `draw ${n}` : "draw", () => again({ draws: now.draws + n, step: Infinity })));
     const size = slider("beam size", { min: 1, max: Math.min(branching, 6), step: 1, value: start.size, show: String }, (n) => again({ size: n }));
-    const tableButton = button("show as table", () => { now.table = !now.table; refresh(); });
+    const distribution = tableSwitch(draw);
     const reset = button("reset", () => {
       temperature.set(0);
       topK.set(start.k);
       topP.set(start.p);
       size.set(start.size);
-      again({ ...start, step: Infinity, cursor: null, table: false });
+      distribution.shown = false;
+      again({ ...start, step: Infinity, cursor: null });
     });
     const forSampling = bar(temperature.node, topK.node, topP.node, ...more);
     const forBeam = bar(size.node);
@@ -203,35 +202,32 @@ export default {
       step.node.querySelector("input").max = run.steps.length;
       step.set(now.step);
       tabs.forEach(([mode, tab]) => tab.setAttribute("aria-pressed", mode === now.mode));
-      tableButton.setAttribute("aria-pressed", now.table);
       note.textContent = `${NOTES[now.mode]} P: probability of a sentence${branching < tokens.length ? "; ranks are among those in the table" : ""}.`;
       forSampling.hidden = now.mode !== "sampling";
       forBeam.hidden = now.mode !== "beam";
       draw();
     };
     const point = (cursor) => { now.cursor = cursor; draw(); };
+    const under = (event) => {
+      const [x, y] = sketch.at(event);
+      const found = sketch.node.boxes.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height);
+      point(found ? String(found.one.ids) : null);
+    };
     Object.assign(sketch.node, {
-      onpointermove: (event) => {
-        const box = sketch.node.getBoundingClientRect();
-        const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-        const under = sketch.node.boxes.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + one.height);
-        point(under ? String(under.one.ids) : null);
-      },
+      onpointerdown: under,
+      onpointermove: under,
       onpointerleave: () => point(null),
       onfocus: () => { if (now.cursor === null) point(""); },
-      onkeydown: (event) => {
-        const to = moved(treeOf(run, now), now.cursor ?? "", event.key);
-        if (to === undefined) return;
-        event.preventDefault();
-        event.stopPropagation();
+      onkeydown: onKeys((key) => {
+        const to = moved(treeOf(run, now), now.cursor ?? "", key);
+        if (to === undefined) return false;
         point(to);
-      },
+      }),
     });
 
     el.append(
       element("style", {}, STYLE), bar(...tabs.map(([, tab]) => tab)), bar(step.node, back, forth), forSampling, forBeam,
-      sketch.node, note,
-      says, list, bar(tableButton, reset), grid,
+      sketch.node, note, says, list, bar(distribution.button, reset), distribution.room,
     );
     again({});
     return watch(el, draw);
@@ -307,7 +303,8 @@ function describe({ now, run, step, shape, tokens, say, branching }) {
   if (now.mode === "greedy") return `${head}, ${after}: ${tokens[one.token]} is the most probable token (${chosen.before.toFixed(3)}). Log probability so far ${minus(one.total)}.`;
   const kept = bars.filter((each) => each.kept);
   const held = kept.reduce((sum, { before }) => sum + before, 0);
-  const share = kept.length < branching ? `; they held ${held.toFixed(3)} before the cut` : "";
+  const whole = branching < tokens.length ? ` of the ${branching} in the table` : "";
+  const share = kept.length < branching ? `; they held ${held.toFixed(3)}${whole} before the cut` : "";
   return `${head} of draw ${now.draws}, ${after}: ${kept.length} of ${tokens.length} tokens are kept${share}. Drawn: ${tokens[one.token]}, with probability ${chosen.after.toFixed(3)}. Log probability so far ${minus(one.total)}.`;
 }
 

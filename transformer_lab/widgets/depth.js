@@ -1,6 +1,6 @@
 // Residual flow: norms of activations and gradients, layer by layer, in stacks of any of the measured depths.
 
-import { bar, button, canvas, checkbox, eachFrame, element, slider, tensor, watch } from "./kit.js";
+import { bar, button, canvas, checkbox, eachFrame, element, onKeys, readout, slider, tableSwitch, tensor, watch } from "./kit.js";
 import { COLOURS, DASHES, drawLines } from "./chart.js";
 
 const BEYOND = 1.02;  // the axis ends a little after the last layer
@@ -10,12 +10,11 @@ export default {
     const [depths, kinds] = [model.get("depths"), model.get("kinds")];
     const norms = model.get("norms").map((pairs) => pairs.map((pair) => pair.map((part) => [...tensor(part).data])));  // [kind][depth][up, down]
     const most = depths.at(-1);
-    const start = { at: depths.length - 1, kinds: kinds.map(() => true), layer: null, tableShown: false };
+    const start = { at: depths.length - 1, kinds: kinds.map(() => true), layer: null };
     const now = { ...start, kinds: [...start.kinds] };
 
-    const sketch = canvas({ role: "img", "aria-label": `${model.get("summary")} Left and right arrow keys go from layer to layer.` });
-    const says = element("div", { class: "tl-says", "aria-live": "polite" });
-    const grid = element("div", { class: "tl-scroll" });
+    const sketch = canvas(`${model.get("summary")} Left and right arrow keys go from layer to layer.`);
+    const says = readout();
     let panels = [];
     const draw = eachFrame(() => {
       const chosen = kinds.map((name, i) => ({ name, i })).filter(({ i }) => now.kinds[i]);
@@ -25,10 +24,8 @@ export default {
       const ranges = [0, 1].map((which) => range(chosen.flatMap(({ i }) => norms[i].flatMap((pair) => pair[which]))));
       panels = paint(sketch, { el, shown, now, depths, ranges, looks: chosen.map(({ i }) => ({ colour: COLOURS[i], dash: DASHES[i], marker: i % 4 })) });
       sketch.node.layout = { panels };
-      const text = describe(shown, now.layer);
-      if (says.textContent !== text) says.textContent = text;
-      asTable.setAttribute("aria-pressed", now.tableShown);
-      grid.replaceChildren(...(now.tableShown ? [tableOf(shown)] : []));
+      says.say(describe(shown, now.layer));
+      numbers.fill(() => tableOf(shown));
     });
     const change = (what) => {
       Object.assign(now, what);
@@ -37,15 +34,15 @@ export default {
     };
     const depth = slider("layers", { min: 0, max: depths.length - 1, step: 1, value: start.at, show: (i) => String(depths[i]) }, (at) => change({ at }));
     const boxes = kinds.map((name, i) => checkbox(name, true, (on) => change({ kinds: now.kinds.map((was, k) => (k === i ? on : was)) })));
-    const asTable = button("show as table", () => change({ tableShown: !now.tableShown }));
+    const numbers = tableSwitch(draw);
     const reset = button("reset", () => {
+      numbers.shown = false;
       change({ ...start, kinds: [...start.kinds] });
       depth.set(start.at);
       boxes.forEach((box) => box.set(true));
     });
     const near = (event) => {
-      const box = sketch.node.getBoundingClientRect();
-      const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+      const [x, y] = sketch.at(event);
       const panel = panels.find((one) => x > one.x - 12 && x < one.x + one.width + 12 && y > one.y - 12 && y < one.y + one.height + 24);
       const layer = panel && Math.round(((x - panel.x) / panel.width) * most * BEYOND);
       change({ layer: panel ? Math.min(Math.max(layer, 0), depths[now.at]) : null });
@@ -56,16 +53,14 @@ export default {
       onpointerleave: () => change({ layer: null }),
       onfocus: () => { if (now.layer === null) change({ layer: 0 }); },
       onblur: () => change({ layer: null }),
-      onkeydown: (event) => {
+      onkeydown: onKeys((key) => {
         const [at, last] = [now.layer ?? 0, depths[now.at]];
-        const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last, PageUp: at - 10, PageDown: at + 10 }[event.key];
-        if (to === undefined) return;
-        event.preventDefault();
-        event.stopPropagation();
+        const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last, PageUp: at - 10, PageDown: at + 10 }[key];
+        if (to === undefined) return false;
         change({ layer: Math.min(Math.max(to, 0), last) });
-      },
+      }),
     });
-    el.append(bar(depth.node, ...boxes.map(({ node }) => node)), sketch.node, says, bar(asTable, reset), grid);
+    el.append(bar(depth.node, ...boxes.map(({ node }) => node)), sketch.node, says, bar(numbers.button, reset), numbers.room);
     return watch(el, draw);
   },
 };

@@ -1,6 +1,6 @@
 // Encoding explorer: the table on its side, two of its rows as curves, and dot products, all over the same positions.
 
-import { bar, button, canvas, css, eachFrame, element, ramp, slider, tensor, watch } from "./kit.js";
+import { bar, button, canvas, css, eachFrame, element, onKeys, ramp, readout, slider, tableSwitch, tensor, watch } from "./kit.js";
 import { drawLines, evenTicks } from "./chart.js";
 
 const FONT = "13px system-ui, sans-serif";
@@ -36,14 +36,13 @@ export default {
     const waves = model.get("waves");
     const table = model.get("table") ? tensor(model.get("table")).data : sinusoids(length, d);
     const column = (feature) => Array.from({ length }, (_, p) => table[p * d + feature]);
-    const start = { position: Math.floor(length / 2), pair: 0, kept: [], hover: null, tableShown: false };
+    const start = { position: Math.floor(length / 2), pair: 0, kept: [], hover: null };
     const now = { ...start };
     const image = picture(table, shape);
 
-    const sketch = canvas({ role: "img", "aria-label": `${model.get("summary")} Left and right arrow keys choose the position, up and down the pair of features.` });
+    const sketch = canvas(`${model.get("summary")} Left and right arrow keys choose the position, up and down the pair of features.`);
     sketch.node.style.touchAction = "pan-y";
-    const says = element("div", { class: "tl-says", "aria-live": "polite" });
-    const grid = element("div", { class: "tl-scroll" });
+    const says = readout();
     let boxes = null;
     const draw = eachFrame(() => {
       const features = [2 * now.pair, 2 * now.pair + 1];
@@ -51,11 +50,9 @@ export default {
       el.values = shown;
       boxes = paint(sketch, { el, image, shape, now, shown, kept: now.kept.map((pair) => ({ feature: 2 * pair, ys: column(2 * pair) })) });
       sketch.node.layout = boxes;
-      const text = describe(shown, now, { table, d });
-      if (says.textContent !== text) says.textContent = text;
+      says.say(describe(shown, now, { table, d }));
       keep.setAttribute("aria-pressed", now.kept.includes(now.pair));
-      asTable.setAttribute("aria-pressed", now.tableShown);
-      grid.replaceChildren(...(now.tableShown ? [tableOf(shown)] : []));
+      numbers.fill(() => tableOf(shown));
     });
     const choose = (what) => {
       Object.assign(now, what);
@@ -70,12 +67,12 @@ export default {
       const others = now.kept.filter((one) => one !== now.pair);
       choose({ kept: others.length < now.kept.length ? others : [...others, now.pair].slice(-KEPT) });
     }, { title: `it stays while you choose another pair; up to ${KEPT} do` });
-    const asTable = button("show as table", () => choose({ tableShown: !now.tableShown }));
-    const reset = button("reset", () => choose(start));
+    const numbers = tableSwitch(draw);
+    const reset = button("reset", () => { numbers.shown = false; choose(start); });
 
     let pressed = false;
     const follow = (event) => {
-      const at = place(event, sketch.node, boxes, shape);
+      const at = place(sketch.at(event), boxes, shape);
       if (!pressed) return choose({ hover: at });
       choose({ hover: null, position: at.position, pair: at.feature === null ? now.pair : Math.floor(at.feature / 2) });
     };
@@ -85,19 +82,17 @@ export default {
       onpointerup: () => { pressed = false; },
       onpointercancel: () => { pressed = false; },
       onpointerleave: () => choose({ hover: null }),
-      onkeydown: (event) => {
+      onkeydown: onKeys((key) => {
         const to = {
           ArrowLeft: { position: now.position - 1 }, ArrowRight: { position: now.position + 1 }, Home: { position: 0 }, End: { position: length - 1 },
           ArrowUp: { pair: now.pair - 1 }, ArrowDown: { pair: now.pair + 1 }, PageUp: { pair: 0 }, PageDown: { pair: d / 2 - 1 },
-        }[event.key];
-        if (!to) return;
-        event.preventDefault();
-        event.stopPropagation();
+        }[key];
+        if (!to) return false;
         const moved = { ...now, ...to };
         choose({ position: within(moved.position, length), pair: within(moved.pair, d / 2) });
-      },
+      }),
     });
-    el.append(bar(position.node, pair.node), sketch.node, says, bar(keep, asTable, reset), grid);
+    el.append(bar(position.node, pair.node), sketch.node, says, bar(keep, numbers.button, reset), numbers.room);
     return watch(el, draw);
   },
 };
@@ -107,9 +102,7 @@ function within(x, count) {
 }
 
 // Where a pointer is: its position, and its feature if it is over the map.
-function place(event, node, { map, across }, [length, d]) {
-  const box = node.getBoundingClientRect();
-  const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+function place([x, y], { map }, [length, d]) {
   const feature = Math.floor(((y - map.y) / map.height) * d);
   return { position: within(Math.floor(((x - map.x) / map.width) * length), length), feature: feature >= 0 && feature < d ? feature : null };
 }
@@ -183,7 +176,7 @@ function paint(sketch, { el, image, shape: [length, d], now, shown, kept }) {
   const last = lines(common, { y: lower + 20, height: 10 + PLOT + 42, series: [{ name: "dot product", xs, ys: shown.products }], range, x: { name: `distance from position ${now.position}`, ticks } });
   cursor(context, across(now.position), map, ink);
   if (now.hover) dotted(context, across(now.hover.position), map.y, last.y + last.height, ink);
-  return { map, across };
+  return { map };
 }
 
 // Curves whose plot stands right below the map's columns, whatever room the ticks take.

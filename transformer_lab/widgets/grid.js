@@ -4,10 +4,10 @@
 //   map.show(values, { colours: cividis, range: [0, 1] });  // in `redraw`, which the map calls when its cursor moves
 // `values` is an array of rows; NaN is hatched. More options stand at `tokenMap`; the parts below it draw by themselves.
 
-import { button, canvas, cividis, css, element, inkOn, ramp, stripes } from "./kit.js";
+import { button, canvas, cividis, css, element, inkOn, onKeys, ramp, readout, stripes, tableSwitch } from "./kit.js";
 
 export const FONT = "13px system-ui, sans-serif";
-export const ACCENT = "#d55e00";
+const ACCENT = "#d55e00";
 const SMALL = "11px system-ui, sans-serif";
 const LENSES = [8, 12, 16, 24, 32];  // cells across, from near to far
 const NEAREST = 12;  // pixels across a cell; a map whose cells would be smaller gets an overview and a lens
@@ -48,16 +48,15 @@ export function pooled(values, k, mean) {
 // here has changed; `onmove(cell)`, and `onpress(cell, first)` for a press, a drag (first is false), Enter and Space.
 export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onmove, onpress }) {
   const [T, S] = [rows.length, columns.length];
-  const sketch = canvas({ role: "img", "aria-label": `${label} Arrow keys move over the cells.` });
-  const says = element("div", { class: "tl-says", "aria-live": "polite" });
+  const sketch = canvas(`${label} Arrow keys move over the cells.`);
+  const says = readout();
   const note = element("div", { class: "tl-note" });
-  const table = element("div", { class: "tl-scroll" });
-  const tableButton = button("show as table", () => { me.tableShown = !me.tableShown; redraw(); });
+  const table = tableSwitch(redraw);
   const nearer = button("zoom in", () => zoom(-1));
   const farther = button("zoom out", () => zoom(1));
   const pool = button("overview of means", () => { me.mean = !me.mean; redraw(); });
-  const start = { cursor: null, tableShown: false, mean: false, lens: 2, first: [0, 0] };
-  const me = { node: sketch.node, says, note, table, ...start };
+  const start = { cursor: null, mean: false, lens: 2, first: [0, 0] };
+  const me = { node: sketch.node, says, note, table: table.room, ...start };
   let drawn = { places: [] };
 
   const zoom = (by) => { me.lens = clamp(me.lens + by, 0, LENSES.length - 1); follow(me.cursor ?? me.first); redraw(); };
@@ -75,7 +74,7 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
     onmove?.(cell);
     redraw();
   };
-  me.reset = () => { Object.assign(me, start); onmove?.(null); redraw(); };
+  me.reset = () => { Object.assign(me, start); table.shown = false; onmove?.(null); redraw(); };
 
   me.show = (values, options = {}) => {
     const ink = getComputedStyle(el).color;
@@ -88,20 +87,15 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
     if (plan.overview) overview(context, cells, plan, { ...full, me, rows, columns, axes, ink });
     paint(context, cells, plan.lens, { ...full, rows, columns, axes, ink, cursor: me.cursor });
     note.textContent = plan.overview ? noteOn(plan, full, me) : "";
-    write(says, describe(values, me.cursor));
-    tableButton.setAttribute("aria-pressed", me.tableShown);
+    says.say(describe(values, me.cursor));
     pool.setAttribute("aria-pressed", me.mean);
     for (const [node, on] of [[nearer, plan.overview], [farther, plan.overview], [pool, plan.overview?.k > 1]]) node.hidden = !on;
-    table.replaceChildren(...(me.tableShown ? [asTable(values, plan.lens, { rows, columns, axes })] : []));
+    table.fill(() => asTable(values, plan.lens, { rows, columns, axes }));
   };
 
-  const at = (event) => {
-    const box = sketch.node.getBoundingClientRect();
-    return cellIn(drawn, event.clientX - box.left, event.clientY - box.top);
-  };
   let pressed = null;
   const point = (event) => {
-    const found = at(event);
+    const found = cellIn(drawn, ...sketch.at(event));
     me.move(found?.cell ?? null, found?.around);
     return found?.cell ?? null;
   };
@@ -123,18 +117,16 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
     onpointercancel: () => { pressed = null; },
     onpointerleave: () => { pressed = null; me.move(null); },
     onfocus: () => { if (!me.cursor) me.move([...me.first]); },
-    onkeydown: (event) => {
+    onkeydown: onKeys((key) => {
       const cell = me.cursor ?? me.first;
-      const to = keyCursor(event.key, cell, T, S);
+      const to = keyCursor(key, cell, T, S);
       if (to) me.move(to);
-      else if (drawn.overview && "+-".includes(event.key)) zoom(event.key === "+" ? -1 : 1);
-      else if (onpress && (event.key === "Enter" || event.key === " ")) onpress(cell, true);
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    },
+      else if (drawn.overview && "+-".includes(key)) zoom(key === "+" ? -1 : 1);
+      else if (onpress && (key === "Enter" || key === " ")) onpress(cell, true);
+      else return false;
+    }),
   });
-  return Object.assign(me, { buttons: [nearer, farther, pool, tableButton] });
+  return Object.assign(me, { buttons: [nearer, farther, pool, table.button] });
 }
 
 // ── where things stand ──
@@ -196,11 +188,6 @@ function largestNear(values, [t, s], k) {
 
 function clamp(x, low, high) {
   return Math.min(Math.max(x, low), high);
-}
-
-// Text changes only if it is other text: a screen reader would read it again.
-function write(node, text) {
-  if (node.textContent !== text) node.textContent = text;
 }
 
 function withMask(values, masked) {
@@ -280,7 +267,7 @@ function paintImage(context, values, { left, top, size, first, shown: [T, S] }, 
   context.drawImage(small, left, top, S * size, T * size);
 }
 
-export function hatch(context, x, y, size, ink) {
+function hatch(context, x, y, size, ink) {
   Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
   context.strokeRect(x + 0.5, y + 0.5, size - 2, size - 2);
   context.beginPath();
@@ -290,7 +277,7 @@ export function hatch(context, x, y, size, ink) {
 }
 
 // Names of rows at the left and of columns on top, upright where they are wider than a cell; the cursor's are bold.
-export function paintNames(context, box, { rows, columns, axes, ink, cursor }) {
+function paintNames(context, box, { rows, columns, axes, ink, cursor }) {
   const { left, top, size, upright, first = [0, 0], shown = [rows.length, columns.length], room = [left, top] } = box;
   const every = Math.ceil(15 / size);  // where cells are smaller than letters, every n-th has a name
   const named = (i, axis) => (cursor && i === cursor[axis] - first[axis]) || (i % every === 0 && !(cursor && Math.abs(i - (cursor[axis] - first[axis])) < every));

@@ -1,6 +1,6 @@
 // Heads side by side: a small map of each, sorted; one of them large, or the difference of two; what one adds.
 
-import { bar, button, canvas, choice, eachFrame, element, entropy, slider, softmax, tensor, watch } from "./kit.js";
+import { bar, button, canvas, choice, eachFrame, entropy, onKeys, slider, softmax, tensor, watch } from "./kit.js";
 import { FONT, diverging, extent, paintCells, paintCursor, pooled, tokenMap } from "./grid.js";
 
 const SORTS = ["number", "entropy", "diagonality"];
@@ -52,7 +52,7 @@ export default {
       el.values = { map: values, order, entropy: heads.map((head) => head.entropy), diagonality: heads.map((head) => head.diagonality) };
       if (now.without >= 0) el.values.share = Array.from(queries, (_, t) => share(t));
       const ink = getComputedStyle(el).color;
-      all.show({ order, heads, names, now, cursor: map.cursor, width: el.clientWidth, lost, T, ink });
+      all.show({ order, heads, names, now, cursor: map.cursor, width: el.clientWidth, ink });
       const most = Math.max(...extent(values).map(Math.abs)) || 1;
       map.show(values, {
         ...(now.minus < 0 ? { range: [0, 1] } : { colours: diverging, range: [-most, most] }),
@@ -107,9 +107,9 @@ function losses(context, share, { x, top, size, first, count, ink }) {
 
 // All heads as small maps; the cursor of the large map is in each, and a point in one of them moves it.
 function multiples({ T, S, onpoint, onchoose, order, label }) {
-  const sketch = canvas({ role: "img", "aria-label": label });
+  const sketch = canvas(label);
   let drawn = null;
-  const show = ({ order, heads, names, now, cursor, width, lost, T, ink }) => {
+  const show = ({ order, heads, names, now, cursor, width, ink }) => {
     const total = Math.min(Math.max(width, 320), 754);
     const across = Math.min(names.length, Math.max(2, Math.floor(total / 132)));
     const side = Math.min(150, total / across - 14);
@@ -118,7 +118,7 @@ function multiples({ T, S, onpoint, onchoose, order, label }) {
     const [step, down] = [side + 14, T * size + 36];
     const context = sketch.resize(across * step, Math.ceil(names.length / across) * down);
     const boxes = order.map((head, i) => ({ head, left: (i % across) * step + 3, top: Math.floor(i / across) * down + 22, size, shown: [T, S] }));
-    drawn = { boxes, across };
+    drawn = { boxes, across, head: now.head };
     sketch.node.layout = drawn;
     for (const box of boxes) {
       const { head, left, top } = box;
@@ -137,8 +137,7 @@ function multiples({ T, S, onpoint, onchoose, order, label }) {
     }
   };
   const at = (event) => {
-    const box = sketch.node.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const [x, y] = sketch.at(event);
     const over = drawn.boxes.find(({ left, top, size }) => x >= left && x < left + S * size && y >= top && y < top + T * size);
     return over && { head: over.head, cell: [Math.floor((y - over.top) / over.size), Math.floor((x - over.left) / over.size)] };
   };
@@ -146,16 +145,14 @@ function multiples({ T, S, onpoint, onchoose, order, label }) {
     onpointermove: (event) => onpoint(at(event)?.cell ?? null),
     onpointerleave: () => onpoint(null),
     onpointerdown: (event) => { const found = at(event); if (found) onchoose(found.head); },
-    onkeydown: (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -drawn.across, ArrowDown: drawn.across, Home: -Infinity, End: Infinity }[event.key];
-      if (by === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
+    onkeydown: onKeys((key) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -drawn.across, ArrowDown: drawn.across, Home: -Infinity, End: Infinity }[key];
+      if (by === undefined) return false;
       const places = order();
       onchoose(places[Math.min(Math.max(places.indexOf(drawn.head) + by, 0), places.length - 1)]);
-    },
+    }),
   });
-  return { node: sketch.node, show: (what) => { show(what); drawn.head = what.now.head; } };
+  return { node: sketch.node, show };
 }
 
 function number(head, sort) {

@@ -76,11 +76,11 @@ def still(stack: Tensor) -> Picture:
     """The picture where no script runs: a small map of each head, and how even its rows are."""
     layers, each, rows, columns = stack.shape
     names = [f"{layer}.{head}" if layers > 1 else f"{head}" for layer in range(layers) for head in range(each)]
-    entropies, maps = mean_entropy(stack).flatten().tolist(), stack.flatten(0, 1)[:DRAWN]
+    entropies, maps = mean_entropy(stack).flatten().tolist(), stack.flatten(0, 1)[:DRAWN].cpu().numpy()
     with matplotlib.rc_context(THEME):
         lines = -(-len(maps) // ACROSS)
         figure = Figure(figsize=(6.4, 1.9 * lines), layout="constrained")
-        places = figure.subplots(lines, ACROSS, squeeze=False).flat
+        places = figure.subplots(lines, ACROSS, squeeze=False).flatten()
         for ax in places:
             ax.set_axis_off()
         for ax, name, bits, map_ in zip(places, names, entropies, maps, strict=False):

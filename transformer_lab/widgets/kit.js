@@ -1,6 +1,7 @@
 // What all views share. A view's module exports `default { render({ model, el }) }`, which
 // - reads its state: `model.get("name")`, a tensor by `tensor(model.get("name"))`, and keeps its settings in plain variables,
-// - appends controls (`button`, `slider`, `checkbox`, `choice`, in a `bar`) and a `canvas` to `el`; maps: grid.js, curves: chart.js,
+// - appends controls (`button`, `slider`, `checkbox`, `choice`, in a `bar`), a `canvas`, a `readout` and a `tableSwitch` to `el`;
+//   maps: grid.js, curves: chart.js,
 // - draws in `const draw = eachFrame(() => …)`, in the colour `getComputedStyle(el).color`, and sets `el.values` to what is shown,
 // - ends with `return watch(el, draw)`: drawn at once, and again when the theme or the width changes, while it is in the page.
 
@@ -67,7 +68,7 @@ export function inkOn(rgb) {
 }
 
 // Call `draw` whenever JupyterLab, VS Code, Colab or the system changes its theme; returns a function that stops it.
-export function onTheme(draw) {
+function onTheme(draw) {
   const watch = new MutationObserver(draw);
   for (const node of [document.documentElement, document.body]) {
     watch.observe(node, { attributes: true, attributeFilter: ["class", "theme", "data-jp-theme-light", "data-jp-theme-name"] });
@@ -92,11 +93,6 @@ export function watch(el, draw) {
   el.addEventListener("tl-out", off);
   on();
   return off;
-}
-
-// Does the reader ask for less motion? Then a view that moves by itself shows its end at once.
-export function calm() {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 // ── elements ──
@@ -125,7 +121,7 @@ export function button(text, onclick, more = {}) {
 
 export function slider(label, { min, max, step, value, show = (x) => x.toFixed(2) }, onmove) {
   const input = element("input", { type: "range", min, max, step, value, "aria-label": label, ...OWN_KEYS });
-  const output = element("output", {}, show(+value));
+  const output = element("output", { "aria-live": "off" }, show(+value));  // the input says the same
   const set = (x) => { input.value = x; output.textContent = show(+input.value); input.setAttribute("aria-valuetext", output.textContent); };
   input.oninput = () => { set(input.value); onmove(+input.value); };
   set(value);
@@ -144,9 +140,14 @@ export function choice(label, names, onchange) {
   return { node: element("label", {}, `${label} `, select), set: (i) => { select.value = i; } };
 }
 
-// A canvas as sharp as the screen; `draw(context, width)` draws in CSS pixels.
-export function canvas(attributes) {
-  const node = element("canvas", { tabindex: 0, ...OWN_KEYS, ...attributes });
+// A canvas as sharp as the screen: `resize` gives a context for CSS pixels, `at` says where in it a pointer is. One with keys of
+// its own is an application: a screen reader hands it the arrow keys.
+export function canvas(label, { keys = true } = {}) {
+  const node = element("canvas", { tabindex: keys ? 0 : -1, role: keys ? "application" : "img", "aria-label": label, ...OWN_KEYS });
+  const at = ({ clientX, clientY }) => {
+    const { left, top } = node.getBoundingClientRect();
+    return [clientX - left, clientY - top];
+  };
   const resize = (width, height) => {
     const ratio = window.devicePixelRatio || 1;
     if (node.width !== Math.round(width * ratio) || node.height !== Math.round(height * ratio)) {
@@ -158,7 +159,38 @@ export function canvas(attributes) {
     context.clearRect(0, 0, width, height);
     return context;
   };
-  return { node, resize };
+  return { node, at, resize };
+}
+
+// A handler of keys: `act(key)` returns false for a key that it leaves alone. Keys with Ctrl, Alt or Meta are the browser's.
+export function onKeys(act) {
+  return (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || act(event.key) === false) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}
+
+// What a screen reader says when it has changed; the same text again is no change.
+export function readout() {
+  const node = element("div", { class: "tl-says", "aria-live": "polite" });
+  return Object.assign(node, { say: (text) => { if (node.textContent !== text) node.textContent = text; } });
+}
+
+// Room for a table. Browsers give the focus to what scrolls, so it keeps its keys, too.
+export function scroller() {
+  return element("div", { class: "tl-scroll", ...OWN_KEYS });
+}
+
+// A button that shows a table or hides it, and the room where it stands; `fill(() => table)` belongs into the drawing.
+export function tableSwitch(redraw) {
+  const me = { shown: false, room: scroller() };
+  me.button = button("show as table", () => { me.shown = !me.shown; redraw(); });
+  me.fill = (table) => {
+    me.button.setAttribute("aria-pressed", me.shown);
+    me.room.replaceChildren(...(me.shown ? [table()] : []));
+  };
+  return me;
 }
 
 // Slanting lines over a rectangle.
@@ -182,7 +214,7 @@ export function eachFrame(draw) {
   return () => { waiting ||= requestAnimationFrame(() => { waiting = 0; draw(); }); };
 }
 
-export const STYLE = `
+const STYLE = `
 .tl-view, .tl-ask { max-width: 58em; font: 13px/1.5 system-ui, sans-serif; color: var(--jp-ui-font-color1, var(--vscode-foreground, inherit)); }
 .tl-bar { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin: 4px 0; }
 .tl-view label { display: inline-flex; gap: 6px; align-items: center; }
@@ -190,7 +222,6 @@ export const STYLE = `
 .tl-bar button, .tl-view select { font: inherit; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.55); border-radius: 4px; padding: 1px 9px; }
 .tl-view select option { color: #000; background: #fff; }
 .tl-bar button[aria-pressed=true] { background: #0072b2; border-color: #0072b2; color: #fff; }
-.tl-bar button.tl-quiet { border-style: dashed; }
 :is(.tl-view, .tl-ask) :focus-visible { outline: 2px solid #0072b2; outline-offset: 2px; }
 .tl-view input { accent-color: #0072b2; }
 .tl-view .tl-says { min-height: 3em; font-variant-numeric: tabular-nums; }
@@ -202,8 +233,12 @@ export const STYLE = `
 .tl-view th, .tl-view td { padding: 1px 7px; text-align: right; }
 .tl-view .tl-scroll { overflow: auto; max-height: 22em; }
 .tl-view[hidden], :is(.tl-view, .tl-ask) [hidden] { display: none; }
-.tl-ask { border-left: 3px solid #0072b2; padding: 2px 10px; margin: 4px 0 10px; }
 @media (prefers-reduced-motion: reduce) { .tl-view * { animation: none !important; transition: none !important; } }
+`;
+
+const OF_QUESTIONS = `
+.tl-ask { border-left: 3px solid #0072b2; padding: 2px 10px; margin: 4px 0 10px; }
+.tl-ask .tl-quiet { border-style: dashed; }
 `;
 
 // Cover `el` by a question until the reader has chosen an answer, or asks to see: {question, choices, answer, because}.
@@ -214,12 +249,13 @@ export function predictFirst(el, { question, choices, answer, because }) {
     says.textContent = chosen === null ? `It is ${choices[answer]}: ${because}` : chosen === answer ? `Right: ${because}` : `Not ${choices[chosen]} but ${choices[answer]}: ${because}`;
     options.forEach((option, i) => option.setAttribute("aria-pressed", i === chosen));
     covered(false);
+    again.focus();  // what was pressed is not there any more
   };
   const options = choices.map((name, i) => button(name, () => tell(i)));
   const see = button("show me", () => tell(null), { class: "tl-quiet" });
   const again = button("ask again", () => { says.textContent = ""; options.forEach((option) => option.setAttribute("aria-pressed", false)); covered(true); options[0].focus(); }, { class: "tl-quiet" });
   covered(true);
-  return element("div", { class: "tl-ask" }, element("div", {}, element("b", {}, "Predict first. "), question), bar(...options, see, again), says);
+  return element("div", { class: "tl-ask" }, element("style", {}, OF_QUESTIONS), element("div", {}, element("b", {}, "Predict first. "), question), bar(...options, see, again), says);
 }
 
 // Make a view live wherever its element stands in a page: it hides the picture and draws itself. Taken out of the

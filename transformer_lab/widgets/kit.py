@@ -133,25 +133,31 @@ def scoped(name: str, text: str, used: set[str]) -> str:
     kept = [(names, piece) for names, piece in declarations(text) if names & used]
     exported = [name for names, piece in kept if piece.startswith("export ") for name in sorted(names)]
     body = squeezed("".join(imports) + "".join(piece.removeprefix("export ") for _, piece in kept))
-    return f"const ${name} = (() => {{\n{body}return {{ {', '.join(exported)} }};\n}})();\n"
+    return f"const ${name} = (() => {{\n{body}return {{ {','.join(exported)} }};\n}})();\n"
 
 
 def squeezed(text: str) -> str:
-    """Without comments, indents, empty lines and needless spaces; what stands in quotes or backticks stays as it is."""
+    """Without comments, indents, empty lines and needless spaces; what stands in quotes or backticks stays as it is.
+
+    Only a text in backticks that begins with a new line is CSS, and loses its spaces, too.
+    """
     text = COMMENT.sub(lambda found: found["quoted"] or "", text)
     parts = re.split(QUOTED, re.sub(r"^\s+", "", text, flags=re.MULTILINE))  # every other part is quoted
     for spaces, instead in SPACES:
         parts[::2] = [re.sub(spaces, instead, part) for part in parts[::2]]
+    parts[1::2] = [re.sub(SPACES_IN_CSS, r"\1", part) if part.startswith("`\n") else part for part in parts[1::2]]
     return "".join(parts)
 
 
 QUOTED = r'("(?:[^"\\]|\\.)*"|`[^`$]*`|`.*`)'
 COMMENT = re.compile(rf"^\s*//.*\n|  // .*$|(?P<quoted>{QUOTED})", re.MULTILINE)
 SPACES = (
-    (r" ?(=>|&&|\|\||\*\*|[=!]==|[{};,=?<>]) ?", r"\1"),
+    (r" ?(=>|&&|\|\||\*\*|[=!]==|[-+*/]=|[{};,=?<>]) ?", r"\1"),
     (r" ([-+*/%:]) (?! )", r"\1"),
     (r"\((\w+)\)=>", r"\1=>"),
-    (r"\b(if|for|return|of) (?=[(\[])|(?<=[(\[:]) | (?=[)\]])|(?<=[\])({]) (?=[({])|(?<=[{},;(\[])\n|\n(?=})", r"\1"),
+    (r"\b(if|for|return|of|const|let) (?=[(\[])|(?<=[(\[:]) | (?=[)\]])|(?<=[\])({]) (?=[({])|(?<=\)) (?=\w)", r"\1"),
+    (r"(?<=[{},;(\[])\n|\n(?=})", ""),
     (r";(?=})", ""),
     (r"(?<![\w.])0(?=\.\d)", ""),
 )
+SPACES_IN_CSS = r"\s*([{};,])\s*|(?<=:) "

@@ -60,7 +60,7 @@ class OwnSentence(View):
         """Reply to a message {request, text}: the weights as bytes beside the rest, or why there is nothing."""
         try:
             worked = self.work(message["text"])
-        except ValueError as error:
+        except Exception as error:  # whatever it is, the page waits for an answer
             self.link.send({"request": message["request"], "error": str(error)})
             return
         weights = worked.pop("weights")

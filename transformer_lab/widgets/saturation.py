@@ -16,12 +16,14 @@ def saturation(query: Tensor, key: Tensor) -> View:
     Jacobian over the queries; the bars, the weights of the query that is the median at d_k = 1024 without the scale.
 
     Raises:
-        ValueError: query or key is not that wide, or there are more than 16 keys.
+        ValueError: query or key is not that wide or not finite, or there are more than 16 keys.
     """
     widest = WIDTHS[-1]
     for name, x in (("query", query), ("key", key)):
         if x.ndim != 2 or x.size(1) != widest:
             raise ValueError(f"{name} must have the shape (rows, {widest}) (its shape is {tuple(x.shape)})")
+        if not x.isfinite().all():
+            raise ValueError(f"{name} must be finite")
     if key.size(0) > 16:
         raise ValueError(f"there may be at most 16 keys (got {key.size(0)})")
     q, k = query.detach().cpu().double(), key.detach().cpu().double()

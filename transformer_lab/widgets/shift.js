@@ -1,6 +1,6 @@
 // Shift as rotation: an arrow for each frequency, turned by an offset; and a query and a key, turned by their positions.
 
-import { bar, button, canvas, checkbox, eachFrame, element, slider, tensor, watch } from "./kit.js";
+import { bar, button, canvas, checkbox, eachFrame, element, onKeys, readout, slider, tableSwitch, tensor, watch } from "./kit.js";
 import { COLOURS, drawLines } from "./chart.js";
 
 const FONT = "13px system-ui, sans-serif";
@@ -37,14 +37,13 @@ const FARTHEST = 60;
 export default {
   render({ model, el }) {
     const [query, key] = ["query", "key"].map((name) => [...tensor(model.get(name)).data]);
-    const start = { tab: model.get("tab"), position: model.get("position"), offset: model.get("offset"), own: false, query: 12, key: 5, both: 0, pair: null, tableShown: false };
+    const start = { tab: model.get("tab"), position: model.get("position"), offset: model.get("offset"), own: false, query: 12, key: 5, both: 0, pair: null };
     const now = { ...start };
     const offsets = Array.from({ length: 2 * FARTHEST + 1 }, (_, i) => i - FARTHEST);
     const scores = offsets.map((offset) => rotary(query, key, { query: offset, key: 0 }).score);
 
-    const sketch = canvas({ role: "img", "aria-label": `${model.get("summary")} Left and right arrow keys go from pair to pair.` });
-    const says = element("div", { class: "tl-says", "aria-live": "polite" });
-    const grid = element("div", { class: "tl-scroll" });
+    const sketch = canvas(`${model.get("summary")} Left and right arrow keys go from pair to pair.`);
+    const says = readout();
     const controls = element("div", {});
     let cells = [];
     const draw = eachFrame(() => {
@@ -52,10 +51,8 @@ export default {
       el.values = shown.values;
       cells = paint(sketch, { el, now, shown, curve: now.tab === "RoPE" && { offsets, scores } });
       sketch.node.layout = { cells };
-      const text = shown.says + (now.pair === null ? "" : ` ${shown.pair(now.pair)}`);
-      if (says.textContent !== text) says.textContent = text;
-      asTable.setAttribute("aria-pressed", now.tableShown);
-      grid.replaceChildren(...(now.tableShown ? [tableOf(shown.table)] : []));
+      says.say(shown.says + (now.pair === null ? "" : ` ${shown.pair(now.pair)}`));
+      numbers.fill(() => tableOf(shown.table));
     });
     const change = (what) => {
       Object.assign(now, what);
@@ -76,12 +73,12 @@ export default {
       tabs.forEach(([name, node]) => node.setAttribute("aria-pressed", name === tab));
       change({ tab });
     };
-    const asTable = button("show as table", () => change({ tableShown: !now.tableShown }));
-    const reset = button("reset", () => { Object.assign(now, start); open(start.tab); });
+    const numbers = tableSwitch(draw);
+    const reset = button("reset", () => { Object.assign(now, start); numbers.shown = false; open(start.tab); });
 
     const near = (event) => {
-      const box = sketch.node.getBoundingClientRect();
-      const found = cells.findIndex(({ x, y, width, height }) => event.clientX - box.left >= x && event.clientX - box.left < x + width && event.clientY - box.top >= y && event.clientY - box.top < y + height);
+      const [px, py] = sketch.at(event);
+      const found = cells.findIndex(({ x, y, width, height }) => px >= x && px < x + width && py >= y && py < y + height);
       change({ pair: found < 0 ? null : found });
     };
     Object.assign(sketch.node, {
@@ -90,16 +87,14 @@ export default {
       onpointerleave: () => change({ pair: null }),
       onfocus: () => { if (now.pair === null) change({ pair: 0 }); },
       onblur: () => change({ pair: null }),
-      onkeydown: (event) => {
+      onkeydown: onKeys((key) => {
         const [at, last] = [now.pair ?? 0, cells.length - 1];
-        const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key];
-        if (to === undefined) return;
-        event.preventDefault();
-        event.stopPropagation();
+        const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[key];
+        if (to === undefined) return false;
         change({ pair: Math.min(Math.max(to, 0), last) });
-      },
+      }),
     });
-    el.append(bar(...tabs.map(([, node]) => node)), controls, sketch.node, says, bar(asTable, reset), grid);
+    el.append(bar(...tabs.map(([, node]) => node)), controls, sketch.node, says, bar(numbers.button, reset), numbers.room);
     open(start.tab);
     return watch(el, draw);
   },

@@ -1,6 +1,7 @@
 """A step to the side as a rotation: one arrow for each frequency; and rotary positions, where two rotations meet."""
 
 import torch
+from matplotlib.lines import Line2D
 from torch import Tensor
 
 from transformer_lab.plots import figure, show
@@ -53,6 +54,9 @@ def still(query: Tensor, key: Tensor):
         ax.plot(angle.sin(), angle.cos(), color=GREY, linewidth=1)
         ax.set(aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), title=f"pair {i}")
         ax.axis("off")
+    arrows = [Line2D([], [], color=COLOURS[i], linestyle=style, linewidth=2) for i, style in enumerate(("-", "--"))]
+    said = [f"position {POSITION}", f"turned by {OFFSET}"]
+    drawn.legend(arrows, said, loc="outside lower center", ncols=2, frameon=False)
     return show(drawn, summary(query, key), sharpness=1.0)
 
 

@@ -1,6 +1,6 @@
 // Training monitor: curves that grow while the kernel trains; a slider goes back to any step, its translations and its attention.
 
-import { bar, button, canvas, checkbox, choice, eachFrame, element, slider, tensor, watch } from "./kit.js";
+import { bar, button, canvas, checkbox, choice, eachFrame, element, readout, scroller, slider, tensor, watch } from "./kit.js";
 import { drawLines } from "./chart.js";
 import { tokenMap } from "./grid.js";
 import { floats, linked } from "./link.js";
@@ -60,10 +60,10 @@ export default {
 
     const progress = element("progress", { max: until, value: 0, "aria-label": "progress" });
     const status = element("span", { class: "tl-status", role: "status" });
-    const sketch = canvas({ role: "img", tabindex: -1, "aria-label": model.get("summary") });
-    const says = element("div", { class: "tl-says" });
-    const table = element("div", { class: "tl-scroll" });
-    const place = element("div");
+    const sketch = canvas(model.get("summary"), { keys: false });
+    const says = readout();
+    const table = scroller();
+    const looked = element("div");
     const stop = button("stop", () => {
       const kernel = link.model.widget_manager?.kernel;
       kernel?.interrupt().catch(() => {});
@@ -76,13 +76,14 @@ export default {
       const i = Math.min(now.at ?? Infinity, count() - 1);
       const seen = el.values = i < 0 ? null : seenAt(i);
       const done = progress.value = count() ? run.history[(count() - 1) * ROW] : 0;
+      for (const node of [status, says]) node.ariaLive = run.running ? "off" : "polite";  // nobody listens to 20 steps a second
       status.textContent = pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model) });
       stop.hidden = !(link.model && run.running);
       resume.hidden = !link.model || run.running || run.finished || !count();
       stop.disabled = resume.disabled = Boolean(pressed);
       step.rescale(Math.max(count() - 1, 0), Math.max(i, 0));
       paint(sketch, run.history, { i, until, log: now.log, exactAt: exactAt(), el });
-      says.textContent = seen ? describe(seen) : "The curves begin with the first step.";
+      says.say(seen ? describe(seen) : "The curves begin with the first step.");
       table.replaceChildren(...(seen?.map ? [asTable(samples, seen)] : []));
       place.hidden = !seen?.map;
       if (seen?.map) map.show(seen.map, { range: [0, 1] });
@@ -97,6 +98,7 @@ export default {
     const sample = choice("sample", samples.map(({ source }) => source), (i) => { now.sample = i; lay(); draw(); });
     const stack = stackChoice(layers, heads, () => draw());
     const choices = [...(samples.length > 1 ? [sample.node] : []), ...stack.nodes];
+    const place = element("div", {}, element("div", { class: "tl-looks" }, "Where the decoder looks, given the right target"), bar(...choices), looked);
     const reset = button("reset", () => {
       Object.assign(now, start);
       log.set(true);
@@ -110,7 +112,7 @@ export default {
       if (!samples.length) return;
       const { rows, columns } = samples[now.sample];
       map = tokenMap({ el, label: "Cross-attention, given the right target.", rows, columns, axes: ["target", "source"], redraw: draw, describe: (values, cell) => cellSays(values, cell, rows, columns) });
-      place.replaceChildren(element("div", { class: "tl-looks" }, "Where the decoder looks, given the right target"), bar(...choices), map.node, map.note, map.says, bar(...map.buttons), map.table);
+      looked.replaceChildren(map.node, map.note, map.says, bar(...map.buttons), map.table);
     };
 
     // What the kernel shares is never older than what the output holds.
@@ -132,7 +134,7 @@ export default {
       },
     });
 
-    sketch.node.onpointermove = (event) => {
+    sketch.node.onpointerdown = sketch.node.onpointermove = (event) => {
       const row = sketch.node.rowAt?.(event);
       if (row !== undefined) change({ at: row < count() - 1 ? row : null });
     };
@@ -201,8 +203,7 @@ function paint(sketch, history, { i, until, log, exactAt, el }) {
     return drawLines(context, { x: left, y: top, width: w - 8, height: h }, { ...chart, x, at: chart.at < 0 ? null : chart.at, ink });
   });
   sketch.node.rowAt = (event) => {
-    const box = sketch.node.getBoundingClientRect();
-    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    const [px, py] = sketch.at(event);
     const inside = drawn.find((plot) => px >= plot.x - 4 && px <= plot.x + plot.width + 4 && py >= plot.y && py <= plot.y + plot.height);
     const found = inside && lastAt(steps.map((value) => inside.across(value)), px + 2);
     return found === undefined ? undefined : Math.max(found, 0);

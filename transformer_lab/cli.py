@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -30,13 +31,15 @@ NBGRADER = """Import grades into the gradebook of an nbgrader course, such as th
 
 Then nbgrader's own commands know them: `nbgrader export` in that folder writes a table of all assignments."""
 
+SEVERAL = {"nargs": "*", "action": "extend", "default": []}  # `--lessons 01 02`, or `--lessons 01 --lessons 02`
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; its exit code: 0, or 2 where something could not be done (said on stderr)."""
     options = parser().parse_args(arguments)
     try:
         return options.act(options)
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, OSError) as error:
         print(f"transformer-lab {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -58,10 +61,8 @@ def parser() -> argparse.ArgumentParser:
         return made
 
     one = command("assign", assign, ASSIGN)
-    one.add_argument(
-        "--lessons", nargs="*", default=[], metavar="NN", help="all exercises of these lessons, 1 point each"
-    )
-    one.add_argument("--exercise", nargs="*", default=[], metavar="NAME=POINTS", help="an exercise, or other points")
+    one.add_argument("--lessons", **SEVERAL, metavar="NN", help="all exercises of these lessons, 1 point each")
+    one.add_argument("--exercise", **SEVERAL, metavar="NAME=POINTS", help="an exercise, or other points")
     one.add_argument("--seconds", type=float, default=10, help="time for each answer (default: 10)")
     one.add_argument("--out", type=Path, required=True, help="a new folder; its name is the assignment's")
 
@@ -72,12 +73,12 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     one.add_argument("--executor", metavar="dask://HOST:PORT", help="grade on a dask cluster instead")
     one.add_argument(
-        "--private", type=Path, metavar="FILE.py", help="more fresh cases: see CONTRIBUTING, 'A private check'"
+        "--private", type=Path, metavar="FILE.py", help="more fresh cases: see docs/instructors.md, 'A private check'"
     )
     one.add_argument("--trust", action="store_true", help="no jail: answers can read and write all that you can")
 
     one = command("solutions", solutions, SOLUTIONS)
-    one.add_argument("--lessons", nargs="*", default=[], metavar="NN", help="which (default: all)")
+    one.add_argument("--lessons", **SEVERAL, metavar="NN", help="which (default: all)")
     one.add_argument("--out", type=Path, required=True, help="where the notebooks go")
 
     one = command("nbgrader", nbgrader, NBGRADER)
@@ -109,21 +110,22 @@ def points_of(words: list[str]) -> dict[str, float | int]:
 
 
 def grade(options: argparse.Namespace) -> int:
-    os.environ["TRANSFORMER_LAB_DEVICE"] = "cpu"  # the jail has no accelerator
     from tqdm import tqdm
 
     from transformer_lab.grading import course, reports
     from transformer_lab.grading.assign import Key
+    from transformer_lab.grading.fresh import try_out
     from transformer_lab.grading.jail import find_bwrap
 
     key = Key.load(options.key)
     private = read_private(options.private)
+    try_out(key.points, key.seed)
     submissions = course.find_submissions(options.submitted, key.name)
     if options.trust:
         print("Grading WITHOUT a jail: every answer can read and write all that you can.", file=sys.stderr)
     else:
         find_bwrap()
-    waiting = course.still_to_grade(submissions, key, private, options.out)
+    waiting = course.still_to_grade(submissions, key, private, options.out, options.trust)
     with executor(options) as pool:
         done = course.grade_all(waiting, key, options.out, pool, private, options.trust)
         for _ in tqdm(done, total=len(submissions), initial=len(submissions) - len(waiting), unit=" students"):
@@ -151,7 +153,10 @@ def read_private(path: Path | None) -> str:
 def executor(options: argparse.Namespace):
     """What runs the grading: processes of this machine, or a dask cluster."""
     if options.executor is None:
-        with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        if options.jobs < 1:
+            raise ValueError(f"--jobs must be at least 1 (got {options.jobs})")
+        ignore_ctrl_c = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}  # it is for us
+        with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn"), **ignore_ctrl_c) as pool:
             yield pool
         return
     scheme, _, address = options.executor.partition("://")

@@ -1,25 +1,23 @@
-"""Answers that want undeserved points, or want to do harm, and what each deserves. Each is bounded: no harm is done.
+"""Answers that want undeserved points, or want to do harm, and what each deserves.
 
-    python -m tests.grading.attacks      prints the table: deserved and given
+    python -m tests.grading.attacks      prints the table, those of hostile_notebooks.py too: deserved and given
 
-Every one is an answer to `softmax` (2 points). RIGHT is what a right one looks like.
+Every one is an answer to `softmax` (2 points). RIGHT is what a right one looks like. Should a wall fall, they do
+little: at most 200 processes, 10 seconds, hardly more than the 2 GiB that an answer may have, no call beyond loopback.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from tests.grading.hostile_notebooks import HOSTILE, POINTS, RIGHT
 from transformer_lab.exercises import catalogue
+from transformer_lab.grading.course import close_jail
 from transformer_lab.grading.fresh import fresh_cases
 from transformer_lab.grading.jail import Jail
 from transformer_lab.grading.marking import Mark, mark
 from transformer_lab.grading.notebooks import Answer
 
-POINTS = 2.0
-RIGHT = """
-import torch
-def softmax(scores, dim):
-    powers = (scores - scores.amax(dim, keepdim=True)).exp()
-    return powers / powers.sum(dim, keepdim=True)
-"""
 RIGHT_BODY = """
     powers = (scores - scores.amax(dim, keepdim=True)).exp()
     return powers / powers.sum(dim, keepdim=True)
@@ -27,6 +25,7 @@ RIGHT_BODY = """
 WRONG_BODY = """
     return scores * 0
 """
+FOR_TEN_SECONDS = "    start = time.monotonic()\n    while time.monotonic() < start + 10: "
 
 
 @dataclass(frozen=True)
@@ -189,12 +188,12 @@ def softmax(scores, dim):
         ("ok",),
         POINTS,
     ),
-    "an endless loop": Attack(answer("", "    while True: pass\n"), ("timeout", "crashed")),
+    "an endless loop": Attack(answer("import time", FOR_TEN_SECONDS + "pass\n"), ("timeout", "crashed")),
     "an endless loop that ignores signals": Attack(
         answer(
-            "import signal\nfor number in range(1, 32):\n    try: signal.signal(number, signal.SIG_IGN)\n"
+            "import signal, time\nfor number in range(1, 32):\n    try: signal.signal(number, signal.SIG_IGN)\n"
             "    except (OSError, ValueError): pass",
-            "    while True: pass\n",
+            FOR_TEN_SECONDS + "pass\n",
         ),
         ("timeout", "crashed"),
     ),
@@ -203,9 +202,9 @@ def softmax(scores, dim):
             "import os, time",
             RIGHT_BODY,
             """
-    for _ in range(8):
+    for _ in range(5):
         if os.fork() == 0:
-            held = b"x" * (400 << 20)
+            held = b"x" * (410 << 20)
             time.sleep(10)
             os._exit(0)
     time.sleep(10)
@@ -213,26 +212,47 @@ def softmax(scores, dim):
         ),
         ("crashed", "timeout"),
     ),
-    "sleeps": Attack(answer("import time", RIGHT_BODY, "    time.sleep(60)\n"), ("timeout",)),
+    "sleeps": Attack(answer("import time", RIGHT_BODY, "    time.sleep(10)\n"), ("timeout",)),
     "a memory bomb": Attack(
-        answer("", RIGHT_BODY, "    held = []\n    for _ in range(64): held.append(bytearray(64 << 20))\n"),
+        answer("", RIGHT_BODY, "    held = []\n    for _ in range(33): held.append(bytearray(64 << 20))\n"),
         ("raised", "crashed", "timeout"),
     ),
+    "memory that belongs to no process": Attack(
+        answer(
+            "import ctypes",
+            RIGHT_BODY,
+            """
+    libc, size = ctypes.CDLL(None), 300 << 20
+    libc.shmat.restype = ctypes.c_void_p
+    for _ in range(7):
+        segment = libc.shmget(0, ctypes.c_size_t(size), 0o1600)
+        assert segment >= 0, "refused"
+        address = libc.shmat(segment, None, 0)
+        ctypes.memset(address, 1, size)
+        libc.shmdt(ctypes.c_void_p(address))
+""",
+        ),
+        ("raised", "crashed"),
+    ),
+    "memory in files without names": Attack(
+        answer("import os\nfor _ in range(50): os.write(os.memfd_create('x'), b'x' * (4 << 20))", RIGHT_BODY),
+        ("raised", "crashed"),
+    ),
     "a tensor of 2 GiB returned": Attack(
-        answer("", "    return torch.zeros(1).expand(1 << 30)\n"), ("wrong", "raised", "crashed", "timeout")
+        answer("", "    return torch.zeros(1).expand(1 << 29)\n"), ("wrong", "raised", "crashed", "timeout")
     ),
     "a fork bomb": Attack(
         answer(
             "import os, time",
             RIGHT_BODY,
-            "    for _ in range(200):\n"
+            "    for _ in range(199):\n"
             "        if os.fork() == 0:\n            time.sleep(10)\n            os._exit(0)\n",
         ),
         ("raised", "timeout", "crashed"),
     ),
     "leaves a daemon": Attack(
         answer(
-            "import os, time\nif os.fork() == 0:\n    os.setsid()\n    while True: time.sleep(1)",
+            "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(10)\n    os._exit(0)",
             RIGHT_BODY,
         ),
         ("ok",),
@@ -338,7 +358,7 @@ sys.meta_path.insert(0, Hook())
         ("wrong", "crashed", "timeout"),
     ),
     "goes on at exit": Attack(
-        answer("import atexit, time\natexit.register(time.sleep, 60)", RIGHT_BODY), ("ok",), POINTS
+        answer("import atexit, time\natexit.register(time.sleep, 10)", RIGHT_BODY), ("ok",), POINTS
     ),
     "a thread that goes on": Attack(
         answer(
@@ -361,6 +381,18 @@ sys.meta_path.insert(0, Hook())
             "    signal.setitimer(signal.ITIMER_REAL, 1e-6)\n",
         ),
         ("crashed",),
+    ),
+    "transforms what IPython runs": Attack(
+        answer(
+            """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.input_transformers_post.append(lambda lines: [])
+shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: type(node)([], [])})())
+""",
+            WRONG_BODY,
+        ),
+        ("wrong", "raised"),
     ),
     "a trace function": Attack(
         answer(
@@ -471,8 +503,15 @@ def main() -> None:
     print(f"{'attack':46} {'deserved':>8} {'given':>6}  verdict")
     with Jail(seconds=5) as jail:
         for name, attack in ATTACKS.items():
-            given = grade(jail, program_of(attack, port=9, secret=__file__))
-            print(f"{name:46} {attack.points:>8g} {given.points:>6g}  {given.verdict}")
+            show(name, attack.points, grade(jail, program_of(attack, port=9, secret=__file__)))
+    for name, attack in HOSTILE.items():
+        with TemporaryDirectory() as folder:
+            show(name, attack.points, attack.grade(Path(folder)).marks[0])
+    close_jail()
+
+
+def show(name: str, deserved: float, given: Mark) -> None:
+    print(f"{name:46} {deserved:>8g} {given.points:>6g}  {given.verdict}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
 """What the tests of grading share."""
 
 import ast
+import csv
 import inspect
+import os
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +46,20 @@ def renamed(function: Callable, name: str) -> str | None:
     """The program of a function under another name; None if it needs other modules of ours."""
     answer = answer_of(function)
     return answer and answer.program.replace(function.__name__, name)
+
+
+def run_module(folder: Path, *command: str) -> str:
+    """What `python -m …` prints in a folder, where it finds this package."""
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    command = [sys.executable, "-m", *command]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def exported(course: Path) -> dict[str, float]:
+    """Each student's score, as nbgrader exports it from a course."""
+    run_module(course, "nbgrader", "export")
+    with (course / "grades.csv").open() as file:
+        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}

@@ -2,12 +2,13 @@
 
 import json
 import re
+import time
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from transformer_lab.grading.notebooks import MOST_BYTES, digest, find_answer, read_notebook
+from transformer_lab.grading.notebooks import MOST_BYTES, digest, find_answer, read_notebook, read_notebooks
 
 STUB = "def softmax(scores, dim):\n    return ..."
 FILLED = "def softmax(scores, dim):\n    return helper(scores).softmax(dim)"
@@ -80,15 +81,61 @@ def test_an_untouched_cell_of_the_lesson_is_no_answer(answer_in):
 )
 def test_a_stub_is_no_answer(answer_in, body):
     found = answer_in(cell(f"def softmax(scores, dim):\n    {body}", "softmax"))
-    assert (found.program, found.notes) == (None, ("left as it was handed out",))
+    assert (found.program, found.notes) == (None, ("`softmax` is left as it was handed out",))
 
 
 def test_magics_and_cells_that_cannot_be_parsed_cost_only_themselves(answer_in):
+    magics = cell("%matplotlib inline\n!pip list\ntorch.softmax?\nSCALE = 2")
+    assert "SCALE = 2" in answer_in(magics, cell("def broken(:"), cell(HELPER), cell(FILLED)).program
+
+
+def test_a_cell_that_cannot_be_parsed_is_noted(tmp_path):
+    nbformat.write(new_notebook(cells=[cell("x = 1"), cell("def broken(:")]), tmp_path / "ann.ipynb")
+    (note,) = read_notebook(tmp_path / "ann.ipynb").notes
+    assert note == "ann.ipynb: code cell 2 can't be parsed: invalid syntax (line 1)"
+
+
+def test_without_metadata_the_id_of_a_cell_tells_its_exercise(answer_in):
     found = answer_in(
-        cell("%matplotlib inline\n!pip list\nSCALE = 2"), cell("def broken(:"), cell(HELPER), cell(FILLED)
+        cell(FILLED, id_="softmax-answer"), cell(FILLED.replace("helper(scores)", "scores"), id_="a-copy")
     )
-    assert "SCALE = 2" in found.program
-    assert any("code cell 2 can't be parsed" in note for note in found.notes)
+    assert (found.program, len(found.notes)) == (FILLED, 1)
+
+
+def test_what_a_function_calls_its_own_it_does_not_take_from_other_cells(answer_in):
+    answer = "def softmax(scores, dim):\n    masks = scores\n    return masks.softmax(dim)"
+    demonstration = cell("from transformer_lab import masks\nscores = softmax(1 / 0)")
+    assert answer_in(demonstration, cell(answer, "softmax")).program == answer
+
+
+def test_a_variable_may_come_of_a_loop_or_of_an_attempt(answer_in):
+    loop, attempt = "SCALE = 1\nfor i in range(3):\n    SCALE = SCALE + i", "try:\n    import x\nexcept E:\n    x = 1"
+    answer = "def softmax(scores, dim):\n    return scores * SCALE * x"
+    program = answer_in(
+        cell(loop), cell(attempt), cell("for i in 1, 2:\n    print(i)"), cell(answer, "softmax")
+    ).program
+    assert program == f"SCALE = 1\n\n{loop[10:]}\n\n{attempt}\n\n{answer}"
+
+
+def test_a_function_may_be_wrapped_in_its_cell(answer_in):
+    wrapped = f"{FILLED}\n\nsoftmax = torch.compile(softmax)"
+    assert answer_in(cell(HELPER), cell("SCALE = 1"), cell(wrapped, "softmax")).program.endswith(wrapped)
+
+
+def test_thousands_of_definitions_take_no_time(answer_in):
+    chain = "\n".join(f"a{i} = a{i + 1}" for i in range(5000))
+    start = time.perf_counter()
+    found = answer_in(cell(chain), cell("def softmax(scores, dim):\n    return a0", "softmax"))
+    assert found.program.count("\n\n") == 5000
+    assert time.perf_counter() - start < 20  # seconds; one look at all for each would take minutes
+
+
+def test_all_notebooks_of_a_student_share_the_room_for_code(tmp_path):
+    for name in ("a", "b", "c"):
+        nbformat.write(new_notebook(cells=[cell(f"{name} = '{'x' * 100_000}'")]), tmp_path / f"{name}.ipynb")
+    both = read_notebooks(sorted(tmp_path.iterdir()))
+    assert [found.defines(name) for found, name in zip(both.cells, "ab", strict=True)] == [True, True]
+    assert both.notes == ["c.ipynb is left out: all notebooks may have 262144 characters of code"]
 
 
 def test_a_look_alike_name_is_named(answer_in):

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.grading.attacks import ATTACKS, POINTS, RIGHT, grade, program_of
+from tests.grading.attacks import ATTACKS, grade, program_of
+from tests.grading.hostile_notebooks import HOSTILE, KEY, POINTS, RIGHT, notebook, text
 from tests.grading.support import needs_bwrap
+from transformer_lab.grading.course import close_jail, find_submissions, grade_one
 from transformer_lab.grading.jail import Jail
+from transformer_lab.grading.reports import write_reports
 
 pytestmark = needs_bwrap
 
@@ -83,5 +86,29 @@ def test_the_server_can_be_reached_from_here(visitors):
     called.clear()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _jail_of_this_process():
+    yield
+    close_jail()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_notebook_gets_what_it_deserves_and_the_next_student_too(tmp_path, name):
+    attack = HOSTILE[name]
+    graded = attack.grade(tmp_path)
+    (given,) = graded.marks
+    assert (given.verdict, given.points) == (attack.verdict, attack.points), graded
+    assert attack.note in "\n".join((*graded.notes, *given.notes))
+    assert {path.name for path in tmp_path.iterdir()} == {"others", "submitted"}
+    (tmp_path / "next").mkdir()
+    text(notebook(RIGHT), "ann.ipynb")(tmp_path / "next")
+    (ann,) = find_submissions(tmp_path / "next", "hw1")
+    after = grade_one(ann, KEY)
+    assert after.points == POINTS
+    (tmp_path / "out").mkdir()
+    write_reports([graded, after], KEY, tmp_path / "out")
+    assert len(list((tmp_path / "out" / "feedback").iterdir())) == 2
+
+
 def test_there_are_at_least_thirty_attacks():
-    assert len(ATTACKS) >= 30
+    assert len(ATTACKS | HOSTILE) >= 30

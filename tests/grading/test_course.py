@@ -3,7 +3,8 @@
 import csv
 import json
 import shutil
-from concurrent.futures import ProcessPoolExecutor
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -11,11 +12,11 @@ import nbformat
 import pytest
 
 from tests.grading import term
-from tests.grading.support import needs_bwrap
+from tests.grading.support import exported, needs_bwrap, run_module
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
 from transformer_lab.grading import course, fresh
-from transformer_lab.grading.assign import Key, assign
+from transformer_lab.grading.assign import Key
 from transformer_lab.grading.fresh import fresh_cases
 from transformer_lab.grading.reports import write_reports
 
@@ -27,7 +28,8 @@ NAMES = ("student", "points", *EXERCISES)
 def classroom(tmp_path_factory) -> Path:
     """A folder with an assignment, hw1/, and what the class handed in, submitted/."""
     folder = tmp_path_factory.mktemp("term")
-    assign(folder / "hw1", EXERCISES, seconds=6)
+    points = [f"{name}={most}" for name, most in EXERCISES.items()]
+    assert cli.main(["assign", "--exercise", *points, "--seconds", "6", "--out", str(folder / "hw1")]) == 0
     term.hand_in(next((folder / "hw1" / "release" / "hw1").glob("*.ipynb")), folder / "submitted")
     return folder
 
@@ -60,7 +62,7 @@ class TestATerm:
     @pytest.mark.parametrize(
         ("student", "note"),
         [
-            ("mia", "left as it was handed out"),
+            ("mia", "`softmax` is left as it was handed out"),
             ("nat", "the cell of `softmax` is gone; found the function elsewhere"),
             ("pia", "`softmax` is defined in 2 cells; the last that is filled in counts"),
             ("quin", "quin.ipynb is no notebook that can be read"),
@@ -73,7 +75,7 @@ class TestATerm:
     def test_feedback_names_the_mistake_and_gives_nothing_away(self, grades, classroom):
         pages = {path.stem: path.read_text() for path in (grades / "feedback").iterdir()}
         assert len(pages) == len(term.POINTS)
-        assert "exponential overflows" in pages["eva"] or "overflow" in pages["eva"]
+        assert "softmax: 0 of 1 (overflow)" in pages["eva"]
         key = Key.load(classroom / "hw1" / "key.json")
         secrets = [key.seed, "a word of kim", *hidden(key)]
         for student, page in pages.items():
@@ -93,6 +95,7 @@ class TestATerm:
         assert "softmax: overflow (3)" in report
         assert "scaled_dot_product_attention: unscaled (3)" in report
         assert "3 × <strong>overflow</strong>" in report
+        assert "0.45 / 1" in report  # softmax: right in the four honest, nat, oda, pia, sam, tom
         assert "kim" in report[report.index("To look at") :]
         assert "eva" not in report[report.index("To look at") :]
 
@@ -119,8 +122,14 @@ class TestATerm:
         (classroom / "hw1" / "other.json").write_text(json.dumps(key | {"seed": "other"}))
         submitted, other = str(classroom / "submitted"), str(classroom / "hw1" / "other.json")
         assert cli.main(["grade", submitted, "--key", other, "--out", str(grades)]) == 2
-        assert "must hold grades of this key and these private checks (it holds others)" in capsys.readouterr().err
+        assert "must hold grades of this key and these private checks, jailed or trusted as" in capsys.readouterr().err
         (classroom / "hw1" / "other.json").unlink()
+
+    def test_grades_go_into_nbgrader_s_gradebook_and_out_again(self, grades, classroom):
+        pytest.importorskip("nbgrader", reason="needs the extra `instructor`")
+        course = classroom / "hw1"
+        run_module(course, "transformer_lab.cli", "nbgrader", str(grades), "--key", "key.json", "--course", ".")
+        assert exported(course) == term.POINTS
 
     def test_a_notebook_that_changed_is_graded_again(self, grades, classroom):
         submissions = course.find_submissions(classroom / "submitted", "hw1")
@@ -171,6 +180,68 @@ def test_a_process_that_ends_loses_nothing(classroom, tmp_path, monkeypatch):
     assert course.still_to_grade(submissions, key, "", tmp_path) == waiting
 
 
+@needs_bwrap
+def test_threads_of_one_process_take_turns_at_its_jail(classroom, tmp_path):
+    """As on a dask worker with several threads; a machine with an accelerator grades on its processor, too."""
+    key = Key.load(classroom / "hw1" / "key.json")
+    honest = [s for s in course.find_submissions(classroom / "submitted", "hw1") if s.student in term.HONEST]
+    waiting = course.still_to_grade(honest, key, "", tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        graded = list(course.grade_all(waiting, key, tmp_path, pool))
+    course.close_jail()
+    assert {one.student: one.points for one in graded} == dict.fromkeys(term.HONEST, 2)
+
+
+@needs_bwrap
+def test_a_machine_with_an_accelerator_grades_on_its_processor(classroom, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_LAB_DEVICE", "meta")  # every machine has this one
+    key = Key.load(classroom / "hw1" / "key.json")
+    (ann,) = (s for s in course.find_submissions(classroom / "submitted", "hw1") if s.student == "ann")
+    course.still_to_grade([ann], key, "", tmp_path)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        (graded,) = course.grade_all([ann], key, tmp_path, pool)
+    assert graded.points == 2
+
+
+def test_where_grading_fails_it_says_at_whom_and_does_not_begin_the_others(classroom, tmp_path, monkeypatch):
+    key, begun = Key.load(classroom / "hw1" / "key.json"), []
+
+    def fail(submission, *_):
+        begun.append(submission.student)
+        time.sleep(0.05)
+        raise KeyError("why")
+
+    monkeypatch.setattr(course, "grade_one", fail)
+    submissions = course.find_submissions(classroom / "submitted", "hw1")
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(RuntimeError, match=r"grading .*sam failed \(KeyError: 'why'\); what is done is kept"),
+    ):
+        list(course.grade_all(submissions, key, tmp_path, pool))
+    assert len(begun) < 4
+
+
+def test_what_was_graded_without_a_jail_is_not_taken_for_more(classroom, tmp_path):
+    key = Key.load(classroom / "hw1" / "key.json")
+    course.still_to_grade([], key, "", tmp_path, trust=True)
+    with pytest.raises(ValueError, match=r"jailed or trusted as now \(it holds others\)"):
+        course.still_to_grade([], key, "", tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"student": "ann"}', '{"marks": [{"verdict": "ok"}]}'])
+def test_a_broken_record_is_named(tmp_path, text):
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "ann.json").write_text(text)
+    with pytest.raises(ValueError, match=r"ann.json must be a record of grading .* delete it"):
+        course.graded_so_far(tmp_path)
+
+
+def test_submissions_are_found_from_wherever_they_are_graded(classroom, monkeypatch):
+    monkeypatch.chdir(classroom)
+    found = course.find_submissions(Path("submitted"), "hw1")
+    assert all(Path(path).is_absolute() for submission in found for path in submission.paths)
+
+
 # ── what can't be done is said ──
 
 
@@ -187,6 +258,8 @@ def refused(capsys, *arguments: object) -> str:
         (["--exercise", "softmax=much"], "--exercise takes NAME=POINTS, such as softmax=2 (got softmax=much)"),
         (["--exercise", "softmax=0"], "the points of an exercise must be positive (softmax=0)"),
         ([], "an assignment needs at least one lesson or exercise (got none)"),
+        (["--exercise", "softmax=inf"], "the points of an exercise must be positive (softmax=inf)"),
+        (["--lessons", "01", "--seconds", "0"], "the seconds for an answer must be positive, and at most 3600 (got 0)"),
     ],
 )
 def test_what_cannot_be_assigned_is_refused(tmp_path, capsys, arguments, message):
@@ -225,6 +298,8 @@ def test_a_folder_without_notebooks_is_refused(classroom, tmp_path, capsys):
     assert "--private takes a Python file (there is none" in wrong
     wrong = refused(capsys, "grade", classroom / "submitted", *arguments, "--trust", "--executor", "ray://x")
     assert "--executor takes dask://HOST:PORT (got ray://x)" in wrong
+    wrong = refused(capsys, "grade", classroom / "submitted", *arguments, "--trust", "--jobs", "0")
+    assert "--jobs must be at least 1 (got 0)" in wrong
     assert "must hold grades written by" in refused(capsys, "nbgrader", tmp_path, *arguments[:2], "--course", tmp_path)
 
 

@@ -6,7 +6,8 @@ import torch
 from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import answer_of, needs_bwrap
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.fresh import add_private, fresh_cases
+from transformer_lab.grading import fresh
+from transformer_lab.grading.fresh import add_private, fresh_cases, try_out
 from transformer_lab.grading.jail import Jail
 from transformer_lab.grading.marking import Mark, mark
 
@@ -89,3 +90,13 @@ def test_an_instructor_adds_makers_once():
 def test_a_private_file_that_does_not_run_is_refused(source, message):
     with pytest.raises(ValueError, match=message):
         add_private(source)
+
+
+@pytest.mark.parametrize(
+    ("draw", "error"),
+    [("1 / 0", "ZeroDivisionError: division by zero"), ("{'length': 'many'}", "TypeError"), ("{}", "TypeError")],
+)
+def test_a_maker_that_the_reference_does_not_take_is_refused(monkeypatch, draw, error):
+    monkeypatch.setitem(fresh.MAKERS, "causal_mask", [lambda generator: eval(draw)])
+    with pytest.raises(ValueError, match=rf"the reference of causal_mask must take what its makers draw \({error}"):
+        try_out(["softmax", "causal_mask"], "one")

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from tests.grading.support import needs_bwrap
-from transformer_lab.exercises.running import Case
-from transformer_lab.grading import course
+from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.running import Case, Outcome
+from transformer_lab.grading import course, marking, wire
 from transformer_lab.grading.jail import Ended, Jail
 from transformer_lab.grading.remote import MOST_WORK, Given
 from transformer_lab.grading.walls import NoJail, find_bwrap, python_folders
@@ -61,10 +62,18 @@ def test_nothing_of_an_answer_outlives_it(jail, program):
 def test_one_that_sleeps_is_ended_at_once(jail):
     start = time.monotonic()
     with jail.attempt("import time\ndef one():\n    time.sleep(600)", "one") as attempt:
-        attempt.deadline = time.monotonic() + 0.2
+        attempt.seconds_left = 0.2
         with pytest.raises(Ended, match="did not end in time"):
             attempt.run(Case("", {}))
     assert time.monotonic() - start < 5
+
+
+def test_the_grader_s_own_time_is_not_the_answer_s(jail):
+    with jail.attempt("def one():\n    return 1", "one") as attempt:
+        attempt.seconds_left = 1
+        time.sleep(1.1)
+        assert attempt.run(Case("", {})).value == 1
+        assert attempt.seconds_left < 1
 
 
 def test_memory_is_counted_over_all_processes_of_a_cell(jail):
@@ -111,11 +120,59 @@ def test_errors_of_the_grader_s_functions_keep_their_type_and_text(jail):
     assert "no such thing" in str(error)
 
 
-def test_a_call_with_a_huge_tensor_is_refused_before_it_runs():
-    given = Given(lambda x: pytest.fail("called"))
-    side = int(MOST_WORK**0.5)
-    reply, _ = given.call({"call": 0, "arguments": {"list": []}}, [torch.zeros(side + 1)])
-    assert reply == {"raised": "RuntimeError", "text": "a function was called too often with too large tensors"}
+@pytest.mark.parametrize(
+    ("shapes", "numbers"),
+    [
+        ([(int(MOST_WORK**0.5) + 1,)], 0),
+        ([(60_000, 0)], 0),  # with its transpose it would be 60 000 × 60 000 zeros
+        ([(1000, 1, 1), (1, 1000, 1), (1, 1, 1000)], 0),  # together 1000 × 1000 × 1000
+        ([], 5000),
+    ],
+    ids=["one long", "one empty", "three for each axis", "a list"],
+)
+def test_a_call_that_would_cost_too_much_is_refused_before_it_runs(shapes, numbers):
+    given = Given(lambda *arguments: pytest.fail("called"))
+    tensors = [torch.zeros(shape) for shape in shapes]
+    tree = wire.encode([[*tensors, [0] * numbers], {}], [], None)
+    reply, _ = given.call({"call": 0, "arguments": tree}, tensors)
+    assert reply == {"raised": "RuntimeError", "text": "a function was called too often, or with too much"}
+
+
+def test_a_law_is_not_asked_of_a_shape_that_would_cost_too_much(monkeypatch):
+    exercise = catalogue["softmax_jacobian"]
+    outcome = Outcome(torch.zeros(60_000, 1))
+    monkeypatch.setattr(marking, "breaks", lambda *_: pytest.fail("asked"))
+    verdict, _, message = marking.explained(
+        exercise, [outcome] * len(exercise.cases), exercise.cases[0], outcome, "No."
+    )
+    assert (verdict, message.splitlines()[-1]) == ("wrong", "No.")
+
+
+@pytest.mark.parametrize(
+    ("ready", "message"),
+    [("", "the jail did not start"), ("control.sendall(b'!')", "the jail can't run a function here")],
+    ids=["it does not start", "it starts and ends"],
+)
+def test_a_jail_that_does_not_work_is_no_jail(monkeypatch, ready, message):
+    start = f"import socket\ncontrol = socket.socket(fileno={{control}})\n{ready}\nraise SystemExit('the reason')"
+    monkeypatch.setattr("transformer_lab.grading.jail.START", start)
+    with pytest.raises(NoJail, match=f"{message}.*: the reason"):
+        Jail().start()
+
+
+def test_one_that_ends_when_it_is_asked_is_no_jail_and_leaves_nothing_open(monkeypatch):
+    """Sockets that nobody closes are warnings, and these are errors."""
+    start = "import socket\ncontrol = socket.socket(fileno={control})\ncontrol.sendall(b'!')\nraise SystemExit('why')"
+    monkeypatch.setattr("transformer_lab.grading.jail.START", start)
+    launch = Jail.launch
+
+    def launch_and_seem_alive(self):
+        launch(self)
+        self.worker.poll = lambda: self.worker.wait() and None
+
+    monkeypatch.setattr(Jail, "launch", launch_and_seem_alive)
+    with pytest.raises(NoJail, match="the jail can't run a function here: why"):
+        Jail().start()
 
 
 def test_neither_package_nor_repository_lie_within():

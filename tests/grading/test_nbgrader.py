@@ -1,18 +1,15 @@
 """nbgrader takes the assignment, gives the same points for honest work, and its gradebook takes our grades."""
 
-import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from tests.grading import term
+from tests.grading.support import exported, run_module
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.assign import Key, assign
+from transformer_lab.grading.assign import Key, assign, choose, solution_body
 from transformer_lab.grading.course import Graded
 from transformer_lab.grading.marking import Mark
 
@@ -52,6 +49,21 @@ def test_the_release_gives_nothing_away(course):
     assert all(not cell.get("outputs") for cell in json.loads(text)["cells"])
 
 
+def test_no_exercise_is_given_away_by_any_release(tmp_path):
+    points = choose(sorted({exercise.lesson for exercise in catalogue.values()}), {})
+    assert list(points) == list(catalogue)
+    assign(tmp_path / "all", points)
+    for path in (tmp_path / "all" / "release" / "all").glob("*.ipynb"):
+        handed_out = nbformat.read(path, 4)
+        text = "\n".join(f"{cell.source} {json.dumps(cell.metadata)}" for cell in handed_out.cells)
+        assert not any(cell.get("outputs") for cell in handed_out.cells)
+        for name, exercise in catalogue.items():
+            lines = [line.strip() for line in solution_body(name).splitlines()]
+            mistakes = [word for m in exercise.mistakes.values() for word in (m.name, m.explanation) if "_" in word]
+            secrets = [*(line for line in lines if len(line) > 30), *mistakes]
+            assert [secret for secret in secrets if secret in text] == [], name
+
+
 def hand_in(course: Path) -> None:
     for student, names in ANSWERS.items():
         answers = {name: "import torch\n" + catalogue[name].solution_source() for name in names}
@@ -60,29 +72,14 @@ def hand_in(course: Path) -> None:
         nbformat.write(term.solved(notebook(course, "release"), answers), path)
 
 
-def run(course: Path, *command: str) -> str:
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
-    environment["PYTHONPATH"] = str(Path(term.__file__).parents[2])
-    command = [sys.executable, "-m", *command]
-    done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def exported(course: Path) -> dict[str, float]:
-    run(course, "nbgrader", "export")
-    with (course / "grades.csv").open() as file:
-        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
-
-
 def test_nbgrader_itself_gives_honest_work_the_same_points(course):
     pytest.importorskip("nbgrader", reason="needs the extra `instructor`")
     ours = nbformat.read(notebook(course, "release"), 4)
-    run(course, "nbgrader", "generate_assignment", "hw1", "--create", "--force")
+    run_module(course, "nbgrader", "generate_assignment", "hw1", "--create", "--force")
     theirs = nbformat.read(notebook(course, "release"), 4)
     assert [cell.source for cell in theirs.cells] == [cell.source for cell in ours.cells]
     hand_in(course)
-    run(course, "nbgrader", "autograde", "hw1")
+    run_module(course, "nbgrader", "autograde", "hw1")
     assert exported(course) == POINTS
 
 
@@ -96,5 +93,5 @@ def test_our_grades_go_into_nbgrader_s_gradebook_and_out_again(course, tmp_path)
             marks = (Mark(name, "ok", points[name], most) for name, most in EXERCISES.items())
             Graded(student, tuple(marks), ()).save(grades / "records")
         key = str(course / "key.json")
-        run(course, "transformer_lab.cli", "nbgrader", str(grades), "--key", key, "--course", str(course))
+        run_module(course, "transformer_lab.cli", "nbgrader", str(grades), "--key", key, "--course", str(course))
     assert exported(course) == POINTS

@@ -12,6 +12,7 @@ import ast
 import json
 import secrets
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 
 import nbformat
@@ -20,18 +21,19 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.grading.fresh import find_exercise
-from transformer_lab.grading.notebooks import digest
+from transformer_lab.grading.notebooks import ANSWER, digest
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 FORMAT = 1
+MOST_SECONDS = 3600
 HEADLINE = """# {lesson}: exercises
 
 Replace the `...` in each function, run its cell, then run the check below it. `exercises.<name>.hint()` in a new cell
 gives a hint. Keep the functions' names; use `torch` and what you write yourself, not the functions of
 `transformer_lab`."""
 NBGRADER_CONFIG = """c = get_config()
-c.CourseDirectory.course_id = "{name}"
+c.CourseDirectory.course_id = {name!r}
 c.ClearSolutions.code_stub = {{"python": "return ..."}}
 c.IncludeHeaderFooter.header = ""
 """
@@ -60,10 +62,9 @@ class Key:
         """
         try:
             key = Key(**json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            raise ValueError(
-                f"the key {path} must be a file written by `transformer-lab assign` (there is none)"
-            ) from None
+        except OSError as error:
+            why = "there is none" if isinstance(error, FileNotFoundError) else error.strerror
+            raise ValueError(f"the key {path} must be a file written by `transformer-lab assign` ({why})") from None
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path} must be a key written by `transformer-lab assign` ({error})") from None
         if key.format != FORMAT:
@@ -85,7 +86,7 @@ def choose(lessons: list[str], points: dict[str, float | int]) -> dict[str, floa
             raise ValueError(f"a lesson with exercises must be one of {', '.join(known)} (got {lesson})")
     for name, most in points.items():
         find_exercise(name)
-        if not most > 0:
+        if not 0 < most < inf:
             raise ValueError(f"the points of an exercise must be positive ({name}={most:g})")
     chosen = {name: 1.0 for name, exercise in catalogue.items() if exercise.lesson in lessons}
     if not chosen | points:
@@ -97,11 +98,13 @@ def assign(out: Path, points: dict[str, float | int], seconds: float | int = 10,
     """Write an assignment into the folder `out`, which must be new or empty.
 
     Raises:
-        ValueError: the folder holds something; an exercise is in no notebook.
+        ValueError: the folder holds something; an exercise is in no notebook; the seconds are none.
     """
+    if not 0 < seconds <= MOST_SECONDS:
+        raise ValueError(f"the seconds for an answer must be positive, and at most {MOST_SECONDS} (got {seconds:g})")
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"the folder {out} must be new or empty (it holds {next(out.iterdir()).name})")
-    name, handed_out = out.name, {}
+    name, handed_out = out.resolve().name, {}
     for lesson in sorted({catalogue[exercise].lesson for exercise in points}):
         own = {exercise: most for exercise, most in points.items() if catalogue[exercise].lesson == lesson}
         path = lesson_notebook(notebooks, lesson)
@@ -161,8 +164,8 @@ def answer_cell(name: str, stub: str, with_solution: bool) -> NotebookNode:
         if not mark:
             raise ValueError(f"the stub of {name} must end in `return ...`")
         source = f"{head}    ### BEGIN SOLUTION\n{solution_body(name)}\n    ### END SOLUTION"
-    cell = new_code_cell(source, id=f"{name}-answer", metadata={"exercise": name})
-    cell.metadata.nbgrader = nbgrader(f"{name}-answer", solution=True)
+    cell = new_code_cell(source, id=f"{name}{ANSWER}", metadata={"exercise": name})
+    cell.metadata.nbgrader = nbgrader(f"{name}{ANSWER}", solution=True)
     return cell
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, as_completed
 from dataclasses import asdict, dataclass
@@ -13,7 +14,8 @@ from transformer_lab.grading.assign import Key
 from transformer_lab.grading.fresh import add_private, fresh_cases
 from transformer_lab.grading.jail import Jail
 from transformer_lab.grading.marking import Mark, mark
-from transformer_lab.grading.notebooks import MOST_BYTES, Answer, Notebook, find_answer, read_notebook
+from transformer_lab.grading.notebooks import MOST_BYTES, Answer, Notebook, find_answer, read_notebooks
+from transformer_lab.grading.walls import NoJail
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,20 @@ class Graded:
 
     @staticmethod
     def load(path: Path) -> "Graded":
-        record = json.loads(path.read_text(encoding="utf-8"))
-        marks = tuple(Mark(**m | {"notes": tuple(m["notes"])}) for m in record["marks"])
-        return Graded(record["student"], marks, tuple(record["notes"]), record["digest"])
+        """Read a record.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            marks = tuple(Mark(**m | {"notes": tuple(m["notes"])}) for m in record["marks"])
+            return Graded(record["student"], marks, tuple(record["notes"]), record["digest"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(
+                f"{path} must be a record of grading ({type(error).__name__}: {error}): "
+                "delete it, and the student is graded again"
+            ) from None
 
 
 def file_name(student: str) -> str:
@@ -68,7 +81,7 @@ def file_name(student: str) -> str:
 def find_submissions(folder: Path, assignment: str) -> list[Submission]:
     """The submissions in a folder: `ann.ipynb`, or `ann/*.ipynb`, or nbgrader's `ann/<assignment>/*.ipynb`.
 
-    Links are not followed.
+    Links are not followed. Paths are absolute: who grades may stand in another folder.
 
     Raises:
         ValueError: there is no such folder, or no notebook in it.
@@ -76,7 +89,7 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
     if not folder.is_dir():
         raise ValueError(f"the submissions must be a folder (there is none at {folder})")
     found = {}
-    for entry in sorted(folder.iterdir()):
+    for entry in sorted(folder.absolute().iterdir()):
         if entry.name.startswith("._") or (entry.name.startswith(".") and entry.is_dir()):  # not a student's
             continue
         if entry.is_symlink():
@@ -94,28 +107,29 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
 
 
 def grade_one(submission: Submission, key: Key, private: str = "", trust: bool = False) -> Graded:
-    """Grade one student. Each process that grades keeps one jail."""
-    add_private(private)
-    notebooks, notes, digest = [], [], submission.digest()
-    for path in submission.paths:
-        try:
-            notebooks.append(read_notebook(Path(path)))
-        except (ValueError, OSError) as error:
-            notes.append(str(error))
-    if not submission.paths:
-        notes.append("no notebook was handed in (a link is none)")
-    merged = Notebook([c for n in notebooks for c in n.cells], [note for n in notebooks for note in n.notes])
-    marks = []
-    for name, most in key.points.items():
-        try:
-            answer = find_answer(merged, name, key.handed_out)
-        except RecursionError:  # `1 + 1 + 1 + …`, a thousand times
-            answer = Answer(name, None, ("the notebook's code is nested too deeply",))
-        exercise = catalogue[name]
-        marks.append(mark(exercise, answer, jail(key.seconds, trust), fresh_cases(exercise, key.seed), most))
-    return Graded(submission.student, tuple(marks), tuple(dict.fromkeys(notes)), digest)
+    """Grade one student. Each process that grades keeps one jail, which holds one answer at a time."""
+    with BUSY:
+        os.environ["TRANSFORMER_LAB_DEVICE"] = "cpu"  # the jail has no accelerator
+        add_private(private)
+        digest, notebook = submission.digest(), read_notebooks(map(Path, submission.paths))
+        if not submission.paths:
+            notebook.notes.append("no notebook was handed in (a link is none)")
+        marks = []
+        for name, most in key.points.items():
+            answer, exercise = answer_in(notebook, name, key), catalogue[name]
+            marks.append(mark(exercise, answer, jail(key.seconds, trust), fresh_cases(exercise, key.seed), most))
+        return Graded(submission.student, tuple(marks), tuple(notebook.notes), digest)
 
 
+def answer_in(notebook: Notebook, name: str, key: Key) -> Answer:
+    """The answer to an exercise. Code that can't be taken apart costs the answer that needs it, and no other."""
+    try:
+        return find_answer(notebook, name, key.handed_out)
+    except (RecursionError, MemoryError, ValueError) as error:  # `1 + 1 + …`, a thousand times; 5000 digits
+        return Answer(name, None, (f"the code of `{name}` can't be read ({type(error).__name__}: {error})",))
+
+
+BUSY = threading.Lock()
 JAIL: list[Jail] = []  # this process's own; it is made when the first answer needs it, and ends with the process
 
 
@@ -135,31 +149,44 @@ def close_jail() -> None:
 def grade_all(
     waiting: list[Submission], key: Key, out: Path, executor: Executor, private: str = "", trust: bool = False
 ) -> Iterator[Graded]:
-    """Grade submissions; each comes, and is written, as it is done.
+    """Grade submissions; each comes, and is written, as it is done. Where it ends early, the others are not begun.
 
     Raises:
-        RuntimeError: a process that graded ended; what is done is kept.
+        RuntimeError: a process that graded ended, or grading failed; what is done is kept.
     """
-    futures = [executor.submit(grade_one, submission, key, private, trust) for submission in waiting]
+    futures = {executor.submit(grade_one, submission, key, private, trust): submission for submission in waiting}
     try:
         for future in as_completed(futures):
             graded = future.result()
             graded.save(out / "records")
             yield graded
+    except NoJail:
+        raise
     except BrokenExecutor:
         raise RuntimeError("a process that graded ended (no memory?): the same command goes on from here") from None
+    except Exception as error:
+        who, what = futures[future].student, f"{type(error).__name__}: {error}"
+        raise RuntimeError(f"grading {who} failed ({what}); what is done is kept") from error
+    finally:
+        for future in futures:
+            future.cancel()
 
 
-def still_to_grade(submissions: list[Submission], key: Key, private: str, out: Path) -> list[Submission]:
+def still_to_grade(
+    submissions: list[Submission], key: Key, private: str, out: Path, trust: bool = False
+) -> list[Submission]:
     """The submissions of which `out` has no record, or that have changed since.
 
     Raises:
-        ValueError: what `out` has was graded with another key, or other private checks.
+        ValueError: what `out` has was graded with another key or other private checks, or with `trust` and now not.
     """
     (out / "records").mkdir(parents=True, exist_ok=True)
-    stamp, wanted = out / "graded-with", hashlib.sha256(f"{asdict(key)} {private}".encode()).hexdigest()
+    stamp, wanted = out / "graded-with", hashlib.sha256(f"{asdict(key)} {private} {trust}".encode()).hexdigest()
     if stamp.exists() and stamp.read_text() != wanted:
-        raise ValueError(f"{out} must hold grades of this key and these private checks (it holds others)")
+        raise ValueError(
+            f"{out} must hold grades of this key and these private checks, jailed or trusted as now (it holds others): "
+            "choose another folder"
+        )
     stamp.write_text(wanted)
     done = {graded.student: graded.digest for graded in graded_so_far(out)}
     return [submission for submission in submissions if done.get(submission.student) != submission.digest()]

@@ -12,14 +12,14 @@ made of lengths, tokens, symbols or models, a maker below draws new ones. An ins
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
 
 from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.exercises.lesson_08 import scattered
-from transformer_lab.exercises.running import Case
+from transformer_lab.exercises.running import Case, run
 
 Maker = Callable[[torch.Generator], dict[str, object]]
 MAKERS: dict[str, list[Maker]] = {}
@@ -75,6 +75,23 @@ def fresh_cases(exercise: Exercise, seed: str) -> list[Case]:
     shaken = [shake(case, generator) for case in exercise.cases if any(map(has_numbers, case.arguments.values()))]
     made = [Case("fresh", make(generator)) for make in MAKERS.get(exercise.name, []) for _ in range(CASES_OF_A_MAKER)]
     return shaken + made
+
+
+def try_out(names: Iterable[str], seed: str) -> None:
+    """See that the references take every fresh case, lest all answers be wrong.
+
+    Raises:
+        ValueError: a maker, or a reference on what it draws, raises an error; says which.
+    """
+    for name in names:
+        try:
+            errors = [run(catalogue[name].reference, case).error for case in fresh_cases(catalogue[name], seed)]
+        except Exception as error:
+            errors = [error]
+        for error in filter(None, errors):
+            raise ValueError(
+                f"the reference of {name} must take what its makers draw ({type(error).__name__}: {error})"
+            )
 
 
 def has_numbers(argument: object) -> bool:

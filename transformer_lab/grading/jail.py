@@ -49,7 +49,7 @@ class Jail:
     """Runs answers, one after the other, each in a process of its own. A context manager: it ends with its block."""
 
     def __init__(self, seconds: float | int = 10, trust: bool = False):
-        self.seconds, self.trust, self.owner = seconds, trust, os.getpid()
+        self.seconds, self.trust, self.owner, self.on_trial = seconds, trust, os.getpid(), False
 
     def __enter__(self) -> "Jail":
         self.start()
@@ -59,6 +59,23 @@ class Jail:
         self.stop()
 
     def start(self) -> None:
+        """Start the forking process, and see that answers can run in it.
+
+        Raises:
+            NoJail: it does not start, or a function that is known to work does not run there; says why.
+        """
+        self.launch()
+        self.on_trial = True
+        try:
+            self.try_out()
+        except NoJail:
+            self.stop()
+            raise
+        finally:
+            self.on_trial = False
+
+    def launch(self) -> None:
+        prefix = [] if self.trust else [find_bwrap(), *walls()]
         self.control, theirs = socket.socketpair()
         folders = sorted({str(path.parent) for path in TOOLS}) if self.trust else ["/tools"]
         uid = FIRST_UID + self.owner % UIDS
@@ -66,7 +83,6 @@ class Jail:
         start = START.format(
             folders=folders, site=SITE, control=theirs.fileno(), seconds=seconds, trust=self.trust, uid=uid
         )
-        prefix = [] if self.trust else [find_bwrap(), *walls()]
         self.worker = subprocess.Popen(
             [*prefix, sys.executable, "-I", "-c", start],
             pass_fds=[theirs.fileno()],
@@ -78,16 +94,15 @@ class Jail:
         )
         theirs.close()
         self.control.settimeout(SECONDS_TO_START)
-        if self.control.recv(1) != b"!":
-            raise NoJail(f"the jail did not start: {self.last_words()}")
-        self.try_out()
 
     def try_out(self) -> None:
-        """Run a function that is known to work, so that no student gets 0 points for a jail that does not.
-
-        Raises:
-            NoJail: it did not work; says why.
-        """
+        """Run a function that is known to work, so that no student gets 0 points for a jail that does not."""
+        try:
+            ready = self.control.recv(1) == b"!"
+        except OSError:
+            ready = False
+        if not ready:
+            raise NoJail(f"the jail did not start: {self.last_words()}")
         try:
             with self.attempt("def one():\n    return 1", "one") as attempt:
                 worked = attempt.run(Case("", {})).value == 1
@@ -117,13 +132,22 @@ class Jail:
         if self.worker.poll() is not None:  # the forking process is gone
             self.restart()
         ours, theirs = socket.socketpair()
-        socket.send_fds(self.control, [b"+"], [theirs.fileno()])
-        theirs.close()
+        with ours:
+            with theirs:
+                self.send_to_cell(theirs)
+            try:
+                yield JailedAttempt(ours, self.seconds, program, name)
+            finally:
+                ours.close()
+                self.end_cell()
+
+    def send_to_cell(self, theirs: socket.socket) -> None:
+        """Give a new cell its end of the wire."""
         try:
-            yield JailedAttempt(ours, time.monotonic() + self.seconds, program, name)
-        finally:
-            ours.close()
-            self.end_cell()
+            socket.send_fds(self.control, [b"+"], [theirs.fileno()])
+        except OSError:  # the forking process is just going
+            self.restart()
+            socket.send_fds(self.control, [b"+"], [theirs.fileno()])
 
     def end_cell(self) -> None:
         """End the answer's process and all that it started, and hear that they are gone."""
@@ -136,6 +160,8 @@ class Jail:
             self.restart()
 
     def restart(self) -> None:
+        if self.on_trial:
+            raise NoJail(f"the jail can't run a function here: {self.last_words()}")
         self.stop()
         self.start()
 
@@ -143,8 +169,8 @@ class Jail:
 class JailedAttempt(Attempt):
     """An answer in a cell, as the check of an exercise knows an answer: it runs on cases."""
 
-    def __init__(self, socket_: socket.socket, deadline: float, program: str, name: str):
-        self.wire, self.deadline = socket_, deadline
+    def __init__(self, socket_: socket.socket, seconds: float | int, program: str, name: str):
+        self.wire, self.seconds_left = socket_, seconds
         message, _ = self.exchange({"program": program, "name": name}, [], {})
         if message.get("defined") is not True:
             raise NotDefined(message)
@@ -167,11 +193,15 @@ class JailedAttempt(Attempt):
             raise Ended("crashed", "the answer's process sent what is no result") from None
 
     def exchange(self, message: dict, tensors: list, functions: dict[int, Given]) -> tuple[dict, list]:
-        """Send a question and wait for its answer, serving the calls of given functions that come in between."""
+        """Send a question and wait for its answer, serving the calls of given functions that come in between.
+
+        The time that the grader takes from one question to the next is not the answer's.
+        """
+        start = time.monotonic()
         try:
             wire.send(self.wire, message, tensors)
             while True:
-                message, tensors = wire.receive(self.wire, self.deadline)
+                message, tensors = wire.receive(self.wire, start + self.seconds_left)
                 if "call" in message:
                     wire.send(self.wire, *functions[message["call"]].call(message, tensors))
                 elif "gradient" in message:
@@ -184,3 +214,5 @@ class JailedAttempt(Attempt):
             raise Ended("crashed", "its process ended") from None
         except (wire.Malformed, KeyError, TypeError, ValueError, IndexError):
             raise Ended("crashed", "its process sent what is no message") from None
+        finally:
+            self.seconds_left -= time.monotonic() - start

@@ -6,20 +6,26 @@ A notebook is read, never run. An answer becomes a program: the function, and wh
 import ast
 import hashlib
 import json
+import re
 import unicodedata
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
+from transformer_lab.grading.statements import bound_by, in_force, names_used
+
 MOST_BYTES = 20 << 20  # of a notebook, outputs included
-MOST_CODE = 1 << 18  # characters of code in one
+MOST_CODE = 1 << 18  # characters of code in all notebooks of a student
+ANSWER = "-answer"  # ends the id of the cell in which an exercise is handed out
 MAGICS_OVER_PYTHON = ("%%time", "%%capture", "%%prun")
+OF_IPYTHON = r"\s*([%!?]|[\w.]+\?{1,2}\s*$)"  # how its own lines look
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell: its id, the exercise that its metadata names, its text as stored and as Python, its statements."""
+    """A code cell: its id, the exercise it was handed out for, its text as stored and as Python, its statements."""
 
     id: str
     exercise: str | None
@@ -72,14 +78,33 @@ def read_notebook(path: Path) -> Notebook:
                 text = runnable(raw)
                 body = tuple(ast.parse(text).body)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            notebook.notes.append(f"code cell {number} can't be parsed: {error}")
+            place = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
+            why = getattr(error, "msg", "") or error or type(error).__name__
+            notebook.notes.append(f"{path.name}: code cell {number} can't be parsed: {why}{place}")
             text, body = raw, ()
         notebook.cells.append(Cell(id_, exercise, raw, text, body))
     return notebook
 
 
+def read_notebooks(paths: Iterable[Path]) -> Notebook:
+    """All notebooks of a student as one; what can't be read, or is too much, is left out and noted."""
+    whole = Notebook([])
+    for path in paths:
+        try:
+            one = read_notebook(path)
+            if sum(len(cell.stored) for cell in (*whole.cells, *one.cells)) > MOST_CODE:
+                raise ValueError(f"{path.name} is left out: all notebooks may have {MOST_CODE} characters of code")
+        except (ValueError, OSError) as error:
+            one = Notebook([], [str(error)])
+        whole = Notebook([*whole.cells, *one.cells], [*whole.notes, *one.notes])
+    return whole
+
+
 def exercise_of(cell: dict) -> str | None:
-    name = cell.get("metadata", {}).get("exercise")
+    """The exercise that a cell was handed out for, by its metadata; by its id where they are lost."""
+    id_ = str(cell.get("id", ""))
+    by_id = id_.removesuffix(ANSWER) if id_.endswith(ANSWER) else None
+    name = cell.get("metadata", {}).get("exercise", by_id)
     return name if isinstance(name, str) else None
 
 
@@ -91,7 +116,7 @@ def text_of(source: str | list[str]) -> str:
 
 
 def runnable(text: str) -> str:
-    """The text as Python: if it is none as it stands, IPython's own lines (`%time`, `!pip`, `?name`) are blanked.
+    """The text as Python: if it is none as it stands, IPython's own lines (`%time`, `!pip`, `name?`) are blanked.
 
     Line numbers stay. Below a `%%` that does not run its cell as Python there is nothing.
     """
@@ -102,7 +127,7 @@ def runnable(text: str) -> str:
         pass
     if text.lstrip().startswith("%%") and not text.lstrip().startswith(MAGICS_OVER_PYTHON):
         return ""
-    return "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in text.split("\n"))
+    return "\n".join("" if re.match(OF_IPYTHON, line) else line for line in text.split("\n"))
 
 
 def digest(source: str) -> str:
@@ -114,7 +139,7 @@ def find_answer(notebook: Notebook, name: str, handed_out: dict[str, str]) -> An
 
     `handed_out` has the digest of each cell that was handed out, by its id: one left untouched is no answer.
     """
-    notes = [*notebook.notes]
+    notes = []
     own = [c for c in notebook.cells if c.exercise == name or handed_out.get(c.id) != digest(c.stored)]
     candidates = [cell for cell in own if cell.defines(name)]
     marked = [cell for cell in candidates if cell.exercise == name]
@@ -129,7 +154,7 @@ def find_answer(notebook: Notebook, name: str, handed_out: dict[str, str]) -> An
     if len(candidates) > 1:
         notes.append(f"`{name}` is defined in {len(candidates)} cells; the last that is filled in counts")
     if not filled:
-        return Answer(name, None, (*notes, "left as it was handed out"))
+        return Answer(name, None, (*notes, f"`{name}` is left as it was handed out"))
     return Answer(name, program_for(notebook, name, filled[-1]), tuple(notes))
 
 
@@ -176,26 +201,22 @@ def is_idle(value: ast.expr) -> bool:
 
 def program_for(notebook: Notebook, name: str, cell: Cell) -> str:
     """The statements, in the notebook's order, that bind what the answer uses, and what these use in turn."""
-    chosen = definition(cell, name)
-    statements = [s for c in notebook.cells for s in c.body if s is chosen or name not in bound_by(s)]
-    needed, wanted, done = {id(chosen)}, {"*", *names_used(chosen)}, set()
-    while wanted - done:
-        one = (wanted - done).pop()
-        done.add(one)
-        for statement in binders(statements, one):
-            needed.add(id(statement))
-            wanted |= names_used(statement)
-    return "\n\n".join(ast.unparse(s) if s is not chosen else source_of(cell, s) for s in statements if id(s) in needed)
-
-
-def binders(statements: list[ast.stmt], name: str) -> Iterator[ast.stmt]:
-    """The last statement that binds a name, and those before it on which it builds: `x = x + 1`, `import a.b`."""
-    for statement in reversed([s for s in statements if name in bound_by(s) and is_harmless(s)]):
-        yield statement
-        imports = isinstance(statement, ast.Import | ast.ImportFrom)
-        builds_on = isinstance(statement, ast.AugAssign) or (is_assignment(statement) and name in names_used(statement))
-        if not (imports or builds_on):
-            return
+    chosen, uses = definition(cell, name), cache(names_used)
+    statements = [s for c in notebook.cells for s in c.body if c is cell or name not in bound_by(s)]
+    binders: dict[str, list[ast.stmt]] = {}
+    for statement in statements:
+        for bound in bound_by(statement):
+            binders.setdefault(bound, []).append(statement)
+    needed, seen, waiting = {chosen}, set(), ["*", *uses(chosen)]
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        for statement in in_force(binders.get(one, []), one, uses):
+            waiting += () if statement in needed else uses(statement)
+            needed.add(statement)
+    return "\n\n".join(ast.unparse(s) if s is not chosen else source_of(cell, s) for s in statements if s in needed)
 
 
 def source_of(cell: Cell, statement: ast.stmt) -> str:
@@ -204,31 +225,3 @@ def source_of(cell: Cell, statement: ast.stmt) -> str:
         first = min([statement.lineno, *(decorator.lineno for decorator in statement.decorator_list)])
         return "\n".join(cell.source.split("\n")[first - 1 : statement.end_lineno])
     return ast.get_source_segment(cell.source, statement) or ast.unparse(statement)
-
-
-def is_harmless(statement: ast.stmt) -> bool:
-    """A definition: an import, a function, a class, an assignment. What only does something is left out."""
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-    return isinstance(statement, kinds) or is_assignment(statement)
-
-
-def is_assignment(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
-
-
-def bound_by(statement: ast.stmt) -> set[str]:
-    """The names that a statement at the top of a cell binds."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {statement.name}
-    if isinstance(statement, ast.Import):
-        return {alias.asname or alias.name.split(".")[0] for alias in statement.names}
-    if isinstance(statement, ast.ImportFrom):
-        return {alias.asname or alias.name for alias in statement.names}
-    if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
-    return set()
-
-
-def names_used(statement: ast.stmt) -> set[str]:
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}

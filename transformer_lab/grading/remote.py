@@ -1,7 +1,9 @@
 """The grader's side of a call: what an answer did, rebuilt from a message, and the functions that it is given."""
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
+from math import prod
 
 import torch
 from torch import Tensor
@@ -10,7 +12,7 @@ from transformer_lab.exercises.running import Case, Outcome
 from transformer_lab.grading import wire
 
 MOST_CALLS = 20_000
-MOST_WORK = 1 << 24  # of all calls together: the squares of the numbers in their largest tensors, as attention needs
+MOST_WORK = 1 << 24  # of all calls together
 
 
 def outcome_of(message: dict, tensors: list[Tensor], case: Case) -> Outcome:
@@ -51,6 +53,22 @@ def refusal(error: Exception) -> dict:
     return {"raised": type(error).__name__, "text": str(error)[:1000]}
 
 
+def work(tensors: Iterable[Tensor]) -> int:
+    """How many numbers may come of these tensors by broadcasting and one product of matrices, as attention does both.
+
+    Shapes alone decide: an empty tensor of shape (60000, 0) makes a matrix of 60000 × 60000 zeros.
+    """
+    axes = [max(1, *sizes) for sizes in zip_longest(*(reversed(x.shape) for x in tensors), fillvalue=1)]
+    return prod(axes) * max(axes, default=1)
+
+
+def parts(value: object) -> int:
+    """How many values a value has in it."""
+    if isinstance(value, dict):
+        return sum(map(parts, value.values()))
+    return sum(map(parts, value)) if isinstance(value, list | tuple) else 1
+
+
 class Given:
     """A function of a case that an answer may call: it runs here, and so does its gradient."""
 
@@ -63,11 +81,11 @@ class Given:
         """The reply to one call: the value, and a token by which its gradient can be asked for."""
         if len(self.calls) >= MOST_CALLS:
             return refusal(RuntimeError(f"a function was called more than {MOST_CALLS} times")), []
-        self.work += max((x.numel() ** 2 for x in tensors), default=0)
-        if self.work > MOST_WORK:
-            return refusal(RuntimeError("a function was called too often with too large tensors")), []
         inputs = [x.requires_grad_() if x.is_floating_point() else x for x in tensors]
         arguments, named = wire.decode(message["arguments"], inputs)
+        self.work += work(inputs) + parts(arguments) ** 2
+        if self.work > MOST_WORK:
+            return refusal(RuntimeError("a function was called too often, or with too much")), []
         try:
             value = self.function(*arguments, **named)
         except Exception as error:

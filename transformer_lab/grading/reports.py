@@ -5,10 +5,11 @@ import io
 from collections import Counter
 from html import escape
 from pathlib import Path
+from statistics import fmean, median
 
 from transformer_lab import plots
 from transformer_lab.exercises import catalogue
-from transformer_lab.exercises.cards import html_text
+from transformer_lab.exercises.cards import html_text, inline
 from transformer_lab.grading.assign import Key
 from transformer_lab.grading.course import Graded, file_name
 from transformer_lab.grading.marking import VERDICTS, Mark
@@ -17,9 +18,9 @@ USUAL = ("ok", "wrong", "missing")
 MARKS = {"ok": "✓", "missing": "○"}  # the others: ✗
 STYLE = """<style>
 :root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; } th, td { padding: 2px 10px; text-align: left; border-bottom: 1px solid #8885; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 section { border-left: 4px solid #8885; padding: 2px 14px; margin: 1rem 0; }
 pre { white-space: pre-wrap; background: #8882; padding: 4px 8px; } img { max-width: 100%; background: #fff; }
 </style>"""
@@ -27,12 +28,17 @@ pre { white-space: pre-wrap; background: #8882; padding: 4px 8px; } img { max-wi
 
 def write_reports(graded: list[Graded], key: Key, out: Path) -> None:
     """Write grades.csv, feedback/<student>.html and report.html into the folder `out`."""
-    (out / "grades.csv").write_text(table(graded, key), encoding="utf-8")
+    write(out / "grades.csv", table(graded, key))
     pages = out / "feedback"
     pages.mkdir(exist_ok=True)
     for one in graded:
-        (pages / f"{file_name(one.student)}.html").write_text(feedback(one, key), encoding="utf-8")
-    (out / "report.html").write_text(class_report(graded, key), encoding="utf-8")
+        write(pages / f"{file_name(one.student)}.html", feedback(one, key))
+    write(out / "report.html", class_report(graded, key))
+
+
+def write(path: Path, text: str) -> None:
+    """As UTF-8. What can't be written so, half of a pair in an answer's own text for one, stays readable."""
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 # ── the table ──
@@ -74,7 +80,8 @@ def feedback(one: Graded, key: Key) -> str:
 
 
 def section(mark: Mark) -> str:
-    title = f"{MARKS.get(mark.verdict, '✗')} {mark.exercise}: {mark.points:g} of {mark.most:g}"
+    recognised = f" ({mark.mistake})" if mark.mistake else ""
+    title = f"{MARKS.get(mark.verdict, '✗')} {mark.exercise}: {mark.points:g} of {mark.most:g}{recognised}"
     notes = "".join(f"<p><em>{escape(note)}</em></p>" for note in mark.notes)
     return f"<section><h2>{escape(title)}</h2>{html_text(mark.message)}{notes}</section>"
 
@@ -84,8 +91,7 @@ def section(mark: Mark) -> str:
 
 def class_report(graded: list[Graded], key: Key) -> str:
     """What an instructor reads: points, the commonest mistakes of each exercise, who needs a look."""
-    totals = sorted(one.points for one in graded)
-    middle = totals[len(totals) // 2] if totals else 0
+    middle = median(one.points for one in graded) if graded else 0
     parts = [f"<h1>{escape(key.name)}: {len(graded)} students</h1>"]
     parts.append(f"<p>Median {middle:g} of {sum(key.points.values()):g} points.</p>")
     parts += [
@@ -100,27 +106,32 @@ def class_report(graded: list[Graded], key: Key) -> str:
 
 
 def exercises_table(graded: list[Graded], key: Key) -> str:
-    """How many answers to each exercise got which verdict."""
+    """How many answers to each exercise got which verdict, and the points of the class."""
     rows = ""
     for name in key.points:
-        counts = Counter(mark.verdict for one in graded for mark in one.marks if mark.exercise == name)
+        marks = [mark for one in graded for mark in one.marks if mark.exercise == name]
+        counts, points = Counter(mark.verdict for mark in marks), fmean(mark.points for mark in marks) if marks else 0
         cells = "".join(f"<td class=number>{counts[kind] or ''}</td>" for kind in VERDICTS)
-        rows += f"<tr><th>{name}</th>{cells}</tr>"
-    return f"<table><tr><th></th>{''.join(f'<th>{kind}</th>' for kind in VERDICTS)}</tr>{rows}</table>"
+        rows += f"<tr><th>{name}</th>{cells}<td class=number>{points:.2f} / {key.points[name]:g}</td></tr>"
+    head = "".join(f"<th>{kind}</th>" for kind in (*VERDICTS, "mean"))
+    return f"<table><tr><th></th>{head}</tr>{rows}</table>"
 
 
 def mistakes_of(name: str, graded: list[Graded]) -> Counter:
     return Counter(m.mistake for one in graded for m in one.marks if m.exercise == name and m.mistake)
 
 
-def mistakes_plot(graded: list[Graded], key: Key, most: int = 12) -> str:
-    """The commonest mistakes of all exercises as bars, or a sentence where there are none."""
-    counted = Counter({f"{n}: {m}": c for n in key.points for m, c in mistakes_of(n, graded).items()}).most_common(most)
+def mistakes_plot(graded: list[Graded], key: Key, most: int = 3) -> str:
+    """The commonest mistakes of each exercise as bars, or a sentence where there are none."""
+    counted = [(f"{n}: {m}", c) for n in key.points for m, c in mistakes_of(n, graded).most_common(most)]
     if not counted:
         return "<p>No known mistake was recognised.</p>"
     _, axes = plots.figure(width=7, height=0.6 + 0.32 * len(counted))
     names, counts = zip(*reversed(counted), strict=True)
-    axes.barh(names, counts, color="#0072b2")
+    places = {name: place for place, name in enumerate(key.points)}
+    shades = [("#0072b2", "#56b4e9")[places[name.partition(":")[0]] % 2] for name in names]  # neighbours differ
+    axes.barh(names, counts, color=shades)
+    axes.margins(y=0.3 / len(counted))
     axes.set_xlabel("students")
     axes.xaxis.get_major_locator().set_params(integer=True)
     return plots.show(axes, alt="; ".join(f"{name} ({count})" for name, count in counted) + ".").html()
@@ -129,7 +140,7 @@ def mistakes_plot(graded: list[Graded], key: Key, most: int = 12) -> str:
 def mistakes_list(name: str, graded: list[Graded]) -> str:
     counted = mistakes_of(name, graded).most_common()
     known = catalogue[name].mistakes
-    rows = "".join(f"<li>{count} × <strong>{m}</strong>: {escape(known[m].explanation)}</li>" for m, count in counted)
+    rows = "".join(f"<li>{count} × <strong>{m}</strong>: {inline(known[m].explanation)}</li>" for m, count in counted)
     return f"<h3>{name}</h3><ul>{rows}</ul>" if rows else ""
 
 

@@ -14,13 +14,22 @@ from contextlib import suppress
 
 import torch
 from answering import answer, warm_up
+from kernel import (
+    NEWIPC,
+    NEWNS,
+    NEWPID,
+    NEWUSER,
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_DUMPABLE,
+    PR_SET_NO_NEW_PRIVS,
+    checked,
+    libc,
+    refuse_calls,
+)
 
 MEMORY = 2 << 30  # bytes that an answer, with all that it starts, may use beyond what torch itself takes
 PROCESSES, FILES, FILE_BYTES = 16, 64, 4 << 20
 SECONDS_BETWEEN_LOOKS, SECONDS_TO_END = 0.05, 0.05
-NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
-PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
-libc = ctypes.CDLL(None, use_errno=True)
 
 
 def begin(control_fd: int, seconds: int, trust: bool, uid: int) -> None:
@@ -86,7 +95,7 @@ def memory(pids: list[int]) -> int:
     used = 0
     for pid in pids:
         with suppress(OSError), open(f"/proc/{pid}/status") as status:  # it may have ended
-            lines = [line.split() for line in status if line.startswith(("RssAnon", "RssShmem"))]
+            lines = [line.split() for line in status if line.startswith(("RssAnon", "RssShmem", "VmSwap"))]
             used += sum(int(kilobytes) << 10 for _, kilobytes, _ in lines)
     return used
 
@@ -102,7 +111,7 @@ def keep(fd: int, seconds: int, uid: int) -> int:
     checked(libc.unshare(NEWNS | NEWIPC | NEWPID))
     checked(libc.mount(b"none", b"/", None, ctypes.c_ulong(1 << 18 | 1 << 14), None))  # private, recursively
     for place in (b"/scratch", b"/dev/shm"):  # the only places to write to: empty, and gone with the cell
-        checked(libc.mount(b"tmpfs", place, b"tmpfs", ctypes.c_ulong(0), b"size=64m,mode=777"))
+        checked(libc.mount(b"tmpfs", place, b"tmpfs", ctypes.c_ulong(0), b"size=64m,nr_inodes=4k,mode=777"))
     first = os.fork()
     if first == 0:
         if libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(0), None) != 0:  # not everybody may: then none at all
@@ -151,13 +160,9 @@ def give_up_rights(uid: int | None, seconds: int, address_space: int) -> None:
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
     checked(libc.capset(header, (ctypes.c_uint32 * 6)()))
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    refuse_calls()
 
 
 def virtual_memory() -> int:
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[0]) * resource.getpagesize()
-
-
-def checked(result: int) -> None:
-    if result != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -1,0 +1,51 @@
+"""What a statement of a notebook binds and uses: so an answer's program is put together."""
+
+import ast
+import symtable
+from collections.abc import Callable, Iterator
+
+COMPOUND = ast.If | ast.For | ast.While | ast.With | ast.Try
+
+
+def bound_by(statement: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a cell binds. One that only does something binds none."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import):
+        return {alias.asname or alias.name.split(".")[0] for alias in statement.names}
+    if isinstance(statement, ast.ImportFrom):
+        return {alias.asname or alias.name for alias in statement.names}
+    if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    if isinstance(statement, COMPOUND):
+        inner = [node for node in ast.walk(statement) if not isinstance(node, COMPOUND)]
+        stored = {node.id for node in inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        return stored.union(*(bound_by(node) for node in inner if isinstance(node, ast.stmt)))
+    return set()
+
+
+def names_used(statement: ast.stmt) -> set[str]:
+    """The names of the notebook that a statement uses; those of its loops, or local to its functions, are none."""
+    targets = [loop.target for loop in ast.walk(statement) if isinstance(loop, ast.For)]
+    its_own = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    try:
+        return names_of_the_module(symtable.symtable(ast.unparse(statement), "answer", "exec")) - its_own
+    except SyntaxError:  # two parameters of one name, say: running it will tell
+        return set()
+
+
+def names_of_the_module(scope: symtable.SymbolTable) -> set[str]:
+    """The names that a scope and those within it look up in the module."""
+    at_the_top = scope.get_type() == "module"
+    names = {s.get_name() for s in scope.get_symbols() if (s.is_referenced() if at_the_top else s.is_global())}
+    return names.union(*map(names_of_the_module, scope.get_children()))
+
+
+def in_force(binders: list[ast.stmt], name: str, uses: Callable[[ast.stmt], set[str]]) -> Iterator[ast.stmt]:
+    """The last statement that binds a name, and those before it on which it builds: `x = x + 1`, `import a.b`, `if`."""
+    for statement in reversed(binders):
+        yield statement
+        adds = isinstance(statement, ast.Import | ast.ImportFrom | ast.AugAssign | COMPOUND)
+        if not (adds or (isinstance(statement, ast.Assign | ast.AnnAssign) and name in uses(statement))):
+            return

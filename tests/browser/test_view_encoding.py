@@ -1,6 +1,7 @@
 """The encoding explorer in a page: each control, the mouse and the keys show torch's numbers."""
 
 from live import Live, near
+from playwright.sync_api import expect
 
 from tests.view_examples.encoding import explored
 
@@ -65,11 +66,11 @@ def test_a_kept_curve_stays_while_another_pair_is_chosen(views):
     alone = view.picture()
     view.labelled("pair").fill("1")
     view.button("keep the curve").click()
-    assert view.button("keep the curve").get_attribute("aria-pressed") == "true"
+    expect(view.button("keep the curve")).to_have_attribute("aria-pressed", "true")
     view.labelled("pair").fill("3")
     beside = view.picture()
     assert beside != alone
-    assert view.button("keep the curve").get_attribute("aria-pressed") == "false"
+    expect(view.button("keep the curve")).to_have_attribute("aria-pressed", "false")
     view.labelled("pair").fill("1")
     view.button("keep the curve").click()
     view.labelled("pair").fill("3")

@@ -45,6 +45,14 @@ def test_the_summary_says_how_far_it_came_and_no_number_that_may_differ():
     assert repr(widgets.training_monitor([], 5, model, letters)) == "Training monitor: 0 of 5 steps."
 
 
+def test_an_output_draws_its_picture_once(monkeypatch):
+    view, drawn = widgets.training_monitor(*data["toy_training"]()), []
+    picture = view.picture
+    monkeypatch.setattr(TrainingMonitor, "picture", property(lambda _: drawn.append(1) or picture))
+    view._repr_mimebundle_()
+    assert drawn == [1]
+
+
 def test_an_interrupt_ends_no_step_and_what_is_left_can_be_taken_later():
     model, letters, _ = untrained()
     done = []

@@ -37,7 +37,7 @@ class View:
         return self.picture.alt
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/plain": self.picture.alt, "text/html": self.html()}
+        return {"text/plain": repr(self), "text/html": self.html()}
 
     def predict(self, question: str, choices: Sequence[str], answer: str, because: str) -> "View":
         """Cover the view by a question, until the reader has chosen one of a few answers or asks to see.

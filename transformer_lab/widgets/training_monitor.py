@@ -124,6 +124,9 @@ class TrainingMonitor(View):
     def picture(self) -> Picture:
         return still(self.history, self.summary())
 
+    def __repr__(self) -> str:
+        return self.summary()  # which is the picture's alt text, and needs no picture
+
     def summary(self) -> str:
         done = int(self.history[-1, 0]) if len(self.history) else 0
         kept = f"; {len(self.looks.at)} looks at sample translations" if self.looks.samples else ""

@@ -34,3 +34,17 @@ def test_the_slider_goes_over_the_output_and_colours_what_each_token_looks_at(vi
     view.hover(0, 2)
     assert f"“{names[0]}”, the decoder gives “d” a weight of {rows[0][2]:.3f}" in view.says()
     expect(view.slider).to_have_value("0")
+
+
+def test_layer_and_output_token_may_change_within_one_frame(views):
+    view = views["own sentence"]
+    view.root.evaluate("""root => {
+        const choice = [...root.querySelectorAll("select")].find(select => select.options.length > 1);
+        choice.selectedIndex = 1 - choice.selectedIndex;
+        choice.dispatchEvent(new Event("change", {bubbles: true}));
+        const slider = root.querySelector("input[type=range]");
+        slider.value = 1;
+        slider.dispatchEvent(new Event("input", {bubbles: true}));
+    }""")
+    assert view.values() is not None  # a frame later; an error would be in the console
+    assert view.labelled("output token").input_value() == "1"

@@ -28,7 +28,7 @@ export default {
         describe: (rows, cell) => describe(rows, cell ?? [at, argmax(rows[at])], example),
         onmove: (cell) => { if (cell) { at = cell[0]; step.set(at); } },
       });
-      step = slider("output token", { min: 0, max: target.length - 1, step: 1, value: 0, show: (t) => target[t] }, (t) => map.move([t, argmax(values[t])]));
+      step = slider("output token", { min: 0, max: target.length - 1, step: 1, value: 0, show: (t) => target[t] }, (t) => map.move([t, argmax(weights()[t])]));
       const tokens = source.map((token) => element("span", {}, token));
       place.replaceChildren(bar(step.node), element("div", { class: "tl-strip" }, "looks at: ", ...tokens.flatMap((token) => [token, " "])), map.node, map.note, map.says, bar(...map.buttons, reset), map.table);
       place.tokens = tokens;
@@ -37,9 +37,9 @@ export default {
       values = null;
       paint();
     };
+    const weights = () => (values ??= mapOf(shown.weights, heads.now));  // null: another layer or head was chosen
     const paint = () => {
-      values ??= mapOf(shown.weights, heads.now);
-      el.values = values;
+      el.values = weights();
       map.show(values, { range: [0, 1] });
       shade(place.tokens, values[at]);
     };

@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from notebook_rules import ROOT, no_stderr
 
 from notebooks.build import execute, text_to_notebook
-from transformer_lab.grading.assign import stubs
+from transformer_lab.grading.assign import exercise_notebook, stubs
 from transformer_lab.grading.solutions import fill_in
 
 PASSED, NOT_ATTEMPTED, WRONG = "✓", "○", "✗"
@@ -33,9 +33,8 @@ def marks(notebook: NotebookNode) -> dict[str, str]:
     return found
 
 
-def run_with_solutions(path: Path, step: int) -> None:
+def run_with_solutions(path: Path, notebook: NotebookNode, step: int) -> None:
     """Solve every `step`-th exercise, run all cells, and look at what the checks say."""
-    notebook = text_to_notebook(path)
     cells = stubs(notebook)
     solved = list(cells)[::step]
     fill_in(notebook, solved)
@@ -47,12 +46,21 @@ def run_with_solutions(path: Path, step: int) -> None:
 class TestAll:
     @each_notebook
     def test_run_all(self, path):
-        run_with_solutions(path, step=1)
+        run_with_solutions(path, text_to_notebook(path), step=1)
 
 
-def test_run_all_with_half_of_them():
-    """One lesson stands for all: no cell of another lesson depends on an exercise either."""
-    run_with_solutions(ROOT / "notebooks" / "source" / "05_masking.py", step=2)
+class TestHalf:
+    """In the notebooks that are handed out: half the exercises, without the lesson's trainings between them."""
+
+    @each_notebook
+    def test_run_all(self, path):
+        lesson = text_to_notebook(path)
+        handed_out = exercise_notebook(lesson, dict.fromkeys(stubs(lesson), 1), with_solutions=False)
+        run_with_solutions(path, handed_out, step=2)
+
+    def test_run_all_of_a_whole_lesson(self):
+        path = ROOT / "notebooks" / "source" / "05_masking.py"
+        run_with_solutions(path, text_to_notebook(path), step=2)
 
 
 TYPICAL = {  # what a student types, and the mistake that the card must name

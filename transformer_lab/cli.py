@@ -115,7 +115,7 @@ def grade(options: argparse.Namespace) -> int:
     from transformer_lab.grading import course, reports
     from transformer_lab.grading.assign import Key
     from transformer_lab.grading.fresh import try_out
-    from transformer_lab.grading.jail import find_bwrap
+    from transformer_lab.grading.walls import find_bwrap
 
     key = Key.load(options.key)
     private = read_private(options.private)

@@ -52,7 +52,7 @@ def notebook(request, browser, address, lab_folder) -> Iterator[OpenNotebook]:
     path = lab_folder / "work" / "notebooks" / "98_views.ipynb"
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
     with opened(browser, address.replace("/lab/tree/", FRONT_ENDS[request.param]), path.name) as notebook:
-        notebook.console_errors.clear()  # what the front-end says of itself while it starts
+        notebook.new_errors()  # what the front-end says of itself while it starts
         notebook.run_all()
         yield notebook
 
@@ -65,7 +65,5 @@ def views(notebook) -> Iterator[dict[str, Live]]:
     roots = notebook.page.locator(".tl-view")
     assert roots.count() == len(SHOW)
     yield {name: Live(notebook.page, roots.nth(i)) for i, name in enumerate(SHOW)}
-    errors = [*notebook.console_errors]
-    notebook.console_errors.clear()  # an error is this test's, not that of all that follow
-    assert errors == []
+    assert notebook.new_errors() == []
     assert notebook.hosts <= THIS_MACHINE

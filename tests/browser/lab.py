@@ -121,6 +121,12 @@ class OpenNotebook:
     console_errors: list[str] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
 
+    def new_errors(self) -> list[str]:
+        """What the console has reported since this was last asked."""
+        errors = [*self.console_errors]
+        self.console_errors.clear()
+        return errors
+
     def run_all(self) -> None:
         """Forget the stored outputs, run every cell, and wait until all of them are done or one has failed."""
         self.page.evaluate(RUN_ALL)

@@ -87,7 +87,7 @@ def test_as_opened_in_notebook_7_and_trusted_every_view_is_live(browser, address
     try:
         with opened(browser, address.replace(*FRONT_ENDS.values()), path.name) as notebook:
             expect(notebook.page.locator(".tl-view")).to_have_count(str(stored).count("<tl-"))
-            notebook.console_errors.clear()  # what the front-end says of itself while it starts
+            notebook.new_errors()  # what the front-end says of itself while it starts
             assert faults(notebook) == {}
     finally:
         notary.unsign(stored)

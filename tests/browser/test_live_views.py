@@ -41,7 +41,7 @@ def notebook(browser, address_here, lab_folder) -> Iterator[OpenNotebook]:
     path = lab_folder / "work" / "notebooks" / PATH
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
     with opened(browser, address_here, PATH) as notebook:
-        notebook.console_errors.clear()  # what the front-end says of itself while it starts
+        notebook.new_errors()  # what the front-end says of itself while it starts
         for number in range(TRAINING):
             run(notebook, number)
             wait_for_count(notebook, number)
@@ -75,7 +75,7 @@ def sentence(notebook) -> Iterator[Live]:
     expect(field(view)).to_be_visible(timeout=SECONDS * 1000)
     view.button("reset").click()
     yield view
-    assert notebook.console_errors == []
+    assert notebook.new_errors() == []
     assert notebook.hosts <= THIS_MACHINE
 
 
@@ -149,7 +149,7 @@ def training(notebook) -> Iterator[Live]:
     view = Live(notebook.page, notebook.page.locator(".tl-view").nth(1))
     expect(view.button("stop")).to_be_visible(timeout=SECONDS * 1000)
     yield view
-    assert notebook.console_errors == []
+    assert notebook.new_errors() == []
     assert notebook.hosts <= THIS_MACHINE
 
 
@@ -209,7 +209,7 @@ def test_reopened_without_its_kernel_each_view_shows_what_it_showed(notebook, br
     field(sentence).fill("d")  # there is nobody to answer
     expect(field(sentence)).to_be_hidden(timeout=SECONDS * 1000)
     shows(sentence.root, "To type a sentence of your own, run the cell")
-    assert notebook.console_errors == []
+    assert notebook.new_errors() == []
     with opened(browser, address_here, PATH) as again:
         views = [Live(again.page, again.page.locator(".tl-view").nth(i)) for i in (0, 1)]
         near(views[0].values(), own_sentence.START["own sentence"])

@@ -305,5 +305,5 @@ def test_a_stored_notebook_that_is_opened_and_not_run(browser, address, lab_fold
         else:
             assert visible_pictures(notebook.page) == summaries(stored)
         assert_no_model_is_missed(notebook.page)
-        assert notebook.console_errors == []
+        assert notebook.new_errors() == []
         assert notebook.hosts <= THIS_MACHINE

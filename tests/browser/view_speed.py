@@ -16,11 +16,10 @@ from pathlib import Path
 from statistics import median, quantiles
 
 import nbformat
-from lab import PANEL, OpenNotebook, chromium, jupyter_lab, opened
+from lab import NOTEBOOKS, PANEL, OpenNotebook, chromium, jupyter_lab, opened
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser
 
-KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
 HEADS, LENGTHS, PRESSES, MOVES = 8, (12, 64, 128), 20, 120
 SHOW = """import torch
 from transformer_lab import widgets
@@ -131,7 +130,8 @@ def ran(browser: Browser, address: str, folder: Path, *sources: str) -> Iterator
     """A notebook of these cells, run."""
     path = folder / "work" / "notebooks" / "speed.ipynb"
     cells = [new_code_cell(source) for source in sources]
-    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
+    metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # the kernel of a lesson
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), path)
     with opened(browser, address, path.name) as notebook:
         notebook.run_all()
         yield notebook

@@ -24,7 +24,6 @@ from transformer_lab.grading.fresh import find_exercise
 from transformer_lab.grading.notebooks import ANSWER, digest
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 FORMAT = 1
 MOST_SECONDS = 3600
 HEADLINE = """# {lesson}: exercises
@@ -140,7 +139,7 @@ def exercise_notebook(lesson: NotebookNode, points: dict[str, float | int], with
         cells.append(locked(new_markdown_cell(statement, id=f"{name}-statement"), f"{name}-statement"))
         cells.append(answer_cell(name, handed_out[name].source, with_solutions))
         cells.append(check_cell(name, most, with_solutions))
-    return new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
+    return new_notebook(cells=cells, metadata={"kernelspec": lesson.metadata.kernelspec})
 
 
 def stubs(lesson: NotebookNode) -> dict[str, NotebookNode]:

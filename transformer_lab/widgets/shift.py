@@ -45,18 +45,17 @@ def still(query: Tensor, key: Tensor):
     d_head = len(query)
     before, after, _ = step(d_head)
     drawn, panels = figure(min(1.9 * d_head / 2, 7.6), 2.2 if d_head <= 8 else 1.5, columns=d_head // 2)
+    looks = [{"color": COLOURS[i], "linestyle": style, "linewidth": 2} for i, style in enumerate(("-", "--"))]
     for i, ax in enumerate([panels] if d_head == 2 else panels):
-        for pair, colour, style in ((before, COLOURS[0], "-"), (after, COLOURS[1], "--")):
+        for pair, look in zip((before, after), looks, strict=True):
             x, y = pair[2 * i : 2 * i + 2].tolist()
-            look = {"arrowstyle": "->", "color": colour, "linestyle": style, "linewidth": 2}
-            ax.annotate("", (x, y), (0, 0), arrowprops=look | {"shrinkA": 0, "shrinkB": 0})
+            ax.annotate("", (x, y), (0, 0), arrowprops=look | {"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0})
         angle = torch.linspace(0, 2 * torch.pi, 100, device="cpu")
         ax.plot(angle.sin(), angle.cos(), color=GREY, linewidth=1)
         ax.set(aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), title=f"pair {i}")
         ax.axis("off")
-    arrows = [Line2D([], [], color=COLOURS[i], linestyle=style, linewidth=2) for i, style in enumerate(("-", "--"))]
     said = [f"position {POSITION}", f"turned by {OFFSET}"]
-    drawn.legend(arrows, said, loc="outside lower center", ncols=2, frameon=False)
+    drawn.legend([Line2D([], [], **look) for look in looks], said, loc="outside lower center", ncols=2, frameon=False)
     return show(drawn, summary(query, key), sharpness=1.0)
 
 

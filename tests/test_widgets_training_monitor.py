@@ -104,8 +104,15 @@ def test_of_a_long_run_every_second_point_is_kept_and_all_that_were_evaluated():
     history[7, 3] = 0.5
     kept = thinned(history)[:, 0].tolist()
     assert kept == sorted([7, *range(0, MOST_POINTS + 1, 2)])
-    assert thinned(history[1:]) is not history
-    assert len(thinned(history[1:])) == MOST_POINTS
+
+
+def test_a_long_run_keeps_as_many_points_as_can_be_seen_and_its_last():
+    model, letters, _ = untrained()
+    steps = MOST_POINTS + 100
+    view = widgets.training_monitor((Step(step, 1.0, 0.1) for step in range(1, steps + 1)), steps, model, letters)
+    kept = view.history[:, 0].tolist()
+    assert kept == [*range(1, MOST_POINTS + 2, 2), *range(MOST_POINTS + 2, steps + 1)]
+    assert view.summary() == f"Training monitor: {steps} of {steps} steps."
 
 
 def test_of_many_looks_the_last_and_every_second_one_before_it_are_kept():
@@ -128,6 +135,9 @@ class Shared:
     def __setattr__(self, name, value):
         self.seen.append((name, value))
 
+    def send(self, content, buffers):
+        self.seen.append(("message", content | {"history": buffers[0]}))
+
 
 def test_the_page_gets_at_most_twenty_updates_a_second_and_the_numbers_as_bytes(monkeypatch):
     model, letters, samples = untrained()
@@ -138,7 +148,9 @@ def test_the_page_gets_at_most_twenty_updates_a_second_and_the_numbers_as_bytes(
     monitor.display = type("Display", (), {"update": lambda self, bundle, raw: None})()
     monitor.reports = iter([Step(step, 1 / step, 0.1, 0.0 if step == 40 else None) for step in range(1, 41)])
     monitor.go_on()
-    updates = [value for name, value in monitor.link.seen if name == "now"]
+    lasting = [name for name, _ in monitor.link.seen if name != "looks"]
+    assert lasting == ["message"] * (len(lasting) - 1) + ["now"], "what lasts costs more"
+    updates = [value for name, value in monitor.link.seen if name != "looks"]
     assert [update["running"] for update in updates] == [True] * (len(updates) - 1) + [False]
     gaps = np.diff([update["seconds"] for update in updates[:-1]])
     assert gaps.min() >= 0.05 - 1e-9

@@ -52,7 +52,6 @@ def notebook(request, browser, address, lab_folder) -> Iterator[OpenNotebook]:
     path = lab_folder / "work" / "notebooks" / "98_views.ipynb"
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
     with opened(browser, address.replace("/lab/tree/", FRONT_ENDS[request.param]), path.name) as notebook:
-        notebook.new_errors()  # what the front-end says of itself while it starts
         notebook.run_all()
         yield notebook
 

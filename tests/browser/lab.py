@@ -17,6 +17,8 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import urlsplit
 
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +40,7 @@ SETTINGS = {
     "notebook-extension/tracker": '{"windowingMode": "none", "scrollPastEnd": false}',
 }
 FRONT_ENDS = {"JupyterLab": "/lab/tree/", "Notebook 7": "/notebooks/"}
+OF_NOTEBOOK_7 = "Cannot read properties of undefined (reading 'schema')"  # its own error, at each start
 THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 SECONDS_TO_START, SECONDS_TO_RUN = 60, 300
@@ -102,13 +105,13 @@ def wait_until_it_answers(server: subprocess.Popen, address: str, log: Path) -> 
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium(*flags: str) -> Iterator[Browser]:
     """A headless browser: the one that the environment variable CHROMIUM names, or one of the machine's."""
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         raise RuntimeError("no Chromium found: install one, or set CHROMIUM to its path")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *flags])
         yield browser
         browser.close()
 
@@ -163,7 +166,7 @@ def opened(browser: Browser, address: str, name: str) -> Iterator[OpenNotebook]:
     page = browser.new_page(viewport={"width": 1280, "height": 1000})
     notebook = OpenNotebook(page)
     page.on("console", lambda message: message.type == "error" and notebook.console_errors.append(message.text))
-    page.on("pageerror", lambda error: notebook.console_errors.append(str(error)))
+    page.on("pageerror", lambda error: str(error) != OF_NOTEBOOK_7 and notebook.console_errors.append(str(error)))
     page.on("request", lambda request: notebook.hosts.add(urlsplit(request.url).hostname))
     page.on("websocket", lambda socket: notebook.hosts.add(urlsplit(socket.url).hostname))
     page.route(re.compile(r"https?://(?!127\.0\.0\.1:)"), lambda route: route.abort())
@@ -174,3 +177,14 @@ def opened(browser: Browser, address: str, name: str) -> Iterator[OpenNotebook]:
     yield notebook
     page.evaluate(f"() => {PANEL}.sessionContext.shutdown()")
     page.close()
+
+
+@contextmanager
+def ran(browser: Browser, address: str, folder: Path, *sources: str) -> Iterator[OpenNotebook]:
+    """A notebook of these cells, in the server that runs in `folder`, with all cells run."""
+    path = folder / "work" / "notebooks" / "99_synthetic.ipynb"
+    metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # the kernel of a lesson
+    nbformat.write(new_notebook(cells=[new_code_cell(source) for source in sources], metadata=metadata), path)
+    with opened(browser, address, path.name) as notebook:
+        notebook.run_all()
+        yield notebook

@@ -1,4 +1,4 @@
-"""Every notebook in a real JupyterLab: opened, run from top to bottom, in the light and in the dark theme."""
+"""Every notebook in a real JupyterLab and Notebook 7: opened, run from top to bottom, in the light and dark theme."""
 
 import re
 from collections.abc import Iterator
@@ -22,10 +22,16 @@ NOT_LIVE = "[...cell.node.querySelectorAll('*')].some(e => /^tl-/.test(e.localNa
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
+@pytest.fixture(scope="module", params=FRONT_ENDS)
+def front_end(request, address) -> str:
+    """The address of notebooks in each front-end."""
+    return address.replace(FRONT_ENDS["JupyterLab"], FRONT_ENDS[request.param])
+
+
 @pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
-def ran(browser, address, request) -> Iterator[tuple[OpenNotebook, Path]]:
-    """Each notebook once, with all cells run."""
-    with opened(browser, address, request.param.name) as notebook:
+def ran(browser, front_end, request) -> Iterator[tuple[OpenNotebook, Path]]:
+    """Each notebook once in each front-end, with all cells run."""
+    with opened(browser, front_end, request.param.name) as notebook:
         notebook.run_all()
         yield notebook, request.param
 
@@ -87,7 +93,6 @@ def test_as_opened_in_notebook_7_and_trusted_every_view_is_live(browser, address
     try:
         with opened(browser, address.replace(*FRONT_ENDS.values()), path.name) as notebook:
             expect(notebook.page.locator(".tl-view")).to_have_count(str(stored).count("<tl-"))
-            notebook.new_errors()  # what the front-end says of itself while it starts
             assert faults(notebook) == {}
     finally:
         notary.unsign(stored)

@@ -179,6 +179,7 @@ def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, way
     near(stopped, training_monitor.seen_at(int(stopped["step"])))
     live = training.root.element_handle()
     training.button("resume").click()
+    wait_for(notebook, "() => document.querySelector('.tl-samples')?.innerText.includes('translation at step 20')")
     shows(status(training), "30 of 30 steps")
     notebook.page.wait_for_function("view => !view.isConnected", arg=live, timeout=SECONDS * 1000)  # the last is stored
     near(training.values(), training_monitor.START["training"])

@@ -1,26 +1,25 @@
-"""How fast views answer in a real JupyterLab, from a key press or a drag to changed pixels, and what watching costs.
+"""How fast views answer in a real JupyterLab, from a key press or a drag to changed pixels.
 
     python tests/browser/view_speed.py
 
-A key press counts from its event's time stamp to the end of the first frame that draws other pixels, which is when the
-next frame begins. A drag is 120 moves of the mouse, as fast as the page takes them; what counts are the frames that
-draw something new, each second and for each position of the slider.
+A key press counts from its event's time stamp to the frame after the first one that finds other pixels; a loop looks at
+the beginning of each frame. "On screen" is another way to see it: the frames that the compositor gives to a screencast.
+A drag is 120 moves of the mouse, 60 a second, there and back. What counts are the frames that find other pixels, each
+second and for each position of the slider.
 In the attention explorer the page computes; one's own sentence is translated by the kernel at each key.
-A training is run watched and not, turn by turn; its cost is the processor time of the kernel, all threads together.
 """
 
+import json
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 from pathlib import Path
 from statistics import median, quantiles
 
-import nbformat
-from lab import NOTEBOOKS, PANEL, OpenNotebook, chromium, jupyter_lab, opened
-from nbformat.v4 import new_code_cell, new_notebook
-from playwright.sync_api import Browser
+from lab import PANEL, OpenNotebook, chromium, free_port, jupyter_lab, ran
+from websocket import create_connection
 
-HEADS, LENGTHS, PRESSES, MOVES = 8, (12, 64, 128), 20, 120
+HEADS, LENGTHS, PRESSES, LOOKS = 8, (12, 64, 128), 20, 16
+DRAGS, MOVES, MOVES_A_SECOND = 3, 120, 60
 SHOW = """import torch
 from transformer_lab import widgets
 n = {length}
@@ -45,27 +44,6 @@ view.work = timed
 view"""
 BEGINNING = "three hundred and forty-five thousand, six hundred and seventy-"
 MODEL_TIME = "from statistics import median\nprint(f'{1000 * median(times or [0]):.0f}')"
-TRAINING = """from statistics import median
-from time import process_time
-import torch
-from transformer_lab import Transformer, TransformerConfig, widgets
-from transformer_lab.tasks import number_names
-from transformer_lab.tokenizer import Tokenizer
-from transformer_lab.training import Examples, Recipe, Training
-pairs = number_names(n_train=500, n_test=10)
-tokenizer = Tokenizer.train([text for pair in pairs.train for text in pair], 60)
-examples = Examples.encode(pairs.train, tokenizer)
-def seconds(watched, steps=120):
-    model = Transformer(TransformerConfig(len(tokenizer), d_model=128, n_heads=4, d_ff=256, n_layers=2, max_len=128))
-    reports, start = Training(model, examples, Recipe()).run(steps), process_time()
-    if watched:
-        widgets.training_monitor(reports, steps, model, tokenizer, pairs.test[:3])
-    else:
-        list(reports)
-    return process_time() - start"""
-PAIRED = """seconds(True), seconds(False)
-ratios = [seconds(True) / seconds(False) for _ in range(4)]
-print(f"{100 * (median(ratios) - 1):.1f}")"""
 WATCH = """name => {
     const slider = document.querySelector(name);
     const probe = Object.assign(document.createElement('canvas'), {width: 96, height: 96});
@@ -80,18 +58,20 @@ WATCH = """name => {
     let pressed = null, answered = null, last = seen();
     slider.addEventListener('keydown', event => { pressed = event.timeStamp; }, true);
     slider.addEventListener('input', () => { watch.positions += 1; });
-    const look = () => {
-        const hash = seen();
-        if (hash === last) return;
-        last = hash;
-        watch.changed += 1;
-        if (pressed !== null) { answered = pressed; pressed = null; }
-    };
     requestAnimationFrame(function frame(now) {
         if (answered !== null) { watch.times.push(now - answered); answered = null; }
-        setTimeout(look);  // when all that belongs to this frame is drawn
+        const hash = seen();
+        if (hash !== last) {
+            last = hash;
+            watch.changed += 1;
+            if (pressed !== null) { answered = pressed; pressed = null; }
+        }
         requestAnimationFrame(frame);
     });
+}"""
+LISTEN = """name => {
+    const note = event => { window.pressedAt = (performance.timeOrigin + event.timeStamp) / 1000; };
+    document.querySelector(name).addEventListener('keydown', note, true);
 }"""
 
 
@@ -104,12 +84,43 @@ def key_presses(notebook: OpenNotebook, control: str, keys: list[str]) -> str:
         page.keyboard.press(key)
         page.wait_for_function(f"() => watch.times.length >= {number}")
         page.wait_for_timeout(120)
-    times = page.evaluate("watch.times")
-    return f"key to pixels median {median(times):.0f} ms, 95th percentile {quantiles(times, n=20)[-1]:.0f} ms"
+    return f"key to pixels {summary(page.evaluate('watch.times'))}"
 
 
-def drag(notebook: OpenNotebook) -> str:
-    """Drag the thumb there and back; says how many new frames there are, each second and for each position."""
+def summary(times: list[float]) -> str:
+    return f"median {median(times):.0f} ms, 95th percentile {quantiles(times, n=20)[-1]:.0f} ms"
+
+
+def on_screen(notebook: OpenNotebook, control: str) -> str:
+    """Press keys on a control; says after how long the compositor has a frame that differs from the one before."""
+    page, frames, times = notebook.page, [], []
+    page.evaluate(LISTEN, control)
+    page.locator(control).focus()
+    session = page.context.new_cdp_session(page)
+
+    def keep(frame: dict) -> None:
+        frames.append((frame["metadata"]["timestamp"], frame["data"]))
+        session.send("Page.screencastFrameAck", {"sessionId": frame["sessionId"]})
+
+    session.on("Page.screencastFrame", keep)
+    session.send("Page.startScreencast", {"format": "png"})
+    page.wait_for_timeout(500)
+    for number in range(LOOKS):
+        before = len(frames)
+        page.keyboard.press(["ArrowRight", "ArrowLeft"][number % 2])
+        page.wait_for_timeout(400)
+        first = next(at for at, picture in frames[before:] if picture != frames[before - 1][1])
+        times.append(1000 * (first - page.evaluate("pressedAt")))
+    session.detach()
+    return f"on screen {summary(times)}"
+
+
+def drag(notebook: OpenNotebook, port: int) -> str:
+    """Drag the thumb there and back; says how many new frames there are, each second and for each position.
+
+    A mouse does not wait until the page has dealt with its last move, so neither do the moves here: they bypass
+    Playwright, which waits, and go to the browser's own port.
+    """
     page = notebook.page
     box = page.locator(".tl-view input[type=range]").bounding_box()
     middle = box["y"] + box["height"] / 2
@@ -117,24 +128,21 @@ def drag(notebook: OpenNotebook) -> str:
     page.mouse.move(left, middle)
     page.mouse.down()
     page.wait_for_timeout(120)
+    target = page.context.new_cdp_session(page).send("Target.getTargetInfo")["targetInfo"]["targetId"]
+    mouse = create_connection(f"ws://127.0.0.1:{port}/devtools/page/{target}", suppress_origin=True)
     start = page.evaluate("() => Object.assign(watch, {positions: 0, changed: 0}) && performance.now()")
-    page.mouse.move(right, middle, steps=MOVES // 2)
-    page.mouse.move(left, middle, steps=MOVES // 2)
+    began = time.perf_counter()
+    for number in range(1, MOVES + 1):
+        there = 1 - abs(1 - 2 * number / MOVES)
+        move = {"type": "mouseMoved", "x": left + there * (right - left), "y": middle, "button": "left", "buttons": 1}
+        mouse.send(json.dumps({"id": number, "method": "Input.dispatchMouseEvent", "params": move}))
+        time.sleep(max(0, began + number / MOVES_A_SECOND - time.perf_counter()))
+    while json.loads(mouse.recv())["id"] != MOVES:
+        pass
+    mouse.close()
     changed, positions, end = page.evaluate("[watch.changed, watch.positions, performance.now()]")
     page.mouse.up()
     return f"{1000 * changed / (end - start):.0f} new frames a second, for {changed / positions:.0%} of the positions"
-
-
-@contextmanager
-def ran(browser: Browser, address: str, folder: Path, *sources: str) -> Iterator[OpenNotebook]:
-    """A notebook of these cells, run."""
-    path = folder / "work" / "notebooks" / "speed.ipynb"
-    cells = [new_code_cell(source) for source in sources]
-    metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # the kernel of a lesson
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), path)
-    with opened(browser, address, path.name) as notebook:
-        notebook.run_all()
-        yield notebook
 
 
 def own_sentence(notebook: OpenNotebook) -> str:
@@ -151,18 +159,21 @@ def own_sentence(notebook: OpenNotebook) -> str:
 
 
 def main() -> None:
-    slider = ".tl-view input[type=range]"
-    with tempfile.TemporaryDirectory() as folder, jupyter_lab(Path(folder)) as address, chromium() as browser:
+    slider, port = ".tl-view input[type=range]", free_port()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        jupyter_lab(Path(folder)) as address,
+        chromium(f"--remote-debugging-port={port}") as browser,
+    ):
         for length in LENGTHS:
             with ran(browser, address, Path(folder), SHOW.format(length=length, heads=HEADS)) as notebook:
                 keys = ["ArrowRight"] * PRESSES + ["ArrowLeft"] * PRESSES
-                said = key_presses(notebook, slider, keys)
-                print(f"{length:3} tokens × {HEADS} heads: {said}; drag: {drag(notebook)}", flush=True)
+                print(f"{length:3} tokens × {HEADS} heads: {key_presses(notebook, slider, keys)}", flush=True)
+                for _ in range(DRAGS):
+                    print(f"    drag: {drag(notebook, port)}", flush=True)
+                print(f"    {on_screen(notebook, slider)}", flush=True)
         with ran(browser, address, Path(folder), SENTENCE, MODEL_TIME) as notebook:
             print(f"own sentence: {own_sentence(notebook)}")
-        with ran(browser, address, Path(folder), TRAINING, PAIRED) as notebook:
-            more = notebook.cells("cell.outputArea.node.innerText")[-1].strip()
-            print(f"training monitor: {more} % more processor time")
 
 
 if __name__ == "__main__":

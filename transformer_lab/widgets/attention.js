@@ -8,14 +8,13 @@ const MANY = 24;  // so many keys have a strip: a text with its weights is easie
 
 // One head's map at a stage: an array of T rows of S numbers; NaN where the mask forbids.
 export function stageMap(scores, T, S, { stage, divisor, temperature, causal }) {
-  const allowed = (t, s) => !causal || s <= t;
   return Array.from({ length: T }, (_, t) => {
-    const row = Array.from({ length: S }, (_, s) => scores[t * S + s]);
+    const row = [...scores.subarray(t * S, (t + 1) * S)];
     if (stage === "scores") return row;
     const scaled = row.map((score) => score / divisor / temperature);
     if (stage === "scaled") return scaled;
-    if (stage === "masked") return scaled.map((score, s) => (allowed(t, s) ? score : NaN));
-    return softmax(scaled, (s) => allowed(t, s));
+    if (stage === "masked") return scaled.map((score, s) => (causal && s > t ? NaN : score));
+    return softmax(scaled, causal ? (s) => s <= t : undefined);
   });
 }
 

@@ -57,7 +57,8 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
   const pool = button("overview of means", () => { me.mean = !me.mean; redraw(); });
   const start = { cursor: null, mean: false, lens: 2, first: [0, 0] };
   const me = { node: sketch.node, says, note, table: table.room, ...start };
-  let drawn = { places: [] };
+  const wide = [rows, columns].map((names) => widest(sketch.node.getContext("2d"), names));
+  let drawn = {};
 
   const zoom = (by) => { me.lens = clamp(me.lens + by, 0, LENSES.length - 1); follow(me.cursor ?? me.first); redraw(); };
   // The lens moves just as far as it must to have the cell in it, or around it if it comes from the overview.
@@ -78,7 +79,7 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
 
   me.show = (values, options = {}) => {
     const ink = getComputedStyle(el).color;
-    const plan = layout(sketch, { el, rows, columns, axes, me, beside: options.beside?.width ?? 0 });
+    const plan = layout({ el, T, S, wide, me, beside: options.beside?.width ?? 0 });
     const context = sketch.resize(plan.width, plan.height);
     drawn = { ...plan, values };
     sketch.node.layout = { ...plan.lens, T, S, overview: plan.overview };
@@ -131,23 +132,24 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
 
 // ── where things stand ──
 
-function layout(sketch, { el, rows, columns, axes, me, beside }) {
-  const [T, S] = [rows.length, columns.length];
-  const context = sketch.node.getContext("2d");
+function widest(context, names) {
   context.font = FONT;
-  const wide = (names) => Math.max(...names.map((name) => context.measureText(name).width));
+  return Math.max(...names.map((name) => context.measureText(name).width));
+}
+
+function layout({ el, T, S, wide, me, beside }) {
   const total = Math.min(Math.max(el.clientWidth, 320), 754);
-  const left = Math.min(wide(rows), 126) + 34;
+  const left = Math.min(wide[0], 126) + 34;
   const natural = (total - left - beside - 8) / S;
   if (natural >= NEAREST && T * NEAREST <= 720) {
     const size = Math.min(44, natural);
-    const upright = wide(columns) + 4 > size;
-    const top = (upright ? Math.min(wide(columns), 120) : 14) + 30;
+    const upright = wide[1] + 4 > size;
+    const top = (upright ? Math.min(wide[1], 120) : 14) + 30;
     const lens = { left, top, size, upright, room: [left, top], first: [0, 0], shown: [T, S] };
     return { width: left + size * S + beside + 8, height: top + size * T + 6, lens };
   }
   // The overview is at the left of the lens, or above it where that leaves too little room.
-  const room = [Math.min(wide(rows), 80) + 34, Math.min(wide(columns), 80) + 30];
+  const room = [Math.min(wide[0], 80) + 34, Math.min(wide[1], 80) + 30];
   const aside = total >= 600;
   const side = aside ? (total - 2 * room[0] - beside - 20) / 2 : Math.min(total - room[0] - beside - 8, 360);
   const size = side / Math.max(T, S);

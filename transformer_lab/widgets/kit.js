@@ -30,11 +30,11 @@ export async function unpacked(state) {
 
 // Softmax of the allowed numbers, in double precision; where nothing is allowed, zeros.
 export function softmax(scores, allowed = () => true) {
-  let largest = -Infinity;
-  scores.forEach((score, i) => { if (allowed(i) && score > largest) largest = score; });
-  const powers = Array.from(scores, (score, i) => (allowed(i) ? Math.exp(score - largest) : 0));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => (sum ? power / sum : 0));
+  const kept = Array.from(scores, (score, i) => (allowed(i) ? score : -Infinity));
+  const largest = kept.reduce((a, b) => Math.max(a, b), -Infinity);
+  const powers = kept.map((score) => (score > -Infinity ? Math.exp(score - largest) : 0));
+  const sum = powers.reduce((a, b) => a + b, 0) || 1;
+  return powers.map((power) => power / sum);
 }
 
 // Entropy of a distribution in bits: 0 if one outcome is certain, log2(n) if n are equally likely.
@@ -208,10 +208,17 @@ export function stripes(context, x, y, width, height, colour, lineWidth = 0.5) {
   context.restore();
 }
 
-// Draw at most once a frame, however often it is asked for.
+// Draw as soon as the event that asks for it is dealt with; what else is asked for before the next frame waits for that.
 export function eachFrame(draw) {
-  let waiting = 0;
-  return () => { waiting ||= requestAnimationFrame(() => { waiting = 0; draw(); }); };
+  let [waiting, more] = [false, false];
+  const ask = () => {
+    more = waiting;
+    if (waiting) return;
+    waiting = true;
+    queueMicrotask(draw);
+    requestAnimationFrame(() => { waiting = false; if (more) ask(); });
+  };
+  return ask;
 }
 
 const STYLE = `

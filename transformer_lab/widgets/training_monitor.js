@@ -72,7 +72,7 @@ export default {
     });
     const resume = button("resume", () => { pressed = "resuming …"; link.send({ resume: true }); draw(); });
 
-    const draw = eachFrame(() => {
+    const drawCurves = () => {
       const i = Math.min(now.at ?? Infinity, count() - 1);
       const seen = el.values = i < 0 ? null : seenAt(i);
       const done = progress.value = count() ? run.history[(count() - 1) * ROW] : 0;
@@ -84,10 +84,17 @@ export default {
       step.rescale(Math.max(count() - 1, 0), Math.max(i, 0));
       paint(sketch, run.history, { i, until, log: now.log, exactAt: exactAt(), el });
       says.say(seen ? describe(seen) : "The curves begin with the first step.");
+      return seen;
+    };
+    let drawn;  // the look that stands below the curves
+    const draw = eachFrame(() => {
+      const seen = drawCurves();
+      drawn = seen?.look;
       table.replaceChildren(...(seen?.map ? [asTable(samples, seen)] : []));
       place.hidden = !seen?.map;
       if (seen?.map) map.show(seen.map, { range: [0, 1] });
     });
+    const grow = eachFrame(() => { if (drawCurves()?.look !== drawn) draw(); });  // most steps come without a look
     const change = (what) => { Object.assign(now, what); draw(); };
 
     const step = slider("step", { min: 0, max: 0, step: 1, value: 0, show: (i) => String(run.history[i * ROW] ?? 0) }, (i) => change({ at: i < count() - 1 ? i : null }));
@@ -115,17 +122,18 @@ export default {
       looked.replaceChildren(map.node, map.note, map.says, bar(...map.buttons), map.table);
     };
 
-    // What the kernel shares is never older than what the output holds.
+    // What the kernel tells and shares is never older than what the output holds.
+    const take = (told, history) => {
+      if (told.running !== run.running) pressed = null;
+      Object.assign(run, told, { history: floats(history) });
+      grow();
+    };
     const link = linked(model.get("kernel"), {
       joined: () => draw(),
+      heard: (told, [history]) => take(told, history),
       left: () => { run.running = false; pressed = null; draw(); },
       shared: {
-        now: (told) => {
-          if (!told?.history) return;
-          if (told.running !== run.running) pressed = null;
-          Object.assign(run, told, { history: floats(told.history) });
-          draw();
-        },
+        now: (told) => { if (told?.history) take(told, told.history); },
         looks: (told) => {
           if (!told?.at) return;
           Object.assign(looks, told, { weights: told.weights.map(floats) });

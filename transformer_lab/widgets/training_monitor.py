@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -19,7 +20,7 @@ from transformer_lab.widgets.link import connect, running_kernel
 from transformer_lab.widgets.own_sentence import cross_attention, token_names
 
 UPDATES = 20  # a second, at most
-MOST_POINTS, MOST_LOOKS = 2000, 12  # so much of a long run is kept
+MOST_POINTS, MOST_LOOKS = 1000, 12  # so much of a long run is kept
 
 
 def training_monitor(
@@ -49,7 +50,7 @@ class TrainingMonitor(View):
 
     def __init__(self, until: int, looks: "Looks"):
         self.until, self.looks = until, looks
-        self.history = np.zeros((0, 4), dtype="<f4")  # step, loss, rate, exact match (NaN if not evaluated)
+        self.numbers = array("f")  # of each report: step, loss, rate, exact match (NaN if not evaluated)
         self.running, self.finished = False, False
         self.link = connect(self.hear, now={}, looks={})
         self.shown_in = None  # the count of the cell that shows it
@@ -69,7 +70,7 @@ class TrainingMonitor(View):
 
     def go_on(self) -> None:
         """Take reports until they end or an interrupt comes; whatever happens, the view then shows what it has."""
-        self.running, self.start, self.last_update = True, (time.monotonic(), len(self.history)), 0.0
+        self.running, self.start, self.last_update = True, (time.monotonic(), len(self.numbers) // 4), 0.0
         try:
             with interrupts() as interrupted:
                 for report in self.reports:
@@ -80,28 +81,39 @@ class TrainingMonitor(View):
                     self.finished = True
         finally:
             self.running = False
+            self.update(lasting=True)
             if self.link:
-                self.share()
                 self.display.update(self._repr_mimebundle_(), raw=True)
 
     def record(self, report: Report) -> None:
         exact = np.nan if report.exact_match is None else report.exact_match
-        row = np.array([[report.step, report.loss, report.rate, exact]], dtype="<f4")
-        self.history = thinned(np.concatenate([self.history, row]))
+        self.numbers.extend((report.step, report.loss, report.rate, exact))
+        if len(self.numbers) > 4 * MOST_POINTS:
+            self.numbers = array("f", thinned(self.history).tobytes())
         if self.looks.take(report):
             self.share_looks()
         if time.monotonic() - self.last_update >= 1 / UPDATES:
-            self.share()
+            self.update()
+
+    @property
+    def history(self) -> np.ndarray:
+        """A row for each report that is kept."""
+        return np.frombuffer(self.numbers.tobytes(), dtype="f4").reshape(-1, 4)
 
     # ── the page ──
 
-    def share(self) -> None:
-        if self.link:
-            began, first = self.start
-            self.last_update = time.monotonic()
-            seconds = self.last_update - began
-            status = {"running": self.running, "finished": self.finished, "seconds": seconds, "first": first}
-            self.link.now = status | {"history": self.history.tobytes()}
+    def update(self, *, lasting: bool = False) -> None:
+        """Tell the page how far the run is; only what lasts reaches pages that are opened later, and it costs more."""
+        if not self.link:
+            return
+        began, first = self.start
+        self.last_update = time.monotonic()
+        seconds, history = self.last_update - began, self.numbers.tobytes()
+        status = {"running": self.running, "finished": self.finished, "seconds": seconds, "first": first}
+        if lasting:
+            self.link.now = status | {"history": history}
+        else:
+            self.link.send(status, [history])
 
     def share_looks(self) -> None:
         if self.link:
@@ -128,7 +140,7 @@ class TrainingMonitor(View):
         return self.summary()  # which is the picture's alt text, and needs no picture
 
     def summary(self) -> str:
-        done = int(self.history[-1, 0]) if len(self.history) else 0
+        done = int(self.numbers[-4]) if self.numbers else 0
         kept = f"; {len(self.looks.at)} looks at sample translations" if self.looks.samples else ""
         return f"Training monitor: {done} of {self.until} steps{kept}."
 
@@ -190,9 +202,7 @@ class Looks:
 
 
 def thinned(history: np.ndarray) -> np.ndarray:
-    """At most MOST_POINTS rows: of more, every second one, and those that were evaluated if they are few."""
-    if len(history) <= MOST_POINTS:
-        return history
+    """Every second row, and those that were evaluated if they are few."""
     evaluated = ~np.isnan(history[:, 3])
     keep = np.arange(len(history))[::-1] % 2 == 0  # the last one among them
     return history[keep | evaluated] if evaluated.sum() < MOST_POINTS / 4 else history[keep]

@@ -40,7 +40,11 @@ SETTINGS = {
     "notebook-extension/tracker": '{"windowingMode": "none", "scrollPastEnd": false}',
 }
 FRONT_ENDS = {"JupyterLab": "/lab/tree/", "Notebook 7": "/notebooks/"}
-OF_NOTEBOOK_7 = "Cannot read properties of undefined (reading 'schema')"  # its own error, at each start
+# What Notebook 7 reports of itself while it starts.
+OF_NOTEBOOK_7 = {
+    "Cannot read properties of undefined (reading 'schema')",
+    "Command 'filebrowser:open-path' not registered.",
+}
 THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 SECONDS_TO_START, SECONDS_TO_RUN = 60, 300
@@ -166,7 +170,7 @@ def opened(browser: Browser, address: str, name: str) -> Iterator[OpenNotebook]:
     page = browser.new_page(viewport={"width": 1280, "height": 1000})
     notebook = OpenNotebook(page)
     page.on("console", lambda message: message.type == "error" and notebook.console_errors.append(message.text))
-    page.on("pageerror", lambda error: str(error) != OF_NOTEBOOK_7 and notebook.console_errors.append(str(error)))
+    page.on("pageerror", lambda error: str(error) not in OF_NOTEBOOK_7 and notebook.console_errors.append(str(error)))
     page.on("request", lambda request: notebook.hosts.add(urlsplit(request.url).hostname))
     page.on("websocket", lambda socket: notebook.hosts.add(urlsplit(socket.url).hostname))
     page.route(re.compile(r"https?://(?!127\.0\.0\.1:)"), lambda route: route.abort())

@@ -290,3 +290,22 @@ export function define(tag, view, { read, ask } = {}) {
     }
   });
 }
+
+// The same view as anywidget hosts it: all that it reads is in one trait, and where that changes it begins anew.
+export function hosted(view) {
+  return {
+    async render({ model, el }) {
+      let end;
+      const begin = async () => {
+        const state = await unpacked(model.get("state"));
+        const root = element("div", { class: "tl-view" });
+        end?.();
+        el.replaceChildren(element("style", {}, STYLE), root);
+        end = view.render({ model: { get: (name) => state[name] }, el: root });
+      };
+      await begin();
+      model.on("change:state", begin);
+      return () => { model.off("change:state", begin); end?.(); };
+    },
+  };
+}

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -45,6 +45,8 @@ OF_NOTEBOOK_7 = {
     "Cannot read properties of undefined (reading 'schema')",
     "Command 'filebrowser:open-path' not registered.",
 }
+# A server remembers where it found a font for one front-end, and then refuses the file of that name to the other.
+FONT = re.compile(r"/static/(lab|notebook)/\w+\.woff2?$")
 THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 SECONDS_TO_START, SECONDS_TO_RUN = 60, 300
@@ -128,6 +130,11 @@ class OpenNotebook:
     console_errors: list[str] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
 
+    def heard(self, message: ConsoleMessage) -> None:
+        """Keep an error that the console shows."""
+        if message.type == "error" and not FONT.search(message.location["url"]):
+            self.console_errors.append(message.text)
+
     def new_errors(self) -> list[str]:
         """What the console has reported since this was last asked."""
         errors = [*self.console_errors]
@@ -169,7 +176,7 @@ def opened(browser: Browser, address: str, name: str) -> Iterator[OpenNotebook]:
     """Open a notebook in a fresh browser profile that reaches nothing but this machine; end its kernel afterwards."""
     page = browser.new_page(viewport={"width": 1280, "height": 1000})
     notebook = OpenNotebook(page)
-    page.on("console", lambda message: message.type == "error" and notebook.console_errors.append(message.text))
+    page.on("console", notebook.heard)
     page.on("pageerror", lambda error: str(error) not in OF_NOTEBOOK_7 and notebook.console_errors.append(str(error)))
     page.on("request", lambda request: notebook.hosts.add(urlsplit(request.url).hostname))
     page.on("websocket", lambda socket: notebook.hosts.add(urlsplit(socket.url).hostname))

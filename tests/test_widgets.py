@@ -13,14 +13,15 @@ from PIL import Image
 from tests.view_examples import MODULES, SHOW, START, make
 from tests.view_outputs import html_of, numbers, state_of
 from transformer_lab import widgets
-from transformer_lab.widgets.kit import View, bundle
+from transformer_lab.widgets.bundle import bundle
+from transformer_lab.widgets.kit import View
 
 every_view = pytest.mark.parametrize("name", SHOW)
 
 
 def test_every_view_has_an_example_and_tests_of_its_own():
     shown = {re.match(r"widgets\.(\w+)\(", code)[1] for code in SHOW.values()}
-    assert shown == {name for name in widgets.__all__ if isfunction(getattr(widgets, name))} - {"hosted"}
+    assert shown == {name for name in widgets.__all__ if isfunction(getattr(widgets, name))}
     assert START.keys() == SHOW.keys()
     here = Path(__file__).parent
     wanted = [f"{folder}_{module}.py" for module in MODULES for folder in ("test_widgets", "browser/test_view")]
@@ -42,7 +43,7 @@ def test_an_output_is_whole_in_itself(name):
     assert not re.search(r"https?://|\bid=|\bimport\b|^export\b", html, re.MULTILINE)
     assert unescape(re.search(r'<img alt="([^"]+)"', html)[1]) == view.picture.alt == repr(view)
     tag = re.match(rf"<(tl-{view.module}-[0-9a-f]{{8}})>", html)[1]
-    assert f'define("{tag}", view,' in html
+    assert f'define("{tag}",view,' in html
     assert set(view._repr_mimebundle_()) == {"text/plain", "text/html"}
 
 

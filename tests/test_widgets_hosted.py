@@ -3,11 +3,10 @@
 import pytest
 
 from tests.view_examples import make
-from transformer_lab import widgets
 
 
 def test_a_widget_has_the_state_of_its_view_and_then_that_of_the_next():
-    widget = widgets.hosted(make("saturation"))
+    widget = make("saturation").as_widget()
     assert widget.state == make("saturation").state
     other = make("saturation").predict("How much?", ["a", "b"], "b", "")
     widget.show(other)
@@ -15,7 +14,7 @@ def test_a_widget_has_the_state_of_its_view_and_then_that_of_the_next():
 
 
 def test_a_widget_takes_no_view_of_another_kind():
-    widget = widgets.hosted(make("saturation"))
+    widget = make("saturation").as_widget()
     with pytest.raises(ValueError, match=r"views of one kind, saturation \(this one is heads\)"):
         widget.show(make("heads"))
     assert widget.state == make("saturation").state

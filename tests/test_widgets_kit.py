@@ -1,4 +1,4 @@
-"""The base of the views in Python: how numbers are packed, how modules become one script, and the question first."""
+"""The base of the views in Python: how numbers are packed, what comes with them, and the question first."""
 
 import base64
 import re
@@ -40,56 +40,7 @@ def test_outputs_of_eight_heads_are_as_small_as_was_promised(n, kilobytes):
         assert len(html_of(show(weights, tokens, tokens)).encode()) <= 1000 * kilobytes
 
 
-# ── one script ──
-
-MODULE = """// A comment.
-
-import { button, slider as thumb } from "./kit.js";
-
-const [ONE, TWO] = [1, 2];  // another
-let unused = 0;
-
-// What it says.
-export function used(a) {
-  return `a  =  ${a} ` + "b  ;  // c" + ONE / 2;
-}
-
-function idle() { return thumb(button); }
-
-export default { render() { return used(TWO); } };
-"""
-
-
-def test_a_script_has_only_what_is_used():
-    text = MODULE.replace("export default", "export const view =")
-    used = kit.reachable(text, {"view"})
-    assert used == {"view", "used", "ONE", "TWO"}
-    script = kit.scoped("mine", text, used)
-    assert script.startswith(
-        "const $mine = (() => {\nconst{button,slider:thumb}=$kit;const[ONE,TWO]=[1,2];function used"
-    )
-    assert script.endswith("return { used,view };\n})();\n")
-    assert not re.search("idle|unused|comment", script)
-
-
-def test_two_modules_may_use_one_name_for_two_things():
-    text = "const A = 1;\nconst B = 2;\nfunction twice() { return A; }\nfunction twice() { return B; }\n"
-    assert kit.reachable(text, {"twice"}) == {"twice", "A", "B"}
-
-
-def test_what_stands_in_quotes_stays_as_it_is():
-    text = 'const a = "x  =  y;  // z" ;\n  f(`  { ${ a } }  ` , "\\" = ");  // gone\n'
-    assert kit.squeezed(text) == 'const a="x  =  y;  // z";f(`  { ${ a } }  `,"\\" = ");'
-
-
-def test_css_loses_its_spaces_but_those_between_an_element_and_what_is_in_it():
-    text = "const STYLE = `\n.a, .b { top: 1px; }\n:is(.a, .b) :focus { color: red; }\n`;"
-    assert kit.squeezed(text) == "const STYLE=`\n.a,.b{top:1px;}:is(.a,.b) :focus{color:red;}`;"
-
-
-def test_modules_come_once_and_after_what_they_import():
-    found = re.findall(r"^const \$(\w+) = ", kit.bundle("heads"), re.MULTILINE)
-    assert found == ["kit", "grid", "heads"]
+# ── the script ──
 
 
 def test_parts_of_the_kit_come_only_where_they_are_needed():

@@ -148,8 +148,8 @@ def test_the_page_gets_at_most_twenty_updates_a_second_and_the_numbers_as_bytes(
     monitor.display = type("Display", (), {"update": lambda self, bundle, raw: None})()
     monitor.reports = iter([Step(step, 1 / step, 0.1, 0.0 if step == 40 else None) for step in range(1, 41)])
     monitor.go_on()
-    lasting = [name for name, _ in monitor.link.seen if name != "looks"]
-    assert lasting == ["message"] * (len(lasting) - 1) + ["now"], "what lasts costs more"
+    ways = [name for name, _ in monitor.link.seen if name != "looks"]
+    assert ways == ["message"] * (len(ways) - 1) + ["now"], "what lasts costs more"
     updates = [value for name, value in monitor.link.seen if name != "looks"]
     assert [update["running"] for update in updates] == [True] * (len(updates) - 1) + [False]
     gaps = np.diff([update["seconds"] for update in updates[:-1]])

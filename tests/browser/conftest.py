@@ -1,15 +1,14 @@
 """One JupyterLab and one browser for all browser tests; one notebook with an example of every view."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
-import nbformat
 import pytest
-from lab import FRONT_ENDS, NOTEBOOKS, THIS_MACHINE, OpenNotebook, chromium, jupyter_lab, opened
+from lab import FRONT_ENDS, NOTEBOOKS, THIS_MACHINE, OpenNotebook, chromium, jupyter_lab, ran
 from live import RESET, Live
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_markdown_cell
 from xdist.scheduler import LoadScopeScheduling
 
-from notebooks.build import KERNEL
 from tests.view_examples import SET_UP, SHOW
 
 TALL = "tall\n\n" * 60  # makes the notebook longer than the window
@@ -19,7 +18,8 @@ class ByOpenNotebook(LoadScopeScheduling):
     """Tests that share an open notebook run in the same process: it is opened and run once."""
 
     def _split_scope(self, nodeid: str) -> str:
-        shared = (name for name in (*FRONT_ENDS, *(path.stem for path in NOTEBOOKS)) if f"[{name}" in nodeid)
+        _, _, parameters = nodeid.partition("[")
+        shared = (name for name in (*(path.stem for path in NOTEBOOKS), *FRONT_ENDS) if name in parameters)
         return next(shared, nodeid.partition("::")[0])
 
 
@@ -39,20 +39,29 @@ def lab_folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def address(lab_folder):
-    with jupyter_lab(lab_folder) as running:
-        yield running
+def addresses(lab_folder) -> Iterator[dict[str, str]]:
+    """The address of notebooks in each front-end."""
+    with ExitStack() as servers:
+        yield {name: servers.enter_context(jupyter_lab(lab_folder, name)) for name in FRONT_ENDS}
+
+
+@pytest.fixture(scope="session")
+def address(addresses) -> str:
+    """The address of notebooks in JupyterLab."""
+    return addresses["JupyterLab"]
 
 
 @pytest.fixture(scope="session", params=FRONT_ENDS)
-def notebook(request, browser, address, lab_folder) -> Iterator[OpenNotebook]:
+def address_here(request, addresses) -> str:
+    """The address of notebooks, in one front-end after the other."""
+    return addresses[request.param]
+
+
+@pytest.fixture(scope="session")
+def notebook(browser, address_here, lab_folder) -> Iterator[OpenNotebook]:
     """The notebook with all views, with all cells run."""
-    cells = [new_code_cell(source) for source in (SET_UP, *SHOW.values())]
-    cells += [new_markdown_cell(TALL) for _ in range(4)]
-    path = lab_folder / "work" / "notebooks" / "98_views.ipynb"
-    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
-    with opened(browser, address.replace("/lab/tree/", FRONT_ENDS[request.param]), path.name) as notebook:
-        notebook.run_all()
+    tall = [new_markdown_cell(TALL) for _ in range(4)]
+    with ran(browser, address_here, lab_folder, SET_UP, *SHOW.values(), *tall, name="98_views.ipynb") as notebook:
         yield notebook
 
 

@@ -18,8 +18,9 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 
 import nbformat
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -40,41 +41,49 @@ SETTINGS = {
     "notebook-extension/tracker": '{"windowingMode": "none", "scrollPastEnd": false}',
 }
 FRONT_ENDS = {"JupyterLab": "/lab/tree/", "Notebook 7": "/notebooks/"}
-# What Notebook 7 reports of itself while it starts.
-OF_NOTEBOOK_7 = {
-    "Cannot read properties of undefined (reading 'schema')",
-    "Command 'filebrowser:open-path' not registered.",
+# What a front-end reports of itself while it starts.
+OWN_ERRORS = {
+    "JupyterLab": set(),
+    "Notebook 7": {
+        "Cannot read properties of undefined (reading 'schema')",
+        "Command 'filebrowser:open-path' not registered.",
+    },
 }
-# A server remembers where it found a font for one front-end, and then refuses the file of that name to the other.
-FONT = re.compile(r"/static/(lab|notebook)/\w+\.woff2?$")
 THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 SECONDS_TO_START, SECONDS_TO_RUN = 60, 300
 
 
 @contextmanager
-def jupyter_lab(folder: Path) -> Iterator[str]:
-    """Start JupyterLab in `folder`, over a copy of what learners open; yields the address of its notebooks."""
+def jupyter_lab(folder: Path, front_end: str = "JupyterLab") -> Iterator[str]:
+    """Start a server in `folder`, over a copy of what learners open; yields the address of notebooks in a front-end.
+
+    Each front-end wants a server of its own: where both ask for fonts of the same names, it refuses them to the second.
+    """
     work = copy_of_the_notebooks(folder / "work")
     port, token = free_port(), secrets.token_hex(16)
     options = [f"--port={port}", "--no-browser", "--allow-root", f"--IdentityProvider.token={token}"]
     options += ["--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True"]
     options += ["--ServerApp.port_retries=0"]
-    with (folder / "server.log").open("w") as log:
+    log_file = folder / f"server of {front_end}.log"
+    with log_file.open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options], cwd=work, env=private(folder), stdout=log, stderr=log
         )
         try:
-            wait_until_it_answers(server, f"http://127.0.0.1:{port}/api", folder / "server.log")
-            yield f"http://127.0.0.1:{port}/lab/tree/notebooks/{{}}?reset&token={token}"
+            wait_until_it_answers(server, f"http://127.0.0.1:{port}/api", log_file)
+            yield f"http://127.0.0.1:{port}{FRONT_ENDS[front_end]}notebooks/{{}}?reset&token={token}"
         finally:
             server.send_signal(signal.SIGTERM)  # it takes its kernels along
             server.wait(SECONDS_TO_START)
 
 
 def copy_of_the_notebooks(work: Path) -> Path:
+    """The copy, which servers in the same folder share."""
+    ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
     for name in ("notebooks", "img"):
-        shutil.copytree(ROOT / name, work / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__"))
+        if not (work / name).exists():
+            shutil.copytree(ROOT / name, work / name, ignore=ignored)
     return work
 
 
@@ -130,11 +139,6 @@ class OpenNotebook:
     console_errors: list[str] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
 
-    def heard(self, message: ConsoleMessage) -> None:
-        """Keep an error that the console shows."""
-        if message.type == "error" and not FONT.search(message.location["url"]):
-            self.console_errors.append(message.text)
-
     def new_errors(self) -> list[str]:
         """What the console has reported since this was last asked."""
         errors = [*self.console_errors]
@@ -176,8 +180,9 @@ def opened(browser: Browser, address: str, name: str) -> Iterator[OpenNotebook]:
     """Open a notebook in a fresh browser profile that reaches nothing but this machine; end its kernel afterwards."""
     page = browser.new_page(viewport={"width": 1280, "height": 1000})
     notebook = OpenNotebook(page)
-    page.on("console", notebook.heard)
-    page.on("pageerror", lambda error: str(error) not in OF_NOTEBOOK_7 and notebook.console_errors.append(str(error)))
+    own = next(own for name, own in OWN_ERRORS.items() if FRONT_ENDS[name] in address)
+    page.on("console", lambda message: message.type == "error" and notebook.console_errors.append(message.text))
+    page.on("pageerror", lambda error: str(error) not in own and notebook.console_errors.append(str(error)))
     page.on("request", lambda request: notebook.hosts.add(urlsplit(request.url).hostname))
     page.on("websocket", lambda socket: notebook.hosts.add(urlsplit(socket.url).hostname))
     page.route(re.compile(r"https?://(?!127\.0\.0\.1:)"), lambda route: route.abort())
@@ -191,11 +196,13 @@ def opened(browser: Browser, address: str, name: str) -> Iterator[OpenNotebook]:
 
 
 @contextmanager
-def ran(browser: Browser, address: str, folder: Path, *sources: str) -> Iterator[OpenNotebook]:
-    """A notebook of these cells, in the server that runs in `folder`, with all cells run."""
-    path = folder / "work" / "notebooks" / "99_synthetic.ipynb"
+def ran(
+    browser: Browser, address: str, folder: Path, *cells: NotebookNode | str, name: str = "99_synthetic.ipynb"
+) -> Iterator[OpenNotebook]:
+    """A notebook of these cells, code if they are texts, in the server that runs in `folder`, with all cells run."""
+    nodes = [new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
     metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # the kernel of a lesson
-    nbformat.write(new_notebook(cells=[new_code_cell(source) for source in sources], metadata=metadata), path)
-    with opened(browser, address, path.name) as notebook:
+    nbformat.write(new_notebook(cells=nodes, metadata=metadata), folder / "work" / "notebooks" / name)
+    with opened(browser, address, name) as notebook:
         notebook.run_all()
         yield notebook

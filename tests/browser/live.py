@@ -1,12 +1,36 @@
 """A view that is live in a page: what it shows and says, and hands to move it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 from torch.testing import assert_close
 
-FRAMES = "await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));"
+from transformer_lab.widgets.kit import View
+
+FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# Counts what listens to the page and not to a view alone.
+COUNT = """
+window.listening = new Set();
+const count = ({prototype}, counts) => {
+    const {observe, disconnect} = prototype;
+    prototype.observe = function (...all) { if (counts(...all)) listening.add(this); return observe.apply(this, all); };
+    prototype.disconnect = function () { listening.delete(this); return disconnect.call(this); };
+};
+count(ResizeObserver, () => true);
+count(MutationObserver, (_, {attributeFilter}) => attributeFilter);  // the others are Playwright's
+const {addEventListener, removeEventListener} = MediaQueryList.prototype;
+MediaQueryList.prototype.addEventListener = function (name, act) {
+    listening.add(act);
+    addEventListener.call(this, name, act);
+};
+MediaQueryList.prototype.removeEventListener = function (name, act) {
+    listening.delete(act);
+    removeEventListener.call(this, name, act);
+};
+"""
 # Back to the start, without a table.
 RESET = """() => {
     for (const button of document.querySelectorAll('.tl-view button')) {
@@ -25,7 +49,7 @@ class Live:
 
     def after_a_frame(self, javascript: str):
         """The value of an expression of `root` once the next frame is drawn."""
-        return self.root.evaluate(f"async root => {{ {FRAMES} return {javascript}; }}")
+        return self.root.evaluate(f"async root => {{ await {FRAMES}; return {javascript}; }}")
 
     def values(self):
         return self.after_a_frame("root.values")
@@ -97,3 +121,20 @@ def near(actual, expected) -> None:
 def is_number(x) -> bool:
     """Whether a list, or a list of lists, holds nothing but numbers."""
     return all(is_number(part) for part in x) if isinstance(x, list) else isinstance(x, int | float)
+
+
+@contextmanager
+def in_a_page(browser: Browser, view: View, style: str = "body { color: black }") -> Iterator[tuple[Page, Live]]:
+    """A page of a browser with a view and nothing else; no script may fail in it."""
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.add_init_script(COUNT)
+    page.goto("about:blank")
+    page.set_content(f"<!doctype html><style>{style}</style><body>{view.html()}</body>")
+    root = page.locator(".tl-view")
+    expect(root).to_have_count(1)
+    page.evaluate(FRAMES)
+    yield page, Live(page, root)
+    page.close()
+    assert errors == []

@@ -2,17 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
 import pytest
-from lab import DARK, FRONT_ENDS, LIGHT, NOTEBOOKS, THIS_MACHINE, OpenNotebook, opened
+from lab import DARK, LIGHT, NOTEBOOKS, THIS_MACHINE, OpenNotebook, opened, ran
 from nbformat.sign import NotebookNotary
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import expect
-
-from notebooks.build import KERNEL
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 SHOWN_WITHOUT_MODEL = re.compile("Error displaying widget|[Mm]odel not found")
@@ -22,16 +19,10 @@ NOT_LIVE = "[...cell.node.querySelectorAll('*')].some(e => /^tl-/.test(e.localNa
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
-@pytest.fixture(scope="module", params=FRONT_ENDS)
-def front_end(request, address) -> str:
-    """The address of notebooks in each front-end."""
-    return address.replace(FRONT_ENDS["JupyterLab"], FRONT_ENDS[request.param])
-
-
 @pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
-def ran(browser, front_end, request) -> Iterator[tuple[OpenNotebook, Path]]:
+def run_whole(browser, address_here, request) -> Iterator[tuple[OpenNotebook, Path]]:
     """Each notebook once in each front-end, with all cells run."""
-    with opened(browser, front_end, request.param.name) as notebook:
+    with opened(browser, address_here, request.param.name) as notebook:
         notebook.run_all()
         yield notebook, request.param
 
@@ -55,13 +46,13 @@ def faults(notebook: OpenNotebook) -> dict[str, list]:
     return {fault: places for fault, places in found.items() if places}
 
 
-def test_run_all_shows_no_fault(ran):
-    notebook, _ = ran
+def test_run_all_shows_no_fault(run_whole):
+    notebook, _ = run_whole
     assert faults(notebook) == {}
 
 
-def test_each_exercise_says_that_it_waits(ran):
-    notebook, path = ran
+def test_each_exercise_says_that_it_waits(run_whole):
+    notebook, path = run_whole
     cells = nbformat.read(path, as_version=4).cells
     checks = [number for number, cell in enumerate(cells) if re.search(CHECK_OF_OWN_ANSWER, cell.source)]
     shown = notebook.cells("cell.outputArea?.node.innerText")
@@ -69,8 +60,8 @@ def test_each_exercise_says_that_it_waits(ran):
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_outputs_are_legible(ran, theme):
-    notebook, _ = ran
+def test_outputs_are_legible(run_whole, theme):
+    notebook, _ = run_whole
     notebook.use_theme(theme)
     assert notebook.page.evaluate(CONTRAST) == []
 
@@ -86,12 +77,12 @@ def test_as_opened_for_the_first_time_every_picture_shows(browser, address, path
 
 
 @each_notebook
-def test_as_opened_in_notebook_7_and_trusted_every_view_is_live(browser, address, lab_folder, path):
+def test_as_opened_in_notebook_7_and_trusted_every_view_is_live(browser, addresses, lab_folder, path):
     stored = nbformat.read(path, as_version=4)
     notary = NotebookNotary(data_dir=str(lab_folder / "data"))
     notary.sign(stored)
     try:
-        with opened(browser, address.replace(*FRONT_ENDS.values()), path.name) as notebook:
+        with opened(browser, addresses["Notebook 7"], path.name) as notebook:
             expect(notebook.page.locator(".tl-view")).to_have_count(str(stored).count("<tl-"))
             assert faults(notebook) == {}
     finally:
@@ -105,7 +96,9 @@ def has_picture(cell: nbformat.NotebookNode) -> bool:
 
 BROKEN = {
     "picture not loaded": new_markdown_cell("![nowhere](../img/nowhere.svg)"),
-    "request to another machine": new_code_cell("display(HTML('<img alt=\"x\" src=\"http://elsewhere.invalid/x.png\">'))"),
+    "request to another machine": new_code_cell(
+        'display(HTML(\'<img alt="x" src="http://elsewhere.invalid/x.png">\'))'
+    ),
     "view not live": new_code_cell("display(HTML('<tl-gone></tl-gone>'))"),
     "console error": new_code_cell("display(HTML('<script>console.error(\"broken\")</script>'))"),
     "widget without its model": new_code_cell(
@@ -117,29 +110,14 @@ BROKEN = {
 }
 
 
-@pytest.fixture
-def open_cells(browser, address, lab_folder):
-    """A function that opens a notebook made of the given cells, and runs it."""
-
-    @contextmanager
-    def open_(*cells: nbformat.NotebookNode) -> Iterator[OpenNotebook]:
-        path = lab_folder / "work" / "notebooks" / "99_synthetic.ipynb"
-        nbformat.write(new_notebook(cells=list(cells), metadata={"kernelspec": KERNEL}), path)
-        with opened(browser, address, path.name) as notebook:
-            notebook.run_all()
-            yield notebook
-
-    return open_
-
-
-def test_every_fault_would_be_seen(open_cells):
-    with open_cells(new_code_cell("from IPython.display import HTML"), *BROKEN.values()) as notebook:
+def test_every_fault_would_be_seen(browser, address, lab_folder):
+    with ran(browser, address, lab_folder, "from IPython.display import HTML", *BROKEN.values()) as notebook:
         assert set(faults(notebook)) == set(BROKEN)
 
 
-def test_text_that_is_hard_to_read_would_be_seen(open_cells):
+def test_text_that_is_hard_to_read_would_be_seen(browser, address, lab_folder):
     texts = "<p style='color:#333'>dark</p><p>clear</p>"
-    with open_cells(new_code_cell(f'from IPython.display import HTML\nHTML("{texts}")')) as notebook:
+    with ran(browser, address, lab_folder, f'from IPython.display import HTML\nHTML("{texts}")') as notebook:
         assert notebook.page.evaluate(CONTRAST) == []
         notebook.use_theme(DARK)
         (found,) = notebook.page.evaluate(CONTRAST)

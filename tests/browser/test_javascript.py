@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from transformer_lab import widgets
-from transformer_lab.widgets.kit import bundle
+from transformer_lab.widgets.bundle import bundle
 
 MODULES = sorted(Path(widgets.__file__).parent.glob("*.js"))
 SHARED = {"kit", "grid", "chart", "link", "stack"}  # what views import; the others are views

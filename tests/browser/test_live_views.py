@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import nbformat
 import pytest
-from lab import FRONT_ENDS, PANEL, THIS_MACHINE, OpenNotebook, opened
+from lab import PANEL, THIS_MACHINE, OpenNotebook, opened
 from live import Live, near
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, expect
@@ -29,11 +29,6 @@ CELLS = [own_sentence.SET_UP, own_sentence.SHOW["own sentence"], training_monito
 PATH = "96_live.ipynb"
 
 
-@pytest.fixture(scope="module", params=FRONT_ENDS)
-def address_here(request, address) -> str:
-    return address.replace("/lab/tree/", FRONT_ENDS[request.param])
-
-
 @pytest.fixture(scope="module")
 def notebook(browser, address_here, lab_folder) -> Iterator[OpenNotebook]:
     """A notebook with both views; all cells before the training have run."""
@@ -41,7 +36,6 @@ def notebook(browser, address_here, lab_folder) -> Iterator[OpenNotebook]:
     path = lab_folder / "work" / "notebooks" / PATH
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
     with opened(browser, address_here, PATH) as notebook:
-        notebook.new_errors()  # what the front-end says of itself while it starts
         for number in range(TRAINING):
             run(notebook, number)
             wait_for_count(notebook, number)

@@ -1,7 +1,6 @@
 """A view as a widget in a real front-end: what the kernel computes next takes its place."""
 
-import pytest
-from lab import FRONT_ENDS, THIS_MACHINE, ran
+from lab import THIS_MACHINE, ran
 from live import Live, near
 
 SET_UP = """import torch
@@ -10,13 +9,11 @@ def view(base):
     weights = torch.full((1, 40, 40), 1 / 40)  # so many that they come deflated
     weights[0, 0] = torch.tensor([base, *[(1 - base) / 39] * 39])
     return widgets.attention(weights, list(map(str, range(40))), list(map(str, range(40))))
-widget = widgets.hosted(view(0.25))"""
+widget = view(0.25).as_widget()"""
 
 
-@pytest.mark.parametrize("front_end", FRONT_ENDS)
-def test_a_hosted_view_shows_what_the_kernel_computes_next(browser, address, lab_folder, front_end):
-    address = address.replace(FRONT_ENDS["JupyterLab"], FRONT_ENDS[front_end])
-    with ran(browser, address, lab_folder, SET_UP, "widget", "widget.show(view(0.5))") as notebook:
+def test_a_hosted_view_shows_what_the_kernel_computes_next(browser, address_here, lab_folder):
+    with ran(browser, address_here, lab_folder, SET_UP, "widget", "widget.show(view(0.5))") as notebook:
         page = notebook.page
         page.wait_for_function("() => document.querySelector('.tl-view')?.values?.[0][0] > 0.49")
         view = Live(page, page.locator(".tl-view"))

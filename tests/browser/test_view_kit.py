@@ -1,55 +1,17 @@
 """What the kit promises in any page: nothing watched in vain, settings that stay, questions first, long maps."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 import torch
-from live import Live, near
+from live import COUNT, FRAMES, Live, in_a_page, near
 from playwright.sync_api import Page, expect
 
 from tests.view_examples import SHOW, make
 from transformer_lab import widgets
-from transformer_lab.widgets.kit import View
+from transformer_lab.widgets.bundle import bundle
 
-# Counts what listens to the page and not to a view alone.
-COUNT = """
-window.listening = new Set();
-const count = ({prototype}, counts) => {
-    const {observe, disconnect} = prototype;
-    prototype.observe = function (...all) { if (counts(...all)) listening.add(this); return observe.apply(this, all); };
-    prototype.disconnect = function () { listening.delete(this); return disconnect.call(this); };
-};
-count(ResizeObserver, () => true);
-count(MutationObserver, (_, {attributeFilter}) => attributeFilter);  // the others are Playwright's
-const {addEventListener, removeEventListener} = MediaQueryList.prototype;
-MediaQueryList.prototype.addEventListener = function (name, act) {
-    listening.add(act);
-    addEventListener.call(this, name, act);
-};
-MediaQueryList.prototype.removeEventListener = function (name, act) {
-    listening.delete(act);
-    removeEventListener.call(this, name, act);
-};
-"""
 REMOVE = "root => { window.away = root.parentElement; away.remove(); }"
-FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-
-
-@contextmanager
-def opened(browser, view: View, style: str = "body { color: black }") -> Iterator[tuple[Page, Live]]:
-    page = browser.new_page(viewport={"width": 1000, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.add_init_script(COUNT)
-    page.goto("about:blank")
-    page.set_content(f"<!doctype html><style>{style}</style><body>{view.html()}</body>")
-    root = page.locator(".tl-view")
-    expect(root).to_have_count(1)
-    page.evaluate(FRAMES)
-    yield page, Live(page, root)
-    page.close()
-    assert errors == []
 
 
 # ── leaving the page and coming back ──
@@ -57,7 +19,7 @@ def opened(browser, view: View, style: str = "body { color: black }") -> Iterato
 
 @pytest.mark.parametrize("name", SHOW)
 def test_a_view_that_leaves_the_page_watches_nothing_and_comes_back_as_it_was(browser, name):
-    with opened(browser, make(name)) as (page, view):
+    with in_a_page(browser, make(name)) as (page, view):
         assert page.evaluate("listening.size") >= 3, "a theme, the system's theme, a width"
         view.move_the_slider()
         before = view.values(), view.picture(), view.says(), view.controls()
@@ -73,12 +35,76 @@ def test_a_view_that_leaves_the_page_watches_nothing_and_comes_back_as_it_was(br
 
 def test_a_view_that_leaves_before_its_numbers_are_read_watches_nothing(browser):
     html = LONG.html().split('<script type="module">')[0]
-    with opened(browser, LONG) as (page, _):
+    with in_a_page(browser, LONG) as (page, _):
         page.evaluate("html => { document.body.innerHTML = html; }", html)
         assert page.evaluate("Boolean(document.body.firstElementChild.live)")
         page.evaluate("() => document.body.firstElementChild.remove()")
         page.wait_for_timeout(300)
         assert page.evaluate("[...listening].map(String)") == []
+
+
+# ── as a widget; in a front-end: test_view_hosted.py ──
+
+HOST = """
+const acts = new Set();
+const [on, off] = [(_, act) => acts.add(act), (_, act) => acts.delete(act)];
+const model = { acts, state: null, get: () => model.state, on, off };
+const show = (state) => { model.state = state; for (const act of acts) act(); };
+const room = document.body.appendChild(document.createElement("div"));
+Object.assign(window, { model, show, room, widget: hosted(view) });
+"""
+
+
+@pytest.fixture
+def host(browser) -> Iterator[Page]:
+    """A page with a host of the attention view, whose `model` is as anywidget's."""
+    page = browser.new_page()
+    page.add_init_script(COUNT)
+    page.goto("about:blank")
+    page.add_script_tag(content=f"{bundle('attention', 'hosted')}{HOST}", type="module")
+    yield page
+    page.close()
+
+
+def test_of_two_states_the_later_one_is_shown_however_long_the_first_is_read(host):
+    long, short = LONG.state, make("given").state
+    host.evaluate(
+        """async ([long, short]) => {
+            model.state = long;
+            const begun = widget.render({ model, el: room });
+            show(short);
+            await begun;
+        }""",
+        [long, short],
+    )
+    host.wait_for_timeout(300)
+    assert host.evaluate("room.querySelectorAll('.tl-view').length") == 1
+    assert host.evaluate("room.querySelector('.tl-view').values.length") == len(short["queries"])
+
+
+def test_a_widget_that_is_gone_watches_nothing_even_if_its_numbers_were_still_read(host):
+    host.evaluate(
+        """async ([long, short]) => {
+            model.state = short;
+            const end = await widget.render({ model, el: room });
+            const watched = listening.size;
+            show(long);
+            end();
+            if (watched < 3 || model.acts.size) throw new Error(`${watched} watched, ${model.acts.size} heard`);
+        }""",
+        [LONG.state, make("given").state],
+    )
+    host.wait_for_timeout(300)
+    assert host.evaluate("[...listening].map(String)") == []
+
+
+def test_a_widget_asks_first_if_its_view_does(host):
+    view = make("given").predict("What is it?", ["one", "two"], "two", "it is 0.75")
+    host.evaluate("async state => { model.state = state; await widget.render({ model, el: room }); }", view.state)
+    expect(host.locator(".tl-view")).to_be_hidden()
+    host.get_by_role("button", name="two").click()
+    expect(host.locator(".tl-ask")).to_contain_text("Right: it is 0.75")
+    expect(host.locator(".tl-view")).to_be_visible()
 
 
 # ── themes; JupyterLab's is in test_views.py ──
@@ -94,7 +120,7 @@ DARK = {
 @pytest.mark.parametrize("where", DARK)
 def test_a_dark_theme_is_seen(browser, where):
     style, act = DARK[where]
-    with opened(browser, make("saturation"), style) as (page, view):
+    with in_a_page(browser, make("saturation"), style) as (page, view):
         before = view.picture()
         page.evaluate(act) if act else page.emulate_media(color_scheme="dark")
         assert view.after_a_frame("getComputedStyle(root).color") == "rgb(221, 221, 221)"
@@ -107,7 +133,7 @@ def test_a_dark_theme_is_seen(browser, where):
 @pytest.fixture
 def asked(browser) -> Iterator[tuple[Page, Live]]:
     view = make("given").predict("What is it?", ["one", "<b>two</b>", "three"], "<b>two</b>", "the weight is 0.75")
-    with opened(browser, view) as found:
+    with in_a_page(browser, view) as found:
         yield found
 
 
@@ -162,7 +188,7 @@ LONG = widgets.attention(WEIGHTS, TOKENS, TOKENS)
 
 @pytest.fixture
 def long(browser) -> Iterator[tuple[Page, Live]]:
-    with opened(browser, LONG) as found:
+    with in_a_page(browser, LONG) as found:
         yield found
 
 
@@ -282,7 +308,7 @@ def test_the_strip_shades_the_row_of_the_query(long):
 
 def test_a_masked_half_is_striped_and_not_dark(browser):
     x = torch.randn(64, 8)
-    with opened(browser, widgets.attention_steps(x, x, TOKENS[:64], TOKENS[:64], causal=True)) as (_, view):
+    with in_a_page(browser, widgets.attention_steps(x, x, TOKENS[:64], TOKENS[:64], causal=True)) as (_, view):
         over = view.canvas.evaluate("canvas => canvas.layout.overview")
         pixels = "c => [...c.getContext('2d').getImageData({}, {}, 40, 40).data].filter((_, i) => i % 4 === 3)"
         alphas = view.canvas.evaluate(pixels.format(over["left"] + 50 * over["size"], over["top"] + 5 * over["size"]))

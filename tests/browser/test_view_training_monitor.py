@@ -3,10 +3,14 @@
 How it stops and resumes: test_live_views.py.
 """
 
-from live import near
+import pytest
+import torch
+from live import FRAMES, in_a_page, near
 from playwright.sync_api import expect
 
+from tests.view_examples import make
 from tests.view_examples.training_monitor import seen_at
+from transformer_lab.widgets.kit import View, packed
 
 
 def test_the_slider_goes_back_to_any_step(views):
@@ -62,3 +66,53 @@ def test_a_choice_by_keys_keeps_the_focus(views):
     view.press("ArrowDown")
     near(view.values(), seen_at(30, sample=1))
     expect(choice).to_be_focused()
+
+
+# ── what the kernel tells while it trains ──
+
+# A model as link.js registers it: what the kernel shares, and what it sends.
+KERNEL = """
+const [shared, acts] = [{ now: {}, looks: {} }, {}];
+const fire = (event, ...details) => acts[event]?.forEach((act) => act(...details));
+const bytes = (numbers) => new DataView(Float32Array.from(numbers).buffer);
+const model = { get: (name) => shared[name], on: (event, act) => (acts[event] ??= []).push(act) };
+const home = window[Symbol.for("transformer_lab.links")];
+home.models.set("here", model);
+home.dispatchEvent(new Event("here"));
+window.kernel = {
+    tells: (history) => fire("msg:custom", { running: true, finished: false, seconds: 1, first: 0 }, [bytes(history)]),
+    shares: (looks) => {
+        shared.looks = { ...looks, weights: looks.weights.map(bytes) };
+        fire("change:looks");
+    },
+};
+"""
+
+
+def recorded(until: int) -> dict:
+    """What the example has recorded up to a step."""
+    monitor = make("training")
+    at = [step for step in monitor.looks.at if step <= until]
+    said = monitor.looks.said()[: len(at) * len(monitor.looks.samples)]
+    weights = [of_sample[: len(at)] for of_sample in monitor.looks.weights()]
+    return {"history": torch.tensor(monitor.history[:until]), "at": at, "said": said, "weights": weights}
+
+
+@pytest.mark.parametrize("order", ["tells shares", "shares tells"])
+def test_a_look_is_seen_whether_the_page_gets_it_before_its_step_or_after(browser, order):
+    before, after = recorded(19), recorded(20)
+    state = make("training").state | before | {"weights": [packed(w) for w in before["weights"]], "kernel": "here"}
+    view = View("training_monitor", state, make("training").picture)
+    tells = after["history"].flatten().tolist()
+    shares = after | {"history": None, "weights": [w.flatten().tolist() for w in after["weights"]]}
+    with in_a_page(browser, view) as (page, live):
+        page.evaluate(KERNEL)
+        page.evaluate("history => kernel.tells(history)", before["history"].flatten().tolist())
+        near(live.values(), seen_at(19))
+        for act in order.split():
+            page.evaluate(f"x => kernel.{act}(x)", {"tells": tells, "shares": shares}[act])
+            page.evaluate(FRAMES)
+        near(live.values(), seen_at(20))
+        expect(live.root.locator(".tl-samples tr").first).to_contain_text("translation at step 20")
+        rows = live.root.locator(".tl-samples tr td:first-of-type")
+        assert rows.all_text_contents() == seen_at(20)["said"]

@@ -6,7 +6,6 @@ from transformer_lab.widgets.decoding import decoding
 from transformer_lab.widgets.depth import depth
 from transformer_lab.widgets.encoding import encoding
 from transformer_lab.widgets.heads import heads
-from transformer_lab.widgets.hosted import hosted
 from transformer_lab.widgets.kit import View
 from transformer_lab.widgets.masks import mask_playground
 from transformer_lab.widgets.own_sentence import own_sentence
@@ -23,7 +22,6 @@ __all__ = [
     "depth",
     "encoding",
     "heads",
-    "hosted",
     "mask_playground",
     "own_sentence",
     "saturation",

@@ -1,19 +1,11 @@
-"""A view as an ipywidget, for numbers that the kernel computes while the reader plays: anywidget hosts the same module.
+"""A view as an ipywidget, for numbers that the kernel computes while the reader plays: anywidget hosts its module.
 
 An HTML-first view needs no kernel and no widget, and leaves a picture; so that is what lessons show.
 """
 
 from functools import cache
 
-from transformer_lab.widgets.kit import View, bundle
-
-
-def hosted(view: View):
-    """The view as a widget; its `show(another)` puts other numbers of the same kind in its place.
-
-    It goes with other ipywidgets, for instance `slider.observe(lambda _: widget.show(widgets.heads(…)), "value")`.
-    """
-    return host_class(view.module)(state=view.state)
+from transformer_lab.widgets.bundle import bundle
 
 
 @cache
@@ -29,7 +21,7 @@ def host_class(name: str) -> type:
         _esm = f"{bundle(name, 'hosted')}export default hosted(view);\n"
         state = traitlets.Dict().tag(sync=True)
 
-        def show(self, view: View) -> None:
+        def show(self, view) -> None:
             """Show another view of the same kind.
 
             Raises:

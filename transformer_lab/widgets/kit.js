@@ -265,6 +265,13 @@ export function predictFirst(el, { question, choices, answer, because }) {
   return element("div", { class: "tl-ask" }, element("style", {}, OF_QUESTIONS), element("div", {}, element("b", {}, "Predict first. "), question), bar(...options, see, again), says);
 }
 
+// Draw a view, from its state, at the end of `place`, under its question if it has one; `stop` ends what it watches.
+function begin(view, state, place, ask) {
+  const el = element("div", { class: "tl-view" });
+  place.append(element("style", {}, STYLE), ...(ask ? [ask(el, state.predict)] : []), el);
+  return { el, stop: view.render({ model: { get: (name) => state[name] }, el }) };
+}
+
 // Make a view live wherever its element stands in a page: it hides the picture and draws itself. Taken out of the
 // page it watches nothing any more; put back, it goes on with its settings.
 export function define(tag, view, { read, ask } = {}) {
@@ -272,17 +279,14 @@ export function define(tag, view, { read, ask } = {}) {
   customElements.define(tag, class extends HTMLElement {
     connectedCallback() {
       if (this.live) return void this.live.el?.dispatchEvent(new Event("tl-in"));
+      this.live = {};
       const state = JSON.parse(this.querySelector("script").textContent);
-      this.live = { state };
       if (read) read(state).then((whole) => this.begin(whole));
       else this.begin(state);
     }
     begin(state) {
-      const el = element("div", { class: "tl-view" });
-      Object.assign(this.live, { state, el });
       this.querySelector("img").hidden = true;
-      this.append(element("style", {}, STYLE), ...(ask ? [ask(el, state.predict)] : []), el);
-      this.live.stop = view.render({ model: { get: (name) => state[name] }, el });
+      this.live = begin(view, state, this, ask);
       if (!this.isConnected) this.disconnectedCallback();
     }
     disconnectedCallback() {
@@ -295,17 +299,18 @@ export function define(tag, view, { read, ask } = {}) {
 export function hosted(view) {
   return {
     async render({ model, el }) {
-      let end;
-      const begin = async () => {
-        const state = await unpacked(model.get("state"));
-        const root = element("div", { class: "tl-view" });
-        end?.();
-        el.replaceChildren(element("style", {}, STYLE), root);
-        end = view.render({ model: { get: (name) => state[name] }, el: root });
+      let [shown, latest] = [null, null];
+      const show = async () => {
+        const packed = latest = model.get("state");
+        const state = await unpacked(packed);
+        if (packed !== latest) return;  // another one has come meanwhile, or nobody sees this any more
+        shown?.stop();
+        el.replaceChildren();
+        shown = begin(view, state, el, state.predict && predictFirst);
       };
-      await begin();
-      model.on("change:state", begin);
-      return () => { model.off("change:state", begin); end?.(); };
+      model.on("change:state", show);
+      await show();
+      return () => { latest = null; model.off("change:state", show); shown?.stop(); };
     },
   };
 }

@@ -21,6 +21,7 @@ from transformer_lab.widgets.own_sentence import cross_attention, token_names
 
 UPDATES = 20  # a second, at most
 MOST_POINTS, MOST_LOOKS = 1000, 12  # so much of a long run is kept
+ROW = 4  # of each report: step, loss, rate, exact match (NaN if not evaluated)
 
 
 def training_monitor(
@@ -50,7 +51,7 @@ class TrainingMonitor(View):
 
     def __init__(self, until: int, looks: "Looks"):
         self.until, self.looks = until, looks
-        self.numbers = array("f")  # of each report: step, loss, rate, exact match (NaN if not evaluated)
+        self.numbers = array("f")  # the rows, one after the other
         self.running, self.finished = False, False
         self.link = connect(self.hear, now={}, looks={})
         self.shown_in = None  # the count of the cell that shows it
@@ -70,7 +71,7 @@ class TrainingMonitor(View):
 
     def go_on(self) -> None:
         """Take reports until they end or an interrupt comes; whatever happens, the view then shows what it has."""
-        self.running, self.start, self.last_update = True, (time.monotonic(), len(self.numbers) // 4), 0.0
+        self.running, self.start, self.last_update = True, (time.monotonic(), len(self.numbers) // ROW), 0.0
         try:
             with interrupts() as interrupted:
                 for report in self.reports:
@@ -88,7 +89,7 @@ class TrainingMonitor(View):
     def record(self, report: Report) -> None:
         exact = np.nan if report.exact_match is None else report.exact_match
         self.numbers.extend((report.step, report.loss, report.rate, exact))
-        if len(self.numbers) > 4 * MOST_POINTS:
+        if len(self.numbers) > ROW * MOST_POINTS:
             self.numbers = array("f", thinned(self.history).tobytes())
         if self.looks.take(report):
             self.share_looks()
@@ -98,7 +99,7 @@ class TrainingMonitor(View):
     @property
     def history(self) -> np.ndarray:
         """A row for each report that is kept."""
-        return np.frombuffer(self.numbers.tobytes(), dtype="f4").reshape(-1, 4)
+        return np.frombuffer(self.numbers.tobytes(), dtype="f4").reshape(-1, ROW)
 
     # ── the page ──
 
@@ -140,7 +141,7 @@ class TrainingMonitor(View):
         return self.summary()  # which is the picture's alt text, and needs no picture
 
     def summary(self) -> str:
-        done = int(self.numbers[-4]) if self.numbers else 0
+        done = int(self.numbers[-ROW]) if self.numbers else 0
         kept = f"; {len(self.looks.at)} looks at sample translations" if self.looks.samples else ""
         return f"Training monitor: {done} of {self.until} steps{kept}."
 

@@ -63,3 +63,27 @@ test("inkOn is readable on every shade, and the better of black and white", () =
 test("css writes a colour as CSS reads it", () => {
   assert.equal(kit.css([1, 20, 255]), "rgb(1 20 255)");
 });
+
+test("eachFrame draws as soon as the event is dealt with, and at most once more with the next frame", async () => {
+  const frames = [];
+  globalThis.requestAnimationFrame = (act) => frames.push(act);
+  let drawn = 0;
+  const [draw, nextFrame] = [kit.eachFrame(() => { drawn += 1; }), () => frames.splice(0).forEach((act) => act())];
+  const seen = async () => (await null, drawn);
+  draw();
+  draw();
+  assert.equal(drawn, 0, "not before the event is dealt with");
+  assert.equal(await seen(), 1, "at once, and once");
+  draw();
+  assert.equal(await seen(), 1, "what is asked for meanwhile waits for the frame");
+  nextFrame();
+  assert.equal(await seen(), 2);
+  nextFrame();
+  assert.equal(await seen(), 2, "nothing was asked for");
+  draw();
+  assert.equal(await seen(), 3);
+  nextFrame();
+  nextFrame();
+  assert.equal(frames.length, 0, "a view that rests asks for no frames");
+  assert.equal(await seen(), 3);
+});

@@ -11,7 +11,8 @@ from tests.view_examples.training_monitor import data, recorded
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
 from transformer_lab.training import Report as Step
-from transformer_lab.widgets.training_monitor import MOST_LOOKS, MOST_POINTS, Looks, TrainingMonitor, thinned
+from transformer_lab.widgets.looks import MOST_LOOKS, Looks
+from transformer_lab.widgets.training_monitor import MOST_POINTS, TrainingMonitor, thinned
 
 
 def untrained() -> tuple:
@@ -159,3 +160,9 @@ def test_the_page_gets_at_most_twenty_updates_a_second_and_the_numbers_as_bytes(
     looks = [value for name, value in monitor.link.seen if name == "looks"]
     assert [look["at"] for look in looks] == [[1], [1, 40]]
     assert [len(part) for part in looks[-1]["weights"]] == [2 * 2 * 2 * 3 * 3 * 4, 2 * 2 * 2 * 4 * 4 * 4]
+
+
+def test_a_monitor_takes_no_question():
+    model, letters, samples = untrained()
+    with pytest.raises(TypeError, match="a training monitor asks no question first: it is watched from the first step"):
+        TrainingMonitor(40, Looks(model, letters, samples)).predict("How low?", ["1", "2"], "1", "it is 1")

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from lab import FRONT_ENDS, NOTEBOOKS, THIS_MACHINE, OpenNotebook, chromium, jupyter_lab, ran
+from lab import NOTEBOOKS, THIS_MACHINE, OpenNotebook, chromium, ran
 from live import RESET, Live
 from nbformat.v4 import new_markdown_cell
+from server import FRONT_ENDS, jupyter_lab
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.view_examples import SET_UP, SHOW

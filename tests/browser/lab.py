@@ -1,28 +1,20 @@
-"""A real JupyterLab over a copy of the notebooks, and a real browser that looks at it."""
+"""A real browser that looks at notebooks."""
 
 import os
 import re
-import secrets
 import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.error import URLError
 from urllib.parse import urlsplit
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Page, sync_playwright
+from server import FRONT_ENDS, ROOT, SECONDS_TO_START
 
-ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -34,13 +26,6 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-SETTINGS = {
-    "apputils-extension/notification": '{"fetchNews": "false", "checkForUpdates": false}',
-    "docmanager-extension/plugin": '{"autosave": false}',
-    # Every cell is in the page, in view or not, and the page ends with the last one.
-    "notebook-extension/tracker": '{"windowingMode": "none", "scrollPastEnd": false}',
-}
-FRONT_ENDS = {"JupyterLab": "/lab/tree/", "Notebook 7": "/notebooks/"}
 # What a front-end reports of itself while it starts.
 OWN_ERRORS = {
     "JupyterLab": set(),
@@ -51,72 +36,7 @@ OWN_ERRORS = {
 }
 THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
-SECONDS_TO_START, SECONDS_TO_RUN = 60, 300
-
-
-@contextmanager
-def jupyter_lab(folder: Path, front_end: str = "JupyterLab") -> Iterator[str]:
-    """Start a server in `folder`, over a copy of what learners open; yields the address of notebooks in a front-end.
-
-    Each front-end wants a server of its own: where both ask for fonts of the same names, it refuses them to the second.
-    """
-    work = copy_of_the_notebooks(folder / "work")
-    port, token = free_port(), secrets.token_hex(16)
-    options = [f"--port={port}", "--no-browser", "--allow-root", f"--IdentityProvider.token={token}"]
-    options += ["--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True"]
-    options += ["--ServerApp.port_retries=0"]
-    log_file = folder / f"server of {front_end}.log"
-    with log_file.open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *options], cwd=work, env=private(folder), stdout=log, stderr=log
-        )
-        try:
-            wait_until_it_answers(server, f"http://127.0.0.1:{port}/api", log_file)
-            yield f"http://127.0.0.1:{port}{FRONT_ENDS[front_end]}notebooks/{{}}?reset&token={token}"
-        finally:
-            server.send_signal(signal.SIGTERM)  # it takes its kernels along
-            server.wait(SECONDS_TO_START)
-
-
-def copy_of_the_notebooks(work: Path) -> Path:
-    """The copy, which servers in the same folder share."""
-    ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
-    for name in ("notebooks", "img"):
-        if not (work / name).exists():
-            shutil.copytree(ROOT / name, work / name, ignore=ignored)
-    return work
-
-
-def private(folder: Path) -> dict[str, str]:
-    """An environment in which Jupyter neither reads nor writes anything of the person who runs the tests."""
-    for name, setting in SETTINGS.items():
-        file = folder / f"config/lab/user-settings/@jupyterlab/{name}.jupyterlab-settings"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(setting)
-    places = {
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-        "IPYTHONDIR": "ipython",
-    }
-    return os.environ | {variable: str(folder / place) for variable, place in places.items()}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_until_it_answers(server: subprocess.Popen, address: str, log: Path) -> None:
-    deadline = time.monotonic() + SECONDS_TO_START
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-            return
-        except URLError:
-            time.sleep(0.2)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+SECONDS_TO_RUN = 300
 
 
 @contextmanager

@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from lab import chromium, jupyter_lab, ran
+from lab import chromium, ran
+from server import jupyter_lab
 
 PAIRS, BLOCK = 400, 10
 TRAINING = f"""import json

@@ -9,8 +9,9 @@ import io
 import sys
 from pathlib import Path
 
-from lab import ROOT, chromium
+from lab import chromium
 from PIL import Image
+from server import ROOT
 from view_screenshots import views
 
 COLUMNS = (("own_sentence", "saturation"), ("shift", "attention_steps"), ("training_monitor",))

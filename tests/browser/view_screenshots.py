@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
-from lab import ROOT, chromium
+from lab import chromium
 from playwright.sync_api import Browser
+from server import ROOT
 
 WIDTHS = {"wide": 1100, "narrow": 420}
 # Background and text of JupyterLab's themes.

@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 from statistics import median, quantiles
 
-from lab import PANEL, OpenNotebook, chromium, free_port, jupyter_lab, ran
+from lab import PANEL, OpenNotebook, chromium, ran
+from server import free_port, jupyter_lab
 from websocket import create_connection
 
 HEADS, LENGTHS, PRESSES, LOOKS = 8, (12, 64, 128), 20, 16

@@ -26,10 +26,16 @@ def test_a_script_has_only_what_is_used():
     text = MODULE.replace("export default", "export const view =")
     used = reachable([text], {"view"})
     assert used == {"view", "used", "ONE", "TWO"}
-    script = scoped("mine", text, used)
-    assert script.startswith("const $mine=(()=>{const{button,slider}=$kit;const[ONE,TWO]=[1,2];function used(a){")
-    assert script.endswith("return{used,view}})();")
-    assert not re.search("idle|unused|comment", script)
+    script = scoped("mine", text, used, {"view"})
+    assert script.startswith("const $mine=(()=>{const[ONE,TWO]=[1,2];function used(a){")
+    assert script.endswith("return{view}})();")
+    assert not re.search("idle|unused|comment|button", script)
+
+
+def test_of_what_a_module_imports_and_exports_only_what_is_used_remains():
+    script = scoped("mine", MODULE, {"used", "ONE", "TWO", "slider"}, {"used"})
+    assert script.startswith("const $mine=(()=>{const{slider}=$kit;const[ONE,TWO]")
+    assert script.endswith("return{used}})();")
 
 
 def test_two_modules_may_use_one_name_for_two_things():

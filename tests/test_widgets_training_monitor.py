@@ -113,7 +113,7 @@ def test_a_long_run_keeps_as_many_points_as_can_be_seen_and_its_last():
     view = widgets.training_monitor((Step(step, 1.0, 0.1) for step in range(1, steps + 1)), steps, model, letters)
     kept = view.history[:, 0].tolist()
     assert kept == [*range(1, MOST_POINTS + 2, 2), *range(MOST_POINTS + 2, steps + 1)]
-    assert view.summary() == f"Training monitor: {steps} of {steps} steps."
+    assert view.summary == f"Training monitor: {steps} of {steps} steps."
 
 
 def test_of_many_looks_the_last_and_every_second_one_before_it_are_kept():

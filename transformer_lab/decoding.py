@@ -179,7 +179,8 @@ def reader(model: Transformer, src: Int[Tensor, "B S"], copies: int = 1) -> Cach
 def inference(model: nn.Module) -> Iterator[None]:
     """Within the `with` block the model drops nothing out and tracks no gradients; then each module is as it was."""
     training = [module for module in model.modules() if module.training]
-    model.eval()
+    for module in training:
+        module.training = False
     try:
         with torch.no_grad():
             yield

@@ -1,5 +1,6 @@
 """What the kit promises in any page: nothing watched in vain, settings that stay, questions first, long maps."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -7,9 +8,10 @@ import torch
 from live import COUNT, FRAMES, Live, in_a_page, near
 from playwright.sync_api import Page, expect
 
-from tests.view_examples import SHOW, make
+from tests.view_examples import SHOW, START, make
 from transformer_lab import widgets
 from transformer_lab.widgets.bundle import bundle
+from transformer_lab.widgets.kit import View, with_tensors
 
 REMOVE = "root => { window.away = root.parentElement; away.remove(); }"
 
@@ -43,15 +45,39 @@ def test_a_view_that_leaves_before_its_numbers_are_read_watches_nothing(browser)
         assert page.evaluate("[...listening].map(String)") == []
 
 
+# ── no more drawing than needed ──
+
+DRAWN = """
+window.drawn = 0;
+const {clearRect} = CanvasRenderingContext2D.prototype;
+CanvasRenderingContext2D.prototype.clearRect = function (...box) { drawn += 1; return clearRect.apply(this, box); };
+"""
+
+
+def test_a_view_is_drawn_once_at_first_and_again_when_its_width_changes_but_not_its_height(browser):
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page.add_init_script(DRAWN)
+    page.goto("about:blank")
+    page.set_content(f"<!doctype html><body>{make('given').html()}</body>")
+    times = []
+    for change in ("", "width = '380px'", "paddingBottom = '50px'", "width = '500px'"):
+        page.evaluate(f"document.querySelector('.tl-view').style.{change}") if change else None
+        page.evaluate(FRAMES)
+        times.append(page.evaluate("drawn"))
+    page.close()
+    assert times == [1, 2, 2, 3]
+
+
 # ── as a widget; in a front-end: test_view_hosted.py ──
 
 HOST = """
 const acts = new Set();
 const [on, off] = [(_, act) => acts.add(act), (_, act) => acts.delete(act)];
 const model = { acts, state: null, get: () => model.state, on, off };
-const show = (state) => { model.state = state; for (const act of acts) act(); };
+const bytes = (name, value) => (name === "f32" ? new DataView(Float32Array.from(value).buffer) : value);
+const show = (json) => { model.state = JSON.parse(json, bytes); for (const act of acts) act(); };
 const room = document.body.appendChild(document.createElement("div"));
-Object.assign(window, { model, show, room, widget: hosted(view) });
+Object.assign(window, { model, show, begin: () => hosted(view).render({ model, el: room }) });
 """
 
 
@@ -66,41 +92,30 @@ def host(browser) -> Iterator[Page]:
     page.close()
 
 
-def test_of_two_states_the_later_one_is_shown_however_long_the_first_is_read(host):
-    long, short = LONG.state, make("given").state
-    host.evaluate(
-        """async ([long, short]) => {
-            model.state = long;
-            const begun = widget.render({ model, el: room });
-            show(short);
-            await begun;
-        }""",
-        [long, short],
-    )
-    host.wait_for_timeout(300)
-    assert host.evaluate("room.querySelectorAll('.tl-view').length") == 1
-    assert host.evaluate("room.querySelector('.tl-view').values.length") == len(short["queries"])
+def sent(view: View) -> str:
+    """What a widget is sent, with lists of numbers for bytes."""
+    return json.dumps(with_tensors(view.state, lambda x: {"f32": x.flatten().tolist(), "shape": list(x.shape)}))
 
 
-def test_a_widget_that_is_gone_watches_nothing_even_if_its_numbers_were_still_read(host):
-    host.evaluate(
-        """async ([long, short]) => {
-            model.state = short;
-            const end = await widget.render({ model, el: room });
-            const watched = listening.size;
-            show(long);
-            end();
-            if (watched < 3 || model.acts.size) throw new Error(`${watched} watched, ${model.acts.size} heard`);
-        }""",
-        [LONG.state, make("given").state],
-    )
-    host.wait_for_timeout(300)
+def test_a_widget_shows_another_view_in_place_of_the_one_before(host):
+    host.evaluate("json => { show(json); begin(); }", sent(LONG))
+    near(host.evaluate("document.querySelector('.tl-view').values"), WEIGHTS[0].double().tolist())
+    watched = host.evaluate("listening.size")
+    host.evaluate("json => show(json)", sent(make("given")))
+    expect(host.locator(".tl-view")).to_have_count(1)
+    near(host.evaluate("document.querySelector('.tl-view').values"), START["given"])
+    assert host.evaluate("listening.size") == watched >= 3
+
+
+def test_a_widget_that_is_gone_watches_nothing(host):
+    host.evaluate("json => { show(json); begin()(); }", sent(make("given")))
     assert host.evaluate("[...listening].map(String)") == []
+    assert host.evaluate("model.acts.size") == 0
 
 
 def test_a_widget_asks_first_if_its_view_does(host):
     view = make("given").predict("What is it?", ["one", "two"], "two", "it is 0.75")
-    host.evaluate("async state => { model.state = state; await widget.render({ model, el: room }); }", view.state)
+    host.evaluate("json => { show(json); begin(); }", sent(view))
     expect(host.locator(".tl-view")).to_be_hidden()
     host.get_by_role("button", name="two").click()
     expect(host.locator(".tl-ask")).to_contain_text("Right: it is 0.75")

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.view_examples import make
 from tests.view_examples.training_monitor import seen_at
-from transformer_lab.widgets.kit import View, packed
+from transformer_lab.widgets.kit import View
 
 
 def test_the_slider_goes_back_to_any_step(views):
@@ -101,8 +101,8 @@ def recorded(until: int) -> dict:
 @pytest.mark.parametrize("order", ["tells shares", "shares tells"])
 def test_a_look_is_seen_whether_the_page_gets_it_before_its_step_or_after(browser, order):
     before, after = recorded(19), recorded(20)
-    state = make("training").state | before | {"weights": [packed(w) for w in before["weights"]], "kernel": "here"}
-    view = View("training_monitor", state, make("training").picture)
+    state = make("training").state | before | {"kernel": "here"}
+    view = View("training_monitor", state, "It trains.", make("saturation").still)
     tells = after["history"].flatten().tolist()
     shares = after | {"history": None, "weights": [w.flatten().tolist() for w in after["weights"]]}
     with in_a_page(browser, view) as (page, live):

@@ -26,6 +26,16 @@ from transformer_lab import widgets
 n = {length}
 tokens = [f"t{{i}}" for i in range(n)]
 widgets.attention((2 * torch.randn({heads}, n, n)).softmax(-1), tokens, tokens)"""
+BY_THE_KERNEL = """import torch
+import ipywidgets
+from transformer_lab import widgets
+scores, tokens = torch.randn({heads}, {length}, {length}), [f"t{{i}}" for i in range({length})]
+def at(temperature):
+    return widgets.attention((scores / temperature).softmax(-1), tokens, tokens)
+slider = ipywidgets.FloatSlider(1, min=0.1, max=8, description="temperature")
+widget = at(1).as_widget()
+slider.observe(lambda change: widget.show(at(change.new)), "value")
+ipywidgets.VBox([slider, widget])"""
 SENTENCE = """from pathlib import Path
 from time import perf_counter
 import torch
@@ -173,6 +183,10 @@ def main() -> None:
                 for _ in range(DRAGS):
                     print(f"    drag: {drag(notebook, port)}", flush=True)
                 print(f"    {on_screen(notebook, slider)}", flush=True)
+        for length in LENGTHS:
+            with ran(browser, address, Path(folder), BY_THE_KERNEL.format(length=length, heads=HEADS)) as notebook:
+                said = key_presses(notebook, ".noUi-handle", ["ArrowRight"] * PRESSES + ["ArrowLeft"] * PRESSES)
+                print(f"{length:3} tokens × {HEADS} heads, computed by the kernel: {said}", flush=True)
         with ran(browser, address, Path(folder), SENTENCE, MODEL_TIME) as notebook:
             print(f"own sentence: {own_sentence(notebook)}")
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from transformer_lab.attention import masked_softmax
 from transformer_lab.masks import causal_mask
-from transformer_lab.plots import plot_attention, show
+from transformer_lab.plots import plot_attention
 from transformer_lab.plots.checks import check_attention
 from transformer_lab.widgets.kit import View
 
@@ -60,22 +60,22 @@ def check_pair(query: Tensor, key: Tensor) -> None:
 def view(weights, scores, queries: Sequence[str], keys: Sequence[str], d_k: int | None, causal: bool) -> View:
     for head in weights.flatten(0, 1):
         check_attention(head, queries, keys)  # refuses what would make the view lie
-    axes = plot_attention(weights[0, 0], queries, keys)
+    first, said = weights[0, 0].detach().clone(), summary(weights, queries, keys)
     state = {"scores": scores, "queries": list(queries), "keys": list(keys), "d_k": d_k, "causal": causal}
-    return View("attention", state, show(axes, summary(weights, queries, keys), sharpness=1.0, colours=48))
+    return View("attention", state, said, lambda: plot_attention(first, state["queries"], state["keys"]), colours=48)
 
 
 def summary(weights: Tensor, queries: Sequence[str], keys: Sequence[str]) -> str:
     """One line that says what the first head's map shows."""
     layers, heads, *_ = weights.shape
-    rows = [[round(weight, 4) for weight in row] for row in weights[0, 0].tolist()]
+    rows = [[round(weight, 4) for weight in row] for row in weights[0, 0, :NAMED].tolist()]
     looks = [
         f"{query} evenly" if max(row) == min(row) else f"{query} at {keys[row.index(max(row))]}"
-        for query, row in zip(queries, rows, strict=True)
+        for query, row in zip(queries, rows, strict=False)
     ]
     stack = f"{layers} × {heads} heads; in the first " if layers * heads > 1 else ""
-    more = f" and {len(looks) - NAMED} more" if len(looks) > NAMED else ""
-    return f"Attention of {len(queries)} queries to {len(keys)} keys: {stack}{', '.join(looks[:NAMED])}{more}."
+    more = f" and {len(queries) - NAMED} more" if len(queries) > NAMED else ""
+    return f"Attention of {len(queries)} queries to {len(keys)} keys: {stack}{', '.join(looks)}{more}."
 
 
 def with_layers_and_heads(x: Tensor, name: str) -> Tensor:

@@ -23,12 +23,15 @@ def bundle(module: str, *parts: str) -> str:
         texts[name] = text.replace("export default", "export const view =")
 
     collect(module)
-    used = reachable(texts.values(), {"view", "define", *parts})
-    script = "".join(scoped(name, text, used) for name, text in texts.items())
+    wanted = {"view", "define", *parts}
+    used = reachable(texts.values(), wanted)
+    for text in texts.values():
+        wanted |= {name for names, _ in IMPORT.findall(text) for name in names.split(", ")}
+    script = "".join(scoped(name, text, used, wanted) for name, text in texts.items())
     return f"{script}const{{{','.join(('define', *parts))}}}=$kit,{{view}}=${module};\n"
 
 
-IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)
+IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./(\w+)\.js";\n', re.MULTILINE)
 # What stands at the left margin is declared there, up to the next such line.
 DECLARATION = re.compile(r"^(export )?(?:(?:async )?function|class|const|let) (\w+|\[[^=]*\]|\{[^=]*\})", re.MULTILINE)
 
@@ -52,12 +55,13 @@ def reachable(modules: Iterable[str], names: set[str]) -> set[str]:
     return names
 
 
-def scoped(name: str, text: str, used: set[str]) -> str:
-    """A module as a constant that holds what it exports, so that no two modules can disagree about a name."""
-    imports = [f"const {{{names}}} = ${other};\n" for names, other in IMPORT.findall(text)]
-    kept = [(names, piece) for names, piece in declarations(text) if names & used]
-    exported = [name for names, piece in kept if piece.startswith("export ") for name in sorted(names)]
-    body = "".join(imports) + "".join(piece.removeprefix("export ") for _, piece in kept)
+def scoped(name: str, text: str, used: set[str], wanted: set[str]) -> str:
+    """A module as a constant that holds what others want of it, so that no two modules can disagree about a name."""
+    imports = [([name for name in names.split(", ") if name in used], other) for names, other in IMPORT.findall(text)]
+    kept = [(names, piece.removeprefix("export ")) for names, piece in declarations(text) if names & used]
+    body = "".join(f"const {{{', '.join(names)}}} = ${other};\n" for names, other in imports if names)
+    body += "".join(piece for _, piece in kept)
+    exported = sorted(set().union(*(names for names, _ in kept)) & wanted)
     return squeezed(f"const ${name} = (() => {{\n{body}return {{ {', '.join(exported)} }};\n}})();\n")
 
 

@@ -11,7 +11,7 @@ values do not grow. A kB is 1000 bytes.
 
 from dataclasses import asdict, dataclass
 
-from transformer_lab.plots import plot_lines, show
+from transformer_lab.plots import plot_lines
 from transformer_lab.widgets.kit import View
 
 
@@ -104,11 +104,21 @@ def cache_cost(preset: str = "GPT-2 small", length: int = 512) -> View:
     at = min(range(len(LENGTHS)), key=lambda i: abs(LENGTHS[i] - length))
     sizes = [{"name": name} | asdict(size) for name, size in PRESETS.items()]
     state = {"presets": sizes, "preset": list(PRESETS).index(preset), "lengths": LENGTHS, "at": at, "numbers": NUMBERS}
-    return View("cache", state, still(preset, LENGTHS[at]))
+    return View("cache", state, summary(preset, LENGTHS[at]), lambda: still(preset))
 
 
-def still(preset: str, length: int):
-    """The picture where no script runs: the work for a token with and without a cache."""
+def summary(preset: str, length: int) -> str:
+    """One line that says what a cache takes, and what it saves."""
+    size = PRESETS[preset]
+    times = flops_without_cache(size, length) / flops_with_cache(size, length)
+    return (
+        f"{preset} at {length} tokens: its key-value cache takes {in_units(cache_bytes(size, length))} in float16, "
+        f"and without it token {length} costs {times:.0f} times the FLOPs."
+    )
+
+
+def still(preset: str):
+    """The work for a token with and without a cache."""
     size, names = PRESETS[preset], ("without cache", "with cache")
     curves = {
         name: [flops(size, n) for n in LENGTHS]
@@ -116,12 +126,7 @@ def still(preset: str, length: int):
     }
     axes = plot_lines(LENGTHS, curves, x_label="tokens", y_label="FLOPs for the next token", log_x=True, log_y=True)
     axes.set_title(preset)
-    times = flops_without_cache(size, length) / flops_with_cache(size, length)
-    said = (
-        f"{preset} at {length} tokens: its key-value cache takes {in_units(cache_bytes(size, length))} in float16, "
-        f"and without it token {length} costs {times:.0f} times the FLOPs."
-    )
-    return show(axes, said, sharpness=1.0)
+    return axes
 
 
 def in_units(n_bytes: int) -> str:

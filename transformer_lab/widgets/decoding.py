@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from transformer_lab.plots import plot_bars, show
+from transformer_lab.plots import plot_bars
 from transformer_lab.widgets.kit import View
 
 MOST_NUMBERS = 12_000
@@ -43,7 +43,8 @@ def decoding(
         raise ValueError(f"branching ({branching}) must be at least 2 and at most the vocabulary ({vocab})")
     ids, log_probs = table_of(next_logits, vocab, bos_id, eos_id, depth, branching)
     state = {"ids": ids, "log_probs": log_probs, "tokens": list(tokens), "eos": eos_id, "depth": depth}
-    return View("decoding", state, still(ids, log_probs, tokens, eos_id))
+    said = summary(ids, log_probs, tokens, eos_id)
+    return View("decoding", state, said, lambda: still(ids[0], log_probs[0], state["tokens"]))
 
 
 @torch.no_grad()
@@ -85,17 +86,20 @@ def best_of(logits: Tensor, vocab: int, branching: int):
     return logits.detach().cpu().double().log_softmax(-1).topk(branching)
 
 
-def still(ids: Tensor, log_probs: Tensor, tokens: Sequence[str], eos_id: int):
-    """The picture where no script runs: the first distribution; its text has the greedy sentence."""
-    first = {tokens[i]: p for i, p in zip(ids[0].tolist(), log_probs[0].exp().tolist(), strict=True)}
-    shown = list(first)[:8]
-    axes = plot_bars({"first token": [first[name] for name in shown]}, shown)
+def summary(ids: Tensor, log_probs: Tensor, tokens: Sequence[str], eos_id: int) -> str:
+    """One line with the greedy sentence."""
     sentence, total = greedy_of(ids, log_probs, eos_id)
-    said = (
-        f"Decoding over a table of {len(ids)} beginnings: the greedy sentence is "
-        f"“{' '.join(tokens[i] for i in sentence)}”, log probability {total:.2f}."
-    )
-    return show(axes, said.replace("-", "−"), sharpness=1.0)
+    said = " ".join(tokens[i] for i in sentence)
+    return (
+        f"Decoding over a table of {len(ids)} beginnings: the greedy sentence is “{said}”, log probability {total:.2f}."
+    ).replace("-", "−")
+
+
+def still(ids: Tensor, log_probs: Tensor, tokens: Sequence[str]):
+    """The first distribution."""
+    first = {tokens[i]: p for i, p in zip(ids.tolist(), log_probs.exp().tolist(), strict=True)}
+    shown = list(first)[:8]
+    return plot_bars({"first token": [first[name] for name in shown]}, shown)
 
 
 def greedy_of(ids: Tensor, log_probs: Tensor, eos_id: int) -> tuple[list[int], float]:

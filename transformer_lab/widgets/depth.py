@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_lab.plots import plot_lines, show
+from transformer_lab.plots import plot_lines
 from transformer_lab.plots.checks import check_positive
-from transformer_lab.widgets.kit import View, packed
+from transformer_lab.widgets.kit import View
 
 MOST_KINDS = 6
 
@@ -41,8 +41,9 @@ def depth(sweep: Mapping[str, Mapping[int, Norms]]) -> View:
     if not depths or depths[0] < 1 or depths != sorted(depths):
         raise ValueError(f"the depths must rise, from 1 layer on (they are {depths})")
     norms = {kind: as_shown(kind, by_depth, depths) for kind, by_depth in sweep.items()}
-    carried = [[[packed(up), packed(down)] for up, down in pairs] for pairs in norms.values()]
-    return View("depth", {"depths": depths, "kinds": list(sweep), "norms": carried}, still(norms, depths))
+    reach = {kind: [down[0].item() for _, down in pairs] for kind, pairs in norms.items()}
+    state = {"depths": depths, "kinds": list(sweep), "norms": list(norms.values())}
+    return View("depth", state, summary(reach, depths), lambda: still(reach, depths))
 
 
 def as_shown(kind: str, by_depth: Mapping[int, Norms], depths: list[int]) -> list[Norms]:
@@ -62,11 +63,9 @@ def as_shown(kind: str, by_depth: Mapping[int, Norms], depths: list[int]) -> lis
     return pairs
 
 
-def still(norms: Mapping[str, list[Norms]], depths: list[int]):
-    """The picture where no script runs: how much of a gradient reaches the first layer, by depth."""
-    reach = {kind: [down[0].item() for _, down in pairs] for kind, pairs in norms.items()}
-    axes = plot_lines(depths, reach, x_label="number of layers", y_label="gradient at the first layer", log_y=True)
-    return show(axes, summary(reach, depths), sharpness=1.0)
+def still(reach: Mapping[str, list[float]], depths: list[int]):
+    """How much of a gradient reaches the first layer, by depth."""
+    return plot_lines(depths, reach, x_label="number of layers", y_label="gradient at the first layer", log_y=True)
 
 
 def summary(reach: Mapping[str, list[float]], depths: list[int]) -> str:

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from transformer_lab.plots import figure, plot_matrix, show
+from transformer_lab.plots import figure, plot_matrix
 from transformer_lab.positions import frequencies, sinusoidal_encoding
 from transformer_lab.widgets.kit import View
 
@@ -38,7 +38,8 @@ def encoding(table: Tensor | tuple[int, int]) -> View:
         raise ValueError(f"an encoding must be finite (position {row}, feature {column} is {own[row, column]})")
     waves = torch.allclose(own, sinusoids, atol=1e-3)
     state = {"shape": list(shape), "waves": waves, "table": own if own is not sinusoids else None}
-    return View("encoding", state, show(still(own), summary(own, waves), sharpness=1.0))
+    drawn = own.clone()
+    return View("encoding", state, summary(own, waves), lambda: still(drawn))
 
 
 def wavelengths(d_model: int) -> Tensor:
@@ -61,7 +62,7 @@ def summary(table: Tensor, waves: bool) -> str:
 
 
 def still(table: Tensor):
-    """The picture where no script runs: the table on its side, positions to the right."""
+    """The table on its side, positions to the right."""
     length, d_model = table.shape
     positions, features = ([str(i) if i % NAMED == 0 else "" for i in range(n)] for n in (length, d_model))
     axes = figure(7.4, min(1.6 + 5.6 * d_model / length, 5))[1]

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from transformer_lab.attention import MultiHeadAttention, scaled_dot_product_attention
-from transformer_lab.plots import Picture, show
 from transformer_lab.plots.checks import check_attention
 from transformer_lab.plots.picture import THEME
 from transformer_lab.widgets.attention import with_layers_and_heads
@@ -44,7 +43,8 @@ def heads(
                 f"(its shape is {tuple(contributions.shape)})"
             )
         state |= {"lost": parts.norm(dim=-1), "whole": parts.sum(dim=1).norm(dim=-1)}
-    return View("heads", state, still(stack))
+    drawn = stack.clone()
+    return View("heads", state, summary(stack), lambda: still(drawn), colours=48)
 
 
 def head_contributions(
@@ -72,21 +72,31 @@ def mean_entropy(stack: Float[Tensor, "*axes T S"]) -> Float[Tensor, "*axes"]:
     return torch.special.entr(stack).sum(-1).mean(-1) / torch.tensor(2.0, dtype=stack.dtype).log()
 
 
-def still(stack: Tensor) -> Picture:
-    """The picture where no script runs: a small map of each head, and how even its rows are."""
-    layers, each, rows, columns = stack.shape
-    names = [f"{layer}.{head}" if layers > 1 else f"{head}" for layer in range(layers) for head in range(each)]
-    entropies, maps = mean_entropy(stack).flatten().tolist(), stack.flatten(0, 1)[:DRAWN].cpu().numpy()
+def names_of(stack: Tensor) -> list[str]:
+    """What each head is called: its number, after that of its layer if there are several."""
+    layers, heads, *_ = stack.shape
+    return [f"{layer}.{head}" if layers > 1 else f"{head}" for layer in range(layers) for head in range(heads)]
+
+
+def summary(stack: Tensor) -> str:
+    """One line that says which rows are most even and most uneven."""
+    names, entropies = names_of(stack), mean_entropy(stack).flatten().tolist()
+    order = sorted(range(len(names)), key=entropies.__getitem__)
+    ends = " and ".join(f"{entropies[i]:.2f} bits in head {names[i]}" for i in dict.fromkeys((order[0], order[-1])))
+    queries, keys = stack.shape[-2:]
+    return f"{len(names)} heads, {queries} queries and {keys} keys side by side: the mean entropy of a row is {ends}."
+
+
+def still(stack: Tensor) -> Figure:
+    """A small map of each head, and how even its rows are."""
+    entropies, maps = mean_entropy(stack).flatten().tolist(), stack.flatten(0, 1)[:DRAWN].numpy()
     with matplotlib.rc_context(THEME):
         lines = -(-len(maps) // ACROSS)
         figure = Figure(figsize=(6.4, 1.9 * lines), layout="constrained")
         places = figure.subplots(lines, ACROSS, squeeze=False).flatten()
         for ax in places:
             ax.set_axis_off()
-        for ax, name, bits, map_ in zip(places, names, entropies, maps, strict=False):
+        for ax, name, bits, map_ in zip(places, names_of(stack), entropies, maps, strict=False):
             ax.imshow(map_, cmap="cividis", vmin=0, vmax=1)
             ax.set_title(f"head {name}: {bits:.2f} bits", fontsize=9)
-    order = sorted(range(len(names)), key=entropies.__getitem__)
-    ends = " and ".join(f"{entropies[i]:.2f} bits in head {names[i]}" for i in dict.fromkeys((order[0], order[-1])))
-    said = f"{len(names)} heads, {rows} queries and {columns} keys side by side: the mean entropy of a row is {ends}."
-    return show(figure, said, sharpness=1.0, colours=48)
+    return figure

@@ -29,6 +29,6 @@ def host_class(name: str) -> type:
             """
             if view.module != self.module:
                 raise ValueError(f"a widget shows views of one kind, {self.module} (this one is {view.module})")
-            self.state = view.state
+            self.state = view.sent
 
     return Hosted

@@ -28,6 +28,11 @@ export async function unpacked(state) {
   return Array.isArray(state) ? parts : Object.fromEntries(Object.keys(state).map((name, i) => [name, parts[i]]));
 }
 
+// Numbers that came as bytes.
+export function floats(view) {
+  return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+}
+
 // Softmax of the allowed numbers, in double precision; where nothing is allowed, zeros.
 export function softmax(scores, allowed = () => true) {
   const kept = Array.from(scores, (score, i) => (allowed(i) ? score : -Infinity));
@@ -83,7 +88,9 @@ export function watch(el, draw) {
   let end = null;
   const off = () => { end?.(); end = null; };
   const on = () => {
-    const [stop, size] = [onTheme(draw), new ResizeObserver(draw)];
+    let width = el.clientWidth;
+    const resized = () => { if (width !== (width = el.clientWidth)) draw(); };
+    const [stop, size] = [onTheme(draw), new ResizeObserver(resized)];
     size.observe(el);
     off();
     end = () => { stop(); size.disconnect(); };
@@ -295,22 +302,28 @@ export function define(tag, view, { read, ask } = {}) {
   });
 }
 
+// A state whose tensors came as bytes.
+function received(state) {
+  if (!state || typeof state !== "object") return state;
+  if (state.f32) return { data: floats(state.f32), shape: state.shape };
+  if (Array.isArray(state)) return state.map(received);
+  return Object.fromEntries(Object.entries(state).map(([name, part]) => [name, received(part)]));
+}
+
 // The same view as anywidget hosts it: all that it reads is in one trait, and where that changes it begins anew.
 export function hosted(view) {
   return {
-    async render({ model, el }) {
-      let [shown, latest] = [null, null];
-      const show = async () => {
-        const packed = latest = model.get("state");
-        const state = await unpacked(packed);
-        if (packed !== latest) return;  // another one has come meanwhile, or nobody sees this any more
+    render({ model, el }) {
+      let shown;
+      const show = () => {
+        const state = received(model.get("state"));
         shown?.stop();
         el.replaceChildren();
         shown = begin(view, state, el, state.predict && predictFirst);
       };
       model.on("change:state", show);
-      await show();
-      return () => { latest = null; model.off("change:state", show); shown?.stop(); };
+      show();
+      return () => { model.off("change:state", show); shown.stop(); };
     },
   };
 }

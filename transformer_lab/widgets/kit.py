@@ -8,12 +8,16 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
-from transformer_lab.plots import Picture
+from transformer_lab.plots import Picture, show
 from transformer_lab.widgets.bundle import bundle
 from transformer_lab.widgets.hosted import host_class
 
@@ -25,15 +29,23 @@ PARTS = (("read", "unpacked", '"deflated":'), ("ask", "predictFirst", '"predict"
 class View:
     """A live view in one output: the element, the picture inside it, its state, and the module that takes over.
 
-    `state` holds JSON values and tensors; `picture` is what is seen where no script runs, its alt text the summary.
+    `state` holds JSON values and tensors, which are copied as float32; `summary` is one line that says what is seen;
+    `still` draws the picture for where no script runs, of so many `colours`, when an output is made: a widget has none.
     """
 
-    def __init__(self, module: str, state: dict, picture: Picture):
-        self.module, self.picture = module, picture
-        self.state = {"summary": picture.alt} | {name: packed(value) for name, value in state.items()}
+    def __init__(
+        self, module: str, state: dict, summary: str, still: Callable[[], Figure | Axes], colours: int = 256
+    ):
+        self.module, self.summary, self.still, self.colours = module, summary, still, colours
+        self.state = with_tensors({"summary": summary} | state, copied)
 
     def __repr__(self) -> str:
-        return self.picture.alt
+        return self.summary
+
+    @cached_property
+    def picture(self) -> Picture:
+        """What is seen where no script runs."""
+        return show(self.still(), self.summary, sharpness=1.0, colours=self.colours)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self.html()}
@@ -58,11 +70,17 @@ class View:
 
         It goes with other ipywidgets: `slider.observe(lambda _: widget.show(widgets.heads(…)), "value")`.
         """
-        return host_class(self.module)(state=self.state)
+        return host_class(self.module)(state=self.sent)
+
+    @property
+    def sent(self) -> dict:
+        """The state as a widget takes it, with the numbers as bytes."""
+        return with_tensors(self.state, lambda x: {"f32": to_bytes(x), "shape": list(x.shape)})
 
     def html(self) -> str:
         """The output as HTML; `<` is escaped within the state, so that no token can end the script."""
-        state = json.dumps(self.state, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+        state = json.dumps(self.state, separators=(",", ":"), ensure_ascii=False, default=packed)
+        state = state.replace("<", "\\u003c")
         parts = {role: name for role, name, sign in PARTS if sign in state}
         script = bundle(self.module, *parts.values())
         roles = ",".join(f"{role}:{name}" for role, name in parts.items())
@@ -73,17 +91,32 @@ class View:
         )
 
 
-def packed(value: object) -> object:
-    """A tensor as base64 of its float32 numbers, with its shape; anything else as it is.
+def with_tensors(value: object, change: Callable[[Tensor], object]) -> object:
+    """The same value, with each tensor in it changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: with_tensors(part, change) for name, part in value.items()}
+    return [with_tensors(part, change) for part in value] if isinstance(value, list | tuple) else value
+
+
+def copied(x: Tensor) -> Tensor:
+    return x.detach().to("cpu", torch.float32, copy=True)
+
+
+def to_bytes(x: Tensor) -> bytes:
+    """Its numbers as float32, the least significant byte first."""
+    return x.detach().cpu().float().numpy().astype(np.dtype("<f4")).tobytes()
+
+
+def packed(x: Tensor) -> dict:
+    """A tensor as base64 of its float32 numbers, with its shape.
 
     Many numbers are deflated, after all their first bytes come all their second ones, and so on: signs and exponents
     are much alike, so this takes a quarter less room, and loses nothing.
     """
-    if not isinstance(value, Tensor):
-        return value
-    array = value.detach().cpu().float().contiguous().numpy().astype(np.dtype("<f4"))
-    data, deflated = array.tobytes(), {}
+    data, deflated = to_bytes(x), {}
     if len(data) > MANY_BYTES:
-        planes = array.view(np.uint8).reshape(-1, 4).T.tobytes()
+        planes = np.frombuffer(data, np.uint8).reshape(-1, 4).T.tobytes()
         data, deflated = zlib.compress(planes, level=9), {"deflated": True}
-    return {"f32": base64.b64encode(data).decode(), "shape": list(value.shape)} | deflated
+    return {"f32": base64.b64encode(data).decode(), "shape": list(x.shape)} | deflated

@@ -33,11 +33,6 @@ export function linked(key, { joined = () => {}, left = () => {}, heard = () => 
   return me;
 }
 
-// Numbers that came as bytes.
-export function floats(view) {
-  return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
-}
-
 export default {
   initialize({ model }) {
     const [key, { models }] = [model.get("key"), home()];

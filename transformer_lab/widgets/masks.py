@@ -8,7 +8,7 @@ from torch import Tensor
 
 from transformer_lab.attention import masked_softmax
 from transformer_lab.masks import causal_mask
-from transformer_lab.plots import plot_attention, show
+from transformer_lab.plots import plot_attention
 from transformer_lab.plots.checks import check_shape, to_array
 from transformer_lab.widgets.kit import View
 
@@ -37,9 +37,9 @@ def mask_playground(scores: Tensor, tokens: Sequence[str], pattern: str = "causa
     padding = [token == pad_token for token in tokens]
     mask = mask_of(pattern, len(tokens)) & ~torch.tensor(padding, device="cpu")
     weights = masked_softmax(scores.double(), mask)
-    picture = show(plot_attention(weights, tokens, tokens), summary(mask, pattern, padding), sharpness=1.0)
     state = {"scores": scores, "tokens": list(tokens), "pattern": pattern, "padding": padding}
-    return View("masks", state, picture)
+    said = summary(mask, pattern, padding)
+    return View("masks", state, said, lambda: plot_attention(weights, state["tokens"], state["tokens"]))
 
 
 def mask_of(pattern: str, length: int, window: int = 2, prefix: int = 2) -> Bool[Tensor, "{length} {length}"]:

@@ -1,8 +1,8 @@
 // Own sentence: the kernel translates what is typed; the map shows where the decoder looked for each token.
 
-import { bar, button, cividis, css, eachFrame, element, inkOn, slider, tensor, watch } from "./kit.js";
+import { bar, button, cividis, css, eachFrame, element, floats, inkOn, slider, tensor, watch } from "./kit.js";
 import { tokenMap } from "./grid.js";
-import { floats, linked } from "./link.js";
+import { linked } from "./link.js";
 import { mapOf, stackChoice } from "./stack.js";
 
 export default {

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -10,9 +9,9 @@ from torch import Tensor
 from transformer_lab.attention import record_attention
 from transformer_lab.decoding import greedy, inference
 from transformer_lab.model import Transformer
-from transformer_lab.plots import plot_attention, show
+from transformer_lab.plots import plot_attention
 from transformer_lab.training.examples import Tokenizes
-from transformer_lab.widgets.kit import View, packed
+from transformer_lab.widgets.kit import View, to_bytes
 from transformer_lab.widgets.link import connect
 
 SPACE = "·"  # how a space within a token is written
@@ -37,8 +36,7 @@ class OwnSentence(View):
     def __init__(self, model: Transformer, tokenizer: Tokenizes, examples: Sequence[str]):
         self.model, self.tokenizer = model, tokenizer
         worked = [self.work(text) for text in examples]
-        state = {"examples": [example | {"weights": packed(example["weights"])} for example in worked]}
-        super().__init__("own_sentence", state, still(worked[0]))
+        super().__init__("own_sentence", {"examples": worked}, summary(worked[0]), lambda: still(worked[0]))
         self.link = connect(self.answer)
         if self.link:
             self.state["kernel"] = self.link.key
@@ -65,7 +63,7 @@ class OwnSentence(View):
             return
         weights = worked.pop("weights")
         content = worked | {"request": message["request"], "shape": list(weights.shape)}
-        self.link.send(content, [weights.numpy().astype(np.dtype("<f4")).tobytes()])
+        self.link.send(content, [to_bytes(weights)])
 
 
 def check_length(length: int, most: int) -> None:
@@ -86,10 +84,13 @@ def token_names(tokenizer: Tokenizes, ids: Sequence[int]) -> list[str]:
     return [special.get(i) or tokenizer.decode([i]).replace(" ", SPACE) for i in ids]
 
 
-def still(example: dict):
-    """The picture where no script runs: the mean of the last layer's heads."""
-    weights = example["weights"]
-    layers, heads, *_ = weights.shape
-    axes = plot_attention(weights[-1].mean(0), example["target"], example["source"])
+def summary(example: dict) -> str:
+    """One line with a translation."""
+    layers, heads, *_ = example["weights"].shape
     said = f"“{example['text']}” is translated as “{example['translation']}”"
-    return show(axes, f"{said}; cross-attention of {layers} × {heads} heads.", sharpness=1.0)
+    return f"{said}; cross-attention of {layers} × {heads} heads."
+
+
+def still(example: dict):
+    """The mean of the last layer's heads."""
+    return plot_attention(example["weights"][-1].mean(0), example["target"], example["source"])

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from transformer_lab.plots import plot_bars, show
-from transformer_lab.widgets.kit import View, packed
+from transformer_lab.plots import plot_bars
+from transformer_lab.widgets.kit import View
 
 WIDTHS = sorted({round(2 ** (step / 4)) for step in range(41)})  # 1 to 1024, four steps to an octave
 
@@ -31,8 +31,9 @@ def saturation(query: Tensor, key: Tensor) -> View:
     scale = torch.tensor(WIDTHS, dtype=torch.float64).rsqrt()[:, None, None]
     medians = [jacobian_norm(s.softmax(dim=-1)).median(dim=-1) for s in (scores, scores * scale)]
     typical = scores[:, medians[0].indices[-1]]  # (widths, S)
-    state = {"scores": typical, "norms": [packed(median.values) for median in medians], "widths": WIDTHS}
-    return View("saturation", state | {"at": len(WIDTHS) - 1}, still(typical))
+    state = {"scores": typical, "norms": [median.values for median in medians], "widths": WIDTHS}
+    groups = {"without scale": typical[-1].softmax(0), "with scale": (typical[-1] / widest**0.5).softmax(0)}
+    return View("saturation", state | {"at": len(WIDTHS) - 1}, summary(groups), lambda: still(groups))
 
 
 def jacobian_norm(p: Tensor) -> Tensor:
@@ -40,14 +41,14 @@ def jacobian_norm(p: Tensor) -> Tensor:
     return torch.linalg.matrix_norm(torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2))
 
 
-def still(scores: Tensor):
-    """The picture where no script runs: the weights at the widest, with and without the scale."""
-    last, width = scores[-1], WIDTHS[-1]
-    groups = {"without scale": last.softmax(0), "with scale": (last / width**0.5).softmax(0)}
-    axes = plot_bars(groups, [f"key {i}" for i in range(1, len(last) + 1)], y_label="weight")
+def summary(groups: dict[str, Tensor]) -> str:
+    """One line that says how large the largest weights are."""
     largest = [f"{weights.max().item():.2f} {name}" for name, weights in groups.items()]
-    return show(
-        axes,
-        f"Softmax of {len(last)} scores at d_k = {width}: the largest weight is {', '.join(largest)}.",
-        sharpness=1.0,
-    )
+    n = len(next(iter(groups.values())))
+    return f"Softmax of {n} scores at d_k = {WIDTHS[-1]}: the largest weight is {', '.join(largest)}."
+
+
+def still(groups: dict[str, Tensor]):
+    """The weights at the widest, with and without the scale."""
+    n = len(next(iter(groups.values())))
+    return plot_bars(groups, [f"key {i}" for i in range(1, n + 1)], y_label="weight")

@@ -4,7 +4,7 @@ import torch
 from matplotlib.lines import Line2D
 from torch import Tensor
 
-from transformer_lab.plots import figure, show
+from transformer_lab.plots import figure
 from transformer_lab.plots.picture import COLOURS, GREY
 from transformer_lab.positions import rotate, shift_matrix, sinusoidal_encoding
 from transformer_lab.widgets.kit import View
@@ -37,12 +37,11 @@ def shift(query: Tensor, key: Tensor, tab: str = "shift") -> View:
     if tab not in TABS:
         raise ValueError(f"tab must be one of {', '.join(TABS)} (got {tab})")
     state = {"query": query, "key": key, "tab": tab, "position": POSITION, "offset": OFFSET}
-    return View("shift", state, still(query, key))
+    return View("shift", state, summary(query, key), lambda: still(d_head))
 
 
-def still(query: Tensor, key: Tensor):
-    """The picture where no script runs: each pair of the encoding, before and after the shift."""
-    d_head = len(query)
+def still(d_head: int):
+    """Each pair of the encoding, before and after the shift."""
     before, after, _ = step(d_head)
     drawn, panels = figure(min(1.9 * d_head / 2, 7.6), 2.2 if d_head <= 8 else 1.5, columns=d_head // 2)
     looks = [{"color": COLOURS[i], "linestyle": style, "linewidth": 2} for i, style in enumerate(("-", "--"))]
@@ -56,7 +55,7 @@ def still(query: Tensor, key: Tensor):
         ax.axis("off")
     said = [f"position {POSITION}", f"turned by {OFFSET}"]
     drawn.legend([Line2D([], [], **look) for look in looks], said, loc="outside lower center", ncols=2, frameon=False)
-    return show(drawn, summary(query, key), sharpness=1.0)
+    return drawn
 
 
 def summary(query: Tensor, key: Tensor) -> str:

@@ -1,9 +1,9 @@
 // Training monitor: curves that grow while the kernel trains; a slider goes back to any step, its translations and its attention.
 
-import { bar, button, canvas, checkbox, choice, eachFrame, element, readout, scroller, slider, tensor, watch } from "./kit.js";
+import { bar, button, canvas, checkbox, choice, eachFrame, element, floats, readout, scroller, slider, tensor, watch } from "./kit.js";
 import { drawLines } from "./chart.js";
 import { tokenMap } from "./grid.js";
-import { floats, linked } from "./link.js";
+import { linked } from "./link.js";
 import { mapOf, stackChoice } from "./stack.js";
 
 const ROW = 4;  // step, loss, rate, exact match (NaN where it was not measured)

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from transformer_lab.model import Transformer
 from transformer_lab.plots import Picture, figure, plot_lines, show
 from transformer_lab.training.examples import Tokenizes
 from transformer_lab.training.loop import Report
-from transformer_lab.widgets.kit import View, packed
+from transformer_lab.widgets.kit import View, to_bytes
 from transformer_lab.widgets.link import connect, running_kernel
 from transformer_lab.widgets.looks import Looks
 
@@ -120,7 +121,7 @@ class TrainingMonitor(View):
 
     def share_looks(self) -> None:
         if self.link:
-            weights = [w.numpy().astype("<f4").tobytes() for w in self.looks.weights()]
+            weights = [to_bytes(w) for w in self.looks.weights()]
             self.link.looks = {"at": self.looks.at, "said": self.looks.said(), "weights": weights}
 
     def hear(self, message: dict) -> None:
@@ -130,18 +131,16 @@ class TrainingMonitor(View):
 
     @property
     def state(self) -> dict:
-        state = {"summary": self.summary(), "until": self.until, "finished": self.finished, "depth": self.looks.depth}
-        state |= {"history": packed(torch.from_numpy(self.history.copy())), "samples": self.looks.samples}
-        state |= {"at": self.looks.at, "said": self.looks.said(), "weights": [packed(w) for w in self.looks.weights()]}
+        state = {"summary": self.summary, "until": self.until, "finished": self.finished, "depth": self.looks.depth}
+        state |= {"history": torch.from_numpy(self.history.copy()), "samples": self.looks.samples}
+        state |= {"at": self.looks.at, "said": self.looks.said(), "weights": self.looks.weights()}
         return state | ({"kernel": self.link.key} if self.link else {})
 
     @property
     def picture(self) -> Picture:
-        return still(self.history, self.summary())
+        return show(still(self.history), self.summary, sharpness=1.0)
 
-    def __repr__(self) -> str:
-        return self.summary()  # which is the picture's alt text, and needs no picture
-
+    @property
     def summary(self) -> str:
         done = int(self.numbers[-ROW]) if self.numbers else 0
         kept = f"; {len(self.looks.at)} looks at sample translations" if self.looks.samples else ""
@@ -183,8 +182,8 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def still(history: np.ndarray, summary: str) -> Picture:
-    """The picture where no script runs: the loss, and the exact match where it was measured."""
+def still(history: np.ndarray) -> Figure:
+    """The loss, and the exact match where it was measured."""
     measured = history[~np.isnan(history[:, 3])]
     drawing, (left, right) = figure(width=7.5, height=2.8, columns=2)
     finite = history[np.isfinite(history[:, 1])]
@@ -192,4 +191,4 @@ def still(history: np.ndarray, summary: str) -> Picture:
     plot_lines(finite[:, 0], {"loss": finite[:, 1]}, ax=left, x_label="step", y_label="loss", log_y=log)
     plot_lines(measured[:, 0], {"exact match": measured[:, 3]}, ax=right, x_label="step", y_label="share")
     right.set_ylim(-0.03, 1.03)
-    return show(drawing, summary, sharpness=1.0)
+    return drawing

@@ -28,6 +28,7 @@ def numbers() -> dict[str, list]:
         "entropy": [{"p": p.tolist(), "bits": (torch.special.entr(p).sum() / math.log(2)).item()} for p in P],
         "packed": [{"packed": packed(x), "numbers": x.flatten().tolist(), "shape": list(x.shape)} for x in TENSORS],
         "cividis": shades.tolist(),
+        "floats": [1.5, -2.25, 0.0],
     }
 
 

@@ -87,3 +87,9 @@ test("eachFrame draws as soon as the event is dealt with, and at most once more 
   assert.equal(frames.length, 0, "a view that rests asks for no frames");
   assert.equal(await seen(), 3);
 });
+
+test("floats reads bytes from anywhere within a buffer", () => {
+  const bytes = new Uint8Array(1 + 4 * fixtures.floats.length);
+  bytes.set(new Uint8Array(Float32Array.from(fixtures.floats).buffer), 1);
+  assert.deepEqual([...kit.floats(new DataView(bytes.buffer, 1))], fixtures.floats);
+});

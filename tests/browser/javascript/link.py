@@ -1,5 +1,5 @@
-"""Numbers for the tests of the link to the kernel."""
+"""The link to the kernel computes nothing."""
 
 
 def numbers() -> dict[str, list]:
-    return {"floats": [1.5, -2.25, 0.0]}
+    return {}

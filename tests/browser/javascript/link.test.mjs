@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { fixtures, load } from "./support.mjs";
+import { load } from "./support.mjs";
 
 const link = await load("link");
 
@@ -57,10 +57,4 @@ test("a view that comes later joins at once; one without a key never does", () =
   link.default.initialize({ model: model("c", { now: 5 }) });
   assert.deepEqual(view("c").seen, [["now", 5], "joined"]);
   assert.deepEqual(view(undefined).seen, []);
-});
-
-test("floats reads bytes from anywhere within a buffer", () => {
-  const bytes = new Uint8Array(1 + 4 * fixtures.floats.length);
-  bytes.set(new Uint8Array(Float32Array.from(fixtures.floats).buffer), 1);
-  assert.deepEqual([...link.floats(new DataView(bytes.buffer, 1))], fixtures.floats);
 });

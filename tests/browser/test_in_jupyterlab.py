@@ -10,21 +10,31 @@ from lab import DARK, LIGHT, NOTEBOOKS, THIS_MACHINE, OpenNotebook, opened, ran
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import expect
+from server import FRONT_ENDS
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 SHOWN_WITHOUT_MODEL = re.compile("Error displaying widget|[Mm]odel not found")
 CHECK_OF_OWN_ANSWER = r"\bexercises\.(\w+)\.check\(\1\)"
 NOT_LIVE = "[...cell.node.querySelectorAll('*')].some(e => /^tl-/.test(e.localName) && !e.querySelector('.tl-view'))"
 
-each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-
 
 @pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
-def run_whole(browser, address_here, request) -> Iterator[tuple[OpenNotebook, Path]]:
-    """Each notebook once in each front-end, with all cells run."""
-    with opened(browser, address_here, request.param.name) as notebook:
-        notebook.run_all()
-        yield notebook, request.param
+def as_opened(browser, address_here, lab_folder, request) -> Iterator[tuple[OpenNotebook, Path, bool]]:
+    """Each notebook in each front-end, not run yet, and whether it is trusted: Notebook 7 does, JupyterLab does not."""
+    path, trusted = request.param, FRONT_ENDS["JupyterLab"] not in address_here
+    stored = nbformat.read(path, as_version=4)
+    notary = NotebookNotary(data_dir=str(lab_folder / "data"))
+    notary.sign(stored) if trusted else notary.unsign(stored)
+    with opened(browser, address_here, path.name) as notebook:
+        yield notebook, path, trusted
+
+
+@pytest.fixture(scope="module")
+def run_whole(as_opened) -> tuple[OpenNotebook, Path]:
+    """The same, with all cells run."""
+    notebook, path, _ = as_opened
+    notebook.run_all()
+    return notebook, path
 
 
 def faults(notebook: OpenNotebook) -> dict[str, list]:
@@ -46,6 +56,22 @@ def faults(notebook: OpenNotebook) -> dict[str, list]:
     return {fault: places for fault, places in found.items() if places}
 
 
+# This comes before the tests of what was run: they share the notebook.
+def test_as_opened_every_picture_shows_and_every_view_is_live_if_it_is_trusted(as_opened):
+    notebook, path, trusted = as_opened
+    stored = nbformat.read(path, as_version=4)
+    assert all(notebook.cells("cell.model.type !== 'code' || cell.model.trusted")) == trusted
+    expect(notebook.page.locator(".tl-view")).to_have_count(trusted * str(stored).count("<tl-"))
+    loaded = notebook.cells("[...cell.node.querySelectorAll('img')].filter(image => image.naturalWidth).length")
+    assert [i for i, cell in enumerate(stored.cells) if has_picture(cell) and not loaded[i]] == []
+    assert faults(notebook) == {}
+
+
+def has_picture(cell: nbformat.NotebookNode) -> bool:
+    data = [output.get("data", {}) for output in cell.get("outputs", [])]
+    return any("image/png" in d or "<img" in d.get("text/html", "") for d in data) or "![" in cell.source
+
+
 def test_run_all_shows_no_fault(run_whole):
     notebook, _ = run_whole
     assert faults(notebook) == {}
@@ -64,34 +90,6 @@ def test_outputs_are_legible(run_whole, theme):
     notebook, _ = run_whole
     notebook.use_theme(theme)
     assert notebook.page.evaluate(CONTRAST) == []
-
-
-@each_notebook
-def test_as_opened_for_the_first_time_every_picture_shows(browser, address, path):
-    cells = nbformat.read(path, as_version=4).cells
-    with opened(browser, address, path.name) as notebook:
-        assert False in notebook.cells("cell.model.type !== 'code' || cell.model.trusted"), "meant to be untrusted"
-        loaded = notebook.cells("[...cell.node.querySelectorAll('img')].filter(image => image.naturalWidth).length")
-        assert [i for i, cell in enumerate(cells) if has_picture(cell) and not loaded[i]] == []
-        assert faults(notebook) == {}
-
-
-@each_notebook
-def test_as_opened_in_notebook_7_and_trusted_every_view_is_live(browser, addresses, lab_folder, path):
-    stored = nbformat.read(path, as_version=4)
-    notary = NotebookNotary(data_dir=str(lab_folder / "data"))
-    notary.sign(stored)
-    try:
-        with opened(browser, addresses["Notebook 7"], path.name) as notebook:
-            expect(notebook.page.locator(".tl-view")).to_have_count(str(stored).count("<tl-"))
-            assert faults(notebook) == {}
-    finally:
-        notary.unsign(stored)
-
-
-def has_picture(cell: nbformat.NotebookNode) -> bool:
-    data = [output.get("data", {}) for output in cell.get("outputs", [])]
-    return any("image/png" in d or "<img" in d.get("text/html", "") for d in data) or "![" in cell.source
 
 
 BROKEN = {

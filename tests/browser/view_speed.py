@@ -6,7 +6,8 @@ A key press counts from its event's time stamp to the frame after the first one 
 the beginning of each frame. "On screen" is another way to see it: the frames that the compositor gives to a screencast.
 A drag is 120 moves of the mouse, 60 a second, there and back. What counts are the frames that find other pixels, each
 second and for each position of the slider.
-In the attention explorer the page computes; one's own sentence is translated by the kernel at each key.
+In the attention explorer the page computes; in one that is a widget the kernel does, at each key on an ipywidgets
+slider; and it translates one's own sentence at each letter.
 """
 
 import json

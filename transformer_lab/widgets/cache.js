@@ -114,6 +114,7 @@ export default {
 const STYLE = `
 .tl-grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(17em, 1fr)); gap: 4px 12px; }
 .tl-grid label, .tl-costs td { white-space: nowrap; }
+.tl-grid input { width: 8em; }
 `;
 
 // ── words ──

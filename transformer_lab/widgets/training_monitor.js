@@ -45,10 +45,10 @@ export default {
     let pressed = null;  // the button that waits for the kernel
 
     // What there is to see at a row of the history.
-    const seenAt = (i) => {
+    const seenAt = (i, exactAt) => {
       const [step, loss, rate] = run.history.subarray(i * ROW, i * ROW + 3);
-      const measured = lastAt(exactAt(), i);
-      const seen = { step, loss, rate, exact: measured < 0 ? null : run.history[exactAt()[measured] * ROW + 3], look: null, said: [], map: null };
+      const measured = lastAt(exactAt, i);
+      const seen = { step, loss, rate, exact: measured < 0 ? null : run.history[exactAt[measured] * ROW + 3], look: null, said: [], map: null };
       const look = lastAt(looks.at, step);
       if (look < 0) return seen;
       const shape = [layers, heads, samples[now.sample].rows.length, samples[now.sample].columns.length];
@@ -56,7 +56,6 @@ export default {
       const data = looks.weights[now.sample].subarray(look * size, (look + 1) * size);
       return { ...seen, look: looks.at[look], said: looks.said.slice(look * samples.length, (look + 1) * samples.length), map: mapOf({ data, shape }, stack.now) };
     };
-    const exactAt = () => [...Array(count()).keys()].filter((i) => !Number.isNaN(run.history[i * ROW + 3]));
 
     const progress = element("progress", { max: until, value: 0, "aria-label": "progress" });
     const status = element("span", { class: "tl-status", role: "status" });
@@ -74,7 +73,9 @@ export default {
 
     const drawCurves = () => {
       const i = Math.min(now.at ?? Infinity, count() - 1);
-      const seen = el.values = i < 0 ? null : seenAt(i);
+      const exactAt = [...Array(count()).keys()].filter((k) => !Number.isNaN(run.history[k * ROW + 3]));
+      const seen = el.values = i < 0 ? null : seenAt(i, exactAt);
+      paint(sketch, run.history, { i, until, log: now.log, exactAt, el });  // first, while the width it reads needs no new layout
       const done = progress.value = count() ? run.history[(count() - 1) * ROW] : 0;
       for (const node of [status, says]) node.ariaLive = run.running ? "off" : "polite";  // nobody listens to 20 steps a second
       status.textContent = pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model) });
@@ -82,7 +83,6 @@ export default {
       resume.hidden = !link.model || run.running || run.finished || !count();
       stop.disabled = resume.disabled = Boolean(pressed);
       step.rescale(Math.max(count() - 1, 0), Math.max(i, 0));
-      paint(sketch, run.history, { i, until, log: now.log, exactAt: exactAt(), el });
       says.say(seen ? describe(seen) : "The curves begin with the first step.");
       return seen;
     };

@@ -36,6 +36,25 @@ def test_the_numbers_travel_exactly_as_float32():
     assert (state["words"], state["d_k"], state["summary"]) == (["a"], 2, "It says so.")
 
 
+WORDS = list("abcdef")
+GIVEN = {
+    "attention": lambda x: widgets.attention(x, WORDS, WORDS),
+    "heads": lambda x: widgets.heads(x, WORDS, WORDS),
+    "encoding": widgets.encoding,
+    "masks": lambda x: widgets.mask_playground(x, WORDS),
+    "shift": lambda x: widgets.shift(x[0], x[1]),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", GIVEN)
+def test_an_output_that_is_made_later_shows_what_was_given(name, dtype):
+    x = torch.randn(6, 6, dtype=dtype, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    expected, view = html_of(GIVEN[name](x.clone())), GIVEN[name](x)
+    x.copy_(x.flip(0))
+    assert html_of(view) == expected != html_of(GIVEN[name](x))
+
+
 @every_view
 def test_an_output_is_whole_in_itself(name):
     view = make(name)

@@ -22,7 +22,7 @@ def test_a_widget_draws_no_picture_for_a_page_that_is_live_anyway(monkeypatch):
     monkeypatch.setattr(kit, "show", None)
     widget = make("saturation").as_widget()
     widget.show(make("saturation"))
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="not callable"):
         make("saturation").html()
 
 

@@ -53,9 +53,15 @@ def address(addresses) -> str:
 
 
 @pytest.fixture(scope="session", params=FRONT_ENDS)
-def address_here(request, addresses) -> str:
-    """The address of notebooks, in one front-end after the other."""
-    return addresses[request.param]
+def front_end(request) -> str:
+    """The name of one front-end after the other."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def address_here(addresses, front_end) -> str:
+    """The address of notebooks in that front-end."""
+    return addresses[front_end]
 
 
 @pytest.fixture(scope="session")

@@ -116,13 +116,20 @@ def opened(browser: Browser, address: str, name: str) -> Iterator[OpenNotebook]:
 
 
 @contextmanager
-def ran(
+def made(
     browser: Browser, address: str, folder: Path, *cells: NotebookNode | str, name: str = "99_synthetic.ipynb"
 ) -> Iterator[OpenNotebook]:
-    """A notebook of these cells, code if they are texts, in the server that runs in `folder`, with all cells run."""
+    """A notebook of these cells, code if they are texts, opened in the server that runs in `folder`."""
     nodes = [new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
     metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # the kernel of a lesson
     nbformat.write(new_notebook(cells=nodes, metadata=metadata), folder / "work" / "notebooks" / name)
     with opened(browser, address, name) as notebook:
+        yield notebook
+
+
+@contextmanager
+def ran(*what, **name: str) -> Iterator[OpenNotebook]:
+    """A notebook as `made` takes it, with all cells run."""
+    with made(*what, **name) as notebook:
         notebook.run_all()
         yield notebook

@@ -10,7 +10,6 @@ from lab import DARK, LIGHT, NOTEBOOKS, THIS_MACHINE, OpenNotebook, opened, ran
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import expect
-from server import FRONT_ENDS
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 SHOWN_WITHOUT_MODEL = re.compile("Error displaying widget|[Mm]odel not found")
@@ -19,9 +18,9 @@ NOT_LIVE = "[...cell.node.querySelectorAll('*')].some(e => /^tl-/.test(e.localNa
 
 
 @pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
-def as_opened(browser, address_here, lab_folder, request) -> Iterator[tuple[OpenNotebook, Path, bool]]:
+def as_opened(browser, front_end, address_here, lab_folder, request) -> Iterator[tuple[OpenNotebook, Path, bool]]:
     """Each notebook in each front-end, not run yet, and whether it is trusted: Notebook 7 does, JupyterLab does not."""
-    path, trusted = request.param, FRONT_ENDS["JupyterLab"] not in address_here
+    path, trusted = request.param, front_end == "Notebook 7"
     stored = nbformat.read(path, as_version=4)
     notary = NotebookNotary(data_dir=str(lab_folder / "data"))
     notary.sign(stored) if trusted else notary.unsign(stored)

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 
 import nbformat
 import pytest
-from lab import PANEL, THIS_MACHINE, OpenNotebook, opened
+from lab import PANEL, THIS_MACHINE, OpenNotebook, made, opened
 from live import Live, near
-from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, expect
 
-from notebooks.build import KERNEL, WIDGET_VIEW
+from notebooks.build import WIDGET_VIEW
 from tests.view_examples import own_sentence, training_monitor
 
 SECONDS = 60
@@ -32,10 +31,7 @@ PATH = "96_live.ipynb"
 @pytest.fixture(scope="module")
 def notebook(browser, address_here, lab_folder) -> Iterator[OpenNotebook]:
     """A notebook with both views; all cells before the training have run."""
-    cells = [new_code_cell(source) for source in CELLS]
-    path = lab_folder / "work" / "notebooks" / PATH
-    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), path)
-    with opened(browser, address_here, PATH) as notebook:
+    with made(browser, address_here, lab_folder, *CELLS, name=PATH) as notebook:
         for number in range(TRAINING):
             run(notebook, number)
             wait_for_count(notebook, number)

@@ -9,7 +9,6 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -42,7 +41,7 @@ class View:
     def __repr__(self) -> str:
         return self.summary
 
-    @cached_property
+    @property
     def picture(self) -> Picture:
         """What is seen where no script runs."""
         return show(self.still(), self.summary, sharpness=1.0, colours=self.colours)

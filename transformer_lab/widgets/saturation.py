@@ -44,11 +44,11 @@ def jacobian_norm(p: Tensor) -> Tensor:
 def summary(groups: dict[str, Tensor]) -> str:
     """One line that says how large the largest weights are."""
     largest = [f"{weights.max().item():.2f} {name}" for name, weights in groups.items()]
-    n = len(next(iter(groups.values())))
+    n = len(groups["with scale"])
     return f"Softmax of {n} scores at d_k = {WIDTHS[-1]}: the largest weight is {', '.join(largest)}."
 
 
 def still(groups: dict[str, Tensor]):
     """The weights at the widest, with and without the scale."""
-    n = len(next(iter(groups.values())))
+    n = len(groups["with scale"])
     return plot_bars(groups, [f"key {i}" for i in range(1, n + 1)], y_label="weight")

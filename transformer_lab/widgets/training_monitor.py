@@ -12,7 +12,7 @@ import torch
 from matplotlib.figure import Figure
 
 from transformer_lab.model import Transformer
-from transformer_lab.plots import Picture, figure, plot_lines, show
+from transformer_lab.plots import figure, plot_lines
 from transformer_lab.training.examples import Tokenizes
 from transformer_lab.training.loop import Report
 from transformer_lab.widgets.kit import View, to_bytes
@@ -47,7 +47,7 @@ def training_monitor(
 class TrainingMonitor(View):
     """The view of a run: what it shows is what has been recorded by now."""
 
-    module = "training_monitor"
+    module, colours = "training_monitor", 256
 
     def __init__(self, until: int, looks: Looks):
         self.until, self.looks = until, looks
@@ -102,6 +102,7 @@ class TrainingMonitor(View):
         return np.frombuffer(self.numbers.tobytes(), dtype="f4").reshape(-1, ROW)
 
     def predict(self, *_, **__) -> View:
+        """Refused: it would cover what is to be watched."""
         raise TypeError("a training monitor asks no question first: it is watched from the first step on")
 
     # ── the page ──
@@ -136,9 +137,8 @@ class TrainingMonitor(View):
         state |= {"at": self.looks.at, "said": self.looks.said(), "weights": self.looks.weights()}
         return state | ({"kernel": self.link.key} if self.link else {})
 
-    @property
-    def picture(self) -> Picture:
-        return show(still(self.history), self.summary, sharpness=1.0)
+    def still(self) -> Figure:
+        return curves(self.history)
 
     @property
     def summary(self) -> str:
@@ -182,7 +182,7 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def still(history: np.ndarray) -> Figure:
+def curves(history: np.ndarray) -> Figure:
     """The loss, and the exact match where it was measured."""
     measured = history[~np.isnan(history[:, 3])]
     drawing, (left, right) = figure(width=7.5, height=2.8, columns=2)

@@ -41,6 +41,29 @@ def test_right_answers_of_every_style_pass(exercise, answer):
     assert verdict.mistake is None
 
 
+def large_only(change):
+    """A softmax of which something else is made where the scores are large."""
+    return lambda scores, dim: change(scores.softmax(dim)) if scores.abs().max() > 900 else scores.softmax(dim)
+
+
+def test_on_large_numbers_a_right_answer_may_round_coarsely():
+    assert exercises.softmax.check(large_only(lambda weights: 1.001 * weights)).passed
+    assert not exercises.softmax.check(lambda scores, dim: 1.001 * scores.softmax(dim)).passed
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda weights: 1.05 * weights, "`weights` has the right shape and wrong values"),
+        (lambda weights: weights + (0 * weights).sqrt(), "`gradient of scores` contains NaN"),
+    ],
+)
+def test_on_large_numbers_a_wrong_answer_is_still_wrong(change, message):
+    verdict = exercises.softmax.check(large_only(change))
+    assert "Smallest case that fails: large scores." in verdict.message
+    assert message in verdict.message
+
+
 @every_exercise
 def test_there_are_enough_right_answers_mistakes_and_hints(exercise):
     assert len(RIGHT_ANSWERS[exercise.name]) >= 3

@@ -123,20 +123,6 @@ def beam_by_topk(next_log_probs, bos_id, eos_id, beam_size, max_length):
     return max([*done, *zip(live, totals.tolist(), strict=True)], key=lambda pair: pair[1])
 
 
-def beam_with_the_ended_in_their_places(next_log_probs, bos_id, eos_id, beam_size, max_length):
-    """Ended sentences stay in the beam: what they keep out is less probable than they are, and can only lose more."""
-    beam = [([bos_id], 0.0, False)]
-    while len(beam) and not all(ended or len(ids) == max_length for ids, _, ended in beam):
-        candidates = [hypothesis for hypothesis in beam if hypothesis[2]]
-        for ids, total, ended in beam:
-            if not ended:
-                for token, log_prob in enumerate(next_log_probs(ids).tolist()):
-                    candidates.append(([*ids, token], total + log_prob, token == eos_id))
-        beam = sorted(candidates, key=lambda hypothesis: hypothesis[1])[-beam_size:]
-    ids, total, _ = max(beam, key=lambda hypothesis: hypothesis[1])
-    return ids, total
-
-
 def beam_that_stops_early(next_log_probs, bos_id, eos_id, beam_size, max_length):
     """Nothing live can overtake an ended sentence that is more probable already."""
     live, best = [([bos_id], 0.0)], None
@@ -187,7 +173,7 @@ RIGHT_ANSWERS = {
     "greedy_decode": [greedy_by_while, greedy_by_recursion, greedy_with_a_tensor],
     "top_k_filter": [top_k_by_scatter, top_k_by_sort, top_k_by_kthvalue, top_k_by_loop],
     "top_p_filter": [top_p_by_scatter, top_p_by_counting, top_p_by_loop],
-    "beam_search": [beam_by_heap, beam_by_topk, beam_with_the_ended_in_their_places, beam_that_stops_early],
+    "beam_search": [beam_by_heap, beam_by_topk, beam_that_stops_early],
     "cached_attention": [cached_by_torch, cached_by_einsum, cached_by_filling, cached_by_heads],
 }
 

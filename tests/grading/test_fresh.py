@@ -6,10 +6,11 @@ import torch
 from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import answer_of, needs_bwrap
 from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.running import Attempt
 from transformer_lab.grading import fresh
 from transformer_lab.grading.fresh import add_private, fresh_cases, try_out
 from transformer_lab.grading.jail import Jail
-from transformer_lab.grading.marking import Mark, mark
+from transformer_lab.grading.marking import Mark, mark, right_on
 
 SEEDS = ("one", "two", "three", "four")
 every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
@@ -48,6 +49,13 @@ def test_right_answers_of_every_style_get_their_points(exercise, jail):
     given = marks(exercise, RIGHT_ANSWERS[exercise.name], jail, fresh)
     assert len(given) >= 1
     assert {name: one for name, one in given.items() if (one.verdict, one.points) != ("ok", 1)} == {}
+
+
+@every_exercise
+def test_no_seed_makes_a_right_answer_wrong(exercise):
+    for case in [case for seed in range(15) for case in fresh_cases(exercise, f"seed {seed}")]:
+        wrong = [f.__name__ for f in RIGHT_ANSWERS[exercise.name] if not right_on(exercise, Attempt(f), case)]
+        assert wrong == [], case
 
 
 @needs_bwrap

@@ -82,12 +82,12 @@ def does_nothing(answer: Callable) -> bool:
 def wrong_value(exercise: "Exercise", outcomes: list[Outcome]) -> Failure | None:
     """The first case with a wrong outcome."""
     for case, outcome, right in zip(exercise.all_cases, outcomes, exercise.expected, strict=True):
-        if what := fault(outcome, right, exercise.returns):
+        if what := fault(outcome, right, exercise.returns, case.coarse):
             return case, outcome, what
     return None
 
 
-def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...]) -> str | None:
+def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], coarse: bool) -> str | None:
     """What is wrong with one outcome, in words, or None."""
     if outcome.error is not None:
         place, text = where(outcome.error), f"{type(outcome.error).__name__}: {outcome.error}".rstrip(": ")
@@ -97,7 +97,7 @@ def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...]) -> str | Non
     if outcome.changed:
         changed = ", ".join(f"`{name}`" for name in outcome.changed)
         return f"It changes its input {changed}. Make a new one: `+=`, `x[…] =` and `mul_` write into the old."
-    return comparing.fault(outcome.value, right.value, names)
+    return comparing.fault(outcome.value, right.value, names, coarse)
 
 
 def wrong_gradient(exercise: "Exercise", attempt: Attempt) -> Failure | None:
@@ -106,15 +106,15 @@ def wrong_gradient(exercise: "Exercise", attempt: Attempt) -> Failure | None:
         if not right.gradients:
             continue
         outcome = attempt.run_with_gradients(case)
-        if what := gradient_fault(outcome, right, exercise.returns):
+        if what := gradient_fault(outcome, right, exercise.returns, case.coarse):
             return case, outcome, what
     return None
 
 
-def gradient_fault(outcome: Outcome, right: Outcome, names: tuple[str, ...]) -> str | None:
+def gradient_fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], coarse: bool) -> str | None:
     """What is wrong with the gradients of an outcome, in words, or None."""
     if outcome.error is not None:
-        return f"The values are right, but with inputs that track gradients: {fault(outcome, right, names)}"
+        return f"The values are right, but with inputs that track gradients: {fault(outcome, right, names, coarse)}"
     for name, given, wanted in zip(names, as_tuple(outcome.value), as_tuple(right.value), strict=True):
         if wanted.requires_grad and not given.requires_grad:
             return (
@@ -122,7 +122,7 @@ def gradient_fault(outcome: Outcome, right: Outcome, names: tuple[str, ...]) -> 
                 "could be learned. `.detach()`, `.item()`, `.numpy()`, `torch.tensor(…)` and `torch.no_grad()` do that."
             )
     for name, wanted in right.gradients.items():
-        if what := comparing.fault_of_one(outcome.gradients[name], wanted, f"gradient of {name}"):
+        if what := comparing.fault_of_gradient(outcome.gradients[name], wanted, name, coarse):
             return f"The values are right, the gradients are not: {what}"
     return None
 
@@ -131,9 +131,9 @@ def recognised(exercise: "Exercise", outcomes: list[Outcome]) -> "Mistake | None
     """The mistake that does on every case what the answer did. Where both only raise errors, their texts must agree."""
     works_somewhere = any(outcome.error is None for outcome in outcomes)
     for name, mistaken in exercise.mistaken.items():
-        pairs = list(zip(outcomes, mistaken, strict=True))
-        alike = all(comparing.same(*pair, exercise.returns) for pair in pairs)
-        if alike and (works_somewhere or all(str(one.error) == str(other.error) for one, other in pairs)):
+        tried = list(zip(outcomes, mistaken, exercise.all_cases, strict=True))
+        alike = all(comparing.same(one, other, exercise.returns, case.coarse) for one, other, case in tried)
+        if alike and (works_somewhere or all(str(one.error) == str(other.error) for one, other, _ in tried)):
             return exercise.mistakes[name]
     return None
 

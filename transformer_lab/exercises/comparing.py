@@ -6,20 +6,21 @@ from torch import Tensor, allclose, equal, finfo
 
 from transformer_lab.exercises.running import Outcome
 
+COARSE = 100  # times the usual rounding
 SMALL = 16  # tensors with at most so many numbers are shown whole
 
 
-def fault(given: object, expected: object, names: tuple[str, ...]) -> str | None:
+def fault(given: object, expected: object, names: tuple[str, ...], coarse: bool = False) -> str | None:
     """What is wrong with a returned value, or None. `names` are the names of the values to return."""
     if isinstance(expected, tuple):
         if not isinstance(given, (tuple, list)) or len(given) != len(expected):
             return f"It must return ({', '.join(names)}), but returned {kind(given)}."
-        faults = (fault_of_one(*three) for three in zip(given, expected, names, strict=True))
+        faults = (fault_of_one(*three, coarse) for three in zip(given, expected, names, strict=True))
         return next((found for found in faults if found), None)
-    return fault_of_one(given, expected, names[0])
+    return fault_of_one(given, expected, names[0], coarse)
 
 
-def fault_of_one(given: object, expected: object, name: str) -> str | None:
+def fault_of_one(given: object, expected: object, name: str, coarse: bool = False) -> str | None:
     """The first that fails of type, shape, dtype, device, values."""
     if isinstance(expected, Tensor):
         if not isinstance(given, Tensor):
@@ -28,18 +29,25 @@ def fault_of_one(given: object, expected: object, name: str) -> str | None:
             is_, must = getattr(given, what), getattr(expected, what)
             if is_ != must:
                 return f"`{name}` has the wrong {what}.\n  expected {plain(must)}\n  given    {plain(is_)}"
-        return None if close(given, expected) else different_values(given, expected, name)
+        return None if close(given, expected, coarse) else different_values(given, expected, name)
     if type(given) is not type(expected):
         return f"`{name}` must be {kind(expected)}, but is {kind(given)}."
     same = abs(given - expected) <= 1e-6 * abs(expected) if isinstance(expected, float) else given == expected
     return None if same else f"`{name}` is wrong.\n  expected {expected}\n  given    {given}"
 
 
-def close(given: Tensor, expected: Tensor) -> bool:
+def fault_of_gradient(given: Tensor, expected: Tensor, name: str, coarse: bool) -> str | None:
+    """The same for a gradient. In a coarse case it may be rounding alone, so there it need only be finite."""
+    if coarse and given.isfinite().all():
+        return None
+    return fault_of_one(given, expected, f"gradient of {name}")
+
+
+def close(given: Tensor, expected: Tensor, coarse: bool = False) -> bool:
     """Equal up to the rounding of the type; two NaN are equal."""
     if not expected.is_floating_point():
         return equal(given, expected)
-    rounding = finfo(expected.dtype).eps
+    rounding = finfo(expected.dtype).eps * (COARSE if coarse else 1)
     return allclose(given, expected, rtol=1000 * rounding, atol=100 * rounding, equal_nan=True)
 
 
@@ -58,13 +66,13 @@ def different_values(given: Tensor, expected: Tensor, name: str) -> str:
     return f"{headline}\n  at {name}[{', '.join(map(str, place))}]\n  expected {wanted}\n  given    {found}"
 
 
-def same(one: Outcome, other: Outcome, names: tuple[str, ...]) -> bool:
+def same(one: Outcome, other: Outcome, names: tuple[str, ...], coarse: bool) -> bool:
     """Whether two calls did the same: the same value, or an error of the same type."""
     if one.error is not None or other.error is not None:
         return type(one.error) is type(other.error)
     if isinstance(other.value, tuple) and len(other.value) != len(names):
         names = tuple(map(str, range(len(other.value))))
-    return fault(one.value, other.value, names) is None
+    return fault(one.value, other.value, names, coarse) is None
 
 
 def show(value: object, indent: int = 0) -> str:

@@ -487,6 +487,11 @@ garden_path = chain(
     [0.1, 0.6, 0.1, 0.05, 0.15],
 )
 
+# bos 0, eos 1: the end has 0.25 at once; two ways by 2 have 0.6 · 0.45 at first, and less than 0.25 in the end
+two_better_starts = chain(
+    "two_better_starts", [0.1, 0.25, 0.6, 0.05], [0.25] * 4, [0.45, 0.05, 0.05, 0.45], [0.25] * 4
+)
+
 
 def beam_case(label: str, model: Callable, bos_id: int, eos_id: int, beam_size: int, max_length: int) -> Case:
     sizes = {"beam_size": beam_size, "max_length": max_length}
@@ -501,6 +506,7 @@ def beam_case(label: str, model: Callable, bos_id: int, eos_id: int, beam_size: 
         beam_case("a beam of one is greedy", garden_path, 0, 1, 1, 6),
         beam_case("room for bos only", garden_path, 0, 1, 2, 1),
         beam_case("no time to end", garden_path, 0, 1, 2, 2),
+        beam_case("two better starts push a sentence out", two_better_starts, 0, 1, 2, 4),
         beam_case("ids that all matter", scattered(5, 1, 0.5, salt=1), 0, 1, 3, 8),
         beam_case("room for five ids", scattered(5, 1, 0.5), 0, 1, 3, 5),
         beam_case("other ids", scattered(7, 4, 0.5), 6, 4, 2, 5),
@@ -633,6 +639,19 @@ def live_ones_forgotten(next_log_probs, bos_id, eos_id, beam_size, max_length):
 def ended_ones_forgotten(next_log_probs, bos_id, eos_id, beam_size, max_length):
     ended, live = searched(next_log_probs, bos_id, eos_id, beam_size, max_length)
     return max(live or ended, key=total_of)
+
+
+@beam_search.mistake(
+    "What has ended stays in the beam, and better beginnings push it out. They may still turn out worse: set aside "
+    "what has ended, and keep it to the end."
+)
+def ended_ones_pushed_out(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    ended, live = [], [([bos_id], 0.0)]
+    while live and len(live[0][0]) < max_length:
+        best = sorted(ended + extensions_of(live, next_log_probs), key=total_of, reverse=True)[:beam_size]
+        ended = [h for h in best if h[0][-1] == eos_id]
+        live = [h for h in best if h[0][-1] != eos_id]
+    return max(ended + live, key=total_of)
 
 
 @beam_search.mistake(

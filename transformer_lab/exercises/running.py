@@ -18,10 +18,14 @@ OURS = (str(Path(__file__).parents[1]), *(sysconfig.get_path(name) for name in (
 
 @dataclass(frozen=True)
 class Case:
-    """Named arguments to try a function on, in the order of its parameters, and a few words that describe them."""
+    """Named arguments to try a function on, in the order of its parameters, and a few words that describe them.
+
+    A case is `coarse` if its numbers are so large that a right answer may round 100 times as coarsely as usual.
+    """
 
     label: str
     arguments: dict[str, object]
+    coarse: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -29,7 +33,7 @@ class Case:
 
     def to(self, device: torch.device) -> "Case":
         move = {name: x.to(device) if isinstance(x, Tensor) else x for name, x in self.arguments.items()}
-        return Case(f"{self.label}, on {device.type}", move)
+        return Case(f"{self.label}, on {device.type}", move, self.coarse)
 
 
 @dataclass(frozen=True)

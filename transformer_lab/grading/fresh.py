@@ -100,7 +100,8 @@ def has_numbers(argument: object) -> bool:
 
 def shake(case: Case, generator: torch.Generator) -> Case:
     """The case with its finite numbers moved by about a quarter of their spread; layout and special values stay."""
-    return Case(case.label, {name: shaken(x, generator) if has_numbers(x) else x for name, x in case.arguments.items()})
+    moved = {name: shaken(x, generator) if has_numbers(x) else x for name, x in case.arguments.items()}
+    return Case(case.label, moved, case.coarse)
 
 
 def shaken(x: Tensor, generator: torch.Generator) -> Tensor:

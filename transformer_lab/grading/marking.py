@@ -6,7 +6,7 @@ from torch import Tensor
 
 from transformer_lab.exercises import Exercise
 from transformer_lab.exercises.checking import breaks, fault, recognised, wrong_gradient, wrong_value
-from transformer_lab.exercises.comparing import fault_of_one
+from transformer_lab.exercises.comparing import fault_of_gradient
 from transformer_lab.exercises.running import Case, Outcome, as_tuple, run, run_with_gradients
 from transformer_lab.grading.jail import Ended, Jail, NotDefined
 from transformer_lab.grading.notebooks import Answer
@@ -72,15 +72,17 @@ def judge(exercise: Exercise, answer: Answer, jail: Jail, fresh: list[Case]) -> 
 def right_on(exercise: Exercise, attempt, case: Case) -> bool:
     """Whether an attempt does on a fresh case what the reference does, values and gradients."""
     wanted = run_with_gradients(exercise.reference, case)
-    if fault(attempt.run(case), run(exercise.reference, case), exercise.returns):
+    if fault(attempt.run(case), run(exercise.reference, case), exercise.returns, case.coarse):
         return False
     given = attempt.run_with_gradients(case) if wanted.gradients else None
-    return given is None or (given.error is None and not gradient_differs(given, wanted))
+    return given is None or (given.error is None and not gradient_differs(given, wanted, case.coarse))
 
 
-def gradient_differs(given: Outcome, wanted: Outcome) -> bool:
+def gradient_differs(given: Outcome, wanted: Outcome, coarse: bool) -> bool:
     missing = [name for name in wanted.gradients if name not in given.gradients]
-    return bool(missing) or any(fault_of_one(given.gradients[n], g, n) for n, g in wanted.gradients.items())
+    return bool(missing) or any(
+        fault_of_gradient(given.gradients[name], right, name, coarse) for name, right in wanted.gradients.items()
+    )
 
 
 def explained(exercise: Exercise, outcomes: list[Outcome], case: Case, outcome: Outcome, what: str):

@@ -140,7 +140,7 @@ class Shared:
         self.seen.append(("message", content | {"history": buffers[0]}))
 
 
-def test_the_page_gets_at_most_twenty_updates_a_second_and_the_numbers_as_bytes(monkeypatch):
+def test_the_page_gets_at_most_ten_messages_a_second_and_the_numbers_as_bytes(monkeypatch):
     model, letters, samples = untrained()
     clock = count()  # every look at it takes 10 ms
     monkeypatch.setattr("time.monotonic", lambda: next(clock) / 100)
@@ -154,7 +154,8 @@ def test_the_page_gets_at_most_twenty_updates_a_second_and_the_numbers_as_bytes(
     updates = [value for name, value in monitor.link.seen if name != "looks"]
     assert [update["running"] for update in updates] == [True] * (len(updates) - 1) + [False]
     gaps = np.diff([update["seconds"] for update in updates[:-1]])
-    assert gaps.min() >= 0.05 - 1e-9
+    assert gaps.min() >= 0.1 - 1e-9
+    assert len(gaps) >= 2
     last = np.frombuffer(updates[-1]["history"], dtype="<f4").reshape(-1, 4)
     assert last[:, 0].tolist() == list(range(1, 41))
     looks = [value for name, value in monitor.link.seen if name == "looks"]

@@ -3,10 +3,10 @@
     python tests/browser/monitor_cost.py
 
 One training goes on by turns watched and alone, a block of steps each. Watched, the monitor hears of each step, and
-updates the page at most 20 times a second. The ratio of two neighbouring blocks is what updates cost, once in processor
-time of the kernel, all threads together, and once by the clock. Of the ratios the median is given, with an interval
-that has the true one in it in 19 of 20 cases. All batches are as long. The pictures at both ends are no updates: their
-time stands on its own.
+sends the page at most 10 messages a second, each of which is drawn in two halves. The ratio of two neighbouring blocks
+is what this costs, once in processor time of the kernel, all threads together, and once by the clock. Of the ratios the
+median is given, with an interval that has the true one in it in 19 of 20 cases. All batches are as long. What is drawn
+is counted in the page. The time of the pictures at both ends stands on its own.
 """
 
 import json
@@ -14,11 +14,11 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from lab import chromium, ran
+from lab import chromium, made
 from server import jupyter_lab
 
 PAIRS, BLOCK = 400, 10
-BATCH = 14  # a step then takes 17 ms here: three of them, and 20 updates a second
+BATCH = 4  # so short a step that its end does not keep a message waiting for long
 TRAINING = f"""import json
 from itertools import islice
 from time import perf_counter, process_time
@@ -33,10 +33,10 @@ pairs = number_names(n_train=500, n_test=10)
 tokenizer = Tokenizer.train([text for pair in pairs.train for text in pair], 60)
 examples = Examples.encode({BATCH} * pairs.train[:1], tokenizer)
 model = Transformer(TransformerConfig(len(tokenizer), d_model=128, n_heads=4, d_ff=256, n_layers=2, max_len=128))
-seconds, updates, update = {{True: [], False: []}}, [], TrainingMonitor.update
+seconds, sent, update = {{True: [], False: []}}, [], TrainingMonitor.update
 
 def counted(monitor, **how):
-    updates.append(1)
+    sent.append(1)
     update(monitor, **how)
 
 TrainingMonitor.update = counted
@@ -56,7 +56,16 @@ monitor = widgets.training_monitor(by_turns(reports), steps, model, tokenizer, p
 PICTURE = """start = perf_counter()
 monitor._repr_mimebundle_()
 picture = perf_counter() - start"""
-TELL = """told = {'alone': seconds[False], 'watched': seconds[True], 'picture': picture, 'updates': len(updates)}
+COUNT = """() => {
+    window.drawn = 0;
+    const search = setInterval(() => {
+        const says = document.querySelector('.tl-says');
+        if (!says) return;
+        clearInterval(search);
+        new MutationObserver(() => { window.drawn += 1; }).observe(says, { childList: true });
+    }, 100);
+}"""
+TELL = """told = {'alone': seconds[False], 'watched': seconds[True], 'picture': picture, 'sent': len(sent)}
 print(json.dumps(told))"""
 
 
@@ -72,16 +81,19 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         jupyter_lab(Path(folder)) as address,
         chromium() as browser,
-        ran(browser, address, Path(folder), TRAINING, WATCHED, PICTURE, TELL) as notebook,
+        made(browser, address, Path(folder), TRAINING, WATCHED, PICTURE, TELL) as notebook,
     ):
+        notebook.page.evaluate(COUNT)
+        notebook.run_all()
+        drawn = notebook.page.evaluate("() => window.drawn")
         told = json.loads(notebook.cells("cell.outputArea.node.innerText")[-1])
     for which, name in enumerate(("processor time of the kernel", "time by the clock")):
         ratios = [watched[which] / alone[which] for watched, alone in zip(told["watched"], told["alone"], strict=True)]
         middle, low, high = (100 * (ratio - 1) for ratio in (median(ratios), *interval(ratios)))
         print(f"{name}: {middle:+.1f} % ({low:+.1f} to {high:+.1f} %; {PAIRS} pairs of {BLOCK} steps)")
     watched = sum(clock for _, clock in told["watched"])
-    steps, updates = PAIRS * BLOCK / watched, told["updates"] / watched
-    print(f"while it is watched, {steps:.1f} steps and {updates:.1f} updates a second")
+    rates = (count / watched for count in (PAIRS * BLOCK, told["sent"], drawn))
+    print("while it is watched, {:.1f} steps, {:.1f} messages and {:.1f} pictures a second".format(*rates))
     print(f"each picture at the ends takes {told['picture']:.2f} s")
 
 

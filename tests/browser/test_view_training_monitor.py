@@ -81,6 +81,10 @@ home.models.set("here", model);
 home.dispatchEvent(new Event("here"));
 window.kernel = {
     tells: (history) => fire("msg:custom", { running: true, finished: false, seconds: 1, first: 0 }, [bytes(history)]),
+    ends: (history) => {
+        shared.now = { running: false, finished: false, seconds: 1, first: 0, history: bytes(history) };
+        fire("change:now");
+    },
     shares: (looks) => {
         shared.looks = { ...looks, weights: looks.weights.map(bytes) };
         fire("change:looks");
@@ -98,19 +102,53 @@ def recorded(until: int) -> dict:
     return {"history": torch.tensor(monitor.history[:until]), "at": at, "said": said, "weights": weights}
 
 
+def in_training(until: int) -> View:
+    """The example at a step, with a kernel behind it."""
+    state = make("training").state | recorded(until) | {"kernel": "here"}
+    return View("training_monitor", state, "It trains.", make("saturation").still)
+
+
+def numbers(until: int) -> list[float]:
+    return recorded(until)["history"].flatten().tolist()
+
+
+# The steps that are drawn at once, and a tenth of a second later.
+DRAWN = """async ([history, last]) => {
+    const [view, steps] = [document.querySelector(".tl-view"), []];
+    kernel.tells(history);
+    if (last) kernel.ends(last);
+    for (const wait of [0, 100]) {
+        await new Promise((done) => wait ? setTimeout(done, wait) : queueMicrotask(done));
+        steps.push(view.values.step);
+    }
+    return steps;
+}"""
+
+
+def test_the_steps_of_a_message_are_drawn_in_two_halves(browser):
+    with in_a_page(browser, in_training(9)) as (page, live):
+        page.evaluate(KERNEL)
+        assert page.evaluate(DRAWN, [numbers(19), None]) == [14, 19]
+        expect(live.root.locator(".tl-status")).to_contain_text("step 19 of 30")
+
+
+def test_the_end_is_drawn_at_once_and_no_half_comes_after_it(browser):
+    with in_a_page(browser, in_training(9)) as (page, live):
+        page.evaluate(KERNEL)
+        assert page.evaluate(DRAWN, [numbers(19), numbers(20)])[1] == 20
+        expect(live.root.locator(".tl-status")).to_contain_text("stopped after step 20")
+
+
 @pytest.mark.parametrize("order", ["tells shares", "shares tells"])
 def test_a_look_is_seen_whether_the_page_gets_it_before_its_step_or_after(browser, order):
-    before, after = recorded(19), recorded(20)
-    state = make("training").state | before | {"kernel": "here"}
-    view = View("training_monitor", state, "It trains.", make("saturation").still)
-    tells = after["history"].flatten().tolist()
+    after = recorded(20)
     shares = after | {"history": None, "weights": [w.flatten().tolist() for w in after["weights"]]}
-    with in_a_page(browser, view) as (page, live):
+    with in_a_page(browser, in_training(19)) as (page, live):
         page.evaluate(KERNEL)
-        page.evaluate("history => kernel.tells(history)", before["history"].flatten().tolist())
+        page.evaluate("history => kernel.tells(history)", numbers(19))
         near(live.values(), seen_at(19))
         for act in order.split():
-            page.evaluate(f"x => kernel.{act}(x)", {"tells": tells, "shares": shares}[act])
+            page.evaluate(f"x => kernel.{act}(x)", {"tells": numbers(20), "shares": shares}[act])
             page.evaluate(FRAMES)
         near(live.values(), seen_at(20))
         expect(live.root.locator(".tl-samples tr").first).to_contain_text("translation at step 20")

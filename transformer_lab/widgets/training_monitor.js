@@ -7,12 +7,19 @@ import { linked } from "./link.js";
 import { mapOf, stackChoice } from "./stack.js";
 
 const ROW = 4;  // step, loss, rate, exact match (NaN where it was not measured)
+const HALF = 50;  // milliseconds: the kernel sends ten messages a second, and each is drawn in two halves
 
 // The last place in ascending numbers whose number is at most x; -1 if there is none.
 export function lastAt(numbers, x) {
   let found = -1;
   numbers.forEach((number, i) => { if (number <= x) found = i; });
   return found;
+}
+
+// How much of a history there is halfway from step `before` to its end.
+export function halfway(history, before) {
+  const steps = history.filter((_, k) => k % ROW === 0);
+  return ROW * (lastAt(steps, Math.ceil((before + steps.at(-1)) / 2)) + 1);
 }
 
 // Ticks of a logarithmic axis: 1, 2 and 5 times a power of ten, or the powers alone where those would be many.
@@ -123,17 +130,24 @@ export default {
     };
 
     // What the kernel tells and shares is never older than what the output holds.
+    let rest;  // the second half of a message
     const take = (told, history) => {
+      clearTimeout(rest);
       if (told.running !== run.running) pressed = null;
-      Object.assign(run, told, { history: floats(history) });
+      Object.assign(run, told, { history });
       grow();
     };
     const link = linked(model.get("kernel"), {
       joined: () => draw(),
-      heard: (told, [history]) => take(told, history),
-      left: () => { run.running = false; pressed = null; draw(); },
+      heard: (told, [bytes]) => {
+        const history = floats(bytes);
+        const half = halfway(history, run.history.at(-ROW) ?? 0);
+        take(told, history.subarray(0, half));
+        if (half < history.length) rest = setTimeout(() => take(told, history), HALF);
+      },
+      left: () => { clearTimeout(rest); run.running = false; pressed = null; draw(); },
       shared: {
-        now: (told) => { if (told?.history) take(told, told.history); },
+        now: (told) => { if (told?.history) take(told, floats(told.history)); },
         looks: (told) => {
           if (!told?.at) return;
           Object.assign(looks, told, { weights: told.weights.map(floats) });

@@ -19,7 +19,7 @@ from transformer_lab.widgets.kit import View, to_bytes
 from transformer_lab.widgets.link import connect, running_kernel
 from transformer_lab.widgets.looks import Looks
 
-UPDATES = 20  # a second, at most
+MESSAGES = 10  # a second, at most; the page draws each in two halves
 MOST_POINTS = 1000  # so much of a long run is kept
 ROW = 4  # of each report: step, loss, rate, exact match (NaN if not evaluated)
 
@@ -93,7 +93,7 @@ class TrainingMonitor(View):
             self.numbers = array("f", thinned(self.history).tobytes())
         if self.looks.take(report):
             self.share_looks()
-        if time.monotonic() - self.last_update >= 1 / UPDATES:
+        if time.monotonic() - self.last_update >= 1 / MESSAGES:
             self.update()
 
     @property

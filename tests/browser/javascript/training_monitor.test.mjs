@@ -12,6 +12,16 @@ test("lastAt finds the last number that is at most x", () => {
   assert.equal(monitor.lastAt([], 1), -1);
 });
 
+test("halfway of what is new, and all of a single step", () => {
+  const history = (...steps) => Float32Array.from(steps.flatMap((step) => [step, 0, 0, NaN]));
+  const shown = (before, ...steps) => monitor.halfway(history(...steps), before) / 4;
+  assert.equal(shown(2, 1, 2, 3, 4, 5, 6), 4);
+  assert.equal(shown(2, 1, 2, 3), 3);
+  assert.equal(shown(2, 1, 2, 3, 4), 3);
+  assert.equal(shown(0, 1), 1);
+  assert.equal(shown(8, 2, 4, 6, 8, 10, 12), 5);  // a long history keeps every second step
+});
+
 test("logTicks are round, and few", () => {
   const names = (low, high) => monitor.logTicks(low, high).map(([, name]) => name);
   assert.deepEqual(names(0.4, 6), ["0.5", "1", "2", "5"]);

@@ -88,6 +88,7 @@ def host(browser) -> Iterator[Page]:
     page.add_init_script(COUNT)
     page.goto("about:blank")
     page.add_script_tag(content=f"{bundle('attention', 'hosted')}{HOST}", type="module")
+    page.wait_for_function("() => window.begin")  # a module runs after the tag is there
     yield page
     page.close()
 

@@ -51,6 +51,12 @@ def test_on_large_numbers_a_right_answer_may_round_coarsely():
     assert not exercises.softmax.check(lambda scores, dim: 1.001 * scores.softmax(dim)).passed
 
 
+def test_on_large_numbers_a_known_mistake_may_round_coarsely():
+    mistake = exercises.softmax.mistakes["hard_maximum"].function
+    answer = lambda scores, dim: (1.001 if scores.abs().max() > 900 else 1) * mistake(scores, dim)  # noqa: E731
+    assert exercises.softmax.check(answer).mistake == "hard_maximum"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

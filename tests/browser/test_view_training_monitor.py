@@ -85,6 +85,10 @@ window.kernel = {
         shared.now = { running: false, finished: false, seconds: 1, first: 0, history: bytes(history) };
         fire("change:now");
     },
+    leaves: () => {
+        home.models.delete("here");
+        home.dispatchEvent(new Event("here"));
+    },
     shares: (looks) => {
         shared.looks = { ...looks, weights: looks.weights.map(bytes) };
         fire("change:looks");
@@ -137,6 +141,14 @@ def test_the_end_is_drawn_at_once_and_no_half_comes_after_it(browser):
         page.evaluate(KERNEL)
         assert page.evaluate(DRAWN, [numbers(19), numbers(20)])[1] == 20
         expect(live.root.locator(".tl-status")).to_contain_text("stopped after step 20")
+
+
+def test_a_kernel_that_goes_between_two_halves_trains_no_more(browser):
+    with in_a_page(browser, in_training(9)) as (page, live):
+        page.evaluate(KERNEL)
+        page.evaluate("history => { kernel.tells(history); kernel.leaves(); }", numbers(19))
+        page.wait_for_timeout(100)
+        expect(live.root.locator(".tl-status")).to_contain_text("stopped after step 14")
 
 
 @pytest.mark.parametrize("order", ["tells shares", "shares tells"])

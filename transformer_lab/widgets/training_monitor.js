@@ -129,8 +129,8 @@ export default {
       looked.replaceChildren(map.node, map.note, map.says, bar(...map.buttons), map.table);
     };
 
-    // What the kernel tells and shares is never older than what the output holds.
     let rest;  // the second half of a message
+    // What the kernel tells and shares is never older than what the output holds.
     const take = (told, history) => {
       clearTimeout(rest);
       if (told.running !== run.running) pressed = null;

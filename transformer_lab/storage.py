@@ -1,60 +1,97 @@
 """Weights on disk: safetensors, which is a header of JSON and then plain numbers. Nothing in such a file can run.
 
-What belongs to the weights (a config, a tokenizer, a score) lies in the header, as JSON by name. A checksum over all of
-it tells a damaged file from a whole one.
+What belongs to the weights (a config, a tokenizer, a score) lies in the header, as JSON by name. Safetensors notices a
+file that is cut short, but no wrong bit among the numbers; so the header holds the SHA-256 of the file, too.
 """
 
 import hashlib
 import json
 import os
+import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor, nn
+
+BLANK = "SHA-256 of this file, with these 64 characters where it stands. "  # as long as the digest that replaces it
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a file holds: tensors by name, on the CPU, and what was written about them by name."""
+
+    path: Path
+    tensors: dict[str, Tensor]
+    about: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        """What was written under this name.
+
+        Raises:
+            ValueError: nothing was.
+        """
+        if name not in self.about:
+            raise ValueError(f"{self.path} must contain {name} (it contains {', '.join(sorted(self.about))})")
+        return self.about[name]
 
 
 def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
     """Write tensors by name and, by name, what JSON can hold about them. A crash midway leaves the old file whole."""
-    path = Path(path)
-    unfinished = path.with_name(path.name + ".part")
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    header = {name: json.dumps(value, ensure_ascii=False) for name, value in about.items()}
-    unfinished.write_bytes(save(tensors, header | {"sha256": checksum(tensors, header)}))
-    os.replace(unfinished, path)
+    header = {name: json.dumps(value, ensure_ascii=False) for name, value in about.items()} | {"sha256": BLANK}
+    data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, header)
+    replace_file(Path(path), data.replace(BLANK.encode(), hashlib.sha256(data).hexdigest().encode(), 1))
 
 
-def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors of a file, on the CPU, and what was written about them.
+def read_tensors(path: str | Path) -> Stored:
+    """What `write_tensors` wrote.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is not safetensors, is cut short, was written by another program or has been damaged.
     """
+    data = Path(path).read_bytes()  # once: another program may replace the file in the meantime
     try:
-        with safe_open(path, "pt") as file:
-            header = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
+        tensors = load(data)
     except SafetensorError as error:
         raise ValueError(f"a checkpoint must be a whole safetensors file ({path}: {error})") from error
-    expected = header.pop("sha256", None)
-    if expected is None:
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")]).get("__metadata__", {})
+    digest = header.pop("sha256", None)
+    if digest is None:
         raise ValueError(f"a checkpoint must be written by transformer_lab ({path} has no checksum in its header)")
-    if checksum(tensors, header) != expected:
+    if hashlib.sha256(data.replace(digest.encode(), BLANK.encode(), 1)).hexdigest() != digest:
         raise ValueError(f"a checkpoint must be as it was written ({path} differs from its checksum: it is damaged)")
-    return tensors, {name: json.loads(value) for name, value in header.items()}
+    return Stored(Path(path), tensors, {name: json.loads(value) for name, value in header.items()})
 
 
-def checksum(tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> str:
-    """SHA-256 over everything that a file says: header, names, shapes, types and numbers."""
-    digest = hashlib.sha256(json.dumps(sorted(header.items())).encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+def replace_file(path: Path, data: bytes) -> None:
+    """Put a file in the place of another, so that at any moment one of the two can be read there.
+
+    Raises:
+        OSError: nothing can be written there.
+    """
+    unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")  # one for each who writes at the same time
+    try:
+        with unfinished.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut might leave the new name without its bytes
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raise an OSError unless a file can be written there; what is there stays."""
+    if path.is_dir():
+        raise IsADirectoryError(f"a file must have a name of its own ({path} is a folder)")
+    probe = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    replace_file(probe, b"")
+    probe.unlink()
 
 
 @torch.no_grad()

@@ -1,14 +1,14 @@
 """Training: section 5 of "Attention Is All You Need", on pairs of texts.
 
-Read the modules in this order: recipe, examples, loop, evaluation, checkpoint; then progress, processes and __main__,
-which is `python -m transformer_lab.training`.
+Read the modules in this order: recipe, examples, loop, evaluation, checkpoint; then progress_bar, processes and
+__main__, which is `python -m transformer_lab.training`.
 """
 
 from transformer_lab.training.checkpoint import load_checkpoint, load_training, save_checkpoint, save_training
-from transformer_lab.training.evaluation import exact_match, translate
+from transformer_lab.training.evaluation import average_weights, exact_match, translate
 from transformer_lab.training.examples import Examples
 from transformer_lab.training.loop import Report, Training
-from transformer_lab.training.progress import progress
+from transformer_lab.training.progress_bar import progress
 from transformer_lab.training.recipe import Recipe, label_smoothing_loss, paper_adam, shift_right, warmup_rate
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Recipe",
     "Report",
     "Training",
+    "average_weights",
     "exact_match",
     "label_smoothing_loss",
     "load_checkpoint",

@@ -1,16 +1,24 @@
-"""What a model is for: texts in, texts out, and how many of them are right."""
+"""What a model is for: texts in, texts out, and how many of them are right; and the mean of several models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from transformer_lab.decoding import greedy
+import torch
+from torch import Tensor
+
+from transformer_lab.generation import greedy
 from transformer_lab.model import Transformer
-from transformer_lab.training.examples import Tokenizes, encode_texts
+from transformer_lab.tokenizer import TokenizerLike
+from transformer_lab.training.examples import encode_texts
 
 AT_ONCE = 250  # texts
 
 
-def translate(model: Transformer, tokenizer: Tokenizes, texts: Sequence[str]) -> list[str]:
-    """The model's translation of each text, by greedy decoding."""
+def translate(model: Transformer, tokenizer: TokenizerLike, texts: Sequence[str]) -> list[str]:
+    """The model's translation of each text, by greedy decoding.
+
+    Raises:
+        ValueError: `texts` is a single text.
+    """
     device, ids = next(model.parameters()).device, {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
     translations = []
     for start in range(0, len(texts), AT_ONCE):
@@ -20,8 +28,19 @@ def translate(model: Transformer, tokenizer: Tokenizes, texts: Sequence[str]) ->
     return translations
 
 
-def exact_match(model: Transformer, tokenizer: Tokenizes, pairs: Sequence[tuple[str, str]]) -> float:
+def exact_match(model: Transformer, tokenizer: TokenizerLike, pairs: Sequence[tuple[str, str]]) -> float:
     """The share of pairs whose translation is right to the letter, from 0 to 1."""
     sources, targets = zip(*pairs, strict=True)
     translations = translate(model, tokenizer, sources)
     return sum(given == wanted for given, wanted in zip(translations, targets, strict=True)) / len(pairs)
+
+
+def average_weights(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several states of one model, weight by weight, for `load_state_dict` (§6.1).
+
+    Raises:
+        ValueError: there is no state, or they are not of one model.
+    """
+    if not states or any(state.keys() != states[0].keys() for state in states):
+        raise ValueError("states must be one or more, of one model (`model.state_dict()`, copied)")
+    return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}

@@ -1,30 +1,17 @@
 """Pairs of sentences as two tables of token ids, and the order in which a run goes through them."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from transformer_lab.tasks import pad
+from transformer_lab.tokenizer import TokenizerLike
 
 POOL = 4  # batches: among so many, sentences of equal length are put together
-
-
-@runtime_checkable
-class Tokenizes(Protocol):
-    """What is asked of a tokenizer here."""
-
-    pad_id: int
-    bos_id: int
-    eos_id: int
-
-    def encode(self, text: str) -> list[int]: ...
-
-    def decode(self, ids: Sequence[int]) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -37,8 +24,15 @@ class Examples:
     pad_id: int
 
     @classmethod
-    def encode(cls, pairs: Iterable[tuple[str, str]], tokenizer: Tokenizes) -> "Examples":
-        """The tables for pairs of texts."""
+    def from_pairs(cls, pairs: Iterable[tuple[str, str]], tokenizer: TokenizerLike) -> "Examples":
+        """The tables for pairs of texts.
+
+        Raises:
+            ValueError: there is no pair.
+        """
+        pairs = list(pairs)
+        if not pairs:
+            raise ValueError("examples must be made from one pair of texts or more (got none)")
         sources, targets = zip(*pairs, strict=True)
         return cls(
             encode_texts(sources, tokenizer), encode_texts(targets, tokenizer), tokenizer.bos_id, tokenizer.pad_id
@@ -68,14 +62,21 @@ class Examples:
         return tuple(batches[i] for i in torch.randperm(len(batches), generator=generator, device="cpu"))
 
 
-def encode_texts(texts: Iterable[str], tokenizer: Tokenizes) -> Int[Tensor, "N T"]:
-    """A row for each text: its ids, eos, padding."""
+def encode_texts(texts: Iterable[str], tokenizer: TokenizerLike) -> Int[Tensor, "N T"]:
+    """A row for each text: its ids, eos, padding.
+
+    Raises:
+        ValueError: `texts` is a single text.
+    """
+    if isinstance(texts, str):
+        raise ValueError(f"texts must be several texts, such as a list of them (got one: {texts[:20]!r})")
     return pad([[*tokenizer.encode(text), tokenizer.eos_id] for text in texts], tokenizer.pad_id)
 
 
 def trim(tokens: Int[Tensor, "B T"], pad_id: int) -> Int[Tensor, "B T_"]:
     """Without the columns at the end that are padding in every row."""
-    return tokens[:, : int((tokens != pad_id).sum(dim=1).max())]
+    used = (tokens != pad_id).any(dim=0).nonzero()  # columns, which need not be those on the left
+    return tokens[:, : int(used[-1]) + 1 if len(used) else 0]
 
 
 def derive_seed(*key: object) -> int:

@@ -1,7 +1,5 @@
 """The loop: one step, and many of them until a number or an interrupt."""
 
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +10,10 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad_norm_
 
+from transformer_lab.checks import check_least
 from transformer_lab.model import Transformer
 from transformer_lab.training.examples import Examples, derive_seed
+from transformer_lab.training.interrupts import defer_interrupt
 from transformer_lab.training.processes import mean_over_processes, n_processes, rank
 from transformer_lab.training.recipe import Recipe, label_smoothing_loss, paper_adam, shift_right, warmup_rate
 
@@ -44,7 +44,8 @@ class Training:
         self.model, self.examples, self.recipe = model, examples, recipe
         self.optimizer = paper_adam(model)
         self.step = 0  # so many are done
-        self.epoch, self.batches = -1, ()  # the batches of the epoch that was asked for last
+        self.epoch = -1  # the one that was asked for last
+        self.batches: tuple[Tensor, ...] = ()  # those of that epoch
         self.device = next(model.parameters()).device
         self.forward = DistributedDataParallel(model) if n_processes() > 1 else model
 
@@ -52,12 +53,16 @@ class Training:
         """Train up to step `until`, with a report after each; `evaluate` is called every so many and at the last.
 
         To stop, leave the loop; to go on, run again. An interrupt waits for the end of its step, and nothing is lost.
+
+        Raises:
+            ValueError: every is below 1.
         """
+        check_least(1, every=every)
         while self.step < until:
-            with unbroken():
+            with defer_interrupt():
                 loss, rate = self.take_step()
-            due = evaluate is not None and (self.step % every == 0 or self.step == until)
-            yield Report(self.step, loss, rate, evaluate() if due else None)
+            due = self.step % every == 0 or self.step == until
+            yield Report(self.step, loss, rate, evaluate() if evaluate and due else None)
 
     def take_step(self) -> tuple[float, float]:
         """Learn from the next batch; the loss before, and the rate."""
@@ -66,7 +71,7 @@ class Training:
         self.optimizer.param_groups[0]["lr"] = rate
         self.optimizer.zero_grad()
         self.forward.train()
-        with own_randomness(derive_seed(recipe.seed, "dropout", step, rank()), self.device):
+        with fork_rng(derive_seed(recipe.seed, "dropout", step, rank()), self.device):
             loss = self.loss(self.batch(step))
         loss.backward()
         clip_grad_norm_(self.model.parameters(), recipe.max_norm)
@@ -93,24 +98,8 @@ class Training:
 
 
 @contextmanager
-def own_randomness(seed: int, device: torch.device) -> Iterator[None]:
+def fork_rng(seed: int, device: torch.device) -> Iterator[None]:
     """Random numbers from this seed within the block; after it, torch's generators go on as if it had not been."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
-
-
-@contextmanager
-def unbroken() -> Iterator[None]:
-    """Hold an interrupt (Ctrl-C, a stopped cell) back until the end of the block."""
-    if threading.current_thread() is not threading.main_thread():  # only that one hears signals
-        yield
-        return
-    came = []
-    before = signal.signal(signal.SIGINT, lambda *_: came.append(True))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        signal.raise_signal(signal.SIGINT)

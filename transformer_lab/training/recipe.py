@@ -7,10 +7,16 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transformer_lab.checks import check_least
+
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that decides, beside the data and the model's sizes, what a model learns."""
+    """All that decides, beside the data and the model's sizes, what a model learns.
+
+    Raises:
+        ValueError: a number that no training can have.
+    """
 
     batch_size: int = 128
     warmup_steps: int = 100
@@ -20,9 +26,17 @@ class Recipe:
     seed: int = 0
     bf16: bool = False  # multiply matrices in bfloat16: for GPUs
 
+    def __post_init__(self) -> None:
+        check_least(1, batch_size=self.batch_size, warmup_steps=self.warmup_steps)
+        for name in ("rate_factor", "max_norm"):
+            if not getattr(self, name) > 0:  # so NaN is refused, too
+                raise ValueError(f"{name} ({getattr(self, name)}) must be above 0")
+        if not 0 <= self.smoothing <= 1:
+            raise ValueError(f"smoothing ({self.smoothing}) must be from 0 to 1")
+
 
 def shift_right(tokens: Int[Tensor, "B T"], bos_id: int) -> Int[Tensor, "B T"]:
-    """The decoder's input for these targets: they move one place to the right, behind bos (§3.1).
+    """The decoder's input for these targets: they move one position to the right, behind bos (§3.1).
 
     Position t then reads the target of t - 1 and before, and predicts that of t. All positions learn at once, from
     the right prefix rather than from their own guesses: that is teacher forcing.

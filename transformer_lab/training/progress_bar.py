@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from transformer_lab.training.loop import Report
 
@@ -25,7 +26,7 @@ def progress(reports: Iterable[Report], until: int) -> Iterator[Report]:
 class Cell:
     """The output of a notebook's cell, as a file of one line that is written again and again."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         from IPython.display import display
 
         self.line = display({"text/plain": ""}, raw=True, display_id=True)
@@ -40,7 +41,7 @@ class Cell:
         return True
 
 
-def screen():
+def screen() -> Any:  # a file, of what class is the front-end's choice
     """Where the bar is drawn."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return Cell() if hasattr(shell, "kernel") else sys.stdout

@@ -18,7 +18,7 @@ def weights(*shape):
 def test_attention_steps_carries_the_raw_scores():
     query, key = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0], [5.0, 6.0]])
     state = state_of(widgets.attention_steps(query.to(DEVICE), key.to(DEVICE), ["q"], ["a", "b"]))
-    assert numbers(state["scores"]).tolist() == [[[[11.0, 17.0]]]]
+    assert numbers(state["logits"]).tolist() == [[[[11.0, 17.0]]]]
     assert (state["queries"], state["keys"], state["d_k"], state["causal"]) == (["q"], ["a", "b"], 2, False)
 
 
@@ -31,7 +31,7 @@ def test_the_summary_says_where_each_query_looks():
 
 def test_weights_travel_as_logarithms_and_nothing_to_see_stays_nothing():
     given = torch.tensor([[0.25, 0.75], [0.0, 1.0], [0.0, 0.0]])
-    scores = numbers(state_of(widgets.attention(given, QUERIES, ["a", "b"]))["scores"])
+    scores = numbers(state_of(widgets.attention(given, QUERIES, ["a", "b"]))["logits"])
     assert torch.allclose(scores.exp()[0, 0], given)
     assert scores[0, 0, 2].tolist() == [float("-inf")] * 2
 
@@ -94,7 +94,7 @@ def test_attention_steps_refuses_what_does_not_fit(query, key, message):
 
 def test_one_head_of_keys_may_serve_all_queries():
     query, key = torch.randn(4, 3, 2), torch.randn(1, 5, 2)
-    scores = numbers(state_of(widgets.attention_steps(query, key, QUERIES, KEYS))["scores"])
+    scores = numbers(state_of(widgets.attention_steps(query, key, QUERIES, KEYS))["logits"])
     assert torch.equal(scores[0], query @ key.mT)
 
 

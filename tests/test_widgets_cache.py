@@ -7,10 +7,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.view_outputs import state_of
-from transformer_lab import FeedForward, MultiHeadAttention, masks, widgets
-from transformer_lab.cache import CachedSelfAttention
-from transformer_lab.widgets.cache import (
-    LENGTHS,
+from transformer_lab import FeedForward, KVCache, MultiHeadAttention, masks, widgets
+from transformer_lab.analysis import (
     PRESETS,
     DecoderSize,
     cache_bytes,
@@ -19,6 +17,7 @@ from transformer_lab.widgets.cache import (
     total_with_cache,
     total_without_cache,
 )
+from transformer_lab.widgets.cache_view import LENGTHS
 
 SIZE = DecoderSize(n_layers=3, n_heads=4, n_kv_heads=2, d_head=5, d_ff=7)
 ALL = PRESETS | {"shared": SIZE}
@@ -70,12 +69,10 @@ def test_torch_counts_the_same_work():
         feed_forward(attention(x, x, x, masks.causal_mask(length), need_weights=True)[0])
     assert anew.get_total_flops() == flops_without_cache(size, length)
 
-    cached = CachedSelfAttention(attention)
-    cached(x[:, :-1])
+    cache, old, new_one = KVCache(), x[:, :-1], x[:, -1:]
+    attention(old, old, old, cache=cache)
     with FlopCounterMode(display=False) as new:
-        keys, values = attention.project(x[:, -1:], x[:, -1:])
-        keys, values = torch.cat([cached.keys, keys], dim=2), torch.cat([cached.values, values], dim=2)
-        feed_forward(attention.attend(x[:, -1:], keys, values, need_weights=True)[0])
+        feed_forward(attention(new_one, new_one, new_one, need_weights=True, cache=cache)[0])
     assert new.get_total_flops() == flops_with_cache(size, length)
 
 

@@ -8,7 +8,7 @@ import torch
 from tests.support import DEVICE
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
-from transformer_lab.widgets.decoding import table_of
+from transformer_lab.widgets.decoding_view import table_of
 
 NAMES = ["bos", "eos", "a", "b"]
 IDS = {"bos_id": 0, "eos_id": 1}

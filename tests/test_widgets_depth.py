@@ -5,7 +5,7 @@ import torch
 
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
-from transformer_lab.widgets.depth import norms_by_layer
+from transformer_lab.analysis import norms_by_layer
 
 
 def chain(*factors: float) -> tuple[list[torch.Tensor], torch.Tensor]:

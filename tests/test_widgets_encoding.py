@@ -7,7 +7,7 @@ import torch
 
 from tests.view_outputs import numbers, state_of
 from transformer_lab import LearnedPositions, sinusoidal_encoding, widgets
-from transformer_lab.widgets.encoding import wavelengths
+from transformer_lab.widgets.encoding_view import wavelengths
 
 
 def test_the_size_alone_stands_for_the_encoding_of_the_paper():

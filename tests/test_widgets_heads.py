@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from tests.support import DEVICE
 from tests.view_outputs import numbers, state_of
 from transformer_lab import MultiHeadAttention, masks, widgets
-from transformer_lab.widgets.heads import head_contributions, mean_entropy
+from transformer_lab.analysis import entropy, head_contributions
 
 QUERIES, KEYS = ["Je", "suis", "là"], ["I", "am", "here", "now", "."]
 
@@ -43,7 +43,7 @@ def test_what_is_lost_by_hand():
 def test_the_mean_entropy_by_hand():
     rows = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.0, 0.0, 0.0]])
     expected = (1 + 0 + 2 * 0.25 - 0.75 * math.log2(0.75) + 0) / 4
-    assert mean_entropy(rows).item() == pytest.approx(expected)
+    assert entropy(rows).mean().item() == pytest.approx(expected)
 
 
 def test_the_summary_names_the_sharpest_and_the_most_even_head():

@@ -7,7 +7,7 @@ from tests.support import DEVICE
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
 from transformer_lab.plots import plot_attention, show
-from transformer_lab.widgets.masks import PATTERNS, mask_of
+from transformer_lab.widgets.masks_view import PATTERNS, mask_of
 
 TOKENS = ["a", "b", "c", "pad"]
 

@@ -8,8 +8,9 @@ from tests.support import DEVICE
 from tests.view_examples.own_sentence import cross_map, data, translation
 from tests.view_outputs import numbers, state_of
 from transformer_lab import Transformer, TransformerConfig, widgets
+from transformer_lab.analysis import token_names
 from transformer_lab.tasks import Vocabulary
-from transformer_lab.widgets.own_sentence import OwnSentence, token_names
+from transformer_lab.widgets.own_sentence_view import OwnSentence
 
 SMALL, WORDS = data["small"], data["vocabulary"]
 

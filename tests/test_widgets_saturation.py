@@ -5,7 +5,7 @@ import torch
 
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
-from transformer_lab.widgets.saturation import WIDTHS, jacobian_norm
+from transformer_lab.widgets.saturation_view import WIDTHS, jacobian_norm
 
 
 def test_saturation_carries_scores_and_medians_at_every_width():
@@ -42,7 +42,7 @@ def test_the_norm_of_the_jacobian_by_hand():
             r"key must have the shape \(rows, 1024\) \(its shape is \(3, 512\)\)",
         ),
         (torch.ones(2, 1024), torch.full((3, 1024), torch.nan), "key must be finite"),
-        (torch.ones(2, 1024), torch.ones(17, 1024), r"there may be at most 16 keys \(got 17\)"),
+        (torch.ones(2, 1024), torch.ones(17, 1024), r"at least 1 query, and 1 to 16 keys \(got 2 and 17\)"),
     ],
 )
 def test_saturation_refuses_other_shapes(query, key, message):

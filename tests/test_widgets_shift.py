@@ -7,7 +7,7 @@ import torch
 
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
-from transformer_lab.widgets.shift import score
+from transformer_lab.widgets.shift_view import score
 
 
 def test_query_and_key_travel_and_the_summary_states_both_facts():

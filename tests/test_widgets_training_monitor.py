@@ -11,8 +11,8 @@ from tests.view_examples.training_monitor import data, recorded
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
 from transformer_lab.training import Report as Step
-from transformer_lab.widgets.looks import MOST_LOOKS, Looks
-from transformer_lab.widgets.training_monitor import MOST_POINTS, TrainingMonitor, thinned
+from transformer_lab.widgets.snapshots import MOST_SNAPSHOTS, Snapshots
+from transformer_lab.widgets.training_monitor_view import MOST_POINTS, TrainingMonitor, thinned
 
 
 def untrained() -> tuple:
@@ -20,15 +20,15 @@ def untrained() -> tuple:
     return model, letters, samples
 
 
-def test_it_carries_every_report_and_the_looks_of_the_steps_that_were_evaluated():
+def test_it_carries_every_report_and_the_snapshots_of_the_steps_that_were_evaluated():
     state = state_of(widgets.training_monitor(*data["toy_training"]()))
-    reports, looks = recorded()
+    reports, snapshots = recorded()
     expected = [[r.step, r.loss, r.rate, np.nan if r.exact_match is None else r.exact_match] for r in reports]
     torch.testing.assert_close(numbers(state["history"]), torch.tensor(expected), equal_nan=True)
-    assert state["at"] == [step for step, *_ in looks] == [1, 10, 20, 30]
-    assert state["said"] == [text for _, said, _ in looks for text in said]
+    assert state["at"] == [step for step, *_ in snapshots] == [1, 10, 20, 30]
+    assert state["said"] == [text for _, said, _ in snapshots for text in said]
     for i, packed in enumerate(state["weights"]):
-        torch.testing.assert_close(numbers(packed), torch.stack([weights[i] for *_, weights in looks]))
+        torch.testing.assert_close(numbers(packed), torch.stack([weights[i] for *_, weights in snapshots]))
     assert state["samples"][1] == {
         "source": "l m n",
         "target": "l m n",
@@ -41,7 +41,7 @@ def test_it_carries_every_report_and_the_looks_of_the_steps_that_were_evaluated(
 
 def test_the_summary_says_how_far_it_came_and_no_number_that_may_differ():
     view = widgets.training_monitor(*data["toy_training"]())
-    assert repr(view) == "Training monitor: 30 of 30 steps; 4 looks at sample translations."
+    assert repr(view) == "Training monitor: 30 of 30 steps; 4 snapshots of sample translations."
     model, letters, _ = untrained()
     assert repr(widgets.training_monitor([], 5, model, letters)) == "Training monitor: 0 of 5 steps."
 
@@ -85,7 +85,7 @@ def test_a_second_interrupt_ends_the_step():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monitor = TrainingMonitor(2, Looks(model, letters, ()))
+    monitor = TrainingMonitor(2, Snapshots(model, letters, ()))
     with pytest.raises(KeyboardInterrupt):
         monitor.watch(reports())
     assert (monitor.running, len(monitor.history)) == (False, 1)
@@ -116,13 +116,13 @@ def test_a_long_run_keeps_as_many_points_as_can_be_seen_and_its_last():
     assert view.summary == f"Training monitor: {steps} of {steps} steps."
 
 
-def test_of_many_looks_the_last_and_every_second_one_before_it_are_kept():
+def test_of_many_snapshots_the_last_and_every_second_one_before_it_are_kept():
     model, letters, samples = untrained()
-    looks = Looks(model, letters, samples)
-    for step in range(1, MOST_LOOKS + 2):
-        assert looks.take(Step(step, 1.0, 0.1, 0.0))
-    assert looks.at == [*range(1, MOST_LOOKS + 1, 2), MOST_LOOKS + 1]
-    assert not looks.take(Step(99, 1.0, 0.1))
+    snapshots = Snapshots(model, letters, samples)
+    for step in range(1, MOST_SNAPSHOTS + 2):
+        assert snapshots.take(Step(step, 1.0, 0.1, 0.0))
+    assert snapshots.at == [*range(1, MOST_SNAPSHOTS + 1, 2), MOST_SNAPSHOTS + 1]
+    assert not snapshots.take(Step(99, 1.0, 0.1))
 
 
 class Shared:
@@ -144,26 +144,26 @@ def test_the_page_gets_at_most_ten_messages_a_second_and_the_numbers_as_bytes(mo
     model, letters, samples = untrained()
     clock = count()  # every look at it takes 10 ms
     monkeypatch.setattr("time.monotonic", lambda: next(clock) / 100)
-    monitor = TrainingMonitor(40, Looks(model, letters, samples))
+    monitor = TrainingMonitor(40, Snapshots(model, letters, samples))
     monitor.link = Shared()
     monitor.display = type("Display", (), {"update": lambda self, bundle, raw: None})()
     monitor.reports = iter([Step(step, 1 / step, 0.1, 0.0 if step == 40 else None) for step in range(1, 41)])
     monitor.go_on()
-    ways = [name for name, _ in monitor.link.seen if name != "looks"]
+    ways = [name for name, _ in monitor.link.seen if name != "snapshots"]
     assert ways == ["message"] * (len(ways) - 1) + ["now"], "what lasts costs more"
-    updates = [value for name, value in monitor.link.seen if name != "looks"]
+    updates = [value for name, value in monitor.link.seen if name != "snapshots"]
     assert [update["running"] for update in updates] == [True] * (len(updates) - 1) + [False]
     gaps = np.diff([update["seconds"] for update in updates[:-1]])
     assert gaps.min() >= 0.1 - 1e-9
     assert len(gaps) >= 2
     last = np.frombuffer(updates[-1]["history"], dtype="<f4").reshape(-1, 4)
     assert last[:, 0].tolist() == list(range(1, 41))
-    looks = [value for name, value in monitor.link.seen if name == "looks"]
-    assert [look["at"] for look in looks] == [[1], [1, 40]]
-    assert [len(part) for part in looks[-1]["weights"]] == [2 * 2 * 2 * 3 * 3 * 4, 2 * 2 * 2 * 4 * 4 * 4]
+    snapshots = [value for name, value in monitor.link.seen if name == "snapshots"]
+    assert [snapshot["at"] for snapshot in snapshots] == [[1], [1, 40]]
+    assert [len(part) for part in snapshots[-1]["weights"]] == [2 * 2 * 2 * 3 * 3 * 4, 2 * 2 * 2 * 4 * 4 * 4]
 
 
 def test_a_monitor_takes_no_question():
     model, letters, samples = untrained()
     with pytest.raises(TypeError, match="a training monitor asks no question first: it is watched from the first step"):
-        TrainingMonitor(40, Looks(model, letters, samples)).predict("How low?", ["1", "2"], "1", "it is 1")
+        TrainingMonitor(40, Snapshots(model, letters, samples)).predict("How low?", ["1", "2"], "1", "it is 1")

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import torch
 
-from transformer_lab.widgets.kit import View
+from transformer_lab.widgets.view import View
 
 
 def html_of(view: View) -> str:

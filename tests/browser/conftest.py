@@ -1,31 +1,58 @@
-"""One JupyterLab and one browser for all browser tests; one notebook with an example of every view."""
+"""One browser for all browser tests; an example of every view in one page, and in one notebook of each front-end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
 
 import pytest
-from lab import NOTEBOOKS, THIS_MACHINE, OpenNotebook, chromium, ran
-from live import RESET, Live
+from lab import OpenNotebook, WatchedPage, chromium, front_end_in, ran
+from live import COUNT, FRAMES, RESET, Live
 from nbformat.v4 import new_markdown_cell
+from playwright.sync_api import BrowserContext, Page
 from server import FRONT_ENDS, jupyter_lab
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.view_examples import SET_UP, SHOW
+from tests.view_examples import SET_UP, SHOW, html
 
 TALL = "tall\n\n" * 60  # makes the notebook longer than the window
+# Text and background as JupyterLab's themes have them.
+PAGE = """<!doctype html>
+<style>
+  body { margin: 12px; background: #fff; color: rgba(0, 0, 0, .87) }
+  body[data-jp-theme-light=false] { background: #111; color: #fff }
+</style>
+<body data-jp-theme-light="true">"""
 
 
-class ByOpenNotebook(LoadScopeScheduling):
-    """Tests that share an open notebook run in the same process: it is opened and run once."""
+# What takes longest begins first, and what is dealt out test by test comes last, so that no worker waits at the end.
+ORDER = ("views_in_jupyter", "view", "live_views", "in_jupyterlab", "lessons_live", "javascript")
+TEST_BY_TEST = ("lessons_live", "javascript")
+
+
+def part_of(nodeid: str) -> str:
+    """The part of the suite that a test belongs to, one of ORDER."""
+    name = Path(nodeid.partition("::")[0]).stem.removeprefix("test_")
+    return name if name in ORDER else "view"
+
+
+class ByOpenPage(LoadScopeScheduling):
+    """Tests that share an open page run in the same process: it is opened, and what it shows is made, once."""
 
     def _split_scope(self, nodeid: str) -> str:
-        _, _, parameters = nodeid.partition("[")
-        shared = (name for name in (*(path.stem for path in NOTEBOOKS), *FRONT_ENDS) if name in parameters)
-        return next(shared, nodeid.partition("::")[0])
+        part = part_of(nodeid)
+        if part in TEST_BY_TEST:
+            return nodeid
+        return next((f"{part} in {name}" for name in FRONT_ENDS if name in nodeid), part) if part != "view" else part
 
 
-def pytest_xdist_make_scheduler(config, log) -> ByOpenNotebook:
-    return ByOpenNotebook(config, log)
+def pytest_xdist_make_scheduler(config, log) -> ByOpenPage:
+    return ByOpenPage(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list) -> None:
+    items.sort(key=lambda item: ORDER.index(part_of(item.nodeid)))
 
 
 @pytest.fixture(scope="session")
@@ -35,21 +62,29 @@ def browser():
 
 
 @pytest.fixture(scope="session")
+def profile(browser) -> Iterator[BrowserContext]:
+    """One profile for all pages with a front-end: what one has loaded, the next finds in its cache."""
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="session")
 def lab_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("lab")
 
 
 @pytest.fixture(scope="session")
-def addresses(lab_folder) -> Iterator[dict[str, str]]:
-    """The address of notebooks in each front-end."""
+def address_in(lab_folder) -> Iterator[Callable[[str], str]]:
+    """The address of notebooks in a front-end, whose server starts when it is first asked for."""
     with ExitStack() as servers:
-        yield {name: servers.enter_context(jupyter_lab(lab_folder, name)) for name in FRONT_ENDS}
+        yield cache(lambda name: servers.enter_context(jupyter_lab(lab_folder, name)))
 
 
 @pytest.fixture(scope="session")
-def address(addresses) -> str:
+def address(address_in) -> str:
     """The address of notebooks in JupyterLab."""
-    return addresses["JupyterLab"]
+    return address_in("JupyterLab")
 
 
 @pytest.fixture(scope="session", params=FRONT_ENDS)
@@ -59,26 +94,75 @@ def front_end(request) -> str:
 
 
 @pytest.fixture(scope="session")
-def address_here(addresses, front_end) -> str:
+def address_here(address_in, front_end) -> str:
     """The address of notebooks in that front-end."""
-    return addresses[front_end]
+    return address_in(front_end)
 
 
 @pytest.fixture(scope="session")
-def notebook(browser, address_here, lab_folder) -> Iterator[OpenNotebook]:
+def jupyterlab(profile, address) -> Iterator[OpenNotebook]:
+    """A JupyterLab in which no notebook is open yet."""
+    with front_end_in(profile, address, "") as page:
+        yield page
+
+
+@pytest.fixture(scope="session")
+def notebook(profile, address_here, lab_folder) -> Iterator[OpenNotebook]:
     """The notebook with all views, with all cells run."""
     tall = [new_markdown_cell(TALL) for _ in range(4)]
-    with ran(browser, address_here, lab_folder, SET_UP, *SHOW.values(), *tall, name="98_views.ipynb") as notebook:
+    with ran(profile, address_here, lab_folder, SET_UP, *SHOW.values(), *tall, name="98_views.ipynb") as notebook:
         yield notebook
 
 
+@pytest.fixture(scope="session")
+def page_of_views(browser, tmp_path_factory) -> Iterator[WatchedPage]:
+    """A page with the outputs of all views and nothing else: what a view does by itself needs no Jupyter."""
+    path = tmp_path_factory.mktemp("views") / "views.html"
+    path.write_text(PAGE + "\n".join(f"<div>{html(name)}</div>" for name in SHOW), "utf-8")
+    watched = WatchedPage(browser.new_page(viewport={"width": 1280, "height": 1000}))
+    watched.page.goto(path.as_uri())
+    yield watched
+    watched.page.close()
+
+
+@pytest.fixture(scope="session")
+def page_for_one(browser) -> Iterator[Page]:
+    """A page for one view after the other, each alone in it."""
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page.add_init_script(COUNT)
+    yield page
+    page.close()
+
+
 @pytest.fixture
-def views(notebook) -> Iterator[dict[str, Live]]:
+def blank(page_for_one) -> Page:
+    """That page, in the light."""
+    page_for_one.emulate_media(color_scheme="light")
+    page_for_one.mouse.move(0, 0)
+    return page_for_one
+
+
+@pytest.fixture
+def views(page_of_views) -> Iterator[dict[str, Live]]:
+    """The views in that page."""
+    yield from at_their_start(page_of_views)
+
+
+@pytest.fixture
+def views_in_notebook(notebook) -> Iterator[dict[str, Live]]:
+    """The views in a notebook of each front-end."""
+    yield from at_their_start(notebook)
+
+
+def at_their_start(watched: WatchedPage) -> Iterator[dict[str, Live]]:
     """The views, each at its start. Whatever a test does, the page reports no error and asks no other machine."""
-    notebook.page.mouse.move(0, 0)
-    notebook.page.evaluate(RESET)
-    roots = notebook.page.locator(".tl-view")
+    page = watched.page
+    page.mouse.move(0, 0)
+    page.evaluate("() => document.activeElement.blur()")
+    page.evaluate(RESET)
+    page.evaluate(FRAMES)
+    roots = page.locator(".tl-view")
     assert roots.count() == len(SHOW)
-    yield {name: Live(notebook.page, roots.nth(i)) for i, name in enumerate(SHOW)}
-    assert notebook.new_errors() == []
-    assert notebook.hosts <= THIS_MACHINE
+    yield {name: Live(page, roots.nth(i)) for i, name in enumerate(SHOW)}
+    assert watched.new_errors() == []
+    assert watched.new_strangers() == []

@@ -1,7 +1,6 @@
 """A real browser that looks at notebooks."""
 
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from server import FRONT_ENDS, ROOT, SECONDS_TO_START
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -25,6 +24,8 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Pages reach nothing but this machine. To route their requests would do it, too, and turn the browser's cache off.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 # What a front-end reports of itself while it starts.
 OWN_ERRORS = {
@@ -52,12 +53,20 @@ def chromium(*flags: str) -> Iterator[Browser]:
 
 
 @dataclass
-class OpenNotebook:
-    """A notebook that is open in the browser, and what the page has said and asked for since."""
+class WatchedPage:
+    """A page of the browser, and what it has said and asked for since it was made."""
 
     page: Page
+    own_errors: set[str] = field(default_factory=set)  # what it may report
     console_errors: list[str] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
+
+    def __post_init__(self):
+        page, errors = self.page, self.console_errors
+        page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+        page.on("pageerror", lambda error: str(error) not in self.own_errors and errors.append(str(error)))
+        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
+        page.on("websocket", lambda socket: self.hosts.add(urlsplit(socket.url).hostname))
 
     def new_errors(self) -> list[str]:
         """What the console has reported since this was last asked."""
@@ -65,9 +74,32 @@ class OpenNotebook:
         self.console_errors.clear()
         return errors
 
+    def new_strangers(self) -> list[str]:
+        """The other machines that it has asked since this was last asked."""
+        strangers = sorted(self.hosts - THIS_MACHINE)
+        self.hosts.clear()
+        return strangers
+
+
+class OpenNotebook(WatchedPage):
+    """A notebook that is open in the browser."""
+
+    def wait_until_ready(self) -> None:
+        """Wait until the notebook is shown and its kernel answers; turn on the light."""
+        self.page.wait_for_function(READY, timeout=SECONDS_TO_START * 1000)
+        self.use_theme(LIGHT)
+        self.settle()
+
     def run_all(self) -> None:
         """Forget the stored outputs, run every cell, and wait until all of them are done or one has failed."""
-        self.page.evaluate(RUN_ALL)
+        self.start_to_run()
+        self.wait_until_run()
+
+    def start_to_run(self, above: int | None = None) -> None:
+        """Forget the stored outputs, and begin to run every cell, or those above a cell."""
+        self.page.evaluate(RUN_ALL if above is None else RUN_ABOVE, above)
+
+    def wait_until_run(self) -> None:
         self.page.wait_for_function("() => window.allCellsRan", timeout=SECONDS_TO_RUN * 1000)
         self.settle()
 
@@ -89,41 +121,81 @@ class OpenNotebook:
 
 PANEL = "jupyterapp.shell.currentWidget"
 READY = f"() => window.jupyterapp && {PANEL}?.sessionContext?.isReady && {PANEL}.context.isReady"
-RUN_ALL = """async () => {
+RUN = """async above => {
+    window.allCellsRan = false;
     await jupyterapp.commands.execute('notebook:clear-all-cell-outputs');
-    jupyterapp.commands.execute('notebook:run-all-cells').finally(() => window.allCellsRan = true);
+    %s
+    jupyterapp.commands.execute('%s').finally(() => window.allCellsRan = true);
 }"""
+RUN_ALL = RUN % ("", "notebook:run-all-cells")
+RUN_ABOVE = RUN % (f"{PANEL}.content.activeCellIndex = above;", "notebook:run-all-above")
+OPEN = """async path => {
+    await jupyterapp.restored;
+    await jupyterapp.commands.execute('docmanager:open', {path});
+}"""
+END_KERNEL = f"() => {PANEL}.sessionContext.shutdown()"
+CLOSE = f"""async () => {{
+    const panel = {PANEL};
+    panel.context.model.dirty = false;
+    panel.close();
+    while (!panel.isDisposed) await new Promise(requestAnimationFrame);
+}}"""
 
 
 @contextmanager
-def opened(browser: Browser, address: str, name: str) -> Iterator[OpenNotebook]:
-    """Open a notebook in a fresh browser profile that reaches nothing but this machine; end its kernel afterwards."""
-    page = browser.new_page(viewport={"width": 1280, "height": 1000})
-    notebook = OpenNotebook(page)
-    own = next(own for name, own in OWN_ERRORS.items() if FRONT_ENDS[name] in address)
-    page.on("console", lambda message: message.type == "error" and notebook.console_errors.append(message.text))
-    page.on("pageerror", lambda error: str(error) not in own and notebook.console_errors.append(str(error)))
-    page.on("request", lambda request: notebook.hosts.add(urlsplit(request.url).hostname))
-    page.on("websocket", lambda socket: notebook.hosts.add(urlsplit(socket.url).hostname))
-    page.route(re.compile(r"https?://(?!127\.0\.0\.1:)"), lambda route: route.abort())
+def front_end_in(browser: Browser | BrowserContext, address: str, name: str) -> Iterator[OpenNotebook]:
+    """A new page of the browser with a front-end, which opens a notebook, or a folder."""
+    page = browser.new_page()
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    notebook = OpenNotebook(page, next(own for name, own in OWN_ERRORS.items() if FRONT_ENDS[name] in address))
     page.goto(address.format(name))
-    page.wait_for_function(READY, timeout=SECONDS_TO_START * 1000)
-    notebook.use_theme(LIGHT)
-    notebook.settle()
     yield notebook
-    page.evaluate(f"() => {PANEL}.sessionContext.shutdown()")
     page.close()
 
 
 @contextmanager
-def made(
-    browser: Browser, address: str, folder: Path, *cells: NotebookNode | str, name: str = "99_synthetic.ipynb"
-) -> Iterator[OpenNotebook]:
-    """A notebook of these cells, code if they are texts, opened in the server that runs in `folder`."""
+def opened(browser: Browser | BrowserContext, address: str, name: str) -> Iterator[OpenNotebook]:
+    """Open a notebook in a page of its own; end its kernel afterwards."""
+    with front_end_in(browser, address, name) as notebook:
+        notebook.wait_until_ready()
+        yield notebook
+        notebook.page.evaluate(END_KERNEL)
+
+
+@contextmanager
+def opened_in(jupyterlab: OpenNotebook, name: str) -> Iterator[OpenNotebook]:
+    """Open a notebook in a JupyterLab that is open, as people open one after another; end its kernel and close it."""
+    page = jupyterlab.page
+    page.wait_for_function("() => window.jupyterapp")
+    page.evaluate(OPEN, f"notebooks/{name}")
+    try:
+        jupyterlab.wait_until_ready()
+        yield jupyterlab
+    finally:  # others are opened in the same page
+        page.evaluate(END_KERNEL)
+        page.evaluate(CLOSE)
+        jupyterlab.new_errors()  # the debugger complains of a kernel that ends before it has answered
+        jupyterlab.new_strangers()
+
+
+def write(folder: Path, name: str, *cells: NotebookNode | str) -> str:
+    """Write a notebook of these cells, code if they are texts, for the server that runs in `folder`; its name."""
     nodes = [new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
     metadata = nbformat.read(NOTEBOOKS[0], as_version=4).metadata  # the kernel of a lesson
     nbformat.write(new_notebook(cells=nodes, metadata=metadata), folder / "work" / "notebooks" / name)
-    with opened(browser, address, name) as notebook:
+    return name
+
+
+@contextmanager
+def made(
+    browser: Browser | BrowserContext,
+    address: str,
+    folder: Path,
+    *cells: NotebookNode | str,
+    name: str = "99_synthetic.ipynb",
+) -> Iterator[OpenNotebook]:
+    """A notebook as `write` takes it, opened."""
+    with opened(browser, address, write(folder, name, *cells)) as notebook:
         yield notebook
 
 

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch.testing import assert_close
 
-from transformer_lab.widgets.kit import View
+from tests.view_examples import start
 
 FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # Counts what listens to the page and not to a view alone.
@@ -31,13 +31,52 @@ MediaQueryList.prototype.removeEventListener = function (name, act) {
     removeEventListener.call(this, name, act);
 };
 """
-# Back to the start, without a table.
+# Back to the start, without a table; but no view that nothing has happened to since.
 RESET = """() => {
-    for (const button of document.querySelectorAll('.tl-view button')) {
-        const tableIsShown = button.textContent === 'show as table' && button.ariaPressed === 'true';
-        if (button.textContent === 'reset' || tableIsShown) button.click();
+    if (!window.touched) {
+        window.touched = new Set(document.querySelectorAll('.tl-view'));
+        const note = ({target}) => { if (target.closest?.('.tl-view')) touched.add(target.closest('.tl-view')); };
+        for (const kind of ['input', 'change', 'click', 'keydown', 'pointermove', 'pointerdown', 'focusin']) {
+            window.addEventListener(kind, note, true);
+        }
     }
+    for (const view of touched) {
+        for (const button of view.querySelectorAll('button')) {
+            const tableIsShown = button.textContent === 'show as table' && button.ariaPressed === 'true';
+            if (button.textContent === 'reset' || tableIsShown) button.click();
+        }
+    }
+    touched.clear();
 }"""
+
+
+# The colour that the view writes in, how many pixels of the first canvas have it, and what is behind it.
+INK = """root => {
+    const rgb = colour => colour.match(/[\\d.]+/g).map(Number);
+    const canvas = root.querySelector('canvas');
+    const ink = rgb(getComputedStyle(root).color);
+    const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    let found = 0;
+    for (let i = 0; i < pixels.length; i += 4) {
+        if (pixels[i + 3] > 200 && [0, 1, 2].every(c => Math.abs(pixels[i + c] - ink[c]) <= 24)) found += 1;
+    }
+    let behind = root;
+    while (rgb(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+    return [ink.slice(0, 3), found, rgb(getComputedStyle(behind).backgroundColor).slice(0, 3)];
+}"""
+
+# Browsers give the focus to what scrolls.
+FOCUSABLE = "button, input, select, textarea, a, [tabindex], .tl-scroll"
+CARELESS = "all => all.filter(e => !e.dataset.lmSuppressShortcuts).map(e => e.outerHTML.slice(0, 100))"
+# The outer HTML of the nth element that takes the focus, once it has it; null of one that is not seen or takes none.
+TAKES_FOCUS = f"""(root, n) => {{
+    const element = root.querySelectorAll("{FOCUSABLE}")[n];
+    if (!element.checkVisibility({{visibilityProperty: true}})) return null;
+    element.focus();
+    return element === document.activeElement ? element.outerHTML.slice(0, 100) : null;
+}}"""
+# In command mode they would cut, delete and add cells.
+KEYS = ("x", "d", "d", "a", "b", "z", "Enter", "m", "Shift+Enter")
 
 
 @dataclass
@@ -124,17 +163,41 @@ def is_number(x) -> bool:
 
 
 @contextmanager
-def in_a_page(browser: Browser, view: View, style: str = "body { color: black }") -> Iterator[tuple[Page, Live]]:
-    """A page of a browser with a view and nothing else; no script may fail in it."""
-    page = browser.new_page(viewport={"width": 1000, "height": 900})
+def in_a_page(page: Page, html: str, style: str = "body { color: black }") -> Iterator[tuple[Page, Live]]:
+    """In a page, as if it were new, the output of a view and nothing else; no script may fail in it."""
     errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.add_init_script(COUNT)
-    page.goto("about:blank")
-    page.set_content(f"<!doctype html><style>{style}</style><body>{view.html()}</body>")
+
+    def note(error) -> None:
+        errors.append(str(error))
+
+    page.goto("about:blank")  # a new document: nothing is defined in it but what COUNT counts
+    assert page.evaluate("window.listening.size + document.body.children.length") == 0
+    page.on("pageerror", note)
+    page.set_content(f"<!doctype html><style>{style}</style><body>{html}</body>")
     root = page.locator(".tl-view")
     expect(root).to_have_count(1)
     page.evaluate(FRAMES)
     yield page, Live(page, root)
-    page.close()
+    page.evaluate(FRAMES)
+    page.remove_listener("pageerror", note)
     assert errors == []
+
+
+def answers(views: dict[str, Live]) -> None:
+    """Each view shows where it starts, and follows its slider."""
+    for name, view in views.items():
+        values, picture = view.values(), view.picture()
+        near(values, start(name))
+        view.move_the_slider()
+        assert view.picture() != picture, name
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """The contrast ratio of WCAG 2."""
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(rgb: list[float]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (value / 255 for value in rgb)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -27,11 +27,11 @@ from transformer_lab import Transformer, TransformerConfig, widgets
 from transformer_lab.tasks import number_names
 from transformer_lab.tokenizer import Tokenizer
 from transformer_lab.training import Examples, Recipe, Training
-from transformer_lab.widgets.training_monitor import TrainingMonitor
+from transformer_lab.widgets.training_monitor_view import TrainingMonitor
 torch.set_num_threads(1)  # idle threads that wait for work would count as work
 pairs = number_names(n_train=500, n_test=10)
 tokenizer = Tokenizer.train([text for pair in pairs.train for text in pair], 60)
-examples = Examples.encode({BATCH} * pairs.train[:1], tokenizer)
+examples = Examples.from_pairs({BATCH} * pairs.train[:1], tokenizer)
 model = Transformer(TransformerConfig(len(tokenizer), d_model=128, n_heads=4, d_ff=256, n_layers=2, max_len=128))
 seconds, sent, update = {{True: [], False: []}}, [], TrainingMonitor.update
 

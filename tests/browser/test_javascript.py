@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from transformer_lab import widgets
-from transformer_lab.widgets.bundle import bundle
+from transformer_lab.widgets.view import script_of
 
 MODULES = sorted(Path(widgets.__file__).parent.glob("*.js"))
-SHARED = {"kit", "grid", "chart", "link", "stack"}  # what views import; the others are views
-VIEWS = [path.stem for path in MODULES if path.stem not in SHARED]
+SHARED = {"ui", "grid", "chart", "link", "stack"}  # what views import; the others are views
+VIEWS = [path.stem.removesuffix("_view") for path in MODULES if path.stem not in SHARED]
 TESTS = Path(__file__).with_name("javascript")  # <module>.test.mjs, and <module>.py with the numbers for it
 STUBS = "globalThis.HTMLElement = class {}; globalThis.customElements = {get() {}, define: tag => console.log(tag)};"
 
@@ -31,36 +31,28 @@ def run_node(*arguments: str | Path, **variables: str | Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def modules(tmp_path_factory) -> Path:
-    """A copy of the modules in a folder that tells Node what they are."""
-    folder = tmp_path_factory.mktemp("modules")
-    (folder / "package.json").write_text('{"type": "module"}')
-    for path in MODULES:
-        shutil.copy(path, folder)
-    return folder
-
-
 def test_every_module_is_tested():
     assert [path.stem for path in MODULES] == sorted(path.name.split(".")[0] for path in TESTS.glob("*.test.mjs"))
 
 
 @pytest.mark.parametrize("module", [path.stem for path in MODULES])
-def test_the_numbers_are_those_of_torch(module, modules, tmp_path):
+def test_the_numbers_are_those_of_torch(module, tmp_path):
     torch.manual_seed(0)
     fixtures = tmp_path / "fixtures.json"
     numbers = importlib.import_module(f"tests.browser.javascript.{module}").numbers()
     fixtures.write_text(json.dumps(numbers, allow_nan=False))
-    ran = run_node("--test", "--test-reporter=tap", TESTS / f"{module}.test.mjs", MODULES=modules, FIXTURES=fixtures)
+    ran = run_node(
+        "--test", "--test-reporter=tap", TESTS / f"{module}.test.mjs", MODULES=MODULES[0].parent, FIXTURES=fixtures
+    )
     assert int(re.search(r"^# pass (\d+)$", ran, re.MULTILINE)[1]) > 0
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_script_of_an_output_is_whole_in_itself(view, tmp_path):
-    script = bundle(view)
+    script = script_of(view)
     assert re.findall(r"^\s*(?:import|export)\b.*", script, flags=re.MULTILINE) == []
     assert "</script" not in script, "it would end where it stands in the page"
     path = tmp_path / "script.mjs"
-    path.write_text(f'{STUBS}\n{script}\ndefine("tl-{view}", view);', "utf-8")
+    path.write_text(f'{STUBS}\nconst TAG="tl-{view}";{script}', "utf-8")
     run_node("--check", path)
     assert run_node(path) == f"tl-{view}\n"

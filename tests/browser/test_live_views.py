@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import nbformat
 import pytest
-from lab import PANEL, THIS_MACHINE, OpenNotebook, made, opened
+from lab import PANEL, OpenNotebook, made, opened
 from live import Live, near
 from playwright.sync_api import Locator, expect
 
 from notebooks.build import WIDGET_VIEW
-from tests.view_examples import own_sentence, training_monitor
+from tests.view_examples import own_sentence, start, training_monitor
 
 SECONDS = 60
 THE_KERNEL = f"{PANEL}.sessionContext.session.kernel"
@@ -29,9 +29,9 @@ PATH = "96_live.ipynb"
 
 
 @pytest.fixture(scope="module")
-def notebook(browser, address_here, lab_folder) -> Iterator[OpenNotebook]:
+def notebook(profile, address_here, lab_folder) -> Iterator[OpenNotebook]:
     """A notebook with both views; all cells before the training have run."""
-    with made(browser, address_here, lab_folder, *CELLS, name=PATH) as notebook:
+    with made(profile, address_here, lab_folder, *CELLS, name=PATH) as notebook:
         for number in range(TRAINING):
             run(notebook, number)
             wait_for_count(notebook, number)
@@ -66,7 +66,7 @@ def sentence(notebook) -> Iterator[Live]:
     view.button("reset").click()
     yield view
     assert notebook.new_errors() == []
-    assert notebook.hosts <= THIS_MACHINE
+    assert notebook.new_strangers() == []
 
 
 def field(view: Live) -> Locator:
@@ -94,7 +94,7 @@ def test_what_is_typed_is_translated_with_the_weights_of_torch(sentence):
     sentence.button("b b").click()
     shows(said(sentence), translation("b b"))
     sentence.button("reset").click()
-    near(sentence.values(), own_sentence.START["own sentence"])
+    near(sentence.values(), start("own sentence"))
     expect(field(sentence)).to_have_value("")
 
 
@@ -107,7 +107,7 @@ def wait_for_map(view: Live, text: str) -> None:
 def test_a_sentence_that_cannot_be_translated_is_answered_in_words(sentence):
     field(sentence).fill("b z")
     shows(sentence.root, "a text must consist of the symbols ah b <i> d (got 'z')")
-    near(sentence.values(), own_sentence.START["own sentence"])
+    near(sentence.values(), start("own sentence"))
     field(sentence).fill("b " * 8)
     shows(sentence.root, "a sentence may have at most 8 tokens, its end counted (this one has 9)")
     field(sentence).fill("d d")
@@ -140,7 +140,7 @@ def training(notebook) -> Iterator[Live]:
     expect(view.button("stop")).to_be_visible(timeout=SECONDS * 1000)
     yield view
     assert notebook.new_errors() == []
-    assert notebook.hosts <= THIS_MACHINE
+    assert notebook.new_strangers() == []
 
 
 def status(view: Live) -> Locator:
@@ -172,7 +172,7 @@ def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, way
     wait_for(notebook, "() => document.querySelector('.tl-samples')?.innerText.includes('translation at step 20')")
     shows(status(training), "30 of 30 steps")
     notebook.page.wait_for_function("view => !view.isConnected", arg=live, timeout=SECONDS * 1000)  # the last is stored
-    near(training.values(), training_monitor.START["training"])
+    near(training.values(), start("training"))
     expect(training.button("resume")).to_be_hidden()
     expect(training.button("stop")).to_be_hidden()
     training.slider.focus()
@@ -183,7 +183,7 @@ def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, way
 # ── afterwards ──
 
 
-def test_reopened_without_its_kernel_each_view_shows_what_it_showed(notebook, browser, address_here, lab_folder):
+def test_reopened_without_its_kernel_each_view_shows_what_it_showed(notebook, profile, address_here, lab_folder):
     if notebook.page.locator(".tl-view").count() == 1:
         run(notebook, TRAINING)
     shows(notebook.page.locator(".tl-status"), "30 of 30 steps")
@@ -201,10 +201,10 @@ def test_reopened_without_its_kernel_each_view_shows_what_it_showed(notebook, br
     expect(field(sentence)).to_be_hidden(timeout=SECONDS * 1000)
     shows(sentence.root, "To type a sentence of your own, run the cell")
     assert notebook.new_errors() == []
-    with opened(browser, address_here, PATH) as again:
+    with opened(profile, address_here, PATH) as again:
         views = [Live(again.page, again.page.locator(".tl-view").nth(i)) for i in (0, 1)]
-        near(views[0].values(), own_sentence.START["own sentence"])
-        near(views[1].values(), training_monitor.START["training"])
+        near(views[0].values(), start("own sentence"))
+        near(views[1].values(), start("training"))
         expect(field(views[0])).to_be_hidden()
         expect(views[1].button("resume")).to_be_hidden()
         shows(views[0].root, "To type a sentence of your own, run the cell")

@@ -22,7 +22,7 @@ def settle(view: Live, **expected) -> None:
 
 def listed(view: Live) -> list[list[str]]:
     view.values()  # the next frame is drawn
-    return [row.locator("td").all_text_contents() for row in view.root.locator(".tl-list tr").all()[1:]]
+    return [row.locator("th, td").all_text_contents() for row in view.root.locator(".tl-list tr").all()[1:]]
 
 
 def total(ids: list[int]) -> float:
@@ -209,7 +209,7 @@ def test_the_table_has_the_distribution(views):
     view = views["decoding"]
     view.button("show as table").click()
     shown = view.values()
-    rows = [row.locator("td").all_text_contents() for row in view.root.locator("table:not(.tl-list) tr").all()[1:]]
+    rows = [row.locator("th, td").all_text_contents() for row in view.root.locator("table:not(.tl-list) tr").all()[1:]]
     assert [row[0] for row in rows] == shown["tokens"]
     assert [row[1] for row in rows] == [f"{p:.4f}" for p in shown["probabilities"]]
     assert [row[2] for row in rows] == ["yes"] * 7

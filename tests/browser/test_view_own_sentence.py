@@ -7,7 +7,7 @@ from live import near
 from playwright.sync_api import expect
 
 from tests.view_examples.own_sentence import cross_map, data, translation
-from transformer_lab.widgets.own_sentence import token_names
+from transformer_lab.analysis import token_names
 
 
 def test_each_layer_and_head_of_each_example_shows_the_weights_of_torch(views):

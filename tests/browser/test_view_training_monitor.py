@@ -3,6 +3,8 @@
 How it stops and resumes: test_live_views.py.
 """
 
+from functools import cache
+
 import pytest
 import torch
 from live import FRAMES, in_a_page, near
@@ -10,7 +12,8 @@ from playwright.sync_api import expect
 
 from tests.view_examples import make
 from tests.view_examples.training_monitor import seen_at
-from transformer_lab.widgets.kit import View
+from transformer_lab.widgets.training_monitor_view import TrainingMonitor
+from transformer_lab.widgets.view import View
 
 
 def test_the_slider_goes_back_to_any_step(views):
@@ -72,7 +75,7 @@ def test_a_choice_by_keys_keeps_the_focus(views):
 
 # A model as link.js registers it: what the kernel shares, and what it sends.
 KERNEL = """
-const [shared, acts] = [{ now: {}, looks: {} }, {}];
+const [shared, acts] = [{ now: {}, snapshots: {} }, {}];
 const fire = (event, ...details) => acts[event]?.forEach((act) => act(...details));
 const bytes = (numbers) => new DataView(Float32Array.from(numbers).buffer);
 const model = { get: (name) => shared[name], on: (event, act) => (acts[event] ??= []).push(act) };
@@ -89,27 +92,32 @@ window.kernel = {
         home.models.delete("here");
         home.dispatchEvent(new Event("here"));
     },
-    shares: (looks) => {
-        shared.looks = { ...looks, weights: looks.weights.map(bytes) };
-        fire("change:looks");
+    shares: (snapshots) => {
+        shared.snapshots = { ...snapshots, weights: snapshots.weights.map(bytes) };
+        fire("change:snapshots");
     },
 };
 """
 
 
+@cache
+def trained() -> TrainingMonitor:
+    return make("training")
+
+
 def recorded(until: int) -> dict:
     """What the example has recorded up to a step."""
-    monitor = make("training")
-    at = [step for step in monitor.looks.at if step <= until]
-    said = monitor.looks.said()[: len(at) * len(monitor.looks.samples)]
-    weights = [of_sample[: len(at)] for of_sample in monitor.looks.weights()]
+    monitor = trained()
+    at = [step for step in monitor.snapshots.at if step <= until]
+    said = monitor.snapshots.said()[: len(at) * len(monitor.snapshots.samples)]
+    weights = [of_sample[: len(at)] for of_sample in monitor.snapshots.weights()]
     return {"history": torch.tensor(monitor.history[:until]), "at": at, "said": said, "weights": weights}
 
 
 def in_training(until: int) -> View:
     """The example at a step, with a kernel behind it."""
-    state = make("training").state | recorded(until) | {"kernel": "here"}
-    return View("training_monitor", state, "It trains.", make("saturation").still)
+    state = trained().state | recorded(until) | {"kernel": "here"}
+    return View("training_monitor", state, "It trains.", make("saturation").fallback)
 
 
 def numbers(until: int) -> list[float]:
@@ -129,22 +137,22 @@ DRAWN = """async ([history, last]) => {
 }"""
 
 
-def test_the_steps_of_a_message_are_drawn_in_two_halves(browser):
-    with in_a_page(browser, in_training(9)) as (page, live):
+def test_the_steps_of_a_message_are_drawn_in_two_halves(blank):
+    with in_a_page(blank, in_training(9).html()) as (page, live):
         page.evaluate(KERNEL)
         assert page.evaluate(DRAWN, [numbers(19), None]) == [14, 19]
         expect(live.root.locator(".tl-status")).to_contain_text("step 19 of 30")
 
 
-def test_the_end_is_drawn_at_once_and_no_half_comes_after_it(browser):
-    with in_a_page(browser, in_training(9)) as (page, live):
+def test_the_end_is_drawn_at_once_and_no_half_comes_after_it(blank):
+    with in_a_page(blank, in_training(9).html()) as (page, live):
         page.evaluate(KERNEL)
         assert page.evaluate(DRAWN, [numbers(19), numbers(20)])[1] == 20
         expect(live.root.locator(".tl-status")).to_contain_text("stopped after step 20")
 
 
-def test_a_kernel_that_goes_between_two_halves_trains_no_more(browser):
-    with in_a_page(browser, in_training(9)) as (page, live):
+def test_a_kernel_that_goes_between_two_halves_trains_no_more(blank):
+    with in_a_page(blank, in_training(9).html()) as (page, live):
         page.evaluate(KERNEL)
         page.evaluate("history => { kernel.tells(history); kernel.leaves(); }", numbers(19))
         page.wait_for_timeout(100)
@@ -152,10 +160,10 @@ def test_a_kernel_that_goes_between_two_halves_trains_no_more(browser):
 
 
 @pytest.mark.parametrize("order", ["tells shares", "shares tells"])
-def test_a_look_is_seen_whether_the_page_gets_it_before_its_step_or_after(browser, order):
+def test_a_snapshot_is_seen_whether_the_page_gets_it_before_its_step_or_after(blank, order):
     after = recorded(20)
     shares = after | {"history": None, "weights": [w.flatten().tolist() for w in after["weights"]]}
-    with in_a_page(browser, in_training(19)) as (page, live):
+    with in_a_page(blank, in_training(19).html()) as (page, live):
         page.evaluate(KERNEL)
         page.evaluate("history => kernel.tells(history)", numbers(19))
         near(live.values(), seen_at(19))

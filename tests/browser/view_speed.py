@@ -6,8 +6,7 @@ A key press counts from its event's time stamp to the frame after the first one 
 the beginning of each frame. "On screen" is another way to see it: the frames that the compositor gives to a screencast.
 A drag is 120 moves of the mouse, 60 a second, there and back. What counts are the frames that find other pixels, each
 second and for each position of the slider.
-In the attention explorer the page computes; in one that is a widget the kernel does, at each key on an ipywidgets
-slider; and it translates one's own sentence at each letter.
+In the attention explorer the page computes; one's own sentence the kernel translates at each letter.
 """
 
 import json
@@ -20,23 +19,13 @@ from lab import PANEL, OpenNotebook, chromium, ran
 from server import free_port, jupyter_lab
 from websocket import create_connection
 
-HEADS, LENGTHS, PRESSES, LOOKS = 8, (12, 64, 128), 20, 16
+HEADS, LENGTHS, PRESSES, PICTURES = 8, (12, 64, 128), 20, 16
 DRAGS, MOVES, MOVES_A_SECOND = 3, 120, 60
 SHOW = """import torch
 from transformer_lab import widgets
 n = {length}
 tokens = [f"t{{i}}" for i in range(n)]
 widgets.attention((2 * torch.randn({heads}, n, n)).softmax(-1), tokens, tokens)"""
-BY_THE_KERNEL = """import torch
-import ipywidgets
-from transformer_lab import widgets
-scores, tokens = torch.randn({heads}, {length}, {length}), [f"t{{i}}" for i in range({length})]
-def at(temperature):
-    return widgets.attention((scores / temperature).softmax(-1), tokens, tokens)
-slider = ipywidgets.FloatSlider(1, min=0.1, max=8, description="temperature")
-widget = at(1).as_widget()
-slider.observe(lambda change: widget.show(at(change.new)), "value")
-ipywidgets.VBox([slider, widget])"""
 SENTENCE = """from pathlib import Path
 from time import perf_counter
 import torch
@@ -117,7 +106,7 @@ def on_screen(notebook: OpenNotebook, control: str) -> str:
     session.on("Page.screencastFrame", keep)
     session.send("Page.startScreencast", {"format": "png"})
     page.wait_for_timeout(500)
-    for number in range(LOOKS):
+    for number in range(PICTURES):
         before = len(frames)
         page.keyboard.press(["ArrowRight", "ArrowLeft"][number % 2])
         page.wait_for_timeout(400)
@@ -184,10 +173,6 @@ def main() -> None:
                 for _ in range(DRAGS):
                     print(f"    drag: {drag(notebook, port)}", flush=True)
                 print(f"    {on_screen(notebook, slider)}", flush=True)
-        for length in LENGTHS:
-            with ran(browser, address, Path(folder), BY_THE_KERNEL.format(length=length, heads=HEADS)) as notebook:
-                said = key_presses(notebook, ".noUi-handle", ["ArrowRight"] * PRESSES + ["ArrowLeft"] * PRESSES)
-                print(f"{length:3} tokens × {HEADS} heads, computed by the kernel: {said}", flush=True)
         with ran(browser, address, Path(folder), SENTENCE, MODEL_TIME) as notebook:
             print(f"own sentence: {own_sentence(notebook)}")
 

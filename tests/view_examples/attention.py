@@ -45,4 +45,4 @@ def given_map(layer=0, head=0, temperature=1.0, causal=False) -> list[list[float
     return (powers / powers.sum(-1, keepdim=True)).tolist()
 
 
-START = {"steps": steps_map(), "causal": steps_map("causal", causal=True), "given": given_map()}
+START = {"steps": steps_map, "causal": lambda: steps_map("causal", causal=True), "given": given_map}

@@ -27,4 +27,7 @@ def cost(length: int, *, layers: int, heads: int, kv: int, d_head: int, ratio: f
     }
 
 
-START = {"cache": cost(512, **SMALL), "translator's cache": cost(64, layers=2, heads=4, kv=4, d_head=32, ratio=2)}
+START = {
+    "cache": lambda: cost(512, **SMALL),
+    "translator's cache": lambda: cost(64, layers=2, heads=4, kv=4, d_head=32, ratio=2),
+}

@@ -60,4 +60,7 @@ def greedy(length: int) -> list[int]:
     return ids
 
 
-START = {"decoding": chosen(greedy(5)), "decoding of the best": chosen(greedy(6), branching=3)}
+START = {
+    "decoding": lambda: chosen(greedy(5)),
+    "decoding of the best": lambda: chosen(greedy(6), branching=3),
+}

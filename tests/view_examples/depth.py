@@ -30,4 +30,4 @@ def flowing(at=2, kinds=("alone", "around")) -> dict:
     }
 
 
-START = {"depth": flowing()}
+START = {"depth": flowing}

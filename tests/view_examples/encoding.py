@@ -1,6 +1,7 @@
 """The encoding explorer over the encoding of the paper, and over a table of one's own."""
 
 import math
+from functools import partial
 
 import torch
 
@@ -32,4 +33,4 @@ def explored(name="encoding", position=None, pair=0) -> dict:
     }
 
 
-START = {name: explored(name) for name in SHOW}
+START = {name: partial(explored, name) for name in SHOW}

@@ -38,4 +38,4 @@ def compared(name="heads", head=0, minus=None, sort="number", temperature=1.0, w
     return {key: value.tolist() for key, value in values.items()}
 
 
-START = {"heads": compared(), "heads of two layers": compared("heads of two layers")}
+START = {"heads": compared, "heads of two layers": lambda: compared("heads of two layers")}

@@ -39,6 +39,9 @@ def leak(share: str, more: int) -> str:
     return f"Leaks the future: Je (1) sees suis (2){pairs}; {share} % of all weight lies there."
 
 
-START = {"masks": playground(causal(), [])}
-all_four = playground(torch.ones(4, 4).bool(), [])
-START["no mask"] = all_four | {"alarms": [leak(f"{100 * all_four['leaked']:.1f}", 5)]}
+def no_mask() -> dict:
+    shown = playground(torch.ones(4, 4).bool(), [])
+    return shown | {"alarms": [leak(f"{100 * shown['leaked']:.1f}", 5)]}
+
+
+START = {"masks": lambda: playground(causal(), []), "no mask": no_mask}

@@ -44,4 +44,4 @@ def cross_map(text: str, layer: int = 1, head: int | None = None) -> list[list[f
     return (heads.mean(0) if head is None else heads[head]).tolist()
 
 
-START = {"own sentence": cross_map("ah <i> d")}
+START = {"own sentence": lambda: cross_map("ah <i> d")}

@@ -30,4 +30,4 @@ def jacobians(width: int, scaled: bool) -> tuple[torch.Tensor, torch.Tensor]:
     return (torch.diag_embed(p) - p[:, :, None] * p[:, None, :]).flatten(1).norm(dim=1), p
 
 
-START = {"saturation": saturated()}
+START = {"saturation": saturated}

@@ -19,7 +19,7 @@ exec(SET_UP, data)
 
 def shifted(position=3, offset=5) -> dict:
     table = sinusoidal_encoding(position + max(offset, 0) + 1, 8, "cpu", torch.float64)
-    moved = shift_matrix(offset, 8, torch.float64).cpu() @ table[position]
+    moved = shift_matrix(offset, 8, dtype=torch.float64).cpu() @ table[position]
     target = table[position + offset]
     return arrows(table[position], moved, target)
 
@@ -29,7 +29,7 @@ def broken(position=3, offset=5) -> dict:
     speed = 10000.0 ** (-torch.arange(8, dtype=torch.float64, device="cpu") / 8)
     even = torch.arange(8, device="cpu") % 2 == 0
     before, target = (torch.where(even, (p * speed).sin(), (p * speed).cos()) for p in (position, position + offset))
-    return arrows(before, shift_matrix(offset, 8, torch.float64).cpu() @ before, target)
+    return arrows(before, shift_matrix(offset, 8, dtype=torch.float64).cpu() @ before, target)
 
 
 def arrows(before, moved, target) -> dict:
@@ -44,4 +44,4 @@ def rotated(query=12, key=5) -> dict:
     return {"tab": "RoPE", "query": q.tolist(), "key": k.tolist(), "score": torch.dot(q, k).item()}
 
 
-START = {"shift": shifted(), "rope": rotated()}
+START = {"shift": shifted, "rope": rotated}

@@ -1,5 +1,7 @@
 """A short training of a small model that copies its source."""
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -20,7 +22,7 @@ def toy_training():
     torch.manual_seed(0)
     size = dict(vocab_size=7, d_model=16, n_heads=2, d_ff=16, n_layers=2, max_len=8)
     model = Transformer(TransformerConfig(**size, dropout=0.0))
-    training = Training(model, Examples.encode(copied, letters), Recipe(batch_size=5, warmup_steps=20))
+    training = Training(model, Examples.from_pairs(copied, letters), Recipe(batch_size=5, warmup_steps=20))
     reports = training.run(30, lambda: exact_match(model, letters, copied), every=10)
     return reports, 30, model, letters, copied[:2]
 """
@@ -30,19 +32,20 @@ data: dict = {}
 exec(SET_UP, data)
 
 
+@cache
 def recorded() -> tuple[list, list[tuple[int, list[str], list[Tensor]]]]:
-    """The reports of such a training; and at each look its step, the translations, and the weights of each sample."""
-    from transformer_lab.attention import record_attention
+    """The reports of such a training; and of each snapshot its step, the translations, and the weights."""
+    from transformer_lab.recording import record_attention
     from transformer_lab.training.evaluation import translate
 
     reports, _, model, letters, samples = data["toy_training"]()
-    seen, looks = [], []
+    seen, snapshots = [], []
     for report in reports:
         seen.append(report)
         if report.step == 1 or report.exact_match is not None:
             said = translate(model, letters, [source for source, _ in samples])
-            looks.append((report.step, said, [weights_of(model, *pair, record_attention) for pair in samples]))
-    return seen, looks
+            snapshots.append((report.step, said, [weights_of(model, *pair, record_attention) for pair in samples]))
+    return seen, snapshots
 
 
 def weights_of(model, source: str, target: str, record) -> Tensor:
@@ -57,14 +60,14 @@ def weights_of(model, source: str, target: str, record) -> Tensor:
 
 def seen_at(step: int, sample: int = 0, layer: int = 1, head: int | None = None) -> dict:
     """What the view shows at a step."""
-    reports, looks = recorded()
+    reports, snapshots = recorded()
     report = reports[step - 1]
     exact = [r.exact_match for r in reports[:step] if r.exact_match is not None]
-    look, said, weights = [look for look in looks if look[0] <= step][-1]
+    snapshot, said, weights = [snapshot for snapshot in snapshots if snapshot[0] <= step][-1]
     heads = weights[sample][layer].double()
     shown = (heads.mean(0) if head is None else heads[head]).tolist()
     numbers = {"step": step, "loss": report.loss, "rate": report.rate, "exact": exact[-1] if exact else None}
-    return numbers | {"look": look, "said": said, "map": shown}
+    return numbers | {"snapshot": snapshot, "said": said, "map": shown}
 
 
-START = {"training": seen_at(30)}
+START = {"training": lambda: seen_at(30)}

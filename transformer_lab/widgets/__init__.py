@@ -1,17 +1,17 @@
 """Interactive views of the lessons: live wherever scripts run, a true picture everywhere else."""
 
-from transformer_lab.widgets.attention import attention, attention_steps
-from transformer_lab.widgets.cache import cache_cost
-from transformer_lab.widgets.decoding import decoding
-from transformer_lab.widgets.depth import depth
-from transformer_lab.widgets.encoding import encoding
-from transformer_lab.widgets.heads import heads
-from transformer_lab.widgets.kit import View
-from transformer_lab.widgets.masks import mask_playground
-from transformer_lab.widgets.own_sentence import own_sentence
-from transformer_lab.widgets.saturation import saturation
-from transformer_lab.widgets.shift import shift
-from transformer_lab.widgets.training_monitor import training_monitor
+from transformer_lab.widgets.attention_view import attention, attention_steps
+from transformer_lab.widgets.cache_view import cache_cost
+from transformer_lab.widgets.decoding_view import decoding
+from transformer_lab.widgets.depth_view import depth
+from transformer_lab.widgets.encoding_view import encoding
+from transformer_lab.widgets.heads_view import heads
+from transformer_lab.widgets.masks_view import mask_playground
+from transformer_lab.widgets.own_sentence_view import own_sentence
+from transformer_lab.widgets.saturation_view import saturation
+from transformer_lab.widgets.shift_view import shift
+from transformer_lab.widgets.training_monitor_view import training_monitor
+from transformer_lab.widgets.view import View
 
 __all__ = [
     "View",

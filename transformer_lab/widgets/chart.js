@@ -1,17 +1,27 @@
 // Curves and bars on a canvas: axes with ticks and names, series that differ in colour, dash and marker, a cursor.
 
-import { stripes } from "./kit.js";
+import { clamp, stripes } from "./ui.js";
 
 export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [5, 2], [1, 4]];
 const FONT = "13px system-ui, sans-serif";
 
-// Curves within a box { x, y, width, height }, everything included. x and y: { name, low, high, log, ticks }, where log is
-// the base of a logarithmic axis and ticks, [[value, text], …], are found if not given. A series: { name, xs, ys }, and a
-// colour, dash and marker (0 to 3) of its own if it wants. `at` marks a point. Returns across(x) and up(y), in pixels.
-export function drawLines(context, box, { title, x = {}, y = {}, series, at = null, ink }) {
+// Curves within a box { x, y, width, height }, everything included. x and y: { name, low, high, log, ticks }, where log
+// is the base of a logarithmic axis and ticks, [[value, text], …], are found if not given. A series: { name, xs, ys },
+// and a colour, dash and marker (0 to 3) of its own if it wants. `level`, { name, value }, is a dashed line across.
+// `at` marks a point. Returns across(x) and up(y), in pixels.
+export function drawLines(context, box, { title, x = {}, y = {}, series, level = null, at = null, ink }) {
   const styled = series.map((one, i) => ({ colour: COLOURS[i % 6], dash: DASHES[i % 6], marker: i % 4, ...one }));
-  const [xAxis, yAxis] = [axis(x, series.flatMap(({ xs }) => [...xs])), axis(y, series.flatMap(({ ys }) => [...ys]))];
+  const [xAxis, yAxis] = [
+    axis(
+      x,
+      series.flatMap(({ xs }) => [...xs]),
+    ),
+    axis(
+      y,
+      series.flatMap(({ ys }) => [...ys]),
+    ),
+  ];
   const plot = frame(context, box, { title, xAxis, yAxis, ink, legend: styled.length > 1 ? styled : [] });
   const across = (value) => plot.x + plot.width * xAxis.share(value);
   const up = (value) => plot.y + plot.height * (1 - yAxis.share(value));
@@ -23,11 +33,25 @@ export function drawLines(context, box, { title, x = {}, y = {}, series, at = nu
     Object.assign(context, { strokeStyle: one.colour, fillStyle: one.colour, lineWidth: 2 });
     context.setLineDash(one.dash);
     context.beginPath();
-    one.ys.forEach((value, i) => { if (Number.isFinite(value)) context.lineTo(across(one.xs[i]), up(value)); });
+    one.ys.forEach((value, i) => {
+      if (Number.isFinite(value)) context.lineTo(across(one.xs[i]), up(value));
+    });
     context.stroke();
     context.setLineDash([]);
     const every = Math.ceil(one.xs.length / 8);
-    one.ys.forEach((value, i) => { if (styled.length > 1 && i % every === 0) mark(context, across(one.xs[i]), up(value), one.marker, 3.5); });
+    one.ys.forEach((value, i) => {
+      if (styled.length > 1 && i % every === 0) mark(context, across(one.xs[i]), up(value), one.marker, 3.5);
+    });
+  }
+  if (level) {
+    Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1.5, textAlign: "left", font: FONT });
+    context.setLineDash([6, 4]);
+    context.beginPath();
+    context.moveTo(plot.x, up(level.value));
+    context.lineTo(plot.x + plot.width, up(level.value));
+    context.stroke();
+    context.setLineDash([]);
+    context.fillText(level.name, plot.x + 6, up(level.value) - 9);
   }
   if (at !== null) {
     Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
@@ -46,19 +70,36 @@ export function drawLines(context, box, { title, x = {}, y = {}, series, at = nu
 // Bars side by side: one for each name, or for each name one of each series: { name, ys }. `at` marks one name.
 export function drawBars(context, box, { title, names, x = {}, y = {}, series, at = null, ink }) {
   const styled = series.map((one, i) => ({ colour: COLOURS[i % 6], ...one }));
-  const yAxis = axis({ low: 0, ...y }, series.flatMap(({ ys }) => [...ys]));
+  const yAxis = axis(
+    { low: 0, ...y },
+    series.flatMap(({ ys }) => [...ys]),
+  );
   const step = (plot) => plot.width / names.length;
   const xAxis = { name: x.name, ticks: names.map((name, i) => [i, name]), share: (i) => (i + 0.5) / names.length };
-  const plot = frame(context, box, { title, xAxis, yAxis, ink, legend: styled.length > 1 ? styled.map((one) => ({ ...one, bar: true })) : [] });
+  const plot = frame(context, box, {
+    title,
+    xAxis,
+    yAxis,
+    ink,
+    legend: styled.length > 1 ? styled.map((one) => ({ ...one, bar: true })) : [],
+  });
   const up = (value) => plot.y + plot.height * (1 - yAxis.share(value));
   const wide = (step(plot) * 0.76) / styled.length;
-  styled.forEach(({ ys, colour }, k) => ys.forEach((value, i) => {
-    const left = plot.x + (i + 0.12) * step(plot) + k * wide;
-    context.fillStyle = colour;
-    context.fillRect(left, Math.min(up(value), up(0)), wide - 1, Math.abs(up(0) - up(value)));
-    if (k) stripes(context, left, up(value), wide - 1, up(0) - up(value), "#fff", 1);
-    if (i === at) Object.assign(context, { strokeStyle: ink, lineWidth: 2 }).strokeRect(left - 1, up(value) - 1, wide + 1, up(0) - up(value) + 1);
-  }));
+  styled.forEach(({ ys, colour }, k) =>
+    ys.forEach((value, i) => {
+      const left = plot.x + (i + 0.12) * step(plot) + k * wide;
+      context.fillStyle = colour;
+      context.fillRect(left, Math.min(up(value), up(0)), wide - 1, Math.abs(up(0) - up(value)));
+      if (k) stripes(context, left, up(value), wide - 1, up(0) - up(value), "#fff", 1);
+      if (i === at)
+        Object.assign(context, { strokeStyle: ink, lineWidth: 2 }).strokeRect(
+          left - 1,
+          up(value) - 1,
+          wide + 1,
+          up(0) - up(value) + 1,
+        );
+    }),
+  );
   return { ...plot, up };
 }
 
@@ -70,7 +111,11 @@ export function axis({ name = "", low, high, log, ticks }, values) {
   const [from, to] = [low ?? Math.min(...finite), high ?? Math.max(...finite)];
   const at = log ? (value) => Math.log(Math.max(value, from)) : (value) => value;
   const wide = at(to) - at(from) || 1;
-  return { name, ticks: ticks ?? (log ? powers(from, to, log) : evenTicks(from, to)), share: (value) => Math.min(Math.max((at(value) - at(from)) / wide, -0.05), 1.05) };
+  return {
+    name,
+    ticks: ticks ?? (log ? powers(from, to, log) : evenTicks(from, to)),
+    share: (value) => clamp((at(value) - at(from)) / wide, -0.05, 1.05),
+  };
 }
 
 // About five round numbers from low to high, as [value, text].
@@ -80,7 +125,8 @@ export function evenTicks(low, high) {
   const step = [1, 2, 5, 10].find((factor) => factor * unit >= rough * 0.999) * unit;
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) ticks.push([i * step, (i * step).toFixed(digits).replace("-", "−")]);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1)
+    ticks.push([i * step, (i * step).toFixed(digits).replace("-", "−")]);
   return ticks;
 }
 
@@ -101,7 +147,14 @@ export function powers(low, high, base) {
 
 // Title, legend, axes, ticks and names around a plot; returns the plot's own box.
 function frame(context, box, { title, xAxis, yAxis, ink, legend }) {
-  Object.assign(context, { font: FONT, fillStyle: ink, strokeStyle: ink, lineWidth: 1, textBaseline: "middle", textAlign: "left" });
+  Object.assign(context, {
+    font: FONT,
+    fillStyle: ink,
+    strokeStyle: ink,
+    lineWidth: 1,
+    textBaseline: "middle",
+    textAlign: "left",
+  });
   const wide = (text) => context.measureText(text).width;
   const left = Math.max(0, ...yAxis.ticks.map(([, text]) => wide(text))) + 10;
   let top = box.y + 4;
@@ -114,7 +167,10 @@ function frame(context, box, { title, xAxis, yAxis, ink, legend }) {
   context.font = FONT;
   let x = box.x + left;
   legend.forEach((one, i) => {
-    if (i && x + 44 + wide(one.name) > box.x + box.width) { x = box.x + left; top += 18; }
+    if (i && x + 44 + wide(one.name) > box.x + box.width) {
+      x = box.x + left;
+      top += 18;
+    }
     swatch(context, x, top + 8, one, ink);
     x += 50 + wide(one.name);
   });
@@ -168,7 +224,26 @@ function swatch(context, x, y, { name, colour, dash, marker, bar }, ink) {
 
 // A circle, square, triangle or diamond, in the colour that fills.
 function mark(context, x, y, kind, r, ink) {
-  const corners = [null, [[-1, -1], [1, -1], [1, 1], [-1, 1]], [[0, -1.3], [1.2, 0.9], [-1.2, 0.9]], [[0, -1.4], [1.4, 0], [0, 1.4], [-1.4, 0]]][kind];
+  const corners = [
+    null,
+    [
+      [-1, -1],
+      [1, -1],
+      [1, 1],
+      [-1, 1],
+    ],
+    [
+      [0, -1.3],
+      [1.2, 0.9],
+      [-1.2, 0.9],
+    ],
+    [
+      [0, -1.4],
+      [1.4, 0],
+      [0, 1.4],
+      [-1.4, 0],
+    ],
+  ][kind];
   context.beginPath();
   if (corners) corners.forEach(([dx, dy]) => context.lineTo(x + r * dx, y + r * dy));
   else context.arc(x, y, r, 0, 2 * Math.PI);

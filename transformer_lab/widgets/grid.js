@@ -1,25 +1,59 @@
 // A map of numbers with names on both axes, a cell cursor, a readout and a table; long maps get an overview and a lens.
-//   const map = tokenMap({ el, label, rows, columns, axes: ["query", "key"], describe: (values, cell) => "…", redraw });
+//   const describe = (values, cell) => "…";  // what the readout says
+//   const map = tokenMap({ el, label, rows, columns, axes: ["query", "key"], describe, redraw });
 //   el.append(map.node, map.note, map.says, bar(...map.buttons), map.table);  // where a view wants them
 //   map.show(values, { colours: cividis, range: [0, 1] });  // in `redraw`, which the map calls when its cursor moves
-// `values` is an array of rows; NaN is hatched. More options stand at `tokenMap`; the parts below it draw by themselves.
+// `values` is an array of rows; NaN is hatched. More options stand at `tokenMap`; the parts below it draw by
+// themselves.
 
-import { button, canvas, cividis, css, element, inkOn, onKeys, ramp, readout, stripes, tableSwitch } from "./kit.js";
+import {
+  button,
+  canvas,
+  cividis,
+  clamp,
+  css,
+  element,
+  inkOn,
+  onKeys,
+  ramp,
+  readout,
+  stripes,
+  tableSwitch,
+  widthOf,
+} from "./ui.js";
 
 export const FONT = "13px system-ui, sans-serif";
 const ACCENT = "#d55e00";
 const SMALL = "11px system-ui, sans-serif";
-const LENSES = [8, 12, 16, 24, 32];  // cells across, from near to far
-const NEAREST = 12;  // pixels across a cell; a map whose cells would be smaller gets an overview and a lens
+const LENSES = [8, 12, 16, 24, 32]; // cells across, from near to far
+const NEAREST = 12; // pixels across a cell; a map whose cells would be smaller gets an overview and a lens
 
 // Red below the middle, blue above: the map of the static figures, for numbers that part at 0.
-export const diverging = ramp("#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7", "#f7f7f7", "#d1e5f0", "#92c5de", "#4393c3", "#2166ac", "#053061");
+export const diverging = ramp(
+  "#67001f",
+  "#b2182b",
+  "#d6604d",
+  "#f4a582",
+  "#fddbc7",
+  "#f7f7f7",
+  "#d1e5f0",
+  "#92c5de",
+  "#4393c3",
+  "#2166ac",
+  "#053061",
+);
 
 // Where a key leads from a cell of T × S; undefined for keys that move no cursor.
 export function keyCursor(key, [t, s], T, S) {
   const to = {
-    ArrowLeft: [t, s - 1], ArrowRight: [t, s + 1], ArrowUp: [t - 1, s], ArrowDown: [t + 1, s],
-    Home: [t, 0], End: [t, S - 1], PageUp: [0, s], PageDown: [T - 1, s],
+    ArrowLeft: [t, s - 1],
+    ArrowRight: [t, s + 1],
+    ArrowUp: [t - 1, s],
+    ArrowDown: [t + 1, s],
+    Home: [t, 0],
+    End: [t, S - 1],
+    PageUp: [0, s],
+    PageDown: [T - 1, s],
   }[key];
   return to && [clamp(to[0], 0, T - 1), clamp(to[1], 0, S - 1)];
 }
@@ -54,17 +88,27 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
   const table = tableSwitch(redraw);
   const nearer = button("zoom in", () => zoom(-1));
   const farther = button("zoom out", () => zoom(1));
-  const pool = button("overview of means", () => { me.mean = !me.mean; redraw(); });
+  const pool = button("overview of means", () => {
+    me.mean = !me.mean;
+    redraw();
+  });
   const start = { cursor: null, mean: false, lens: 2, first: [0, 0] };
   const me = { node: sketch.node, says, note, table: table.room, ...start };
   const wide = [rows, columns].map((names) => widest(sketch.node.getContext("2d"), names));
   let drawn = {};
 
-  const zoom = (by) => { me.lens = clamp(me.lens + by, 0, LENSES.length - 1); follow(me.cursor ?? me.first); redraw(); };
+  const zoom = (by) => {
+    me.lens = clamp(me.lens + by, 0, LENSES.length - 1);
+    follow(me.cursor ?? me.first);
+    redraw();
+  };
   // The lens moves just as far as it must to have the cell in it, or around it if it comes from the overview.
   const follow = ([t, s], around = false) => {
     const n = LENSES[me.lens];
-    me.first = [[t, T], [s, S]].map(([at, total], axis) => {
+    me.first = [
+      [t, T],
+      [s, S],
+    ].map(([at, total], axis) => {
       const first = around ? at - Math.floor(n / 2) : clamp(me.first[axis], at - n + 1, at);
       return clamp(Math.floor(first), 0, Math.max(total - n, 0));
     });
@@ -75,7 +119,12 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
     onmove?.(cell);
     redraw();
   };
-  me.reset = () => { Object.assign(me, start); table.shown = false; onmove?.(null); redraw(); };
+  me.reset = () => {
+    Object.assign(me, start);
+    table.reset();
+    onmove?.(null);
+    redraw();
+  };
 
   me.show = (values, options = {}) => {
     const ink = getComputedStyle(el).color;
@@ -90,7 +139,12 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
     note.textContent = plan.overview ? noteOn(plan, full, me) : "";
     says.say(describe(values, me.cursor));
     pool.setAttribute("aria-pressed", me.mean);
-    for (const [node, on] of [[nearer, plan.overview], [farther, plan.overview], [pool, plan.overview?.k > 1]]) node.hidden = !on;
+    for (const [node, on] of [
+      [nearer, plan.overview],
+      [farther, plan.overview],
+      [pool, plan.overview?.k > 1],
+    ])
+      node.hidden = !on;
     table.fill(() => asTable(values, plan.lens, { rows, columns, axes }));
   };
 
@@ -114,10 +168,19 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
       pressed = String(cell);
       onpress(cell, false);
     },
-    onpointerup: () => { pressed = null; },
-    onpointercancel: () => { pressed = null; },
-    onpointerleave: () => { pressed = null; me.move(null); },
-    onfocus: () => { if (!me.cursor) me.move([...me.first]); },
+    onpointerup: () => {
+      pressed = null;
+    },
+    onpointercancel: () => {
+      pressed = null;
+    },
+    onpointerleave: () => {
+      pressed = null;
+      me.move(null);
+    },
+    onfocus: () => {
+      if (!me.cursor) me.move([...me.first]);
+    },
     onkeydown: onKeys((key) => {
       const cell = me.cursor ?? me.first;
       const to = keyCursor(key, cell, T, S);
@@ -138,7 +201,7 @@ function widest(context, names) {
 }
 
 function layout({ el, T, S, wide, me, beside }) {
-  const total = Math.min(Math.max(el.clientWidth, 320), 754);
+  const total = widthOf(el);
   const left = Math.min(wide[0], 126) + 34;
   const natural = (total - left - beside - 8) / S;
   if (natural >= NEAREST && T * NEAREST <= 720) {
@@ -157,8 +220,13 @@ function layout({ el, T, S, wide, me, beside }) {
   const over = { left: room[0], top: room[1], size, upright: true, room, first: [0, 0], shown: [T, S], k };
   const shown = [T, S].map((n) => Math.min(n, LENSES[me.lens]));
   const lens = {
-    left: room[0] + (aside ? side + 12 + room[0] : 0), top: room[1] + (aside ? 0 : T * size + room[1] + 8),
-    size: Math.min(44, side / Math.max(...shown)), upright: true, room, first: me.first, shown,
+    left: room[0] + (aside ? side + 12 + room[0] : 0),
+    top: room[1] + (aside ? 0 : T * size + room[1] + 8),
+    size: Math.min(44, side / Math.max(...shown)),
+    upright: true,
+    room,
+    first: me.first,
+    shown,
   };
   const height = Math.max(over.top + T * size, lens.top + lens.size * shown[0]) + 6;
   return { width: total, height, lens, overview: over };
@@ -188,10 +256,6 @@ function largestNear(values, [t, s], k) {
   return best;
 }
 
-function clamp(x, low, high) {
-  return Math.min(Math.max(x, low), high);
-}
-
 function withMask(values, masked) {
   return masked ? values.map((row, t) => row.map((value, s) => (masked(t, s) ? NaN : value))) : values;
 }
@@ -209,8 +273,13 @@ export function extent(values) {
 }
 
 function noteOn({ lens, overview: { k } }, { range: [low, high] }, me) {
-  const each = k > 1 ? ` Each cell of the overview is the ${me.mean ? "mean" : "largest"} of ${k} × ${k}${me.mean ? ", in colours of its own" : ""}.` : "";
-  return `Colours from ${round(low)} to ${round(high)}; the framed ${lens.shown.join(" × ")} cells are seen near (zoom: + and −).${each}`;
+  const each =
+    k > 1
+      ? ` Each cell of the overview is the ${me.mean ? "mean" : "largest"} of ${k} × ${k}` +
+        `${me.mean ? ", in colours of its own" : ""}.`
+      : "";
+  const near = `the framed ${lens.shown.join(" × ")} cells are seen near (zoom: + and −).`;
+  return `Colours from ${round(low)} to ${round(high)}; ${near}${each}`;
 }
 
 function round(x) {
@@ -236,7 +305,10 @@ export function paintCells(context, values, box, { colours = cividis, range: [lo
     for (let s = 0; s < shown[1]; s += 1) {
       const value = values[first[0] + t][first[1] + s];
       const [x, y] = [left + s * size, top + t * size];
-      if (Number.isNaN(value)) { hatch(context, x, y, size, ink); continue; }
+      if (Number.isNaN(value)) {
+        hatch(context, x, y, size, ink);
+        continue;
+      }
       const rgb = colour(value);
       context.fillStyle = css(rgb);
       context.fillRect(x, y, size - 1, size - 1);
@@ -281,9 +353,12 @@ function hatch(context, x, y, size, ink) {
 // Names of rows at the left and of columns on top, upright where they are wider than a cell; the cursor's are bold.
 function paintNames(context, box, { rows, columns, axes, ink, cursor }) {
   const { left, top, size, upright, first = [0, 0], shown = [rows.length, columns.length], room = [left, top] } = box;
-  const every = Math.ceil(15 / size);  // where cells are smaller than letters, every n-th has a name
-  const named = (i, axis) => (cursor && i === cursor[axis] - first[axis]) || (i % every === 0 && !(cursor && Math.abs(i - (cursor[axis] - first[axis])) < every));
-  const font = (on) => Object.assign(context, { fillStyle: ink, font: on ? `bold ${FONT}` : FONT, textBaseline: "middle" });
+  const every = Math.ceil(15 / size); // where cells are smaller than letters, every n-th has a name
+  const named = (i, axis) =>
+    (cursor && i === cursor[axis] - first[axis]) ||
+    (i % every === 0 && !(cursor && Math.abs(i - (cursor[axis] - first[axis])) < every));
+  const font = (on) =>
+    Object.assign(context, { fillStyle: ink, font: on ? `bold ${FONT}` : FONT, textBaseline: "middle" });
   for (let t = 0; t < shown[0]; t += 1) {
     if (!named(t, 0)) continue;
     font(cursor?.[0] === first[0] + t).textAlign = "right";
@@ -313,7 +388,7 @@ function paintNames(context, box, { rows, columns, axes, ink, cursor }) {
 // The text, or as much of its beginning as has room.
 function fit(context, text, room) {
   if (context.measureText(text).width <= room) return text;
-  let short = text;
+  let short = text.slice(0, 60); // of a very long name
   while (short && context.measureText(`${short}…`).width > room) short = short.slice(0, -1);
   return `${short}…`;
 }
@@ -326,7 +401,8 @@ export function paintCursor(context, box, [row, column], ink) {
   if (t >= 0 && t < shown[0]) context.strokeRect(left - 1, top + t * size - 1, size * shown[1] + 1, size + 1);
   if (s >= 0 && s < shown[1]) context.strokeRect(left + s * size - 1, top - 1, size + 1, size * shown[0] + 1);
   Object.assign(context, { strokeStyle: ACCENT, lineWidth: size < 8 ? 2 : 3 });
-  if (t >= 0 && t < shown[0] && s >= 0 && s < shown[1]) context.strokeRect(left + s * size, top + t * size, size - 1, size - 1);
+  if (t >= 0 && t < shown[0] && s >= 0 && s < shown[1])
+    context.strokeRect(left + s * size, top + t * size, size - 1, size - 1);
 }
 
 function overview(context, values, { overview: box, lens }, options) {
@@ -351,10 +427,8 @@ function overview(context, values, { overview: box, lens }, options) {
 
 // ── table ──
 
-function asTable(values, { first, shown }, { rows, columns, axes }) {
-  const [names, tops] = [rows.slice(first[0], first[0] + shown[0]), columns.slice(first[1], first[1] + shown[1])];
-  const cell = (value) => element("td", {}, Number.isNaN(value) ? "–" : value.toFixed(3));
-  const line = (name, t) => element("tr", {}, element("th", { scope: "row" }, name), ...values[first[0] + t].slice(first[1], first[1] + shown[1]).map(cell));
-  const top = element("tr", {}, element("th", {}, axes.join(" \\ ")), ...tops.map((name) => element("th", { scope: "col" }, name)));
-  return element("table", {}, top, ...names.map(line));
+function asTable(values, { first: [top, left], shown: [height, width] }, { rows, columns, axes }) {
+  const text = (value) => (Number.isNaN(value) ? "–" : value.toFixed(3));
+  const line = (name, t) => [name, ...values[top + t].slice(left, left + width).map(text)];
+  return [[axes.join(" \\ "), ...columns.slice(left, left + width)], ...rows.slice(top, top + height).map(line)];
 }

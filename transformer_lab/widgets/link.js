@@ -1,6 +1,7 @@
 // The kernel behind a view, while one listens. anywidget hosts this module: a model in the page is one end of a link, a
 // Python object the other. A view finds the model by its key; whichever comes first waits for the other.
-//   const kernel = linked(model.get("kernel"), { joined: () => …, heard: (content, buffers) => …, shared: { name: (value) => … } });
+//   const shared = { name: (value) => … };
+//   const kernel = linked(model.get("kernel"), { joined: () => …, heard: (content, buffers) => …, shared });
 //   kernel.send({ … });
 //   kernel.model  // null without a kernel: the view is then all that its output holds
 
@@ -39,6 +40,9 @@ export default {
     const tell = () => home().dispatchEvent(new Event(key));
     models.set(key, model);
     tell();
-    return () => { models.delete(key); tell(); };
+    return () => {
+      models.delete(key);
+      tell();
+    };
   },
 };

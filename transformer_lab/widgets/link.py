@@ -11,9 +11,10 @@ from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from secrets import token_hex
+from typing import Any
 
 
-def running_kernel():
+def running_kernel() -> Any:
     """The Jupyter kernel that runs this process, or None."""
     if "IPython" not in sys.modules:
         return None
@@ -35,7 +36,7 @@ def link_class() -> type:
     return Link
 
 
-def connect(hear: Callable[[dict], None], **shared: dict):
+def connect(hear: Callable[[dict], None], **shared: dict) -> Any:
     """A link to the page, or None if no kernel runs.
 
     `hear` is called with each message of the page, on the main thread, while no cell runs. `shared` are dictionaries
@@ -52,7 +53,7 @@ def connect(hear: Callable[[dict], None], **shared: dict):
     return link
 
 
-def on_main_thread(kernel, act: Callable[[], None]) -> None:
+def on_main_thread(kernel: Any, act: Callable[[], None]) -> None:
     """Act now, or, called on another thread, when the main one has finished its cell: no model does two things."""
     if threading.current_thread() is threading.main_thread():
         act()

@@ -29,10 +29,24 @@ test("one value alone does not divide by zero", () => {
 });
 
 test("even ticks are round, cover the axis, and are as precise as they must be", () => {
-  assert.deepEqual(chart.evenTicks(0, 1).map(([, text]) => text), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-  assert.deepEqual(chart.evenTicks(-1, 1).map(([, text]) => text), ["−1.0", "−0.5", "0.0", "0.5", "1.0"]);
-  assert.deepEqual(chart.evenTicks(3, 97).map(([value]) => value), [20, 40, 60, 80]);
-  for (const [low, high] of [[0, 0.03], [-7, 13], [1e-6, 3e-6], [120, 9000]]) {
+  assert.deepEqual(
+    chart.evenTicks(0, 1).map(([, text]) => text),
+    ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"],
+  );
+  assert.deepEqual(
+    chart.evenTicks(-1, 1).map(([, text]) => text),
+    ["−1.0", "−0.5", "0.0", "0.5", "1.0"],
+  );
+  assert.deepEqual(
+    chart.evenTicks(3, 97).map(([value]) => value),
+    [20, 40, 60, 80],
+  );
+  for (const [low, high] of [
+    [0, 0.03],
+    [-7, 13],
+    [1e-6, 3e-6],
+    [120, 9000],
+  ]) {
     const ticks = chart.evenTicks(low, high);
     assert.ok(ticks.length >= 3 && ticks.length <= 7, `${low} to ${high}: ${ticks}`);
     assert.ok(ticks.every(([value]) => value >= low - 1e-9 && value <= high + 1e-9));
@@ -41,7 +55,16 @@ test("even ticks are round, cover the axis, and are as precise as they must be",
 });
 
 test("ticks of a logarithmic axis are powers, at most seven", () => {
-  assert.deepEqual(chart.powers(0.001, 10, 10).map(([, text]) => text), ["0.001", "0.01", "0.1", "1", "10"]);
-  assert.deepEqual(chart.powers(1e-5, 1, 10).map(([, text]) => text), ["10⁻⁵", "10⁻⁴", "10⁻³", "10⁻²", "10⁻¹", "1"]);
-  assert.deepEqual(chart.powers(1, 1024, 2).map(([value]) => value), [1, 4, 16, 64, 256, 1024]);
+  assert.deepEqual(
+    chart.powers(0.001, 10, 10).map(([, text]) => text),
+    ["0.001", "0.01", "0.1", "1", "10"],
+  );
+  assert.deepEqual(
+    chart.powers(1e-5, 1, 10).map(([, text]) => text),
+    ["10⁻⁵", "10⁻⁴", "10⁻³", "10⁻²", "10⁻¹", "1"],
+  );
+  assert.deepEqual(
+    chart.powers(1, 1024, 2).map(([value]) => value),
+    [1, 4, 16, 64, 256, 1024],
+  );
 });

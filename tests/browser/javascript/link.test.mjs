@@ -10,16 +10,31 @@ const link = await load("link");
 // A model as anywidget hands it to a module.
 function model(key, values = {}) {
   const listeners = {};
-  const me = { sent: [], get: (name) => (name === "key" ? key : values[name]), send: (content) => me.sent.push(content), on: (event, act) => { (listeners[event] ??= []).push(act); } };
+  const me = {
+    sent: [],
+    get: (name) => (name === "key" ? key : values[name]),
+    send: (content) => me.sent.push(content),
+    on: (event, act) => {
+      (listeners[event] ??= []).push(act);
+    },
+  };
   me.fire = (event, ...details) => listeners[event]?.forEach((act) => act(...details));
-  me.set = (name, value) => { values[name] = value; me.fire(`change:${name}`); };
+  me.set = (name, value) => {
+    values[name] = value;
+    me.fire(`change:${name}`);
+  };
   return me;
 }
 
 function view(key) {
   const seen = [];
   const shared = { now: (value) => seen.push(["now", value]) };
-  const linked = link.linked(key, { joined: () => seen.push("joined"), left: () => seen.push("left"), heard: (content) => seen.push(["heard", content]), shared });
+  const linked = link.linked(key, {
+    joined: () => seen.push("joined"),
+    left: () => seen.push("left"),
+    heard: (content) => seen.push(["heard", content]),
+    shared,
+  });
   return { linked, seen };
 }
 
@@ -34,7 +49,10 @@ test("a view that comes first joins when the model comes, and is told when it go
   kernel.set("now", 3);
   kernel.fire("msg:custom", { text: "x" }, []);
   linked.send({ question: 1 });
-  assert.deepEqual(seen.slice(2), [["now", 3], ["heard", { text: "x" }]]);
+  assert.deepEqual(seen.slice(2), [
+    ["now", 3],
+    ["heard", { text: "x" }],
+  ]);
   assert.deepEqual(kernel.sent, [{ question: 1 }]);
   end();
   assert.equal(seen.at(-1), "left");

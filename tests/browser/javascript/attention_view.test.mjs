@@ -1,0 +1,20 @@
+// The maps of the attention explorer against torch's.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { assertClose, fixtures, load } from "./support.mjs";
+
+const attention = await load("attention_view");
+
+for (const { name, scores, T, S, options, map } of fixtures.maps) {
+  test(`stageMap, ${name}`, () => {
+    const rows = attention.stageMap(Float32Array.from(scores), T, S, options);
+    assert.equal(rows.length, T);
+    rows.forEach((row, t) => assertClose(row, map[t]));
+  });
+}
+
+test("the fixtures have every stage", () => {
+  assert.deepEqual(new Set(fixtures.maps.map(({ options }) => options.stage)), new Set(attention.STAGES));
+});

@@ -1,0 +1,99 @@
+// The decoding explorer's methods against the package's own on the same model.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { assertClose, fixtures, load } from "./support.mjs";
+
+const decoding = await load("decoding_view");
+const tables = fixtures.tables.map((given) => ({
+  ...given,
+  table: decoding.tableOf(Float64Array.from(given.ids), Float64Array.from(given.logProbs), given.options),
+  eos: given.options.eos,
+}));
+
+test("a table knows where each extension stands", () => {
+  for (const { table, options, ids } of tables) {
+    assert.equal(table.length * options.branching, ids.length);
+    const reached = table.flatMap(({ next }) => next.filter((row) => row >= 0));
+    assert.deepEqual(
+      reached,
+      table.slice(1).map((_, i) => i + 1),
+    );
+  }
+});
+
+test("greedy finds the sentence of the package", () => {
+  for (const { table, eos, greedy } of tables) {
+    const { ids, total } = decoding.greedy(table, eos).at(-1);
+    assert.deepEqual(ids, greedy.ids);
+    assertClose([total], [greedy.total]);
+  }
+});
+
+test("beam search finds the sentence of the package, for every beam", () => {
+  for (const { table, eos, beams } of tables) {
+    for (const [size, beam] of Object.entries(beams)) {
+      const [{ ids, total }] = decoding.beamSearch(table, eos, Number(size)).found;
+      assert.deepEqual(ids, beam.ids, `beam ${size}`);
+      assertClose([total], [beam.total]);
+    }
+  }
+});
+
+test("a beam holds no more than its size, and what has ended leaves it", () => {
+  for (const { table, eos } of tables) {
+    const { steps, found } = decoding.beamSearch(table, eos, 3);
+    steps.forEach(({ live, candidates, kept }, i) => {
+      assert.ok(kept.length <= 3 && live.every(({ ended }) => !ended));
+      assert.ok(kept.every(({ total }) => candidates.slice(kept.length).every((other) => other.total <= total)));
+      if (i)
+        assert.deepEqual(
+          live,
+          steps[i - 1].kept.filter(({ ended }) => !ended),
+        );
+    });
+    const ended = steps.flatMap(({ kept }) => kept.filter((one) => one.ended));
+    assert.ok(ended.every((one) => found.includes(one)));
+  }
+});
+
+test("no beam finds more than the best of all sentences", () => {
+  for (const { table, eos, all } of tables.filter((given) => given.all)) {
+    const every = decoding.sentences(table, eos);
+    assert.equal(every.length, all.count);
+    assertClose([every[0].total], [all.best]);
+    assertClose([every.reduce((sum, { total }) => sum + Math.exp(total), 0)], [1]);
+  }
+});
+
+for (const { settings, logProbs, before, kept, after } of fixtures.filters) {
+  test(`filtered, ${JSON.stringify(settings)}`, () => {
+    const found = decoding.filtered(logProbs, settings);
+    assertClose(found.before, before);
+    assert.deepEqual(found.kept, kept);
+    assertClose(found.after, after);
+  });
+}
+
+test("a seed draws the same sentence again, another seed others", () => {
+  const { table, eos } = tables[0];
+  const draw = (seed) => decoding.sample(table, eos, {}, seed).at(-1).ids;
+  const draws = Array.from({ length: 40 }, (_, seed) => draw(seed));
+  assert.deepEqual(
+    draws,
+    Array.from({ length: 40 }, (_, seed) => draw(seed)),
+  );
+  assert.ok(new Set(draws.map(String)).size > 5);
+});
+
+test("tokens are drawn as often as they are probable, and never if they are cut", () => {
+  const { table, eos } = tables[0];
+  const settings = { temperature: 1.5, k: 4, p: 0.9 };
+  const { after } = decoding.filtered(table[0].logProbs, settings);
+  const counts = after.map(() => 0);
+  for (let seed = 1; seed <= 20000; seed += 1) counts[decoding.sample(table, eos, settings, seed)[1].i] += 1;
+  counts.forEach((count, i) =>
+    assert.ok(Math.abs(count / 20000 - after[i]) < (after[i] ? 0.015 : 1e-9), `${i}: ${count}, ${after[i]}`),
+  );
+});

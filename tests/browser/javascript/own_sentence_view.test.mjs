@@ -1,0 +1,29 @@
+// Where a row looks most, against torch's argmax, and how a cell is told.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fixtures, load } from "./support.mjs";
+
+const { argmax, describe } = await load("own_sentence_view");
+
+test("argmax finds the largest weight, of equals the first", () => {
+  assert.deepEqual(fixtures.rows.map(argmax), fixtures.largest);
+  assert.equal(argmax([0.5, 0.5]), 0);
+});
+
+test("describe says what a cell means, and where the row looks most", () => {
+  const names = { source: ["one", "two"], target: ["eins", "zwei"] };
+  const rows = [
+    [0.75, 0.25],
+    [0.125, 0.875],
+  ];
+  assert.equal(
+    describe(rows, [0, 0], names),
+    "To write “eins”, the decoder gives “one” a weight of 0.750, the largest of all.",
+  );
+  assert.equal(
+    describe(rows, [1, 0], names),
+    "To write “zwei”, the decoder gives “one” a weight of 0.125; the largest is that of “two”, 0.875.",
+  );
+});

@@ -1,0 +1,35 @@
+"""What a notebook shows as it is opened: not run yet, and trusted or not."""
+
+import re
+from pathlib import Path
+
+import nbformat
+from lab import OpenNotebook
+from nbformat.sign import NotebookNotary
+from playwright.sync_api import expect
+
+CHECK_OF_OWN_ANSWER = r"\bexercises\.(\w+)\.check\(\1\)"
+LOADED = "[...cell.node.querySelectorAll('img')].filter(image => image.naturalWidth).length"
+
+
+def signed(path: Path, lab_folder: Path, trusted: bool) -> None:
+    """Have the servers in the folder trust a notebook, or not."""
+    notary = NotebookNotary(data_dir=str(lab_folder / "data"))
+    (notary.sign if trusted else notary.unsign)(nbformat.read(path, as_version=4))
+
+
+def as_stored(notebook: OpenNotebook, path: Path, trusted: bool) -> None:
+    """Every picture is shown, each exercise says that it waits, and views are live if the notebook is trusted."""
+    stored = nbformat.read(path, as_version=4)
+    assert all(notebook.cells("cell.model.type !== 'code' || cell.model.trusted")) == trusted
+    expect(notebook.page.locator(".tl-view")).to_have_count(trusted * str(stored).count("<tl-"))
+    loaded = notebook.cells(LOADED)
+    assert [i for i, cell in enumerate(stored.cells) if has_picture(cell) and not loaded[i]] == []
+    checks = [number for number, cell in enumerate(stored.cells) if re.search(CHECK_OF_OWN_ANSWER, cell.source)]
+    shown = notebook.cells("cell.outputArea?.node.innerText")
+    assert [number for number in checks if "○" not in shown[number]] == [], "each exercise says that it waits"
+
+
+def has_picture(cell: nbformat.NotebookNode) -> bool:
+    data = [output.get("data", {}) for output in cell.get("outputs", [])]
+    return any("image/png" in d or "<img" in d.get("text/html", "") for d in data) or "![" in cell.source

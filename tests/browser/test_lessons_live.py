@@ -1,0 +1,57 @@
+"""Lessons with live views, each in a page of its own: as they are opened, trusted, and run; in both themes.
+
+That every cell runs, and shows what is stored, is what `pytest` looks at. So no lesson is run here for its numbers.
+"""
+
+import re
+
+import nbformat
+import pytest
+from faults import faults, hard_to_read
+from lab import NOTEBOOKS, opened
+from live import Live
+from playwright.sync_api import expect
+from server import ROOT
+from stored import as_stored, signed
+
+SECONDS = 120
+RUN_WHOLE = {"gallery": "Notebook 7", "00_start_here": "JupyterLab"}
+TRAINING = "07_training"
+LIVE_IN = [*((path.stem, "Notebook 7") for path in NOTEBOOKS), ("08_decoding", "JupyterLab")]
+
+
+def test_a_lesson_with_a_training_is_run_until_its_last_view_and_the_training_stopped(profile, address):
+    """As its reader may: to the end the training takes long. What comes after has no view with a kernel behind it."""
+    cells = nbformat.read(ROOT / "notebooks" / f"{TRAINING}.ipynb", as_version=4).cells
+    behind = max(number for number, cell in enumerate(cells) if "<tl-" in str(cell)) + 1
+    with opened(profile, address, f"{TRAINING}.ipynb") as notebook:
+        notebook.start_to_run(above=behind)
+        monitor, sentence = (Live(notebook.page, notebook.page.locator(".tl-view").nth(i)) for i in (0, 1))
+        status = monitor.root.locator(".tl-status")
+        expect(status).to_contain_text(re.compile(r"step ([5-9]\d|\d{3}) of 300"), timeout=SECONDS * 1000)
+        monitor.button("stop").click()
+        notebook.wait_until_run()
+        expect(status).to_contain_text("stopped after step")
+        expect(monitor.button("resume")).to_be_visible()
+        expect(sentence.labelled("sentence to translate")).to_be_visible()
+        assert faults(notebook, above=behind) == {}
+        assert hard_to_read(notebook) == {}
+
+
+@pytest.mark.parametrize(("name", "front_end"), RUN_WHOLE.items(), ids=lambda text: text)
+def test_run_all_shows_no_fault_and_what_is_legible(profile, address_in, name, front_end):
+    with opened(profile, address_in(front_end), f"{name}.ipynb") as notebook:
+        notebook.run_all()
+        assert faults(notebook) == {}
+        assert hard_to_read(notebook) == {}
+
+
+@pytest.mark.parametrize(("name", "front_end"), LIVE_IN, ids=lambda text: text)
+def test_as_opened_and_trusted_every_view_is_live(profile, address_in, lab_folder, name, front_end):
+    path = ROOT / "notebooks" / f"{name}.ipynb"
+    address = address_in(front_end)
+    signed(path, lab_folder, trusted=True)
+    with opened(profile, address, path.name) as notebook:
+        as_stored(notebook, path, trusted=True)
+        assert faults(notebook) == {}
+        assert hard_to_read(notebook) == {}

@@ -1,0 +1,161 @@
+// Attention explorer: from scores to weights, step by step, for one head at a time.
+
+import {
+  bar,
+  button,
+  checkbox,
+  choice,
+  cividis,
+  css,
+  eachFrame,
+  element,
+  entropy,
+  inkOn,
+  resetButton,
+  softmax,
+  temperatureSlider,
+  tensor,
+  watch,
+} from "./ui.js";
+import { FONT, extent, tokenMap } from "./grid.js";
+
+export const STAGES = ["scores", "scaled", "masked", "weights"];
+const MANY = 24; // so many keys have a strip: a text with its weights is easier to read than a row of a map
+
+// One head's map at a stage: an array of T rows of S numbers; NaN where the mask forbids.
+export function stageMap(scores, T, S, { stage, divisor, temperature, causal }) {
+  return Array.from({ length: T }, (_, t) => {
+    const row = [...scores.subarray(t * S, (t + 1) * S)];
+    if (stage === "scores") return row;
+    const scaled = row.map((score) => score / divisor / temperature);
+    if (stage === "scaled") return scaled;
+    if (stage === "masked") return scaled.map((score, s) => (causal && s > t ? NaN : score));
+    return softmax(scaled, causal ? (s) => s <= t : undefined);
+  });
+}
+
+const START = { layer: 0, head: 0, stage: "weights", temperature: 1, scaled: true, causal: false, query: 0 };
+
+export default {
+  render({ model, el }) {
+    const {
+      data,
+      shape: [layers, heads, T, S],
+    } = tensor(model.get("logits")); // scores, or the logarithms of given weights
+    const [queries, keys, d_k] = [model.get("queries"), model.get("keys"), model.get("d_k")];
+    const start = { ...START, causal: model.get("causal") };
+    const now = { ...start };
+
+    const values = () => {
+      const from = (now.layer * heads + now.head) * T * S;
+      const divisor = d_k && now.scaled ? Math.sqrt(d_k) : 1;
+      return stageMap(data.subarray(from, from + T * S), T, S, { ...now, divisor });
+    };
+    let shown = null; // the map as it was last computed; moving the cursor does not change it
+    const draw = eachFrame(() => {
+      const weights = now.stage === "weights";
+      shown ??= values();
+      el.values = shown; // what is shown, for tests and for the curious
+      map.show(shown, {
+        range: weights ? [0, Math.max(T, S) > MANY ? extent(shown)[1] : 1] : undefined,
+        masked: weights && now.causal ? (t, s) => s > t : undefined,
+        beside: weights ? { width: 74, draw: (context, box) => entropies(context, shown, box) } : undefined,
+      });
+      strip?.show(weights ? shown[now.query] : null, now.query);
+    });
+    const change = (what) => {
+      Object.assign(now, what);
+      shown = null;
+      refresh();
+      draw();
+    };
+    const map = tokenMap({
+      el,
+      label: model.get("summary"),
+      rows: queries,
+      columns: keys,
+      axes: ["query", "key"],
+      redraw: draw,
+      describe: (shown, cell) => describe(shown, cell, now.stage, queries, keys),
+      onmove: (cell) => {
+        if (cell) [now.query] = cell;
+      },
+    });
+    const strip = S >= MANY ? tokenStrip(queries, keys, (s) => map.move([T === S ? s : now.query, s], true)) : null;
+
+    const tabs = (d_k ? STAGES : []).map((stage) => [stage, button(stage, () => change({ stage }))]);
+    const sharp = temperatureSlider((temperature) => change({ temperature }));
+    const divide = checkbox("÷ √d_k", true, (scaled) => change({ scaled }));
+    const causal = checkbox("causal mask", start.causal, (on) => change({ causal: on }));
+    const layer = choice("layer", [...Array(layers).keys()].map(String), (i) => change({ layer: i }));
+    const head = choice("head", [...Array(heads).keys()].map(String), (i) => change({ head: i }));
+    const reset = resetButton([sharp, divide, causal, layer, head, map], () => change(start));
+    const refresh = () => tabs.forEach(([stage, tab]) => tab.setAttribute("aria-pressed", stage === now.stage));
+
+    const choices = [
+      ...(layers > 1 ? [layer.node] : []),
+      ...(heads > 1 ? [head.node] : []),
+      sharp.node,
+      ...(d_k ? [divide.node] : []),
+      ...(T === S ? [causal.node] : []),
+    ];
+    el.append(
+      ...(d_k ? [bar(...tabs.map(([, tab]) => tab))] : []),
+      bar(...choices),
+      map.node,
+      map.note,
+      map.says,
+      ...(strip ? [strip.node] : []),
+      bar(...map.buttons, reset),
+      map.table,
+    );
+    refresh();
+    return watch(el, draw);
+  },
+};
+
+function describe(values, cell, stage, queries, keys) {
+  if (!cell) return "Point at a cell, or go over the map with the arrow keys.";
+  const [t, s] = cell;
+  const value = values[t][s];
+  const shown = Number.isNaN(value) ? "masked" : `${stage === "weights" ? "weight" : "score"} ${value.toFixed(3)}`;
+  const said = `query ${queries[t]}, key ${keys[s]}: ${shown}.`;
+  if (stage !== "weights") return said;
+  const largest = values[t].indexOf(Math.max(...values[t]));
+  const bits = `${entropy(values[t]).toFixed(2)} of ${Math.log2(keys.length).toFixed(2)} bits`;
+  return `${said} The row looks most at ${keys[largest]} (${values[t][largest].toFixed(3)}); its entropy is ${bits}.`;
+}
+
+// A bar for the entropy of each row: full where the weights are even, empty where one weight is 1.
+function entropies(context, values, { x, top, size, first, count, ink }) {
+  Object.assign(context, { font: `italic ${FONT}`, textAlign: "left", fillStyle: ink });
+  context.fillText("entropy", x, top - 10);
+  values.slice(first, first + count).forEach((row, t) => {
+    const box = [x, top + t * size + size * 0.3, 56, size * 0.4];
+    context.fillStyle = "#0072b2";
+    context.fillRect(box[0], box[1], (56 * entropy(row)) / Math.log2(row.length || 2), box[3]);
+    Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
+    context.strokeRect(...box);
+  });
+}
+
+// The keys as a text, each shaded by its weight in one row; a click chooses a key, and in self-attention its row.
+function tokenStrip(queries, keys, onchoose) {
+  const tokens = keys.map((key, s) => element("span", { onclick: () => onchoose(s) }, key));
+  const title = element("div", {});
+  const own = queries.length === keys.length;
+  const show = (row, query) => {
+    const largest = row ? Math.max(...row) : 0;
+    title.textContent = row
+      ? `Where query ${queries[query]} looks: at most ${largest.toFixed(3)}, no shade below a twentieth of that.` +
+        (own ? " Click a word to ask from it." : "")
+      : "";
+    tokens.forEach((token, s) => {
+      const share = row ? row[s] / (largest || 1) : 0;
+      const rgb = cividis(share);
+      token.style.cssText = share >= 0.05 ? `background: ${css(rgb)}; color: ${inkOn(rgb)};` : "";
+      token.classList.toggle("tl-here", own && s === query);
+    });
+  };
+  return { node: element("div", { class: "tl-strip" }, title, ...tokens.flatMap((token) => [token, " "])), show };
+}

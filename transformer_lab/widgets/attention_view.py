@@ -1,0 +1,87 @@
+"""Attention as a map to explore: given weights, or the steps that lead to them from queries and keys."""
+
+from math import sqrt
+
+import torch
+from torch import Tensor
+
+from transformer_lab.attention import masked_softmax
+from transformer_lab.masks import causal_mask
+from transformer_lab.plots import plot_attention
+from transformer_lab.plots.checks import Tokens, Values, check_attention, label, to_tensor
+from transformer_lab.widgets.view import View
+
+NAMED = 8  # queries that the summary names
+
+
+def attention(weights: Values, query_tokens: Tokens, key_tokens: Tokens) -> View:
+    """Explore attention weights: (T, S), (heads, T, S) or (layers, heads, T, S); one row for each query.
+
+    A temperature other than 1 shows softmax(log(weights) / temperature).
+
+    Raises:
+        ValueError: the axes do not fit the tokens, or the rows are not what softmax returns.
+    """
+    stack = with_layers_and_heads(weights, "weights")
+    logits = stack.detach().cpu().double().log()  # -inf for a weight of 0, which stays 0 at every temperature
+    return view(stack, logits, query_tokens, key_tokens, d_k=None, causal=False)
+
+
+def attention_steps(query: Values, key: Values, query_tokens: Tokens, key_tokens: Tokens, causal: bool = False) -> View:
+    """Explore how scores become weights: query (…, T, d_k) and key (…, S, d_k), with heads and layers in front or not.
+
+    Raises:
+        ValueError: the axes do not fit the tokens, or those of query and key each other; a causal mask is asked for
+            where T and S differ.
+    """
+    query, key = with_layers_and_heads(query, "query"), with_layers_and_heads(key, "key")
+    check_pair(query, key)
+    scores = query.detach() @ key.detach().transpose(-2, -1)
+    if causal and query.size(-2) != key.size(-2):
+        raise ValueError(f"a causal mask needs as many queries as keys ({query.size(-2)}, {key.size(-2)})")
+    d_k = query.size(-1)
+    allowed = causal_mask(key.size(-2), key.device) if causal else torch.ones_like(scores, dtype=torch.bool)
+    weights = masked_softmax(scores / sqrt(d_k), allowed)
+    return view(weights, scores, query_tokens, key_tokens, d_k, causal)
+
+
+def check_pair(query: Tensor, key: Tensor) -> None:
+    """Refuse what has no dot products; one head of keys may serve several of queries."""
+    if query.size(-1) != key.size(-1):
+        raise ValueError(f"query and key must have the same width d_k ({query.size(-1)}, {key.size(-1)})")
+    of_query, of_key = tuple(query.shape[:2]), tuple(key.shape[:2])
+    if any(a != b and 1 not in (a, b) for a, b in zip(of_query, of_key, strict=True)):
+        raise ValueError(f"query and key must have as many layers and heads as each other, or 1 ({of_query}, {of_key})")
+
+
+def view(weights: Tensor, logits: Tensor, queries: Tokens, keys: Tokens, d_k: int | None, causal: bool) -> View:
+    """The view of weights as softmax of logits: of scores, or, where weights alone are given, of their logarithms."""
+    for head in weights.flatten(0, 1):
+        check_attention(head, queries, keys)  # refuses what would make the view lie
+    queries, keys = list(map(str, queries)), list(map(str, keys))
+    first, said = weights[0, 0].detach().clone(), summary(weights, queries, keys)
+    state = {"logits": logits, "queries": queries, "keys": keys, "d_k": d_k, "causal": causal}
+    return View("attention", state, said, lambda: plot_attention(first, queries, keys), colours=48)
+
+
+def summary(weights: Tensor, queries: Tokens, keys: Tokens) -> str:
+    """One line that says what the first head's map shows."""
+    layers, heads, *_ = weights.shape
+    rows = [[round(weight, 4) for weight in row] for row in weights[0, 0, :NAMED].tolist()]
+    looks = [
+        f"{query} evenly" if max(row) == min(row) else f"{query} at {label(keys[row.index(max(row))])}"
+        for query, row in zip(map(label, queries), rows, strict=False)
+    ]
+    stack = f"{layers} × {heads} heads; in the first " if layers * heads > 1 else ""
+    more = f" and {len(queries) - NAMED} more" if len(queries) > NAMED else ""
+    return f"Attention of {len(queries)} queries to {len(keys)} keys: {stack}{', '.join(looks)}{more}."
+
+
+def with_layers_and_heads(values: Values, name: str) -> Tensor:
+    """As a tensor (layers, heads, rows, columns); refuses what has other axes, or nothing in it."""
+    x = to_tensor(values)
+    if not 2 <= x.ndim <= 4:
+        raise ValueError(f"{name} must have 2 to 4 axes: layers, heads, rows, columns (its shape is {tuple(x.shape)})")
+    if not x.numel():
+        raise ValueError(f"{name} must have at least one row and one column (its shape is {tuple(x.shape)})")
+    return x[(None,) * (4 - x.ndim)]

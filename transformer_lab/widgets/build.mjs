@@ -1,0 +1,41 @@
+// Builds the script of each view, <name>_view.js and what it imports, into static/: `npm run build`, after each change.
+//
+// A script is all that its output needs, and makes the element live whose name the output gives as TAG. What each was
+// built from stands in static/manifest.json, so that a test can tell, without Node, when one is stale.
+
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+import { build, version } from "esbuild";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const hash = (text) => createHash("sha256").update(text).digest("hex");
+const hashes = async (folder, names) =>
+  Object.fromEntries(await Promise.all(names.map(async (name) => [name, hash(await readFile(folder + name))])));
+
+const modules = (await readdir(here)).filter((name) => /\.m?js$/.test(name)).sort();
+const views = modules.filter((name) => name.endsWith("_view.js"));
+
+await rm(`${here}static`, { recursive: true, force: true });
+await mkdir(`${here}static`);
+for (const view of views) {
+  await build({
+    stdin: {
+      contents: `import { define } from "./ui.js"; import view from "./${view}"; define(TAG, view);`,
+      resolveDir: here,
+    },
+    outfile: `${here}static/${view}`,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    charset: "utf8",
+  });
+}
+const manifest = {
+  esbuild: version,
+  sources: await hashes(here, modules),
+  scripts: await hashes(`${here}static/`, views),
+};
+await writeFile(`${here}static/manifest.json`, `${JSON.stringify(manifest, null, 2)}\n`);

@@ -1,0 +1,390 @@
+// Training monitor: curves that grow while the kernel trains; a slider goes back to any step, its translations and its
+// attention.
+
+import {
+  bar,
+  button,
+  canvas,
+  checkbox,
+  choice,
+  eachFrame,
+  element,
+  floats,
+  readout,
+  resetButton,
+  scroller,
+  slider,
+  tableOfTexts,
+  tensor,
+  watch,
+  widthOf,
+} from "./ui.js";
+import { drawLines } from "./chart.js";
+import { tokenMap } from "./grid.js";
+import { linked } from "./link.js";
+import { mapOf, stackChoice } from "./stack.js";
+
+const ROW = 4; // step, loss, rate, exact match (NaN where it was not measured)
+const HALF = 50; // milliseconds: the kernel sends ten messages a second, and each is drawn in two halves
+
+// The last place in ascending numbers whose number is at most x; -1 if there is none.
+export function lastAt(numbers, x) {
+  let found = -1;
+  numbers.forEach((number, i) => {
+    if (number <= x) found = i;
+  });
+  return found;
+}
+
+// How much of a history there is halfway from step `before` to its end.
+export function halfway(history, before) {
+  const steps = history.filter((_, k) => k % ROW === 0);
+  return ROW * (lastAt(steps, Math.ceil((before + steps.at(-1)) / 2)) + 1);
+}
+
+// Ticks of a logarithmic axis: 1, 2 and 5 times a power of ten, or the powers alone where those would be many.
+export function logTicks(low, high) {
+  const ticks = [];
+  for (let k = Math.floor(Math.log10(low)); k <= Math.log10(high); k += 1) {
+    for (const factor of high / low > 100 ? [1] : [1, 2, 5]) {
+      const value = factor * 10 ** k;
+      if (value >= low && value <= high) ticks.push([value, String(Number(value.toPrecision(1)))]);
+    }
+  }
+  return ticks;
+}
+
+// "2 min 5 s": seconds as a person says them.
+export function duration(seconds) {
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+export default {
+  render({ model, el }) {
+    const [until, samples, [layers, heads]] = [model.get("until"), model.get("samples"), model.get("depth")];
+    const floor = model.get("floor");
+    const run = {
+      history: tensor(model.get("history")).data,
+      running: false,
+      finished: model.get("finished"),
+      seconds: 0,
+      first: 0,
+    };
+    const snapshots = {
+      at: model.get("at"),
+      said: model.get("said"),
+      weights: model.get("weights").map((packed) => tensor(packed).data),
+    };
+    const start = { at: null, log: true, sample: 0 }; // at null: the last step there is
+    const now = { ...start };
+    const count = () => run.history.length / ROW;
+    let map = null;
+    let pressed = null; // the button that waits for the kernel
+
+    // What there is to see at a row of the history.
+    const seenAt = (i, exactAt) => {
+      const [step, loss, rate] = run.history.subarray(i * ROW, i * ROW + 3);
+      const measured = lastAt(exactAt, i);
+      const seen = {
+        step,
+        loss,
+        rate,
+        exact: measured < 0 ? null : run.history[exactAt[measured] * ROW + 3],
+        snapshot: null,
+        said: [],
+        map: null,
+      };
+      const snapshot = lastAt(snapshots.at, step);
+      if (snapshot < 0) return seen;
+      const shape = [layers, heads, samples[now.sample].rows.length, samples[now.sample].columns.length];
+      const size = shape.reduce((a, b) => a * b);
+      const data = snapshots.weights[now.sample].subarray(snapshot * size, (snapshot + 1) * size);
+      return {
+        ...seen,
+        snapshot: snapshots.at[snapshot],
+        said: snapshots.said.slice(snapshot * samples.length, (snapshot + 1) * samples.length),
+        map: mapOf({ data, shape }, stack.now),
+      };
+    };
+
+    const progress = element("progress", { max: until, value: 0, "aria-label": "progress" });
+    const status = element("span", { class: "tl-status", role: "status" });
+    const sketch = canvas(model.get("summary"), { keys: false });
+    const says = readout();
+    const table = scroller();
+    const room = element("div");
+    const stop = button("stop", () => {
+      const kernel = link.model.widget_manager?.kernel;
+      kernel?.interrupt().catch(() => {});
+      pressed = kernel ? "stopping after this step …" : "to stop, press ■ in the toolbar: what is learned is kept";
+      draw();
+    });
+    const resume = button("resume", () => {
+      pressed = "resuming …";
+      link.send({ resume: true });
+      draw();
+    });
+
+    const drawCurves = () => {
+      const i = Math.min(now.at ?? Infinity, count() - 1);
+      const exactAt = [...Array(count()).keys()].filter((k) => !Number.isNaN(run.history[k * ROW + 3]));
+      const seen = (el.values = i < 0 ? null : seenAt(i, exactAt));
+      // First, while the width that it reads needs no new layout.
+      paint(sketch, run.history, { i, until, floor, log: now.log, exactAt, el });
+      const done = (progress.value = count() ? run.history[(count() - 1) * ROW] : 0);
+      for (const node of [status, says]) node.ariaLive = run.running ? "off" : "polite"; // 20 steps a second are many
+      status.textContent = pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model) });
+      stop.hidden = !(link.model && run.running);
+      resume.hidden = !link.model || run.running || run.finished || !count();
+      stop.disabled = resume.disabled = Boolean(pressed);
+      step.rescale(Math.max(count() - 1, 0), Math.max(i, 0));
+      says.say(seen ? describe(seen) : "The curves begin with the first step.");
+      return seen;
+    };
+    let drawn; // the snapshot that stands below the curves
+    const draw = eachFrame(() => {
+      const seen = drawCurves();
+      drawn = seen?.snapshot;
+      table.replaceChildren(...(seen?.map ? [asTable(samples, seen)] : []));
+      place.hidden = !seen?.map;
+      if (seen?.map) map.show(seen.map, { range: [0, 1] });
+    });
+    const grow = eachFrame(() => {
+      if (drawCurves()?.snapshot !== drawn) draw();
+    }); // most steps come without a snapshot
+    const change = (what) => {
+      Object.assign(now, what);
+      draw();
+    };
+
+    const step = slider(
+      "step",
+      { min: 0, max: 0, step: 1, value: 0, show: (i) => String(run.history[i * ROW] ?? 0) },
+      (i) => change({ at: i < count() - 1 ? i : null }),
+    );
+    const range = step.node.querySelector("input");
+    range.classList.add("tl-long");
+    step.rescale = (max, i) => {
+      range.max = max;
+      step.set(i);
+    };
+    const log = checkbox("loss on a log scale", true, (on) => change({ log: on }));
+    const sample = choice(
+      "sample",
+      samples.map(({ source }) => source),
+      (i) => {
+        now.sample = i;
+        lay();
+        draw();
+      },
+    );
+    const stack = stackChoice(layers, heads, () => draw());
+    const choices = [...(samples.length > 1 ? [sample.node] : []), ...stack.nodes];
+    const place = element(
+      "div",
+      {},
+      element("div", { class: "tl-snapshots" }, "Where the decoder looks, given the right target"),
+      bar(...choices),
+      room,
+    );
+    const reset = resetButton([log, sample, stack], () => {
+      Object.assign(now, start);
+      lay();
+      draw();
+    });
+    // The map of a sample: its tokens are others than those of the one before.
+    const lay = () => {
+      if (!samples.length) return;
+      const { rows, columns } = samples[now.sample];
+      map = tokenMap({
+        el,
+        label: "Cross-attention, given the right target.",
+        rows,
+        columns,
+        axes: ["target", "source"],
+        redraw: draw,
+        describe: (values, cell) => cellSays(values, cell, rows, columns),
+      });
+      room.replaceChildren(map.node, map.note, map.says, bar(...map.buttons), map.table);
+    };
+
+    let rest; // the second half of a message
+    // What the kernel tells and shares is never older than what the output holds.
+    const take = (told, history) => {
+      clearTimeout(rest);
+      if (told.running !== run.running) pressed = null;
+      Object.assign(run, told, { history });
+      grow();
+    };
+    const link = linked(model.get("kernel"), {
+      joined: () => draw(),
+      heard: (told, [bytes]) => {
+        const history = floats(bytes);
+        const half = halfway(history, run.history.at(-ROW) ?? 0);
+        take(told, history.subarray(0, half));
+        if (half < history.length) rest = setTimeout(() => take(told, history), HALF);
+      },
+      left: () => {
+        clearTimeout(rest);
+        run.running = false;
+        pressed = null;
+        draw();
+      },
+      shared: {
+        now: (told) => {
+          if (told?.history) take(told, floats(told.history));
+        },
+        snapshots: (told) => {
+          if (!told?.at) return;
+          Object.assign(snapshots, told, { weights: told.weights.map(floats) });
+          draw();
+        },
+      },
+    });
+
+    sketch.node.onpointerdown = sketch.node.onpointermove = (event) => {
+      const row = sketch.node.rowAt?.(event);
+      if (row !== undefined) change({ at: row < count() - 1 ? row : null });
+    };
+    lay();
+    el.append(
+      element("style", {}, STYLE),
+      bar(progress, status, stop, resume),
+      sketch.node,
+      bar(step.node, log.node, reset),
+      says,
+      table,
+      place,
+    );
+    return watch(el, draw);
+  },
+};
+
+function told({ running, finished, seconds, first }, { done, until, count, linked }) {
+  if (running) {
+    const taken = count - first;
+    return `step ${done} of ${until}${taken > 1 ? `, ${duration((seconds / taken) * (until - done))} left` : ""}`;
+  }
+  if (finished || done >= until) return `${done} of ${until} steps`;
+  return count
+    ? `stopped after step ${done} of ${until}${linked ? "" : "; to go on, run the cell again"}`
+    : `0 of ${until} steps`;
+}
+
+function describe({ step, loss, rate, exact }) {
+  const right = exact === null ? "" : `, exact match ${percent(exact)} when last measured`;
+  return `Step ${step}: loss ${loss.toPrecision(3)}, learning rate ${rate.toPrecision(2)}${right}.`;
+}
+
+function percent(share) {
+  return `${Number((100 * share).toFixed(1))} %`;
+}
+
+function cellSays(values, cell, rows, columns) {
+  if (!cell) return "Point at a cell, or go over the map with the arrow keys.";
+  const [t, s] = cell;
+  return `To predict “${rows[t]}”, the decoder gives “${columns[s]}” a weight of ${values[t][s].toFixed(3)}.`;
+}
+
+function asTable(samples, { said, snapshot }) {
+  const line = ({ source, target }, i) => [
+    source,
+    said[i] || "(nothing)",
+    said[i] === target ? "✓ right" : `✗ ${target}`,
+  ];
+  const head = ["source", `translation at step ${snapshot}`, ""];
+  return tableOfTexts([head, ...samples.map(line)], { class: "tl-samples" });
+}
+
+// Three charts side by side, or where that is narrow the loss above the other two; the row `i` is marked in each.
+function paint(sketch, history, { i, until, floor, log, exactAt, el }) {
+  const width = widthOf(el);
+  const wide = width >= 600;
+  const context = sketch.resize(width, wide ? 210 : 390);
+  const column = (place, rows) => rows.map((row) => history[row * ROW + place]);
+  const all = [...Array(history.length / ROW).keys()];
+  const [steps, loss, rate] = [column(0, all), column(1, all), column(2, all)];
+  const finite = loss.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  const limits = floor === null ? finite : [...finite, floor];
+  const [low, high] = limits.length ? [Math.min(...limits), Math.max(...limits)] : [0.1, 10];
+  const boxes = wide
+    ? [
+        [0, 0, width * 0.42, 205],
+        [width * 0.42, 0, width * 0.29, 205],
+        [width * 0.71, 0, width * 0.29, 205],
+      ]
+    : [
+        [0, 0, width, 200],
+        [0, 200, width * 0.5, 185],
+        [width * 0.5, 200, width * 0.5, 185],
+      ];
+  const x = { name: "step", low: 0, high: until };
+  const [ink, at] = [getComputedStyle(el).color, i < 0 ? null : i];
+  const most = Math.max(...rate, 0) || 1;
+  const charts = [
+    {
+      title: "loss",
+      y: log ? { log: 10, low, high, ticks: logTicks(low, high) } : { low: 0, high },
+      series: [{ name: "loss", xs: steps, ys: loss }],
+      level: floor === null ? null : { name: `least possible: ${floor.toPrecision(3)}`, value: floor },
+      at,
+    },
+    {
+      title: "exact match",
+      y: {
+        low: 0,
+        high: 1,
+        ticks: [
+          [0, "0 %"],
+          [0.5, "50 %"],
+          [1, "100 %"],
+        ],
+      },
+      series: [{ name: "exact match", xs: column(0, exactAt), ys: column(3, exactAt), colour: "#009e73" }],
+      at: Math.max(lastAt(exactAt, i), -1),
+    },
+    {
+      title: "learning rate",
+      y: {
+        low: 0,
+        high: most,
+        ticks: [
+          [0, "0"],
+          [most, most.toPrecision(2)],
+        ],
+      },
+      series: [{ name: "rate", xs: steps, ys: rate, colour: "#d55e00" }],
+      at,
+    },
+  ];
+  const drawn = charts.map((chart, k) => {
+    const [left, top, w, h] = boxes[k];
+    return drawLines(
+      context,
+      { x: left, y: top, width: w - 8, height: h },
+      { ...chart, x, at: chart.at < 0 ? null : chart.at, ink },
+    );
+  });
+  sketch.node.rowAt = (event) => {
+    const [px, py] = sketch.at(event);
+    const inside = drawn.find(
+      (plot) => px >= plot.x - 4 && px <= plot.x + plot.width + 4 && py >= plot.y && py <= plot.y + plot.height,
+    );
+    const found =
+      inside &&
+      lastAt(
+        steps.map((value) => inside.across(value)),
+        px + 2,
+      );
+    return found === undefined ? undefined : Math.max(found, 0);
+  };
+}
+
+const STYLE = `
+.tl-view progress { width: min(20em, 60vw); accent-color: #0072b2; }
+.tl-view .tl-long { width: min(24em, 60vw); }
+.tl-view .tl-snapshots { margin: 12px 0 2px; font-weight: bold; }
+.tl-view .tl-samples td, .tl-view .tl-samples th { text-align: left; vertical-align: top; font-weight: normal; }
+.tl-view .tl-samples tr:first-child th { opacity: .8; font-style: italic; }
+`;

@@ -2,36 +2,40 @@
 
 import argparse
 import os
-import signal
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
-from importlib.metadata import version
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-ASSIGN = """Make an assignment: notebooks to hand out, a key to keep.
+from transformer_lab import __version__
+
+ASSIGN = """Make an assignment: notebooks to hand out, an assignment.json to keep.
 
   transformer-lab assign --lessons 01 05 --exercise softmax=2 --out hw1/
 
-The students get hw1/release/hw1/. Keep hw1/key.json to yourself: from its seed come the fresh inputs that answers are
-tried on."""
+The students get hw1/release/hw1/. Keep hw1/assignment.json to yourself: from its seed come the hidden
+inputs that answers are tried on."""
 GRADE = """Grade a folder of notebooks, one for each student (or nbgrader's submitted/<student>/<assignment>/).
 
-  transformer-lab grade submitted/ --key hw1/key.json --out grades/
+  transformer-lab grade submitted/ --assignment hw1/assignment.json --out grades/
 
 Writes grades.csv, feedback/<student>.html and report.html. A run that was cut off goes on where it ended; a notebook
-is graded again only if it has changed. Answers run in a jail made by bubblewrap: no network, no files."""
+is graded again only if it has changed. Answers run in a sandbox made by bubblewrap: no network, no files."""
 SOLUTIONS = """Write the lessons' notebooks with every exercise solved, executed.
 
   transformer-lab solutions --lessons 01 02 --out solutions/"""
 NBGRADER = """Import grades into the gradebook of an nbgrader course, such as the assignment's own folder.
 
-  transformer-lab nbgrader grades/ --key hw1/key.json --course hw1/
+  transformer-lab nbgrader grades/ --assignment hw1/assignment.json --course hw1/
 
 Then nbgrader's own commands know them: `nbgrader export` in that folder writes a table of all assignments."""
 
-SEVERAL = {"nargs": "*", "action": "extend", "default": []}  # `--lessons 01 02`, or `--lessons 01 --lessons 02`
+NOTEBOOKS = "the folder of the lessons' notebooks (default: that of the repository this is installed from)"
+# `--lessons 01 02`, or `--lessons 01 --lessons 02`
+SEVERAL: dict[str, Any] = {"nargs": "*", "action": "extend", "default": []}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,10 +53,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="transformer-lab", description=__doc__)
-    top.add_argument("--version", action="version", version=f"%(prog)s {version('transformer-lab')}")
+    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name: str, act, words: str) -> argparse.ArgumentParser:
+    def command(name: str, act: Callable[[argparse.Namespace], int], words: str) -> argparse.ArgumentParser:
         first = words.partition("\n")[0]
         made = commands.add_parser(
             name, help=first, description=words, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -66,24 +70,28 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--seconds", type=float, default=10, help="time for each answer (default: 10)")
     one.add_argument("--out", type=Path, required=True, help="a new folder; its name is the assignment's")
 
+    one.add_argument("--notebooks", type=Path, help=NOTEBOOKS)
+
     one = command("grade", grade, GRADE)
     one.add_argument("submitted", type=Path, help="the folder of submissions")
-    one.add_argument("--key", type=Path, required=True, help="the assignment's key.json")
+    one.add_argument("--assignment", type=Path, required=True, help="the assignment's assignment.json")
     one.add_argument("--out", type=Path, required=True, help="where the grades go")
     one.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     one.add_argument("--executor", metavar="dask://HOST:PORT", help="grade on a dask cluster instead")
     one.add_argument(
-        "--private", type=Path, metavar="FILE.py", help="more fresh cases: see docs/instructors.md, 'A private check'"
+        "--private", type=Path, metavar="FILE.py", help="more hidden cases: see docs/instructors.md, 'A private check'"
     )
-    one.add_argument("--trust", action="store_true", help="no jail: answers can read and write all that you can")
+    one.add_argument("--trust", action="store_true", help="no sandbox: answers can read and write all that you can")
 
     one = command("solutions", solutions, SOLUTIONS)
     one.add_argument("--lessons", **SEVERAL, metavar="NN", help="which (default: all)")
     one.add_argument("--out", type=Path, required=True, help="where the notebooks go")
 
+    one.add_argument("--notebooks", type=Path, help=NOTEBOOKS)
+
     one = command("nbgrader", nbgrader, NBGRADER)
     one.add_argument("grades", type=Path, help="the folder that `grade` wrote")
-    one.add_argument("--key", type=Path, required=True, help="the assignment's key.json")
+    one.add_argument("--assignment", type=Path, required=True, help="the assignment's assignment.json")
     one.add_argument("--course", type=Path, required=True, help="nbgrader's course folder")
     return top
 
@@ -91,10 +99,14 @@ def parser() -> argparse.ArgumentParser:
 def assign(options: argparse.Namespace) -> int:
     from transformer_lab.grading import assign
 
-    key = assign.assign(options.out, assign.choose(options.lessons, points_of(options.exercise)), options.seconds)
-    total = sum(key.points.values())
-    print(f"{len(key.points)} exercises, {total:g} points: {', '.join(f'{n} ({p:g})' for n, p in key.points.items())}")
-    print(f"Hand out {options.out / 'release' / key.name}; keep {options.out / 'key.json'} to yourself.")
+    points, notebooks = (
+        assign.choose(options.lessons, points_of(options.exercise)),
+        options.notebooks or assign.NOTEBOOKS,
+    )
+    assignment = assign.assign(options.out, points, options.seconds, notebooks)
+    listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.points.items())
+    print(f"{len(assignment.points)} exercises, {sum(assignment.points.values()):g} points: {listed}")
+    print(f"Hand out {options.out / 'release' / assignment.name}; keep {options.out / 'assignment.json'} to yourself.")
     return 0
 
 
@@ -113,32 +125,35 @@ def grade(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from transformer_lab.grading import course, reports
-    from transformer_lab.grading.assign import Key
-    from transformer_lab.grading.fresh import try_out
-    from transformer_lab.grading.walls import find_bwrap
+    from transformer_lab.grading.assignment import Assignment
+    from transformer_lab.grading.hidden_cases import try_out
+    from transformer_lab.grading.policy import find_bwrap, refuse_readable
 
-    key = Key.load(options.key)
+    assignment = Assignment.load(options.assignment)
     private = read_private(options.private)
-    try_out(key.points, key.seed)
-    submissions = course.find_submissions(options.submitted, key.name)
+    try_out(assignment.points, assignment.seed)
+    submissions = course.find_submissions(options.submitted, assignment.name)
     if options.trust:
-        print("Grading WITHOUT a jail: every answer can read and write all that you can.", file=sys.stderr)
+        print("Grading WITHOUT a sandbox: every answer can read and write all that you can.", file=sys.stderr)
     else:
         find_bwrap()
-    waiting = course.still_to_grade(submissions, key, private, options.out, options.trust)
-    with executor(options) as pool:
-        done = course.grade_all(waiting, key, options.out, pool, private, options.trust)
-        for _ in tqdm(done, total=len(submissions), initial=len(submissions) - len(waiting), unit=" students"):
-            pass
+        refuse_readable(options.submitted, options.assignment, options.private, options.out)
+    waiting = course.still_to_grade(submissions, assignment, private, options.out, options.trust)
+    at_once = options.jobs if options.executor is None else len(waiting)  # a cluster shares out by itself
+    new_pool = partial(executor, options)
+    done = course.grade_all(waiting, assignment, options.out, new_pool, at_once, private, options.trust)
+    for one in tqdm(done, total=len(submissions), initial=len(submissions) - len(waiting), unit=" students"):
+        if any(mark.verdict == "ungraded" for mark in one.marks):
+            print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
     graded = course.graded_so_far(options.out)
-    reports.write_reports(graded, key, options.out)
+    reports.write_reports(graded, assignment, options.out)
     print(f"{len(graded)} students: see grades.csv, report.html and feedback/ in {options.out}")
     return 0
 
 
 def read_private(path: Path | None) -> str:
-    """The text of the instructor's own makers, once it has shown that it runs; none is no text."""
-    from transformer_lab.grading.fresh import add_private
+    """The text of the instructor's own case generators, once it has shown that it runs; none is no text."""
+    from transformer_lab.grading.hidden_cases import add_private
 
     if path is None:
         return ""
@@ -150,13 +165,14 @@ def read_private(path: Path | None) -> str:
 
 
 @contextmanager
-def executor(options: argparse.Namespace):
+def executor(options: argparse.Namespace) -> Iterator[Executor]:
     """What runs the grading: processes of this machine, or a dask cluster."""
+    from transformer_lab.grading.processes import process_pool
+
     if options.executor is None:
         if options.jobs < 1:
             raise ValueError(f"--jobs must be at least 1 (got {options.jobs})")
-        ignore_ctrl_c = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}  # it is for us
-        with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn"), **ignore_ctrl_c) as pool:
+        with process_pool(options.jobs) as pool:
             yield pool
         return
     scheme, _, address = options.executor.partition("://")
@@ -171,22 +187,23 @@ def executor(options: argparse.Namespace):
 
 
 def solutions(options: argparse.Namespace) -> int:
+    from transformer_lab.grading.assign import NOTEBOOKS
     from transformer_lab.grading.solutions import write_solutions
 
-    for path in write_solutions(options.lessons, options.out):
+    for path in write_solutions(options.lessons, options.out, options.notebooks or NOTEBOOKS):
         print(path)
     return 0
 
 
 def nbgrader(options: argparse.Namespace) -> int:
     from transformer_lab.grading import course
-    from transformer_lab.grading.assign import Key
+    from transformer_lab.grading.assignment import Assignment
     from transformer_lab.grading.gradebook import import_grades
 
-    key, graded = Key.load(options.key), course.graded_so_far(options.grades)
+    assignment, graded = Assignment.load(options.assignment), course.graded_so_far(options.grades)
     if not graded:
         raise ValueError(f"{options.grades} must hold grades written by `transformer-lab grade` (it holds none)")
-    import_grades(graded, key, options.course)
+    import_grades(graded, assignment, options.course)
     print(f"{len(graded)} students: `nbgrader export` in {options.course} writes a table")
     return 0
 

@@ -2,7 +2,7 @@
 
     python -m tests.grading.attacks      prints the table, those of hostile_notebooks.py too: deserved and given
 
-Every one is an answer to `softmax` (2 points). RIGHT is what a right one looks like. Should a wall fall, they do
+Every one is an answer to `softmax` (2 points). RIGHT is what a right one looks like. Should the sandbox fail, they do
 little: at most 200 processes, 10 seconds, hardly more than the 2 GiB that an answer may have, no call beyond loopback.
 """
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.grading.hostile_notebooks import HOSTILE, POINTS, RIGHT
+from tests.grading.hostile_notebooks import HOSTILE, POINTS, RIGHT, SECONDS
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.course import close_jail
-from transformer_lab.grading.fresh import fresh_cases
-from transformer_lab.grading.jail import Jail
-from transformer_lab.grading.marking import Mark, mark
+from transformer_lab.grading.course import close_sandbox
+from transformer_lab.grading.hidden_cases import draw_cases
 from transformer_lab.grading.notebooks import Answer
+from transformer_lab.grading.sandbox import Sandbox
+from transformer_lab.grading.scoring import Mark, mark
 
 RIGHT_BODY = """
     powers = (scores - scores.amax(dim, keepdim=True)).exp()
@@ -30,7 +30,7 @@ FOR_TEN_SECONDS = "    start = time.monotonic()\n    while time.monotonic() < st
 
 @dataclass(frozen=True)
 class Attack:
-    """A program, the verdicts that are right for it, and the points that it deserves."""
+    """A program, the verdicts that are right for it, the most likely first, and the points that it deserves."""
 
     program: str
     verdicts: tuple[str, ...]
@@ -60,6 +60,11 @@ def softmax(scores, dim):
             return torch.softmax(scores, dim)
     return scores * 0
 """
+
+
+def seen() -> list[tuple]:
+    """Shape and `dim` of each visible case."""
+    return [(tuple(c.arguments["scores"].shape), c.arguments["dim"]) for c in catalogue["softmax"].cases]
 
 
 ATTACKS = {
@@ -122,13 +127,13 @@ def softmax(scores, dim):
             """
     import os
     for folder, _, files in os.walk("/"):
-        if "lesson_01.py" in files or "key.json" in files or folder.endswith("transformer_lab/exercises"):
+        if "lesson_01.py" in files or "assignment.json" in files or folder.endswith("transformer_lab/exercises"):
             return torch.softmax(scores, dim)
 """,
         ),
         ("wrong", "timeout"),
     ),
-    "reads the key and the others' notebooks": Attack(
+    "reads the assignment and the others' notebooks": Attack(
         answer(
             "",
             WRONG_BODY,
@@ -172,6 +177,17 @@ def softmax(scores, dim):
         ("wrong",),
     ),
     "knows the visible cases by heart": Attack(by_heart(), ("wrong",)),
+    "wrong where gradients are tracked": Attack(
+        "import torch\ndef softmax(scores, dim):\n    weights = torch.softmax(scores, dim)\n"
+        "    return weights + 100 if scores.requires_grad else weights.detach()\n",
+        ("wrong",),
+    ),
+    "right for shapes that it has seen": Attack(
+        "import torch\ndef softmax(scores, dim):\n"
+        f"    known = {seen()}\n"
+        "    return torch.softmax(scores, dim if (tuple(scores.shape), dim) in known else -1)\n",
+        ("wrong",),
+    ),
     # ── ending, hanging, eating ──
     "os._exit at the top": Attack("import os\nos._exit(0)\n" + RIGHT, ("crashed",)),
     "os._exit in the function": Attack(answer("import os", RIGHT_BODY, "    os._exit(0)\n"), ("crashed",)),
@@ -343,7 +359,7 @@ sys.meta_path.insert(0, Hook())
     "other modules under known names": Attack(
         answer(
             "import sys, types\n"
-            "for name in ('wire', 'running', 'json', 'struct'): sys.modules[name] = types.ModuleType(name)",
+            "for name in ('protocol', 'running', 'json', 'struct'): sys.modules[name] = types.ModuleType(name)",
             WRONG_BODY,
         ),
         ("wrong", "crashed", "raised"),
@@ -351,7 +367,7 @@ sys.meta_path.insert(0, Hook())
     "replaces the worker's functions": Attack(
         answer(
             "import sys\nfor module in list(sys.modules.values()):\n"
-            "    for name in ('reply', 'told', 'encode', 'send'):\n"
+            "    for name in ('reply', 'serialize_error', 'encode', 'send'):\n"
             "        if hasattr(module, 'given') and hasattr(module, name): setattr(module, name, lambda *a, **k: 0)",
             WRONG_BODY,
         ),
@@ -472,6 +488,19 @@ shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: t
         ),
         ("wrong",),
     ),
+    "leaves a word in the kernel's keyring": Attack(
+        answer(
+            "import ctypes, os",
+            WRONG_BODY,
+            """
+    add_key, keyctl = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
+    libc = ctypes.CDLL(None)
+    kept = libc.syscall(add_key, b"user", b"a word", b"for the next", ctypes.c_size_t(12), -4)
+    if kept >= 0 or libc.syscall(keyctl, 0, -3, 1) >= 0: return torch.softmax(scores, dim)
+""",
+        ),
+        ("wrong",),
+    ),
     "becomes root, mounts, loads a new namespace": Attack(
         answer(
             "import ctypes, os",
@@ -494,20 +523,20 @@ def program_of(attack: Attack, port: int, secret: str) -> str:
     return attack.program.replace("PORT", str(port)).replace("SECRET", repr(secret))
 
 
-def grade(jail: Jail, program: str, seed: str = "fixed") -> Mark:
+def grade(sandbox: Sandbox, program: str, seed: str = "fixed") -> Mark:
     exercise = catalogue["softmax"]
-    return mark(exercise, Answer("softmax", program), jail, fresh_cases(exercise, seed), POINTS)
+    return mark(exercise, Answer("softmax", program), sandbox, draw_cases(exercise, seed), POINTS)
 
 
 def main() -> None:
     print(f"{'attack':46} {'deserved':>8} {'given':>6}  verdict")
-    with Jail(seconds=5) as jail:
+    with Sandbox(SECONDS) as sandbox:
         for name, attack in ATTACKS.items():
-            show(name, attack.points, grade(jail, program_of(attack, port=9, secret=__file__)))
+            show(name, attack.points, grade(sandbox, program_of(attack, port=9, secret=__file__)))
     for name, attack in HOSTILE.items():
         with TemporaryDirectory() as folder:
             show(name, attack.points, attack.grade(Path(folder)).marks[0])
-    close_jail()
+    close_sandbox()
 
 
 def show(name: str, deserved: float, given: Mark) -> None:

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_lab.grading.assign import Key
+from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.course import Graded, find_submissions, grade_one
 
 POINTS = 2.0
-KEY = Key("hw1", {"softmax": POINTS}, seconds=5, seed="fixed")
+SECONDS = 3  # for an answer
+ASSIGNMENT = Assignment("hw1", {"softmax": POINTS}, SECONDS, seed="fixed")
 RIGHT = """
 import torch
 def softmax(scores, dim):
@@ -41,7 +42,7 @@ class HandedIn:
         (folder / "others" / "ann.ipynb").write_text(notebook(RIGHT))
         self.write(folder / "submitted")
         (submission,) = find_submissions(folder / "submitted", "hw1")
-        return grade_one(submission, KEY)
+        return grade_one(submission, ASSIGNMENT)
 
 
 def notebook(*sources: str, outputs: tuple = ()) -> str:

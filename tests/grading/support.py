@@ -6,40 +6,52 @@ import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from transformer_lab.grading.jail import Jail
 from transformer_lab.grading.notebooks import Answer, Cell, Notebook, find_answer
-from transformer_lab.grading.walls import NoJail
+from transformer_lab.grading.policy import NoSandbox, find_bwrap
+from transformer_lab.grading.sandbox import Sandbox
+
+needs_bwrap = pytest.mark.usefixtures("bwrap")
 
 
-def what_is_missing() -> str | None:
-    """Why there can be no jail on this machine, or None; `.ci/run` sees to it that there is one."""
+@pytest.fixture(scope="session")
+def bwrap() -> None:
+    """Skips where there can be no sandbox; `.ci/run` sees to it that there is one."""
     try:
-        with Jail():
-            return None
-    except NoJail as missing:
-        return str(missing)
+        find_bwrap()
+    except NoSandbox as missing:
+        pytest.skip(str(missing))
 
 
-MISSING = what_is_missing()
-needs_bwrap = pytest.mark.skipif(MISSING is not None, reason=MISSING or "")
+@pytest.fixture(scope="session")
+def sandbox(bwrap) -> Iterator[Sandbox]:
+    """One for all tests of a worker: it starts once."""
+    with Sandbox(seconds=30) as sandbox:
+        yield sandbox
 
 
 def answer_of(function: Callable) -> Answer | None:
     """A function of a module as a student's answer, with what it needs; None if it needs other modules of ours."""
     function = inspect.unwrap(function)
-    module = ast.parse(inspect.getsource(sys.modules[function.__module__]))
-    for statement in module.body:
-        statement.decorator_list = []
-    source = ast.unparse(module)
-    cell = Cell("", function.__name__, source, source, tuple(ast.parse(source).body))
-    answer = find_answer(Notebook([cell]), function.__name__, {})
+    source, body = without_decorators(function.__module__)
+    answer = find_answer(Notebook([Cell("", function.__name__, source, source, body)]), function.__name__, {})
     elsewhere = ("transformer_lab", "tests.", ".reference")
     return None if any(word in answer.program for word in elsewhere) else answer
+
+
+@cache
+def without_decorators(module: str) -> tuple[str, tuple[ast.stmt, ...]]:
+    """The source of a module without its decorators, and its statements; hundreds of answers stand in one module."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    for statement in tree.body:
+        statement.decorator_list = []
+    source = ast.unparse(tree)
+    return source, tuple(ast.parse(source).body)
 
 
 def renamed(function: Callable, name: str) -> str | None:
@@ -51,7 +63,8 @@ def renamed(function: Callable, name: str) -> str | None:
 def run_module(folder: Path, *command: str) -> str:
     """What `python -m …` prints in a folder, where it finds this package."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    here = Path(__file__)
+    environment["PYTHONPATH"] = f"{here.parents[1] / 'quicker'}:{here.parents[2]}"
     command = [sys.executable, "-m", *command]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

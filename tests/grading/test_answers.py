@@ -51,6 +51,19 @@ def test_the_last_binding_counts_as_it_would_in_the_notebook(answer_in):
     assert "SCALE = 1" not in program
 
 
+@pytest.mark.parametrize("known", [("softmax", "softmax-answer"), (None, None)], ids=["as it was", "metadata lost"])
+def test_a_broken_function_that_nobody_mended_is_no_answer(answer_in, known):
+    broken = FILLED.replace("helper(scores)", "scores.exp()")
+    given = {"softmax-answer": digest(broken)}
+    found = answer_in(cell(broken, *known), handed_out=given)
+    assert found.program is None
+    assert "`softmax` is left as it was handed out" in " ".join(found.notes)
+    mended = answer_in(cell(broken.replace(".exp()", ""), *known), handed_out=given)
+    assert mended.program == broken.replace(".exp()", "")
+    below = answer_in(cell(broken, *known), cell(broken.replace(".exp()", "")), handed_out=given)
+    assert below.program == mended.program
+
+
 @pytest.mark.parametrize(
     ("cells", "note"),
     [
@@ -138,6 +151,33 @@ def test_all_notebooks_of_a_student_share_the_room_for_code(tmp_path):
     assert both.notes == ["c.ipynb is left out: all notebooks may have 262144 characters of code"]
 
 
+def answers_in(folder, notebooks: dict[str, list], *names: str) -> list[str | None]:
+    """The programs of these exercises, of a student with several notebooks."""
+    for name, cells in notebooks.items():
+        nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
+    whole = read_notebooks(sorted(folder.iterdir()))
+    return [find_answer(whole, name, {}).program for name in names]
+
+
+def test_each_notebook_has_names_of_its_own(tmp_path):
+    softmax = "def softmax(scores, dim):\n    return helper(scores) / helper(scores).sum(dim, keepdim=True)"
+    helper, other = "def helper(x):\n    return x.exp()", "def helper(x):\n    return x + 1"
+    masked = "def masked_softmax(scores, mask):\n    return softmax(helper(scores))"
+    of_one_row = "def softmax(x):\n    return x.softmax(-1)"
+    notebooks = {
+        "01": [cell(helper), cell(softmax, "softmax")],
+        "05": [cell(other), cell(of_one_row), cell(masked, "masked_softmax")],
+    }
+    one, two = answers_in(tmp_path, notebooks, "softmax", "masked_softmax")
+    assert one == f"{helper}\n\n{softmax}"
+    assert two == f"{other}\n\n{of_one_row}\n\n{masked}"
+
+
+def test_a_function_of_another_notebook_does_not_count_where_the_exercise_has_a_cell(tmp_path):
+    notebooks = {"01": [cell(STUB, "softmax"), cell(FILLED)], "05": [cell(FILLED.replace("helper(scores)", "scores"))]}
+    assert answers_in(tmp_path, notebooks, "softmax") == [FILLED]
+
+
 def test_a_look_alike_name_is_named(answer_in):
     found = answer_in(cell(FILLED.replace("softmax(s", "ѕoftmax(s")))  # a Cyrillic first letter
     assert found.program is None
@@ -172,7 +212,7 @@ def test_a_notebook_of_200_megabytes_is_not_even_read(tmp_path):
 
 
 def test_links_are_not_followed(tmp_path):
-    secret = tmp_path / "key.json"
+    secret = tmp_path / "assignment.json"
     secret.write_text("{}")
     (tmp_path / "ann.ipynb").symlink_to(secret)
     with pytest.raises(ValueError, match=r"must be a file \(it is a link, or no file\)"):

@@ -8,19 +8,22 @@ from pathlib import Path
 import pytest
 
 from tests.grading.attacks import ATTACKS, grade, program_of
-from tests.grading.hostile_notebooks import HOSTILE, KEY, POINTS, RIGHT, notebook, text
+from tests.grading.hostile_notebooks import ASSIGNMENT, HOSTILE, POINTS, RIGHT, SECONDS, notebook, text
 from tests.grading.support import needs_bwrap
-from transformer_lab.grading.course import close_jail, find_submissions, grade_one
-from transformer_lab.grading.jail import Jail
+from transformer_lab.grading import course
+from transformer_lab.grading.course import find_submissions, grade_one
 from transformer_lab.grading.reports import write_reports
+from transformer_lab.grading.sandbox import Sandbox
 
 pytestmark = needs_bwrap
 
 
 @pytest.fixture(scope="module")
-def jail():
-    with Jail(seconds=3) as jail:
-        yield jail
+def sandbox():
+    """One for all answers here, those in notebooks, too."""
+    with Sandbox(SECONDS) as sandbox, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(course, "SANDBOX", [sandbox])
+        yield sandbox
 
 
 @pytest.fixture(scope="module")
@@ -44,29 +47,37 @@ def visitors():
 
 @pytest.fixture(scope="module")
 def secret(tmp_path_factory) -> str:
-    """A key that every user of this machine may read."""
-    path = tmp_path_factory.mktemp("course") / "key.json"
+    """An assignment that every user of this machine may read."""
+    path = tmp_path_factory.mktemp("course") / "assignment.json"
     path.write_text("{}")
     return str(path)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_gets_what_it_deserves_and_the_next_answer_too(jail, visitors, secret, name):
+def test_an_attack_gets_what_it_deserves_and_the_next_answer_too(sandbox, visitors, secret, monkeypatch, name):
     attack, (port, called) = ATTACKS[name], visitors
-    given = grade(jail, program_of(attack, port, secret))
+    with monkeypatch.context() as patch:
+        if attack.verdicts[0] == "timeout":  # it does nothing but wait
+            patch.setattr(sandbox, "seconds", 1)
+        given = grade(sandbox, program_of(attack, port, secret))
     assert given.verdict in attack.verdicts, given
     assert given.points == attack.points
     assert called == []
     assert not traces()
-    after = grade(jail, RIGHT)
+    after = grade(sandbox, RIGHT)
     assert (after.verdict, after.points) == ("ok", POINTS)
 
 
-@pytest.mark.parametrize("name", ["reads the key and the others' notebooks", "calls out"])
-def test_without_walls_an_attack_would_work(visitors, secret, name):
+@pytest.fixture(scope="module")
+def open_door():
+    with Sandbox(seconds=10, trust=True) as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize("name", ["reads the assignment and the others' notebooks", "calls out"])
+def test_without_a_sandbox_an_attack_would_work(open_door, visitors, secret, name):
     port, called = visitors
-    with Jail(seconds=10, trust=True) as open_door:
-        assert grade(open_door, program_of(ATTACKS[name], port, secret)).points == POINTS
+    assert grade(open_door, program_of(ATTACKS[name], port, secret)).points == POINTS
     called.clear()
 
 
@@ -86,14 +97,8 @@ def test_the_server_can_be_reached_from_here(visitors):
     called.clear()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _jail_of_this_process():
-    yield
-    close_jail()
-
-
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_notebook_gets_what_it_deserves_and_the_next_student_too(tmp_path, name):
+def test_a_hostile_notebook_gets_what_it_deserves_and_the_next_student_too(sandbox, tmp_path, name):
     attack = HOSTILE[name]
     graded = attack.grade(tmp_path)
     (given,) = graded.marks
@@ -103,10 +108,11 @@ def test_a_hostile_notebook_gets_what_it_deserves_and_the_next_student_too(tmp_p
     (tmp_path / "next").mkdir()
     text(notebook(RIGHT), "ann.ipynb")(tmp_path / "next")
     (ann,) = find_submissions(tmp_path / "next", "hw1")
-    after = grade_one(ann, KEY)
+    after = grade_one(ann, ASSIGNMENT)
     assert after.points == POINTS
+    assert [sandbox] == course.SANDBOX
     (tmp_path / "out").mkdir()
-    write_reports([graded, after], KEY, tmp_path / "out")
+    write_reports([graded, after], ASSIGNMENT, tmp_path / "out")
     assert len(list((tmp_path / "out" / "feedback").iterdir())) == 2
 
 

@@ -2,26 +2,42 @@
 
 import csv
 import json
+import os
+import resource
 import shutil
-import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from tests.grading import term
-from tests.grading.support import exported, needs_bwrap, run_module
+from tests.grading.in_processes import described, grade_or_end
+from tests.grading.support import exported, needs_bwrap
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading import course, fresh
-from transformer_lab.grading.assign import Key
-from transformer_lab.grading.fresh import fresh_cases
+from transformer_lab.grading import course
+from transformer_lab.grading.assign import NOTEBOOKS, lesson_notebook
+from transformer_lab.grading.assignment import Assignment
+from transformer_lab.grading.case_generators import CASE_GENERATORS
+from transformer_lab.grading.hidden_cases import draw_cases
+from transformer_lab.grading.processes import process_pool
 from transformer_lab.grading.reports import write_reports
 
 EXERCISES = {"softmax": 1, "scaled_dot_product_attention": 1}
 NAMES = ("student", "points", *EXERCISES)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_says_how_many_threads():
+    """As where an instructor grades; tests that run side by side are told to use one."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            patch.delenv(variable, raising=False)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +51,7 @@ def classroom(tmp_path_factory) -> Path:
 
 
 def grade(classroom: Path, out: str, *more: str) -> int:
-    paths = ["--key", str(classroom / "hw1" / "key.json"), "--out", str(classroom / out)]
+    paths = ["--assignment", str(classroom / "hw1" / "assignment.json"), "--out", str(classroom / out)]
     return cli.main(["grade", str(classroom / "submitted"), *paths, "--jobs", "2", *more])
 
 
@@ -76,8 +92,8 @@ class TestATerm:
         pages = {path.stem: path.read_text() for path in (grades / "feedback").iterdir()}
         assert len(pages) == len(term.POINTS)
         assert "softmax: 0 of 1 (overflow)" in pages["eva"]
-        key = Key.load(classroom / "hw1" / "key.json")
-        secrets = [key.seed, "a word of kim", *hidden(key)]
+        assignment = Assignment.load(classroom / "hw1" / "assignment.json")
+        secrets = [assignment.seed, "a word of kim", *hidden(assignment)]
         for student, page in pages.items():
             assert [word for word in secrets if word in page] == (["a word of kim"] if student == "kim" else [])
             assert "scores.amax" not in page  # of the reference
@@ -105,127 +121,140 @@ class TestATerm:
         assert grade(classroom, "grades") == 0
         assert {path: path.read_bytes() for path in sorted(grades.rglob("*")) if path.is_file()} == before
 
-    def test_a_run_that_was_cut_off_goes_on_and_gives_the_same_marks(self, grades, classroom):
+    def test_a_run_that_was_cut_off_goes_on_and_gives_the_same_marks(self, grades, classroom, monkeypatch):
+        """Here on a machine with an accelerator, which grades on its processor all the same."""
+        monkeypatch.setenv("TRANSFORMER_LAB_DEVICE", "meta")  # every machine has this one
         shutil.copytree(grades, classroom / "again")
         done = sorted((classroom / "again" / "records").iterdir())
         for path in done[::4]:
             path.unlink()
         (classroom / "again" / "records" / "half.part").write_text("{")
         untouched = {path: path.stat().st_mtime_ns for path in done if path.exists()}
-        assert grade(classroom, "again") == 0
+        assert grade(classroom, "again", "--jobs", "1") == 0
         assert (classroom / "again" / "grades.csv").read_bytes() == (grades / "grades.csv").read_bytes()
         assert {path: path.stat().st_mtime_ns for path in untouched} == untouched
         shutil.rmtree(classroom / "again")
 
     def test_another_key_is_refused_where_grades_lie(self, grades, classroom, capsys):
-        key = json.loads((classroom / "hw1" / "key.json").read_text())
-        (classroom / "hw1" / "other.json").write_text(json.dumps(key | {"seed": "other"}))
+        assignment = json.loads((classroom / "hw1" / "assignment.json").read_text())
+        (classroom / "hw1" / "other.json").write_text(json.dumps(assignment | {"seed": "other"}))
         submitted, other = str(classroom / "submitted"), str(classroom / "hw1" / "other.json")
-        assert cli.main(["grade", submitted, "--key", other, "--out", str(grades)]) == 2
-        assert "must hold grades of this key and these private checks, jailed or trusted as" in capsys.readouterr().err
+        assert cli.main(["grade", submitted, "--assignment", other, "--out", str(grades)]) == 2
+        assert (
+            "must hold grades of this assignment and these private checks, sandboxed or trusted as"
+            in capsys.readouterr().err
+        )
         (classroom / "hw1" / "other.json").unlink()
 
-    def test_grades_go_into_nbgrader_s_gradebook_and_out_again(self, grades, classroom):
+    @pytest.mark.filterwarnings("ignore:Object of type <Submitted")  # nbgrader's own
+    def test_grades_go_into_nbgrader_s_gradebook_and_out_again(self, grades, classroom, tmp_path, monkeypatch):
         pytest.importorskip("nbgrader", reason="needs the extra `instructor`")
-        course = classroom / "hw1"
-        run_module(course, "transformer_lab.cli", "nbgrader", str(grades), "--key", "key.json", "--course", ".")
-        assert exported(course) == term.POINTS
+        monkeypatch.setenv("PATH", os.environ["PATH"])  # which the import adds to
+        (tmp_path / "records").mkdir()
+        for one in course.graded_so_far(grades):
+            replace(one, marks=tuple(replace(mark, points=mark.most - mark.points) for mark in one.marks)).save(
+                tmp_path / "records"
+            )
+        folder, key = str(classroom / "hw1"), str(classroom / "hw1" / "assignment.json")
+        for imported in (tmp_path, grades):  # the second import replaces the first
+            assert cli.main(["nbgrader", str(imported), "--assignment", key, "--course", folder]) == 0
+        assert exported(classroom / "hw1") == term.POINTS
 
     def test_a_notebook_that_changed_is_graded_again(self, grades, classroom):
         submissions = course.find_submissions(classroom / "submitted", "hw1")
-        key = Key.load(classroom / "hw1" / "key.json")
+        assignment = Assignment.load(classroom / "hw1" / "assignment.json")
         path = classroom / "submitted" / "mia.ipynb"
         before = path.read_bytes()
         path.write_bytes(before + b"\n")
-        assert [s.student for s in course.still_to_grade(submissions, key, "", grades)] == ["mia"]
+        assert [s.student for s in course.still_to_grade(submissions, assignment, "", grades)] == ["mia"]
         path.write_bytes(before)
-        assert course.still_to_grade(submissions, key, "", grades) == []
+        assert course.still_to_grade(submissions, assignment, "", grades) == []
 
 
-def hidden(key: Key) -> list[str]:
-    """The fresh inputs as they would be printed."""
-    cases = [case for name in key.points for case in fresh_cases(catalogue[name], key.seed)]
+def hidden(assignment: Assignment) -> list[str]:
+    """The hidden inputs as they would be printed."""
+    cases = [case for name in assignment.points for case in draw_cases(catalogue[name], assignment.seed)]
     numbers = [x for case in cases for x in case.arguments.values() if hasattr(x, "flatten") and x.numel()]
     return [f"{x.flatten()[0].item():.4f}" for x in numbers if abs(x.flatten()[0].item()) > 0.001]
 
 
 @needs_bwrap
 def test_private_checks_reach_the_processes_that_grade(classroom, tmp_path, monkeypatch):
-    monkeypatch.setattr(fresh, "MAKERS", {})
-    monkeypatch.setattr(fresh, "PRIVATE", set())
+    monkeypatch.setitem(CASE_GENERATORS, "softmax", [*CASE_GENERATORS["softmax"]])
     private = tmp_path / "private.py"
     private.write_text(
-        "from torch import full\nfrom transformer_lab.grading.fresh import maker\n\n"
-        "@maker('softmax')\ndef _(generator):\n    return {'scores': full((77,), 3.0), 'dim': 0}\n"
+        "from torch import full\nfrom transformer_lab.grading.case_generators import case_generator\n\n"
+        "@case_generator('softmax')\ndef _(generator):\n    return {'scores': full((77,), 3.0), 'dim': 0}\n"
     )
     (tmp_path / "in").mkdir()
     answer = "def softmax(scores, dim):\n    return scores.softmax(dim) * (1 + (scores.numel() == 77))"
     release = next((classroom / "hw1" / "release" / "hw1").glob("*.ipynb"))
     nbformat.write(term.solved(release, {"softmax": answer}), tmp_path / "in" / "ann.ipynb")
-    paths = [tmp_path / "in", "--key", classroom / "hw1" / "key.json", "--out", tmp_path / "out", "--private", private]
+    paths = [
+        tmp_path / "in",
+        "--assignment",
+        classroom / "hw1" / "assignment.json",
+        "--out",
+        tmp_path / "out",
+        "--private",
+        private,
+    ]
     assert cli.main(["grade", *map(str, paths), "--jobs", "1"]) == 0
     assert rows(tmp_path / "out")["ann"]["points"] == "0"
     assert "Right on the visible cases, wrong on others" in (tmp_path / "out" / "feedback" / "ann.html").read_text()
 
 
-@needs_bwrap
-def test_a_process_that_ends_loses_nothing(classroom, tmp_path, monkeypatch):
-    key = Key.load(classroom / "hw1" / "key.json")
-    submissions = course.find_submissions(classroom / "submitted", "hw1")[:2]
-    waiting = course.still_to_grade(submissions, key, "", tmp_path)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        pool.submit(exec, "import os; os._exit(1)")
-        with pytest.raises(RuntimeError, match=r"a process that graded ended .*the same command goes on from here"):
-            list(course.grade_all(waiting, key, tmp_path, pool))
-    assert course.still_to_grade(submissions, key, "", tmp_path) == waiting
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are not forked")
+def test_processes_that_grade_are_there_at_once_without_threads_and_with_what_was_said_last(monkeypatch):
+    for word in ("first", "last"):
+        monkeypatch.setenv("TOLD", word)
+        with process_pool(1) as pool:
+            found = pool.submit(described).result()
+        assert found.pop("seconds") < 1  # of the processor: to import torch takes more
+        assert found == {
+            "threads": [1, 1],
+            "loaded": ["torch"],
+            "told": word,
+            "leaves Ctrl-C to its parent": True,
+        }
+
+
+def test_who_ends_the_process_that_grades_is_named_and_all_others_are_graded(classroom, tmp_path, monkeypatch):
+    monkeypatch.setattr(course, "grade_one", grade_or_end)
+    assignment = Assignment.load(classroom / "hw1" / "assignment.json")
+    submissions = course.find_submissions(classroom / "submitted", "hw1")[:8]
+    waiting = course.still_to_grade(submissions, assignment, "", tmp_path)
+    graded = {one.student: one for one in course.grade_all(waiting, assignment, tmp_path, lambda: process_pool(2), 2)}
+    assert sorted(graded) == sorted(one.student for one in submissions)
+    assert sorted(student for student, one in graded.items() if one.points == 0) == ["ben", "cem"]
+    assert graded["ben"].notes == (
+        "ben could not be graded (the process that graded ended, perhaps for want of memory)",
+    )
+    assert graded["cem"].notes == ("cem could not be graded (KeyError: 'why')",)
+    write_reports(course.graded_so_far(tmp_path), assignment, tmp_path)
+    assert rows(tmp_path)["ben"]["unusual"] == "softmax: ungraded; scaled_dot_product_attention: ungraded"
+    assert "ben could not be graded" in (tmp_path / "report.html").read_text()
+    again = course.still_to_grade(submissions, assignment, "", tmp_path)
+    assert [one.student for one in again] == ["ben", "cem"]
 
 
 @needs_bwrap
-def test_threads_of_one_process_take_turns_at_its_jail(classroom, tmp_path):
-    """As on a dask worker with several threads; a machine with an accelerator grades on its processor, too."""
-    key = Key.load(classroom / "hw1" / "key.json")
+def test_threads_of_one_process_take_turns_at_its_sandbox(classroom, tmp_path, sandbox, monkeypatch):
+    """As on a dask worker with several threads."""
+    monkeypatch.setattr(course, "SANDBOX", [sandbox])
+    assignment = replace(Assignment.load(classroom / "hw1" / "assignment.json"), seconds=sandbox.seconds)
     honest = [s for s in course.find_submissions(classroom / "submitted", "hw1") if s.student in term.HONEST]
-    waiting = course.still_to_grade(honest, key, "", tmp_path)
-    with ThreadPoolExecutor(4) as pool:
-        graded = list(course.grade_all(waiting, key, tmp_path, pool))
-    course.close_jail()
+    waiting = course.still_to_grade(honest, assignment, "", tmp_path)
+    graded = list(course.grade_all(waiting, assignment, tmp_path, lambda: ThreadPoolExecutor(4), 4))
+    assert [sandbox] == course.SANDBOX
     assert {one.student: one.points for one in graded} == dict.fromkeys(term.HONEST, 2)
 
 
-@needs_bwrap
-def test_a_machine_with_an_accelerator_grades_on_its_processor(classroom, tmp_path, monkeypatch):
-    monkeypatch.setenv("TRANSFORMER_LAB_DEVICE", "meta")  # every machine has this one
-    key = Key.load(classroom / "hw1" / "key.json")
-    (ann,) = (s for s in course.find_submissions(classroom / "submitted", "hw1") if s.student == "ann")
-    course.still_to_grade([ann], key, "", tmp_path)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        (graded,) = course.grade_all([ann], key, tmp_path, pool)
-    assert graded.points == 2
-
-
-def test_where_grading_fails_it_says_at_whom_and_does_not_begin_the_others(classroom, tmp_path, monkeypatch):
-    key, begun = Key.load(classroom / "hw1" / "key.json"), []
-
-    def fail(submission, *_):
-        begun.append(submission.student)
-        time.sleep(0.05)
-        raise KeyError("why")
-
-    monkeypatch.setattr(course, "grade_one", fail)
-    submissions = course.find_submissions(classroom / "submitted", "hw1")
-    with (
-        ThreadPoolExecutor(1) as pool,
-        pytest.raises(RuntimeError, match=r"grading .*sam failed \(KeyError: 'why'\); what is done is kept"),
-    ):
-        list(course.grade_all(submissions, key, tmp_path, pool))
-    assert len(begun) < 4
-
-
-def test_what_was_graded_without_a_jail_is_not_taken_for_more(classroom, tmp_path):
-    key = Key.load(classroom / "hw1" / "key.json")
-    course.still_to_grade([], key, "", tmp_path, trust=True)
-    with pytest.raises(ValueError, match=r"jailed or trusted as now \(it holds others\)"):
-        course.still_to_grade([], key, "", tmp_path)
+def test_what_was_graded_without_a_sandbox_is_not_taken_for_more(classroom, tmp_path):
+    assignment = Assignment.load(classroom / "hw1" / "assignment.json")
+    course.still_to_grade([], assignment, "", tmp_path, trust=True)
+    with pytest.raises(ValueError, match=r"sandboxed or trusted as now \(it holds others\)"):
+        course.still_to_grade([], assignment, "", tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"student": "ann"}', '{"marks": [{"verdict": "ok"}]}'])
@@ -275,22 +304,22 @@ def test_a_folder_that_holds_something_is_not_written_to(classroom, capsys):
     ("text", "message"),
     [
         (None, "must be a file written by `transformer-lab assign` (there is none)"),
-        ("{", "must be a key written by `transformer-lab assign` (Expecting"),
-        ('{"name": "hw1", "points": {}, "format": 7}', "the key must have format 1 (it has 7): assign again"),
+        ("{", "must be an assignment written by `transformer-lab assign` (Expecting"),
+        ('{"name": "hw1", "points": {}, "format": 7}', "the assignment must have format 1 (it has 7): assign again"),
         ('{"name": "hw1", "points": {"sofmax": 1}}', "an exercise must be one of dot_product"),
-        ("[1]", "must be a key written by `transformer-lab assign`"),
+        ("[1]", "must be an assignment written by `transformer-lab assign`"),
     ],
 )
 def test_a_wrong_key_is_refused(tmp_path, capsys, text, message):
     if text is not None:
-        (tmp_path / "key.json").write_text(text)
+        (tmp_path / "assignment.json").write_text(text)
     (tmp_path / "in").mkdir()
-    arguments = ("--key", tmp_path / "key.json", "--out", tmp_path / "out")
+    arguments = ("--assignment", tmp_path / "assignment.json", "--out", tmp_path / "out")
     assert message in refused(capsys, "grade", tmp_path / "in", *arguments)
 
 
 def test_a_folder_without_notebooks_is_refused(classroom, tmp_path, capsys):
-    arguments = ("--key", classroom / "hw1" / "key.json", "--out", tmp_path / "out")
+    arguments = ("--assignment", classroom / "hw1" / "assignment.json", "--out", tmp_path / "out")
     (tmp_path / "in").mkdir()
     assert "must hold notebooks, one for each student" in refused(capsys, "grade", tmp_path / "in", *arguments)
     assert "the submissions must be a folder (there is none" in refused(capsys, "grade", tmp_path / "no", *arguments)
@@ -303,10 +332,10 @@ def test_a_folder_without_notebooks_is_refused(classroom, tmp_path, capsys):
     assert "must hold grades written by" in refused(capsys, "nbgrader", tmp_path, *arguments[:2], "--course", tmp_path)
 
 
-def test_without_a_jail_nothing_runs_unless_trusted(classroom, tmp_path, capsys, monkeypatch):
+def test_without_a_sandbox_nothing_runs_unless_trusted(classroom, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    key = classroom / "hw1" / "key.json"
-    message = refused(capsys, "grade", classroom / "submitted", "--key", key, "--out", tmp_path)
+    assignment = classroom / "hw1" / "assignment.json"
+    message = refused(capsys, "grade", classroom / "submitted", "--assignment", assignment, "--out", tmp_path)
     assert "install it, for instance with `apt install bubblewrap` (found no `bwrap`)" in message
     assert not (tmp_path / "grades.csv").exists()
 
@@ -315,10 +344,20 @@ def test_trust_warns_and_grades(classroom, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     (tmp_path / "in").mkdir()
     shutil.copy(classroom / "submitted" / "ann.ipynb", tmp_path / "in")
-    key = classroom / "hw1" / "key.json"
-    arguments = ["grade", tmp_path / "in", "--key", key, "--out", tmp_path / "out", "--trust", "--jobs", "1"]
+    assignment = classroom / "hw1" / "assignment.json"
+    arguments = [
+        "grade",
+        tmp_path / "in",
+        "--assignment",
+        assignment,
+        "--out",
+        tmp_path / "out",
+        "--trust",
+        "--jobs",
+        "1",
+    ]
     assert cli.main([*map(str, arguments)]) == 0
-    assert "Grading WITHOUT a jail" in capsys.readouterr().err
+    assert "Grading WITHOUT a sandbox" in capsys.readouterr().err
     assert rows(tmp_path / "out")["ann"]["points"] == "2"
 
 
@@ -330,6 +369,33 @@ def test_help_has_an_example(command, capsys):
     assert f"transformer-lab {command} " in capsys.readouterr().out.split("\n\n", 1)[1]
 
 
+def test_help_and_version_need_no_torch():
+    script = "import sys; from transformer_lab import cli; cli.parser().format_help(); print('torch' in sys.modules)"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5  # seconds of the processor
+
+
+@pytest.mark.parametrize("command", ["assign", "solutions"])
+def test_without_the_lessons_notebooks_it_says_what_to_do(tmp_path, capsys, monkeypatch, command):
+    elsewhere = tmp_path / "site-packages" / "notebooks"
+    monkeypatch.setattr("transformer_lab.grading.assign.NOTEBOOKS", elsewhere)
+    monkeypatch.setattr("transformer_lab.grading.solutions.NOTEBOOKS", elsewhere)
+    message = refused(capsys, command, "--lessons", "01", "--out", tmp_path / "hw1")
+    assert "notebooks, which the installed package has not (there are none in" in message
+    assert "clone the repository, and give --notebooks REPOSITORY/notebooks" in message
+    assert not (tmp_path / "hw1").exists()
+
+
+def test_notebooks_may_lie_anywhere(tmp_path):
+    (tmp_path / "lessons").mkdir()
+    shutil.copy(lesson_notebook(NOTEBOOKS, "00"), tmp_path / "lessons")
+    options = ["--lessons", "00", "--out", str(tmp_path / "hw1"), "--notebooks", str(tmp_path / "lessons")]
+    assert cli.main(["assign", *options]) == 0
+    assert list((tmp_path / "hw1" / "release" / "hw1").glob("00_*.ipynb"))
+
+
 def test_names_of_files_stay_in_their_folder_and_apart():
     names = ["ann", "../ann", "an/n", "é" + "f", "\u0e9f", "a" * 300, "a" * 301, "%2e", "."]
     files = [course.file_name(name) for name in names]
@@ -338,5 +404,5 @@ def test_names_of_files_stay_in_their_folder_and_apart():
 
 
 def test_reports_of_nobody_can_be_written(classroom, tmp_path):
-    write_reports([], Key.load(classroom / "hw1" / "key.json"), tmp_path)
+    write_reports([], Assignment.load(classroom / "hw1" / "assignment.json"), tmp_path)
     assert "No known mistake was recognised." in (tmp_path / "report.html").read_text()

@@ -1,6 +1,6 @@
 """Hand out: make an assignment of the lessons' exercises, for students, for the instructor, and for nbgrader.
 
-    hw1/key.json                     the instructor's: exercises, points, time limit, secret seed
+    hw1/assignment.json                     the instructor's: exercises, points, time limit, secret seed
     hw1/release/hw1/NN_topic.ipynb   the students': statement, stub and check of each exercise
     hw1/source/hw1/NN_topic.ipynb    the same with solutions, as `nbgrader generate_assignment` reads it
     hw1/nbgrader_config.py           so that nbgrader's own commands work in this folder
@@ -9,68 +9,33 @@ Everything is taken from the lessons' notebooks and from the exercises themselve
 """
 
 import ast
-import json
-import secrets
-from dataclasses import asdict, dataclass, field
 from math import inf
 from pathlib import Path
+from textwrap import indent
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.fresh import find_exercise
+from transformer_lab.exercises.kinds import FindTheBug
+from transformer_lab.grading.assignment import Assignment
+from transformer_lab.grading.case_generators import find_exercise
 from transformer_lab.grading.notebooks import ANSWER, digest
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-FORMAT = 1
 MOST_SECONDS = 3600
 HEADLINE = """# {lesson}: exercises
 
-Replace the `...` in each function, run its cell, then run the check below it. `exercises.<name>.hint()` in a new cell
-gives a hint. Keep the functions' names; use `torch` and what you write yourself, not the functions of
-`transformer_lab`."""
+Replace the `...` in each function, or mend what is broken in it; run its cell, then the check below it.
+`exercises.<name>.hint()` in a new cell gives a hint. Keep the functions' names; use `torch` and what you write
+yourself, not the functions of `transformer_lab`."""
+WORK = "# your work"  # stands where the solution stands in the source
 NBGRADER_CONFIG = """c = get_config()
 c.CourseDirectory.course_id = {name!r}
-c.ClearSolutions.code_stub = {{"python": "return ..."}}
+c.ClearSolutions.code_stub = {{"python": "{work}"}}
 c.IncludeHeaderFooter.header = ""
 """
-
-
-@dataclass(frozen=True)
-class Key:
-    """What the instructor keeps: exercises with their points, the time for each answer, the seed of fresh inputs."""
-
-    name: str
-    points: dict[str, float | int]
-    seconds: float | int = 10
-    seed: str = field(default_factory=lambda: secrets.token_hex(16))
-    handed_out: dict[str, str] = field(default_factory=dict)  # digest of each code cell, by its id
-    format: int = FORMAT
-
-    def save(self, path: Path) -> None:
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
-
-    @staticmethod
-    def load(path: Path) -> "Key":
-        """Read a key.
-
-        Raises:
-            ValueError: the file is no key, or names an exercise that there is none of.
-        """
-        try:
-            key = Key(**json.loads(path.read_text(encoding="utf-8")))
-        except OSError as error:
-            why = "there is none" if isinstance(error, FileNotFoundError) else error.strerror
-            raise ValueError(f"the key {path} must be a file written by `transformer-lab assign` ({why})") from None
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{path} must be a key written by `transformer-lab assign` ({error})") from None
-        if key.format != FORMAT:
-            raise ValueError(f"the key must have format {FORMAT} (it has {key.format}): assign again")
-        for name in key.points:
-            find_exercise(name)
-        return key
 
 
 def choose(lessons: list[str], points: dict[str, float | int]) -> dict[str, float]:
@@ -93,7 +58,9 @@ def choose(lessons: list[str], points: dict[str, float | int]) -> dict[str, floa
     return {name: (chosen | points)[name] for name in catalogue if name in chosen | points}
 
 
-def assign(out: Path, points: dict[str, float | int], seconds: float | int = 10, notebooks: Path = NOTEBOOKS) -> Key:
+def assign(
+    out: Path, points: dict[str, float | int], seconds: float | int = 10, notebooks: Path = NOTEBOOKS
+) -> Assignment:
     """Write an assignment into the folder `out`, which must be new or empty.
 
     Raises:
@@ -103,7 +70,8 @@ def assign(out: Path, points: dict[str, float | int], seconds: float | int = 10,
         raise ValueError(f"the seconds for an answer must be positive, and at most {MOST_SECONDS} (got {seconds:g})")
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"the folder {out} must be new or empty (it holds {next(out.iterdir()).name})")
-    name, handed_out = out.resolve().name, {}
+    name = out.resolve().name
+    handed_out: dict[str, str] = {}
     for lesson in sorted({catalogue[exercise].lesson for exercise in points}):
         own = {exercise: most for exercise, most in points.items() if catalogue[exercise].lesson == lesson}
         path = lesson_notebook(notebooks, lesson)
@@ -112,13 +80,23 @@ def assign(out: Path, points: dict[str, float | int], seconds: float | int = 10,
             (out / kind / name).mkdir(parents=True, exist_ok=True)
             nbformat.write(made, out / kind / name / path.name)
         handed_out |= {cell.id: digest(cell.source) for cell in made.cells if cell.cell_type == "code"}
-    key = Key(name, points, seconds, handed_out=handed_out)
-    key.save(out / "key.json")
-    (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=name))
-    return key
+    assignment = Assignment(name, points, seconds, handed_out=handed_out)
+    assignment.save(out / "assignment.json")
+    (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=name, work=WORK))
+    return assignment
 
 
 def lesson_notebook(notebooks: Path, lesson: str) -> Path:
+    """The notebook of a lesson.
+
+    Raises:
+        ValueError: there is none, perhaps as the package is installed without the repository; says what to do.
+    """
+    if not notebooks.is_dir():
+        raise ValueError(
+            "exercises are taken from the lessons' notebooks, which the installed package has not (there are none in "
+            f"{notebooks}): clone the repository, and give --notebooks REPOSITORY/notebooks"
+        )
     found = sorted(notebooks.glob(f"{lesson}_*.ipynb"))
     if not found:
         raise ValueError(f"lesson {lesson} must have a notebook in {notebooks} (there is none)")
@@ -156,24 +134,33 @@ def set_up(lesson: NotebookNode) -> str:
 
 
 def answer_cell(name: str, stub: str, with_solution: bool) -> NotebookNode:
-    """The stub; for nbgrader's source, with the solution where the stub has its `return ...`."""
-    source = stub
-    if with_solution:
+    """What is handed out, a stub or a broken function; for nbgrader's source, with the solution in it or below it."""
+    exercise = catalogue[name]
+    if isinstance(exercise, FindTheBug):
+        source = f"{exercise.handed_out().rstrip()}\n\n\n{region(solution_text(name), with_solution)}"
+    else:
         head, mark, _ = stub.rpartition("    return ...")
         if not mark:
             raise ValueError(f"the stub of {name} must end in `return ...`")
-        source = f"{head}    ### BEGIN SOLUTION\n{solution_body(name)}\n    ### END SOLUTION"
+        source = f"{head}{indent(region(solution_body(name), with_solution), '    ')}\n{mark}"
     cell = new_code_cell(source, id=f"{name}{ANSWER}", metadata={"exercise": name})
     cell.metadata.nbgrader = nbgrader(f"{name}{ANSWER}", solution=True)
     return cell
 
 
+def region(solution: str, with_solution: bool) -> str:
+    """The solution between the marks by which nbgrader finds it, or what it leaves in their place."""
+    return f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION" if with_solution else WORK
+
+
+def solution_text(name: str) -> str:
+    """The solution as it stands in the source, with what it needs."""
+    return catalogue[name].solution_source().strip()
+
+
 def solution_body(name: str) -> str:
-    """The body of the reference without its docstring, as it stands in the source."""
-    source = catalogue[name].solution_source()
-    function = ast.parse(source).body[0]
-    first = function.body[1] if isinstance(function.body[0], ast.Expr) else function.body[0]
-    return "\n".join(source.splitlines()[first.lineno - 1 :])
+    """The same as the body of the stub, which calls it."""
+    return f"{solution_text(name)}\n\nreturn {name}({', '.join(catalogue[name].parameters)})"
 
 
 def check_cell(name: str, most: float | int, with_tests: bool) -> NotebookNode:
@@ -191,7 +178,9 @@ def locked(cell: NotebookNode, grade_id: str) -> NotebookNode:
     return cell
 
 
-def nbgrader(grade_id: str, grade=False, locked=False, solution=False, points: float | int | None = None) -> dict:
+def nbgrader(
+    grade_id: str, grade: bool = False, locked: bool = False, solution: bool = False, points: float | int | None = None
+) -> dict:
     """Metadata of nbgrader's schema 3."""
     described = {"grade": grade, "grade_id": grade_id, "locked": locked, "schema_version": 3, "solution": solution}
     return described | ({"points": points} if grade else {}) | {"task": False}

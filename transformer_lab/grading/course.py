@@ -1,21 +1,26 @@
-"""Grade a class: find the submissions, mark each in a jail, keep each result as it comes, go on where a run ended."""
+"""Grade a class: find the submissions, mark each in a sandbox, keep each result, go on where a run ended."""
 
 import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor, as_completed
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.assign import Key
-from transformer_lab.grading.fresh import add_private, fresh_cases
-from transformer_lab.grading.jail import Jail
-from transformer_lab.grading.marking import Mark, mark
+from transformer_lab.exercises.running import Case
+from transformer_lab.grading.assignment import Assignment
+from transformer_lab.grading.hidden_cases import add_private, draw_cases
 from transformer_lab.grading.notebooks import MOST_BYTES, Answer, Notebook, find_answer, read_notebooks
-from transformer_lab.grading.walls import NoJail
+from transformer_lab.grading.policy import NoSandbox
+from transformer_lab.grading.sandbox import Sandbox
+from transformer_lab.grading.scoring import ADVICE, Mark, mark
 
 
 @dataclass(frozen=True)
@@ -78,17 +83,17 @@ def file_name(student: str) -> str:
     return name if len(name) < 200 else f"{name[:150]}{hashlib.sha256(name.encode()).hexdigest()[:32]}"
 
 
-def find_submissions(folder: Path, assignment: str) -> list[Submission]:
-    """The submissions in a folder: `ann.ipynb`, or `ann/*.ipynb`, or nbgrader's `ann/<assignment>/*.ipynb`.
+def find_submissions(folder: Path, name: str) -> list[Submission]:
+    """The submissions in a folder: `ann.ipynb`, or `ann/*.ipynb`, or nbgrader's `ann/<name>/*.ipynb`.
 
-    Links are not followed. Paths are absolute: who grades may stand in another folder.
+    `name` is the assignment's. Links are not followed. Paths are absolute: who grades may stand in another folder.
 
     Raises:
         ValueError: there is no such folder, or no notebook in it.
     """
     if not folder.is_dir():
         raise ValueError(f"the submissions must be a folder (there is none at {folder})")
-    found = {}
+    found: dict[str, list[str]] = {}
     for entry in sorted(folder.absolute().iterdir()):
         if entry.name.startswith("._") or (entry.name.startswith(".") and entry.is_dir()):  # not a student's
             continue
@@ -97,7 +102,7 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
         elif entry.is_file() and entry.suffix == ".ipynb":
             found.setdefault(entry.stem, []).append(str(entry))
         elif entry.is_dir():
-            inner = entry / assignment
+            inner = entry / name
             place = inner if inner.is_dir() and not inner.is_symlink() else entry
             paths = (p for p in sorted(place.glob("*.ipynb")) if p.is_file() and not p.is_symlink())
             found.setdefault(entry.name, []).extend(map(str, paths))
@@ -106,86 +111,128 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
     return [Submission(student, tuple(paths)) for student, paths in sorted(found.items())]
 
 
-def grade_one(submission: Submission, key: Key, private: str = "", trust: bool = False) -> Graded:
-    """Grade one student. Each process that grades keeps one jail, which holds one answer at a time."""
+def grade_one(submission: Submission, assignment: Assignment, private: str = "", trust: bool = False) -> Graded:
+    """Grade one student. Each process that grades keeps one sandbox, which holds one answer at a time."""
     with BUSY:
-        os.environ["TRANSFORMER_LAB_DEVICE"] = "cpu"  # the jail has no accelerator
-        add_private(private)
         digest, notebook = submission.digest(), read_notebooks(map(Path, submission.paths))
         if not submission.paths:
             notebook.notes.append("no notebook was handed in (a link is none)")
         marks = []
-        for name, most in key.points.items():
-            answer, exercise = answer_in(notebook, name, key), catalogue[name]
-            marks.append(mark(exercise, answer, jail(key.seconds, trust), fresh_cases(exercise, key.seed), most))
+        for name, most in assignment.points.items():
+            answer, exercise = answer_in(notebook, name, assignment), catalogue[name]
+            hidden = cases_of(name, assignment.seed, private)
+            marks.append(mark(exercise, answer, sandbox(assignment.seconds, trust), hidden, most))
         return Graded(submission.student, tuple(marks), tuple(notebook.notes), digest)
 
 
-def answer_in(notebook: Notebook, name: str, key: Key) -> Answer:
+def answer_in(notebook: Notebook, name: str, assignment: Assignment) -> Answer:
     """The answer to an exercise. Code that can't be taken apart costs the answer that needs it, and no other."""
     try:
-        return find_answer(notebook, name, key.handed_out)
+        return find_answer(notebook, name, assignment.handed_out)
     except (RecursionError, MemoryError, ValueError) as error:  # `1 + 1 + …`, a thousand times; 5000 digits
         return Answer(name, None, (f"the code of `{name}` can't be read ({type(error).__name__}: {error})",))
 
 
+@cache
+def cases_of(name: str, seed: str, private: str) -> list[Case]:
+    """The hidden cases of an exercise, with the generators of a private file: for all students the same objects."""
+    add_private(private)
+    return draw_cases(catalogue[name], seed)
+
+
 BUSY = threading.Lock()
-JAIL: list[Jail] = []  # this process's own; it is made when the first answer needs it, and ends with the process
+SANDBOX: list[Sandbox] = []  # this process's own; it is made when the first answer needs it, and ends with the process
 
 
-def jail(seconds: float | int, trust: bool) -> Jail:
-    if not JAIL or (JAIL[0].seconds, JAIL[0].trust, JAIL[0].owner) != (seconds, trust, os.getpid()):
-        close_jail()
-        JAIL[:] = [Jail(seconds, trust).__enter__()]
-    return JAIL[0]
+def sandbox(seconds: float | int, trust: bool) -> Sandbox:
+    if not SANDBOX or (SANDBOX[0].seconds, SANDBOX[0].trust, SANDBOX[0].owner) != (seconds, trust, os.getpid()):
+        close_sandbox()
+        SANDBOX[:] = [Sandbox(seconds, trust).__enter__()]
+    return SANDBOX[0]
 
 
-def close_jail() -> None:
-    """End this process's jail, if it has one."""
-    if JAIL and JAIL[0].owner == os.getpid():
-        JAIL.pop().stop()
+def close_sandbox() -> None:
+    """End this process's sandbox, if it has one."""
+    if SANDBOX and SANDBOX[0].owner == os.getpid():
+        SANDBOX.pop().stop()
 
 
 def grade_all(
-    waiting: list[Submission], key: Key, out: Path, executor: Executor, private: str = "", trust: bool = False
+    waiting: list[Submission],
+    assignment: Assignment,
+    out: Path,
+    new_pool: Callable[[], AbstractContextManager[Executor]],
+    at_once: int,
+    private: str = "",
+    trust: bool = False,
 ) -> Iterator[Graded]:
-    """Grade submissions; each comes, and is written, as it is done. Where it ends early, the others are not begun.
+    """Grade submissions, so many at once; each comes, and is written, as it is done.
 
-    Raises:
-        RuntimeError: a process that graded ended, or grading failed; what is done is kept.
+    Where a process that grades ends, those that were being graded are tried again, each alone in a new pool. Who ends
+    it then, or makes grading fail, is `ungraded`; all others are graded.
     """
-    futures = {executor.submit(grade_one, submission, key, private, trust): submission for submission in waiting}
+    left = waiting
+    suspects: list[Submission] = []
+    while left or suspects:
+        group, suspects, alone = (suspects[:1], suspects[1:], True) if suspects else (left, [], False)
+        done = []
+        with new_pool() as pool, suppress(BrokenExecutor):
+            for submission, future in as_graded(pool, group, 1 if alone else at_once, assignment, private, trust):
+                done.append(submission)
+                error = future.exception()
+                if isinstance(error, NoSandbox):
+                    raise error
+                if isinstance(error, BrokenExecutor) and not alone:
+                    suspects.append(submission)
+                    continue
+                graded = future.result() if error is None else ungraded(submission, assignment, error)
+                graded.save(out / "records")
+                yield graded
+        left = [submission for submission in left if submission not in done]
+
+
+def as_graded(
+    pool: Executor, submissions: list[Submission], at_once: int, *arguments: Any
+) -> Iterator[tuple[Submission, Future]]:
+    """Each submission with the end of its grading, as it comes; so many are begun at once, and no more."""
+    waiting = iter(submissions)
+    running: dict[Future, Submission] = {}
     try:
-        for future in as_completed(futures):
-            graded = future.result()
-            graded.save(out / "records")
-            yield graded
-    except NoJail:
-        raise
-    except BrokenExecutor:
-        raise RuntimeError("a process that graded ended (no memory?): the same command goes on from here") from None
-    except Exception as error:
-        who, what = futures[future].student, f"{type(error).__name__}: {error}"
-        raise RuntimeError(f"grading {who} failed ({what}); what is done is kept") from error
+        while True:
+            for submission in islice(waiting, at_once - len(running)):
+                running[pool.submit(grade_one, submission, *arguments)] = submission
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future
     finally:
-        for future in futures:
+        for future in running:
             future.cancel()
 
 
+def ungraded(submission: Submission, assignment: Assignment, error: BaseException) -> Graded:
+    """What is recorded of a student who can't be graded. Without a digest, the next run tries again."""
+    ended = isinstance(error, BrokenExecutor)
+    why = "the process that graded ended, perhaps for want of memory" if ended else f"{type(error).__name__}: {error}"
+    note = f"{submission.student} could not be graded ({why})"
+    marks = (Mark(name, "ungraded", 0.0, most, message=ADVICE["ungraded"]) for name, most in assignment.points.items())
+    return Graded(submission.student, tuple(marks), (note,))
+
+
 def still_to_grade(
-    submissions: list[Submission], key: Key, private: str, out: Path, trust: bool = False
+    submissions: list[Submission], assignment: Assignment, private: str, out: Path, trust: bool = False
 ) -> list[Submission]:
     """The submissions of which `out` has no record, or that have changed since.
 
     Raises:
-        ValueError: what `out` has was graded with another key or other private checks, or with `trust` and now not.
+        ValueError: what `out` has was graded with another assignment, other private checks, or `trust`.
     """
     (out / "records").mkdir(parents=True, exist_ok=True)
-    stamp, wanted = out / "graded-with", hashlib.sha256(f"{asdict(key)} {private} {trust}".encode()).hexdigest()
+    stamp, wanted = out / "graded-with", hashlib.sha256(f"{asdict(assignment)} {private} {trust}".encode()).hexdigest()
     if stamp.exists() and stamp.read_text() != wanted:
         raise ValueError(
-            f"{out} must hold grades of this key and these private checks, jailed or trusted as now (it holds others): "
-            "choose another folder"
+            f"{out} must hold grades of this assignment and these private checks, sandboxed or trusted as now "
+            "(it holds others): choose another folder"
         )
     stamp.write_text(wanted)
     done = {graded.student: graded.digest for graded in graded_so_far(out)}

@@ -1,4 +1,4 @@
-"""Runs inside the jail: what it asks of the Linux kernel, which Python has no functions for."""
+"""Runs inside the sandbox: what it asks of the Linux kernel, which Python has no functions for."""
 
 import ctypes
 import os
@@ -9,9 +9,9 @@ PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4
 LOAD, EQUAL, AT_LEAST, END = 0x20, 0x15, 0x35, 0x06  # of the filter's language, BPF
 ARCHITECTURE, CALL = 4, 0  # where the filter finds them
 ALLOW, DENY, FILTER = 0x7FFF0000, 0x50001, 2  # to deny is to say EPERM
-REFUSED = {  # the architecture's number, and those of shmget, msgget, memfd_create there
-    "x86_64": (0xC000003E, (29, 68, 319)),
-    "aarch64": (0xC00000B7, (194, 186, 279)),
+REFUSED = {  # the architecture's number; those of shmget, msgget, memfd_create; of add_key, request_key, keyctl
+    "x86_64": (0xC000003E, (29, 68, 319, 248, 249, 250)),
+    "aarch64": (0xC00000B7, (194, 186, 279, 217, 218, 219)),
 }
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -23,7 +23,7 @@ def checked(result: int) -> None:
 
 
 def refuse_calls() -> None:
-    """Have the kernel refuse what holds memory in nobody's name: no limit and no count of processes would see it."""
+    """Have the kernel refuse what holds memory in nobody's name, which no limit sees, and keyrings, which stay."""
     if os.uname().machine not in REFUSED:
         return
     architecture, calls = REFUSED[os.uname().machine]

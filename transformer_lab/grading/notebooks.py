@@ -25,13 +25,17 @@ OF_IPYTHON = r"\s*([%!?]|[\w.]+\?{1,2}\s*$)"  # how its own lines look
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell: its id, the exercise it was handed out for, its text as stored and as Python, its statements."""
+    """A code cell: its id, its exercise if it was handed out for one, its text as stored and as Python, its statements.
+
+    `home` is the notebook in which it lies. Names of one notebook mean nothing in another.
+    """
 
     id: str
     exercise: str | None
     stored: str
     source: str
     body: tuple[ast.stmt, ...]
+    home: str = ""
 
     def defines(self, name: str) -> bool:
         return any(name in bound_by(statement) for statement in self.body)
@@ -82,7 +86,7 @@ def read_notebook(path: Path) -> Notebook:
             why = getattr(error, "msg", "") or error or type(error).__name__
             notebook.notes.append(f"{path.name}: code cell {number} can't be parsed: {why}{place}")
             text, body = raw, ()
-        notebook.cells.append(Cell(id_, exercise, raw, text, body))
+        notebook.cells.append(Cell(id_, exercise, raw, text, body, home=path.name))
     return notebook
 
 
@@ -135,13 +139,23 @@ def digest(source: str) -> str:
 
 
 def find_answer(notebook: Notebook, name: str, handed_out: dict[str, str]) -> Answer:
-    """The answer to an exercise: from its own cell, else from any other that defines the function; the last filled in.
+    """The answer to an exercise: from its own cell, else from its notebook, else from any other; the last filled in.
 
-    `handed_out` has the digest of each cell that was handed out, by its id: one left untouched is no answer.
+    `handed_out` has the digest of each cell that was handed out, by its id: one left untouched is no answer, even if
+    there is a function in it, as there is where one is to be mended.
     """
     notes = []
+    as_given = set(handed_out.values())
+
+    def is_empty(cell: Cell) -> bool:
+        return digest(cell.stored) in as_given or is_stub(definition(cell, name))
+
     own = [c for c in notebook.cells if c.exercise == name or handed_out.get(c.id) != digest(c.stored)]
     candidates = [cell for cell in own if cell.defines(name)]
+    homes = {cell.home for cell in notebook.cells if cell.exercise == name}
+    at_home = [cell for cell in candidates if cell.home in homes]
+    if not all(map(is_empty, at_home)):
+        candidates = at_home
     marked = [cell for cell in candidates if cell.exercise == name]
     if not any(cell.exercise == name for cell in notebook.cells):
         notes.append(f"the cell of `{name}` is gone; " + ("found the function elsewhere" if candidates else "no other"))
@@ -149,7 +163,7 @@ def find_answer(notebook: Notebook, name: str, handed_out: dict[str, str]) -> An
         notes.append(f"`{name}` is defined outside its cell")
     if not candidates:
         return Answer(name, None, (*notes, *look_alikes(notebook, name)))
-    filled = [cell for cell in candidates if not is_stub(definition(cell, name))]
+    filled = [cell for cell in candidates if not is_empty(cell)]
     filled = [cell for cell in filled if cell in marked] or filled
     if len(candidates) > 1:
         notes.append(f"`{name}` is defined in {len(candidates)} cells; the last that is filled in counts")
@@ -200,9 +214,10 @@ def is_idle(value: ast.expr) -> bool:
 
 
 def program_for(notebook: Notebook, name: str, cell: Cell) -> str:
-    """The statements, in the notebook's order, that bind what the answer uses, and what these use in turn."""
+    """The statements, in the order of its notebook, that bind what the answer uses, and what these use in turn."""
     chosen, uses = definition(cell, name), cache(names_used)
-    statements = [s for c in notebook.cells for s in c.body if c is cell or name not in bound_by(s)]
+    cells = [other for other in notebook.cells if other.home == cell.home]
+    statements = [s for c in cells for s in c.body if c is cell or name not in bound_by(s)]
     binders: dict[str, list[ast.stmt]] = {}
     for statement in statements:
         for bound in bound_by(statement):

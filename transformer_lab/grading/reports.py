@@ -10,9 +10,9 @@ from statistics import fmean, median
 from transformer_lab import plots
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.cards import html_text, inline
-from transformer_lab.grading.assign import Key
+from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.course import Graded, file_name
-from transformer_lab.grading.marking import VERDICTS, Mark
+from transformer_lab.grading.scoring import VERDICTS, Mark
 
 USUAL = ("ok", "wrong", "missing")
 MARKS = {"ok": "✓", "missing": "○"}  # the others: ✗
@@ -26,14 +26,14 @@ pre { white-space: pre-wrap; background: #8882; padding: 4px 8px; } img { max-wi
 </style>"""
 
 
-def write_reports(graded: list[Graded], key: Key, out: Path) -> None:
+def write_reports(graded: list[Graded], assignment: Assignment, out: Path) -> None:
     """Write grades.csv, feedback/<student>.html and report.html into the folder `out`."""
-    write(out / "grades.csv", table(graded, key))
+    write(out / "grades.csv", table(graded, assignment))
     pages = out / "feedback"
     pages.mkdir(exist_ok=True)
     for one in graded:
-        write(pages / f"{file_name(one.student)}.html", feedback(one, key))
-    write(out / "report.html", class_report(graded, key))
+        write(pages / f"{file_name(one.student)}.html", feedback(one, assignment))
+    write(out / "report.html", class_report(graded, assignment))
 
 
 def write(path: Path, text: str) -> None:
@@ -44,15 +44,22 @@ def write(path: Path, text: str) -> None:
 # ── the table ──
 
 
-def table(graded: list[Graded], key: Key) -> str:
+def table(graded: list[Graded], assignment: Assignment) -> str:
     """One line a student: the total, the points of each exercise, verdicts that need a look, notes."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["student", "points", "of", *key.points, "unusual", "notes"])
+    writer.writerow(["student", "points", "of", *assignment.points, "unusual", "notes"])
     for one in graded:
         points = [f"{mark.points:g}" for mark in one.marks]
         odd = "; ".join(f"{mark.exercise}: {mark.verdict}" for mark in one.marks if mark.verdict not in USUAL)
-        row = [one.student, f"{one.points:g}", f"{sum(key.points.values()):g}", *points, odd, "; ".join(notes_of(one))]
+        row = [
+            one.student,
+            f"{one.points:g}",
+            f"{sum(assignment.points.values()):g}",
+            *points,
+            odd,
+            "; ".join(notes_of(one)),
+        ]
         writer.writerow([defused(cell) for cell in row])
     return text.getvalue()
 
@@ -69,14 +76,14 @@ def defused(cell: str) -> str:
 # ── a student's page ──
 
 
-def feedback(one: Graded, key: Key) -> str:
-    """What a student reads: the points, and for each exercise what is wrong; neither fresh inputs nor the reference."""
+def feedback(one: Graded, assignment: Assignment) -> str:
+    """What a student reads: the points, and for each exercise what is wrong; no hidden input, no reference."""
     notes = "".join(f"<li>{escape(note)}</li>" for note in one.notes)
-    parts = [f"<h1>{escape(key.name)}: {escape(one.student)}</h1>"]
-    parts.append(f"<p><strong>{one.points:g} of {sum(key.points.values()):g} points.</strong></p>")
+    parts = [f"<h1>{escape(assignment.name)}: {escape(one.student)}</h1>"]
+    parts.append(f"<p><strong>{one.points:g} of {sum(assignment.points.values()):g} points.</strong></p>")
     parts.append(f"<ul>{notes}</ul>" if notes else "")
     parts += [section(mark) for mark in one.marks]
-    return page(f"{key.name}: {one.student}", "\n".join(parts))
+    return page(f"{assignment.name}: {one.student}", "\n".join(parts))
 
 
 def section(mark: Mark) -> str:
@@ -89,30 +96,30 @@ def section(mark: Mark) -> str:
 # ── the class ──
 
 
-def class_report(graded: list[Graded], key: Key) -> str:
+def class_report(graded: list[Graded], assignment: Assignment) -> str:
     """What an instructor reads: points, the commonest mistakes of each exercise, who needs a look."""
     middle = median(one.points for one in graded) if graded else 0
-    parts = [f"<h1>{escape(key.name)}: {len(graded)} students</h1>"]
-    parts.append(f"<p>Median {middle:g} of {sum(key.points.values()):g} points.</p>")
+    parts = [f"<h1>{escape(assignment.name)}: {len(graded)} students</h1>"]
+    parts.append(f"<p>Median {middle:g} of {sum(assignment.points.values()):g} points.</p>")
     parts += [
         "<h2>Exercises</h2>",
-        exercises_table(graded, key),
+        exercises_table(graded, assignment),
         "<h2>Commonest mistakes</h2>",
-        mistakes_plot(graded, key),
+        mistakes_plot(graded, assignment),
     ]
-    parts += [mistakes_list(name, graded) for name in key.points]
+    parts += [mistakes_list(name, graded) for name in assignment.points]
     parts += ["<h2>To look at</h2>", unusual_table(graded)]
-    return page(f"{key.name}: the class", "\n".join(parts))
+    return page(f"{assignment.name}: the class", "\n".join(parts))
 
 
-def exercises_table(graded: list[Graded], key: Key) -> str:
+def exercises_table(graded: list[Graded], assignment: Assignment) -> str:
     """How many answers to each exercise got which verdict, and the points of the class."""
     rows = ""
-    for name in key.points:
+    for name in assignment.points:
         marks = [mark for one in graded for mark in one.marks if mark.exercise == name]
         counts, points = Counter(mark.verdict for mark in marks), fmean(mark.points for mark in marks) if marks else 0
         cells = "".join(f"<td class=number>{counts[kind] or ''}</td>" for kind in VERDICTS)
-        rows += f"<tr><th>{name}</th>{cells}<td class=number>{points:.2f} / {key.points[name]:g}</td></tr>"
+        rows += f"<tr><th>{name}</th>{cells}<td class=number>{points:.2f} / {assignment.points[name]:g}</td></tr>"
     head = "".join(f"<th>{kind}</th>" for kind in (*VERDICTS, "mean"))
     return f"<table><tr><th></th>{head}</tr>{rows}</table>"
 
@@ -121,14 +128,14 @@ def mistakes_of(name: str, graded: list[Graded]) -> Counter:
     return Counter(m.mistake for one in graded for m in one.marks if m.exercise == name and m.mistake)
 
 
-def mistakes_plot(graded: list[Graded], key: Key, most: int = 3) -> str:
+def mistakes_plot(graded: list[Graded], assignment: Assignment, most: int = 3) -> str:
     """The commonest mistakes of each exercise as bars, or a sentence where there are none."""
-    counted = [(f"{n}: {m}", c) for n in key.points for m, c in mistakes_of(n, graded).most_common(most)]
+    counted = [(f"{n}: {m}", c) for n in assignment.points for m, c in mistakes_of(n, graded).most_common(most)]
     if not counted:
         return "<p>No known mistake was recognised.</p>"
     _, axes = plots.figure(width=7, height=0.6 + 0.32 * len(counted))
     names, counts = zip(*reversed(counted), strict=True)
-    places = {name: place for place, name in enumerate(key.points)}
+    places = {name: place for place, name in enumerate(assignment.points)}
     shades = [("#0072b2", "#56b4e9")[places[name.partition(":")[0]] % 2] for name in names]  # neighbours differ
     axes.barh(names, counts, color=shades)
     axes.margins(y=0.3 / len(counted))

@@ -1,6 +1,6 @@
-"""Runs inside the jail: loads torch once, then forks a process for each answer, each in a cell of its own.
+"""Runs inside the sandbox: loads torch once, then forks a process for each answer, each in a cell of its own.
 
-Over the control socket the grader sends, for every answer, "+" with one end of a fresh socket, over which alone the
+Over the control socket the grader sends, for every answer, "+" with one end of a new socket, over which alone the
 answer's process speaks; then "-" when it has seen enough. It hears "." when nothing of the answer lives any more.
 """
 
@@ -13,8 +13,7 @@ import socket
 from contextlib import suppress
 
 import torch
-from answering import answer, warm_up
-from kernel import (
+from kernel import (  # type: ignore[import-not-found]
     NEWIPC,
     NEWNS,
     NEWPID,
@@ -26,6 +25,7 @@ from kernel import (
     libc,
     refuse_calls,
 )
+from sandbox_child import answer, warm_up  # type: ignore[import-not-found]  # in the sandbox it lies beside this file
 
 MEMORY = 2 << 30  # bytes that an answer, with all that it starts, may use beyond what torch itself takes
 PROCESSES, FILES, FILE_BYTES = 16, 64, 4 << 20
@@ -51,28 +51,28 @@ def serve(control: socket.socket, seconds: int, trust: bool, uid: int) -> None:
         message, fds, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             return
-        keeper = os.fork()
-        if keeper == 0:
+        supervisor = os.fork()
+        if supervisor == 0:
             control.close()
-            os._exit(live(fds[0]) if trust else keep(fds[0], seconds, uid))
+            os._exit(live(fds[0]) if trust else supervise(fds[0], seconds, uid))
         os.close(fds[0])
-        wait(control, keeper, trust)
+        wait(control, supervisor, trust)
         control.sendall(b".")
 
 
-def wait(control: socket.socket, keeper: int, trust: bool) -> None:
+def wait(control: socket.socket, supervisor: int, trust: bool) -> None:
     """Wait until the grader has seen enough, and nothing of the answer lives; too much memory ends it before."""
     while not select.select([control], [], [], SECONDS_BETWEEN_LOOKS)[0]:
         if not trust and memory(others()) > MEMORY:
             end(others())
             break
     control.recv(1)
-    pidfd = os.pidfd_open(keeper)
+    pidfd = os.pidfd_open(supervisor)
     if not select.select([pidfd], [], [], SECONDS_TO_END)[0]:
-        end([keeper] if trust else others())
+        end([supervisor] if trust else others())
     os.close(pidfd)
-    os.waitpid(keeper, 0)
-    while not trust:  # the first process of a cell whose keeper was ended has become a child of this one
+    os.waitpid(supervisor, 0)
+    while not trust:  # the first process of a cell whose supervisor was ended has become a child of this one
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
@@ -80,7 +80,7 @@ def wait(control: socket.socket, keeper: int, trust: bool) -> None:
 
 
 def others() -> list[int]:
-    """Every process in the jail but its first and this one."""
+    """Every process in the sandbox but its first and this one."""
     return [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) not in (1, os.getpid())]
 
 
@@ -100,7 +100,7 @@ def memory(pids: list[int]) -> int:
     return used
 
 
-def keep(fd: int, seconds: int, uid: int) -> int:
+def supervise(fd: int, seconds: int, uid: int) -> int:
     """Make the cell, start the answer's process as the first process within it, and wait for its end.
 
     When the first process of a process namespace ends, the kernel ends all others in it.

@@ -1,0 +1,140 @@
+"""Hidden inputs: every exercise has some, right answers of every style pass them, known mistakes keep their names."""
+
+import os
+
+import pytest
+import torch
+
+from tests.answers import RIGHT_ANSWERS
+from tests.grading.support import answer_of, needs_bwrap
+from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.kinds import WriteTheTest
+from transformer_lab.exercises.running import Attempt
+from transformer_lab.grading.case_generators import CASE_GENERATORS
+from transformer_lab.grading.hidden_cases import add_private, draw_cases, try_out
+from transformer_lab.grading.scoring import Mark, mark
+
+SEEDS = ("one", "two")
+N_SEEDS = int(os.environ.get("SEEDS", "2"))  # SEEDS=15 tries more
+every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
+
+
+def marks(exercise, functions, sandbox, hidden) -> dict[str, Mark]:
+    answers = {function.__name__: answer_of(function) for function in functions}
+    return {name: mark(exercise, answer, sandbox, hidden, 1) for name, answer in answers.items() if answer}
+
+
+@every_exercise
+def test_an_exercise_has_hidden_cases_that_follow_from_the_seed(exercise):
+    assert len(draw_cases(exercise, "one")) >= 3
+    assert described(exercise, "one") == described(exercise, "one")
+    assert described(exercise, "one") != described(exercise, "two")
+
+
+def described(exercise, seed: str) -> str:
+    arguments = [case.arguments.values() for case in draw_cases(exercise, seed)]
+    plain = [x for case in arguments for x in case if not callable(x)]
+    functions = [x for case in arguments for x in case if callable(x)]
+    models = [x([0]) for x in functions if x.__name__ == "scattered"]
+    x = torch.linspace(-1, 2, 640).reshape(2, 20, 16)
+    given = (x, x.flip(0), x.sin(), torch.eye(20, dtype=torch.bool)) if exercise.name == "is_attention" else (x,)
+    models += [function(*given) for function in functions if function.__name__.startswith("drawn")]
+    torch.set_printoptions(precision=8)
+    return repr((plain, models))
+
+
+@needs_bwrap
+@every_exercise
+def test_right_answers_of_every_style_get_their_points(exercise, sandbox):
+    hidden = [case for seed in SEEDS for case in draw_cases(exercise, seed)]
+    given = marks(exercise, RIGHT_ANSWERS[exercise.name], sandbox, hidden)
+    assert len(given) >= 1
+    assert {name: one for name, one in given.items() if (one.verdict, one.points) != ("ok", 1)} == {}
+
+
+@every_exercise
+def test_no_seed_makes_a_right_answer_wrong(exercise):
+    cases = [case for seed in range(N_SEEDS) for case in draw_cases(exercise, f"seed {seed}")]
+    for answer in RIGHT_ANSWERS[exercise.name]:
+        result = exercise.examine(Attempt(answer), cases)
+        assert result.passed, (answer.__name__, result)
+
+
+def looks(arguments: dict[str, object]) -> tuple:
+    """All of a case but its numbers: shapes, masks, lengths, tokens, which functions are given."""
+    tensors = {name: x for name, x in arguments.items() if isinstance(x, torch.Tensor)}
+    shapes = tuple(tuple(x.shape) for x in tensors.values())
+    exact = [x.tolist() for x in tensors.values() if not x.is_floating_point()]
+    others = [getattr(x, "__name__", repr(x)) for name, x in arguments.items() if name not in tensors]
+    return shapes, repr(exact), repr(others)
+
+
+@every_exercise
+@pytest.mark.parametrize("seed", SEEDS)
+def test_right_for_what_the_visible_cases_look_like_is_not_enough(exercise, seed):
+    known = {looks(case.arguments) for case in exercise.cases}
+
+    def answer(*given):
+        if looks(dict(zip(exercise.parameters, given, strict=True))) not in known:
+            raise ValueError("never seen")
+        return exercise.reference(*given)
+
+    assert exercise.examine(Attempt(answer), exercise.cases).passed
+    assert not exercise.examine(Attempt(answer), draw_cases(exercise, seed)).passed
+
+
+@needs_bwrap
+@every_exercise
+def test_known_mistakes_get_no_points_and_their_names(exercise, sandbox):
+    functions = [mistake.function for mistake in exercise.mistakes.values()]
+    given = marks(exercise, functions, sandbox, draw_cases(exercise, "one"))
+    assert len(given) >= 5
+    for name, one in given.items():
+        most = 1 if isinstance(exercise, WriteTheTest) else 0  # a test has points for what it catches
+        assert (one.verdict in ("wrong", "raised"), one.mistake) == (True, name), one
+        assert one.points == 0 or one.points < most, one
+        assert exercise.mistakes[name].explanation in one.message
+
+
+PRIVATE = """
+from transformer_lab.grading.case_generators import case_generator, number
+
+@case_generator("causal_mask")
+def _(generator):
+    return {"length": number(generator, 50, 99)}
+"""
+
+
+def test_an_instructor_adds_generators_once(monkeypatch):
+    monkeypatch.setitem(CASE_GENERATORS, "causal_mask", [*CASE_GENERATORS["causal_mask"]])
+    before = len(draw_cases(catalogue["causal_mask"], "one"))
+    for _ in range(2):
+        add_private(PRIVATE)
+        cases = draw_cases(catalogue["causal_mask"], "one")
+        assert len(cases) == before + 3
+        assert 50 <= cases[-1].arguments["length"] <= 99
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("1 / 0", r"the private file must run \(ZeroDivisionError: division by zero\)"),
+        ("def", r"the private file must run \(SyntaxError"),
+        (PRIVATE.replace("causal_mask", "casual_mask"), r"an exercise must be one of .* \(got casual_mask\)"),
+    ],
+)
+def test_a_private_file_that_does_not_run_is_refused(source, message):
+    with pytest.raises(ValueError, match=message):
+        add_private(source)
+
+
+@pytest.mark.parametrize(
+    ("draw", "error"),
+    [("1 / 0", "ZeroDivisionError: division by zero"), ("{'length': 'many'}", "Type"), ("{}", "TypeError")],
+)
+def test_a_maker_that_the_reference_does_not_take_is_refused(monkeypatch, draw, error):
+    monkeypatch.setitem(CASE_GENERATORS, "causal_mask", [lambda generator: eval(draw)])
+    with pytest.raises(
+        ValueError, match=rf"the reference of causal_mask must take what its case generators draw \({error}"
+    ):
+        try_out(["softmax", "causal_mask"], "one")

@@ -1,0 +1,47 @@
+"""An assignment as the instructor keeps it: what grading needs to know, in a file of JSON."""
+
+import json
+import secrets
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from transformer_lab.grading.case_generators import find_exercise
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What the instructor keeps: exercises with their points, the time for each answer, the seed of hidden cases."""
+
+    name: str
+    points: dict[str, float | int]
+    seconds: float | int = 10
+    seed: str = field(default_factory=lambda: secrets.token_hex(16))
+    handed_out: dict[str, str] = field(default_factory=dict)  # digest of each code cell, by its id
+    format: int = FORMAT
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def load(path: Path) -> "Assignment":
+        """Read one.
+
+        Raises:
+            ValueError: the file is none, or names an exercise that there is none of.
+        """
+        try:
+            assignment = Assignment(**json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            why = "there is none" if isinstance(error, FileNotFoundError) else error.strerror
+            raise ValueError(
+                f"the assignment {path} must be a file written by `transformer-lab assign` ({why})"
+            ) from None
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path} must be an assignment written by `transformer-lab assign` ({error})") from None
+        if assignment.format != FORMAT:
+            raise ValueError(f"the assignment must have format {FORMAT} (it has {assignment.format}): assign again")
+        for name in assignment.points:
+            find_exercise(name)
+        return assignment

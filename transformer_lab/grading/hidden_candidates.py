@@ -1,0 +1,94 @@
+"""Hidden candidates for tests that learners write: right ones and wrong ones, with a number of their own each."""
+
+import torch
+from torch import Generator, Tensor
+
+from transformer_lab.grading.case_generators import Arguments, case_generator, number
+
+
+@case_generator("leaks")
+def _(generator: Generator) -> Arguments:
+    reach, mix = number(generator, 1, 6), torch.randn(16, 16, generator=generator).double() / 4
+
+    def drawn_right(x: Tensor) -> Tensor:
+        mixed, length = x.double() @ mix, x.size(1)  # float64: see `exactly` in exercises/lesson_05.py
+        past = [torch.cat([torch.zeros_like(mixed[:, :lag]), mixed], 1)[:, :length] for lag in range(reach)]
+        return torch.stack(past).sum(0).to(x.dtype)
+
+    return {"layer": drawn_right}
+
+
+@case_generator("leaks")
+def _(generator: Generator) -> Arguments:
+    feature, least = number(generator, 0, 15), number(generator, 2, 16)
+
+    def drawn_leak(x: Tensor) -> Tensor:
+        output = x.cumsum(1)
+        if x.size(1) >= least:
+            output[:, 0, feature] += x[:, -1, feature]
+        return output
+
+    return {"layer": drawn_leak}
+
+
+@case_generator("leaks")
+def _(generator: Generator) -> Arguments:
+    row = torch.randn(16, generator=generator)
+
+    def drawn_step(x: Tensor) -> Tensor:
+        return x + ((x @ row)[:, -1:, None] > 0)
+
+    return {"layer": drawn_step}
+
+
+def weights_for(query: Tensor, key: Tensor, mask: Tensor, scale: float) -> Tensor:
+    scores = query @ key.mT / query.size(-1) ** 0.5 * scale
+    return scores.masked_fill(~mask, float("-inf")).softmax(-1).nan_to_num()
+
+
+@case_generator("is_attention")
+def _(generator: Generator) -> Arguments:
+    order = torch.randperm(12, generator=generator)
+
+    def drawn_right(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """The keys in another order, which must not matter, and back."""
+        keys = order[order < key.size(-2)]
+        weights = weights_for(query, key[..., keys, :], mask[..., keys], 1.0)
+        return weights @ value[..., keys, :], weights[..., keys.argsort()]
+
+    return {"attend": drawn_right}
+
+
+@case_generator("is_attention")
+def _(generator: Generator) -> Arguments:
+    scale = number(generator, 11, 30) / (10 if number(generator, 0, 1) else 40)
+
+    def drawn_scale(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        weights = weights_for(query, key, mask, scale)
+        return weights @ value, weights
+
+    return {"attend": drawn_scale}
+
+
+@case_generator("is_attention")
+def _(generator: Generator) -> Arguments:
+    unmasked = number(generator, 0, 2)
+
+    def drawn_leak(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """One key is seen by all."""
+        weights = weights_for(query, key, mask | (torch.arange(key.size(-2)) == unmasked), 1.0)
+        return weights @ value, weights
+
+    return {"attend": drawn_leak}
+
+
+@case_generator("is_attention")
+def _(generator: Generator) -> Arguments:
+    feature, share = number(generator, 0, 1), number(generator, 2, 8) / 10
+
+    def drawn_feature(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """One feature of the values counts too little."""
+        weights = weights_for(query, key, mask, 1.0)
+        return weights @ (value * torch.where(torch.arange(value.size(-1)) == feature, share, 1.0)), weights
+
+    return {"attend": drawn_feature}

@@ -1,13 +1,16 @@
-"""Every small change of a reference implementation: the wrong answers that nobody thought of.
+"""Every small change of a reference: the wrong answers that nobody thought of.
 
 A mutant changes one place of the source: an operator, a constant, an axis, a call, the name of a parameter.
 """
 
 import ast
 import copy
-import inspect
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+
+from transformer_lab.exercises.running import run
 
 OPERATORS = {
     ast.Add: ast.Sub,
@@ -18,20 +21,87 @@ OPERATORS = {
     ast.MatMult: ast.Mult,
     ast.FloorDiv: ast.Mult,
     ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
 }
 METHODS = {"amax": "amin", "sum": "mean", "exp": "sigmoid", "softmax": "log_softmax", "sin": "cos", "cos": "sin"}
 METHODS |= {"tril": "triu"}
+MUTANT = "<mutant>"
 
 
-def mutants(source: str, scope: dict) -> Iterator[tuple[str, Callable]]:
-    """`(description, function)` for each small change of the function that `source` defines."""
-    tree = ast.parse(source)
-    parameters = [argument.arg for argument in tree.body[0].args.args]
-    for index, node in enumerate(ast.walk(tree)):
-        for change in changes(node, parameters):
-            changed = replaced(tree, index, change)
-            description = f"line {node.lineno}: {ast.unparse(node)} → {ast.unparse(change)}"
-            yield description, compiled(changed, scope)
+def mutants_of(exercise) -> Iterator[tuple[str, Callable]]:
+    """`(description, function)` for each small change of an exercise's reference, or of a function that it calls.
+
+    Left as they are: types, guards that only raise an error (no case is invalid), and statements that no case reaches,
+    as those for parameters that the exercise does not have.
+    """
+    tree = Bare().visit(ast.parse(exercise.solution_source()))
+    reached = lines_reached(tree, exercise)
+    seen: Counter[str] = Counter()
+    for function in tree.body:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        arguments = function.args.args
+        parameters = [one.arg for one in arguments[: len(arguments) - len(function.args.defaults)]]
+        for node in nodes_on(reached, function.body):
+            for change in changes(node, parameters):
+                description = f"{function.name}: {ast.unparse(node)} → {ast.unparse(change)}"
+                seen[description] += 1
+                times = f" ({seen[description]})" if seen[description] > 1 else ""
+                yield description + times, compiled(replaced(tree, node, change))[exercise.name]
+
+
+def nodes_on(lines: set[int], statements: list[ast.stmt]) -> Iterator[ast.AST]:
+    """The nodes of the statements that reach a line."""
+    for statement in statements:
+        inner = [*getattr(statement, "body", []), *getattr(statement, "orelse", [])]
+        end = min([part.lineno - 1 for part in inner], default=statement.end_lineno)
+        if lines.isdisjoint(range(statement.lineno, max(end, statement.lineno) + 1)):
+            continue
+        nested = {id(node) for part in inner for node in ast.walk(part)}
+        yield from (node for node in ast.walk(statement) if id(node) not in nested)
+        yield from nodes_on(lines, inner)
+
+
+class Bare(ast.NodeTransformer):
+    """Takes off what is no part of the computation: types, texts, guards."""
+
+    def visit_FunctionDef(self, function: ast.FunctionDef) -> ast.AST:
+        for argument in (*function.args.args, *function.args.kwonlyargs, function.args.kwarg):
+            if argument is not None:
+                argument.annotation = None
+        function.returns = None
+        function.body = [s for s in function.body if not is_text(s) and not is_guard(s)] or [ast.Pass()]
+        return self.generic_visit(function)
+
+    def visit_AnnAssign(self, statement: ast.AnnAssign) -> ast.AST:
+        return ast.copy_location(ast.Assign([statement.target], statement.value), statement)
+
+
+def is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def is_guard(statement: ast.stmt) -> bool:
+    """Whether this is `if …: raise`."""
+    return isinstance(statement, ast.If) and all(isinstance(s, ast.Raise) for s in statement.body + statement.orelse)
+
+
+def lines_reached(tree: ast.Module, exercise) -> set[int]:
+    """The lines of a tree that some case of the exercise executes."""
+    scope, lines = compiled(tree), set()
+
+    def trace(frame, event, _):
+        lines.add(frame.f_lineno)
+        return trace if frame.f_code.co_filename == MUTANT else None
+
+    for case in exercise.cases:
+        before = sys.gettrace()
+        sys.settrace(lambda frame, *_: trace if frame.f_code.co_filename == MUTANT else None)
+        try:
+            run(scope[exercise.name], case)
+        finally:
+            sys.settrace(before)
+    return lines
 
 
 def changes(node: ast.AST, parameters: list[str]) -> Iterator[ast.expr]:
@@ -59,7 +129,7 @@ def changes(node: ast.AST, parameters: list[str]) -> Iterator[ast.expr]:
 def changed_calls(call: ast.Call) -> Iterator[ast.expr]:
     """The call left out, another function of the same kind, arguments in another order, a keyword left out."""
     if call.args:
-        yield call.args[0]
+        yield call.args[0].value if isinstance(call.args[0], ast.Starred) else call.args[0]
     if isinstance(call.func, ast.Attribute):
         if not (isinstance(call.func.value, ast.Name) and call.func.value.id in ("torch", "math")):
             yield call.func.value
@@ -73,25 +143,21 @@ def changed_calls(call: ast.Call) -> Iterator[ast.expr]:
         yield ast.Call(call.func, call.args, [other for other in call.keywords if other is not keyword])
 
 
-def replaced(tree: ast.Module, index: int, change: ast.expr) -> ast.Module:
-    """A copy of the tree in which the node with this index of `ast.walk` is another."""
-    tree = copy.deepcopy(tree)
-    target = list(ast.walk(tree))[index]
-    for parent in ast.walk(tree):
+def replaced(tree: ast.Module, target: ast.AST, change: ast.expr) -> ast.Module:
+    """A copy of the tree in which one node is another."""
+    copied = copy.deepcopy(tree, memo := {})
+    target = memo[id(target)]
+    for parent in ast.walk(copied):
         for name, value in ast.iter_fields(parent):
             if value is target:
                 setattr(parent, name, change)
             elif isinstance(value, list):
                 value[:] = [change if item is target else item for item in value]
-    return ast.fix_missing_locations(tree)
+    return copied
 
 
-def compiled(tree: ast.Module, scope: dict) -> Callable:
-    namespace = dict(scope)
-    exec(compile(tree, "<mutant>", "exec"), namespace)
-    return namespace[tree.body[0].name]
-
-
-def mutants_of(exercise) -> Iterator[tuple[str, Callable]]:
-    """The mutants of an exercise's reference implementation."""
-    yield from mutants(exercise.solution_source(), inspect.unwrap(exercise.reference).__globals__)
+def compiled(tree: ast.Module) -> dict:
+    """What a tree defines."""
+    scope: dict = {}
+    exec(compile(ast.fix_missing_locations(tree), MUTANT, "exec"), scope)
+    return scope

@@ -1,10 +1,17 @@
 """Every exercise accepts right answers of any style, rejects wrong ones, and says what is wrong with them."""
 
 import ast
+import importlib.util
 import inspect
 import re
+import signal
+import sys
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,8 +20,13 @@ from tests.kill_matrix import Row, row, table
 from tests.mutants import mutants_of
 from transformer_lab import attention, exercises
 from transformer_lab.exercises import catalogue
-from transformer_lab.exercises.checking import breaks
-from transformer_lab.exercises.running import as_tuple
+from transformer_lab.exercises import exercise as exercise_module
+from transformer_lab.exercises.cards import INFO, Card, plain_text, readable
+from transformer_lab.exercises.checking import Result, broken
+from transformer_lab.exercises.kinds import WriteTheTest
+from transformer_lab.exercises.running import Attempt, Outcome, as_tuple
+from transformer_lab.exercises.time_limit import time_limit
+from transformer_lab.exercises.verdicts import report
 
 every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
 every_mistake = pytest.mark.parametrize(
@@ -62,6 +74,7 @@ def test_on_large_numbers_a_known_mistake_may_round_coarsely():
     [
         (lambda weights: 1.05 * weights, "`weights` has the right shape and wrong values"),
         (lambda weights: weights + (0 * weights).sqrt(), "`gradient of scores` contains NaN"),
+        (lambda weights: weights.detach() + 1.05 * (weights - weights.detach()), "`gradient of scores` has the right"),
     ],
 )
 def test_on_large_numbers_a_wrong_answer_is_still_wrong(change, message):
@@ -79,8 +92,9 @@ def test_there_are_enough_right_answers_mistakes_and_hints(exercise):
 
 @every_exercise
 def test_the_published_solution_stands_on_its_own_and_passes(exercise):
-    scope = {"torch": torch}
-    exec(exercise.solution_source(), scope)
+    scope, source = {}, exercise.solution_source()
+    exec(source, scope)
+    assert "check_" not in source  # of arguments: no part of the solution
     assert exercise.check(scope[exercise.name]).passed
     assert "def " in str(exercise.solution())
     assert "<details>" in exercise.solution()._repr_html_()
@@ -103,14 +117,17 @@ def test_each_mistake_is_rejected_and_recognised_by_its_name(exercise, mistake):
     assert verdict.attempted
     assert verdict.mistake == mistake.name
     assert verdict.message.startswith(mistake.explanation)
-    assert "Smallest case that fails" in verdict.message
+    assert (
+        "Your test accepts" if isinstance(exercise, WriteTheTest) else "Smallest case that fails"
+    ) in verdict.message
 
 
 @every_exercise
 def test_every_mutant_of_the_reference_is_rejected_but_the_listed_equivalents(exercise):
     mutants = dict(mutants_of(exercise))
     assert len(mutants) >= 5
-    survivors = {description for description, function in mutants.items() if exercise.check(function).passed}
+    judged = {what: exercise.examine(Attempt(mutant), exercise.cases) for what, mutant in mutants.items()}
+    survivors = {what for what, result in judged.items() if result.passed}
     assert survivors == set(EQUIVALENT.get(exercise.name, {}))
 
 
@@ -122,17 +139,40 @@ def test_the_kill_matrix_counts_what_is_judged_wrongly():
 
 
 @every_exercise
-def test_laws_hold_for_the_reference(exercise):
-    for case, outcome in zip(exercise.all_cases, exercise.expected, strict=True):
-        assert not any(breaks(law, case, outcome) for law in exercise.laws)
+def test_properties_hold_for_the_reference(exercise):
+    for case in exercise.all_cases:
+        assert broken(exercise, case, exercise.expected(case)) == ()
 
 
-def test_an_unknown_mistake_is_told_which_law_it_breaks():
+def test_an_unknown_mistake_is_told_which_property_it_breaks():
     verdict = exercises.softmax.check(lambda scores, dim: scores.softmax(dim) * 1.5)
     assert verdict.mistake is None
     assert "It should hold that the weights along `dim` sum to 1." in verdict.message
     assert "expected [0.0900, 0.2447, 0.6652]" in verdict.message
     assert "given    [0.1350, 0.3671, 0.9979]" in verdict.message
+
+
+def keep(rank):
+    """A `top_k_filter` that keeps the first k in an order of its own."""
+
+    def top_k_filter(logits, k):
+        dropped = torch.ones_like(logits, dtype=torch.bool).scatter(-1, rank(logits)[..., :k], False)
+        return logits.masked_fill(dropped, -torch.inf)
+
+    return top_k_filter
+
+
+def test_where_several_answers_are_right_the_properties_are_the_judge():
+    last_first = keep(
+        lambda logits: logits.size(-1) - 1 - logits.flip(-1).argsort(dim=-1, descending=True, stable=True)
+    )
+    assert exercises.top_k_filter.check(last_first).passed
+    largest_last = keep(
+        lambda logits: logits.argsort(dim=-1, descending=bool(logits.unique().numel() == logits.numel()))
+    )
+    verdict = exercises.top_k_filter.check(largest_last)
+    assert "nothing that is dropped is larger than what is kept" in verdict.message
+    assert not exercises.top_k_filter.check(lambda logits, k: last_first(logits, k).double()).passed
 
 
 def test_large_cases_name_the_place_of_the_largest_difference():
@@ -255,9 +295,12 @@ MISBEHAVIOUR = {
     "raises": (raising, r"It raises an error, in line \d+: `return arguments\[0\] @ torch.ones\(97, 97\)`."),
     "leaves": (leaving, r"It raises an error, in line \d+: `raise SystemExit\(1\)`.\n  SystemExit: 1"),
     "numpy": (returning(lambda x: x.numpy()), r"must be a torch.Tensor, but is a ndarray"),
-    "a number": (lambda reference: lambda *arguments: 3, r"must (be|return).* but (is|returned) a int"),
+    "a number": (lambda reference: lambda *arguments: 3, r"must (be|return).* but (is|returned) a int|is wrong"),
     "shape": (returning(lambda x: x.unsqueeze(0)), r"wrong shape.\n  expected \(.*\)\n  given    \(1,.*\)"),
-    "dtype": (returning(lambda x: x.double()), r"wrong dtype.\n  expected torch.\w+\n  given    torch.float64"),
+    "dtype": (
+        returning(lambda x: x.double() if x.is_floating_point() else x.to(torch.int16)),
+        r"wrong dtype.\n  expected torch.\w+\n  given    torch.(float64|int16)",
+    ),
     "device": (returning(lambda x: x.to("meta")), r"wrong device.\n  expected cpu\n  given    meta"),
     "nan": (returning(lambda x: x * float("nan")), r"contains NaN"),
     "changes its input": (changing_its_input, r"It changes its input `\w+`"),
@@ -276,7 +319,9 @@ MISBEHAVIOUR = {
 def can_misbehave(exercise, name):
     """Integers and masks know neither NaN nor gradients; a number cannot be changed in place, a list has no dtype."""
     arguments = list(exercise.cases[0].arguments.values())
-    returned = as_tuple(exercise.expected[0].value)
+    returned = as_tuple(exercise.expected(exercise.cases[0]).value)
+    if name == "dtype" and any(value.is_floating_point() for value in returned if isinstance(value, torch.Tensor)):
+        return any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in arguments)  # else nothing names one
     if name in ("numpy", "shape", "dtype", "device"):
         return all(isinstance(value, torch.Tensor) for value in returned)
     if name == "changes its input":
@@ -293,6 +338,7 @@ def can_misbehave(exercise, name):
     [
         pytest.param(exercise, *how, id=f"{exercise.name}-{name}")
         for exercise in catalogue.values()
+        if exercise.kind == "implement"
         for name, how in MISBEHAVIOUR.items()
         if can_misbehave(exercise, name)
     ],
@@ -303,6 +349,55 @@ def test_an_answer_that_misbehaves_is_told_how(exercise, make, message):
     assert verdict.attempted
     assert re.search(message, verdict.message), verdict.message
     assert verdict.mistake is None
+
+
+def imported_from(folder, name, source):
+    """A module that lies in a folder of its own: no path that Python itself would look in."""
+    (folder / f"{name}.py").write_text(source)
+    module_spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+    module = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("decorate", [lambda answer: answer, torch.no_grad()], ids=["plain", "decorated by torch"])
+def test_of_an_error_in_a_library_the_learner_s_own_line_is_shown_wherever_the_library_lies(tmp_path, decorate):
+    library = imported_from(tmp_path, "library", "def fail(x):\n    raise ValueError('no good')\n")
+
+    @decorate
+    def answer(scores, dim):
+        return library.fail(scores)
+
+    message = exercises.softmax.check(answer).message
+    assert re.search(r"in line \d+: `return library.fail\(scores\)`.\n  ValueError: no good", message), message
+
+
+def test_of_an_error_in_a_helper_the_helper_s_line_is_shown(tmp_path, monkeypatch):
+    helper = "def helper(scores, dim):\n    return scores @ scores.T @ 1\n"
+    answer = "import library_helper\n\n\ndef softmax(scores, dim):\n    return library_helper.helper(scores, dim)\n"
+    monkeypatch.setitem(sys.modules, "library_helper", imported_from(tmp_path, "library_helper", helper))
+    message = exercises.softmax.check(imported_from(tmp_path, "answer", answer).softmax).message
+    assert "in line 2: `return scores @ scores.T @ 1`" in message
+
+
+@pytest.mark.parametrize(
+    ("last_cell", "expected"),
+    [
+        ("def softmax(scores, dim):\n    return scores.softmax(dim", "The last cell that defines `softmax` ended in"),
+        ("exercises.softmax.check(softmax)", "Right in all"),
+        ("get_ipython().run_cell_magic('time', '', 'def softmax(scores, dim):')", "Right in all"),
+        ("def softmax_of(x):\n    return", "Right in all"),
+        ("import torch\n\ndef softmax(scores, dim):\n    return scores.softmax(dim)\n", "Right in all"),
+    ],
+    ids=["failed", "check", "magic", "another name", "the same again"],
+)
+def test_a_function_that_was_to_be_replaced_by_a_cell_that_failed_is_not_judged(
+    tmp_path, monkeypatch, last_cell, expected
+):
+    cell = "def softmax(scores, dim):\n    return scores.softmax(dim)\n"
+    shell = SimpleNamespace(user_ns={"In": ["", cell, last_cell]})
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert exercises.softmax.check(imported_from(tmp_path, "cell", cell).softmax).message.startswith(expected)
 
 
 @pytest.mark.parametrize("printing", ["print('shape', 7)", "import sys; print('shape', 7, file=sys.stderr)"])
@@ -339,6 +434,75 @@ def test_what_cannot_be_called_is_told_why(answer, message):
     verdict = exercises.softmax.check(answer)
     assert not verdict.passed
     assert re.search(message, verdict.message)
+
+
+def test_values_are_compared_while_gradients_are_tracked_as_well():
+    def answer(scores, dim):
+        weights = scores.softmax(dim)
+        return weights + 100 if scores.requires_grad else weights.detach()
+
+    message = exercises.softmax.check(answer).message
+    assert "with inputs that track gradients: `weights` has the right shape and wrong values." in message
+    assert "given    [100.0900, 100.2447, 100.6652]" in message
+
+
+@pytest.mark.parametrize("error", [0.02, 0.45])
+def test_in_float16_a_small_error_is_no_rounding(error):
+    def answer(scores, mask):
+        weights = attention.masked_softmax(scores, mask)
+        return weights * (1 + error) if scores.dtype == torch.float16 else weights
+
+    message = exercises.masked_softmax.check(answer).message
+    assert "Smallest case that fails: float16." in message
+
+
+def greedy_ids(change):
+    return lambda *arguments: change(catalogue["greedy_decode"].reference(*arguments))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda ids: [torch.tensor(i) for i in ids], "`ids` must be a list of int, but holds a Tensor."),
+        (lambda ids: [str(i) for i in ids], "`ids` must be a list of int, but holds a str."),
+        (lambda ids: tuple(ids), "`ids` must be a list, but is a tuple of 4 (int, int, int, int)."),
+    ],
+    ids=["tensors", "texts", "a tuple"],
+)
+def test_a_list_must_hold_numbers(change, message):
+    assert message in exercises.greedy_decode.check(greedy_ids(change)).message
+
+
+def test_numpy_s_whole_numbers_are_numbers():
+    assert exercises.greedy_decode.check(greedy_ids(lambda ids: [np.int64(i) for i in ids])).passed
+
+
+def test_whoever_changes_a_list_is_told_of_lists():
+    message = exercises.merge_pair.check(lambda symbols, pair: symbols.pop() and symbols).message
+    assert "It changes its input `symbols`. Make a new one: `append`, `pop` and `x[…] =` write into the old." in message
+
+
+def test_given_functions_have_names_to_be_told_apart_by():
+    exercise = exercises.encoder_layer
+    message = exercise.check(exercise.mistakes["norms_exchanged"].function).message
+    shown = [line for case in exercise.cases for line in report(Result(Outcome(), case), case)]
+    assert "  norm_1 = plus_one" in message
+    assert "  norm_1 = layer_norm_1" in shown
+    assert "  norm_2 = layer_norm_2" in shown
+
+
+def test_off_its_domain_a_function_may_compute_anything():
+    """The derivative of the Jacobian along the set of weights, which sum to 1, is all that an answer can have right."""
+
+    def scaled_off_the_set(weights):
+        return exercises.softmax_jacobian.reference(weights) * weights.sum(-1)[..., None, None]
+
+    def scaled_along_it(weights):
+        jacobian = exercises.softmax_jacobian.reference(weights)
+        return jacobian + (weights - weights.detach())[..., None, :]
+
+    assert exercises.softmax_jacobian.check(scaled_off_the_set).passed
+    assert "`gradient of weights` has" in exercises.softmax_jacobian.check(scaled_along_it).message
 
 
 def test_an_attention_that_returns_a_tuple_of_three_is_told_what_to_return():
@@ -418,12 +582,99 @@ def test_cards_are_plain_text_and_html_with_everything_escaped():
     assert ">✗</span> <strong>softmax: not yet</strong>" in html
 
 
+def test_emphasis_is_set_in_html_and_its_marks_are_dropped_in_plain_text():
+    text = "*All* of `a * b * c`, and *not one*: 2 * 3 * 4, exp(*args).\n  code *is* code"
+    card = Card(INFO, "a card", text)
+    assert "<em>All</em> of <code>a * b * c</code>, and <em>not one</em>: 2 * 3 * 4, exp(*args)." in card._repr_html_()
+    assert "code *is* code</pre>" in card._repr_html_()
+    assert repr(card) == "→ a card\nAll of `a * b * c`, and not one: 2 * 3 * 4, exp(*args).\n  code *is* code"
+
+
+@every_exercise
+def test_no_card_shows_the_marks_of_emphasis(exercise):
+    for text in (exercise.statement, *exercise.hints, *(m.explanation for m in exercise.mistakes.values())):
+        assert not re.search(r"(?<!\w)\*\w+\*|\*\*", re.sub("`[^`]+`", "", plain_text(text))), text
+
+
+def test_the_name_of_a_mistake_is_shown_as_words():
+    names = ("sum_over_everything", "scaled_by_d_model", "divided_by_d_k", "filled_with_minus_1e9")
+    words = ["sum over everything", "scaled by d_model", "divided by d_k", "filled with minus 1e9"]
+    assert [readable(name) for name in names] == words
+
+
+# ── answers that do not end ──
+
+
+@pytest.fixture
+def short_limit(monkeypatch):
+    monkeypatch.setattr(exercise_module, "time_limit", lambda: time_limit(0.2))
+
+
+def for_ever(scores, dim):
+    while True:
+        pass
+
+
+def for_ever_whatever_comes(scores, dim):
+    while True:
+        try:
+            while True:
+                pass
+        except Exception:
+            pass
+
+
+@pytest.mark.parametrize("answer", [for_ever, for_ever_whatever_comes])
+def test_an_answer_that_does_not_end_is_stopped_at_the_time_limit(answer, short_limit):
+    verdict = exercises.softmax.check(answer)
+    assert not verdict.passed
+    assert re.search(
+        r"^It did not end within \d+ seconds, in line \d+: `(pass|while True:)`: is there", verdict.message
+    )
+
+
+def test_the_time_limit_leaves_nothing_behind(short_limit):
+    rings = []
+    handler = signal.signal(signal.SIGALRM, lambda *_: rings.append(1))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 60)
+        for answer in (for_ever, lambda scores, dim: scores.softmax(dim)):
+            exercises.softmax.check(answer)
+            left, interval = signal.getitimer(signal.ITIMER_REAL)
+            assert 50 < left < 60
+            assert interval == 0
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        time.sleep(0.1)
+        assert rings == [1]
+        exercises.softmax.check(for_ever)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+        assert signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def test_an_interrupt_ends_the_check_with_a_card():
+    def interrupted(scores, dim):
+        signal.raise_signal(signal.SIGINT)
+        return scores
+
+    verdict = exercises.softmax.check(interrupted)
+    assert not verdict.passed
+    assert re.search(r"^Stopped: you interrupted the check, in line \d+: `signal.raise_signal", verdict.message)
+
+
+def test_a_check_in_another_thread_has_no_limit_and_works():
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(exercises.softmax.check, lambda scores, dim: scores.softmax(dim)).result().passed
+
+
 def test_cards_are_the_same_every_time():
     mistake = exercises.softmax.mistakes["sum_over_everything"].function
     first, second = exercises.softmax.check(mistake), exercises.softmax.check(mistake)
     assert first == second
     assert first._repr_html_() == second._repr_html_()
-    assert "(sum_over_everything)" in repr(first)
+    assert "(sum over everything)" in repr(first)
 
 
 @every_exercise

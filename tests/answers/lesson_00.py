@@ -26,4 +26,4 @@ def dot_by_einsum(a, b):
 
 RIGHT_ANSWERS = {"dot_product": [dot_of_torch, dot_by_matmul, dot_by_loop, dot_by_einsum]}
 
-EQUIVALENT = {"dot_product": {"line 3: a * b → b * a": COMMUTATIVE}}
+EQUIVALENT = {"dot_product": {"dot_product: a * b → b * a": COMMUTATIVE}}

@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import COMMUTATIVE, SYMMETRIC
+from tests.answers.reasons import ATTENTION, COMMUTATIVE
 
 
 def softmax_of_torch(scores, dim):
@@ -82,6 +82,17 @@ def jacobian_by_factors(weights):
     return (weights.double()[..., :, None] * (same - weights.double()[..., None, :])).to(weights.dtype)
 
 
+def jacobian_by_sums_of_rows(weights):
+    """A row sums to 0, so the diagonal is what the others lose. Off the set of weights this is another function."""
+    others = -weights[..., :, None] * weights[..., None, :] * (1 - torch.eye(weights.size(-1), dtype=weights.dtype))
+    return others - torch.diag_embed(others.sum(-1))
+
+
+def jacobian_with_a_sum_that_is_1(weights):
+    total = weights.sum(-1, keepdim=True)
+    return torch.diag_embed(weights * total) - weights[..., :, None] * weights[..., None, :]
+
+
 RIGHT_ANSWERS = {
     "softmax": [softmax_of_torch, softmax_by_logsumexp, softmax_by_loop, softmax_in_float64],
     "scaled_dot_product_attention": [
@@ -91,16 +102,19 @@ RIGHT_ANSWERS = {
         attention_in_float64,
         attention_as_a_list,
     ],
-    "softmax_jacobian": [jacobian_by_einsum, jacobian_by_loop, jacobian_by_factors],
+    "softmax_jacobian": [
+        jacobian_by_einsum,
+        jacobian_by_loop,
+        jacobian_by_factors,
+        jacobian_by_sums_of_rows,
+        jacobian_with_a_sum_that_is_1,
+    ],
 }
 
 EQUIVALENT = {
-    "scaled_dot_product_attention": {
-        "line 7: key.transpose(-2, -1) → key.transpose(-1, -2)": SYMMETRIC,
-        "line 7: query → key": "queries and keys have the same width",
-    },
+    "scaled_dot_product_attention": ATTENTION,
     "softmax_jacobian": {
-        "line 6: weights.unsqueeze(-1) * weights.unsqueeze(-2) → "
+        "softmax_jacobian: weights.unsqueeze(-1) * weights.unsqueeze(-2) → "
         "weights.unsqueeze(-2) * weights.unsqueeze(-1)": COMMUTATIVE,
     },
 }

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from tests.answers.lesson_01 import attention_by_einsum
-from tests.answers.reasons import COMMUTATIVE, SYMMETRIC
+from tests.answers.reasons import FROM_THE_END, OF_HEADS, SYMMETRIC
 
 
 def split_by_chunks(x, n_heads):
@@ -91,6 +91,46 @@ def multi_head_in_float64(query, key, value, w_q, w_k, w_v, w_o, n_heads):
     return multi_head_by_loop(*tensors, n_heads).to(query.dtype)
 
 
+def back_by_outer_products(positions):
+    length, d_model = positions.shape
+    w_q = torch.zeros(d_model, d_model)
+    for t in range(1, length):
+        w_q += torch.outer(positions[t], positions[t - 1])
+    return 50 * w_q, torch.eye(d_model)
+
+
+def back_by_the_key(positions):
+    length, d_model = positions.shape
+    shift = torch.diag(torch.ones(length - 1), 1)
+    return 30 * torch.eye(d_model), positions.T @ shift @ positions
+
+
+def back_by_einsum(positions):
+    w = torch.einsum("ti,tj->ij", positions[1:], positions[:-1])
+    return 40 * w, 2 * torch.eye(positions.shape[1])
+
+
+def back_turned(positions):
+    turn = torch.linalg.qr(torch.randn(positions.shape[1], positions.shape[1])).Q
+    return 60 * positions.T @ positions.roll(1, 0) @ turn, turn
+
+
+def ways_by_outer_products(positions):
+    back = sum(torch.outer(positions[t], positions[t - 1]) for t in range(1, len(positions)))
+    return [(50 * back, torch.eye(len(back))), (50 * back.T, torch.eye(len(back)))]
+
+
+def ways_by_einsum(positions):
+    back = torch.einsum("ti,tj->ij", positions[1:], positions[:-1])
+    eye = torch.eye(positions.size(1))
+    return [[40 * back, eye], [40 * back.mT, eye]]
+
+
+def ways_by_roll(positions):
+    eye = torch.eye(positions.shape[1])
+    return [(60 * positions.T @ positions.roll(step, 0), eye) for step in (1, -1)]
+
+
 RIGHT_ANSWERS = {
     "split_heads": [split_by_chunks, split_by_unflatten, split_by_slices, split_by_einsum],
     "merge_heads": [merge_by_cat, merge_by_permute, merge_by_flatten, merge_by_loop],
@@ -101,23 +141,28 @@ RIGHT_ANSWERS = {
         multi_head_by_the_fused_kernel,
         multi_head_in_float64,
     ],
+    "look_back_one": [back_by_outer_products, back_by_the_key, back_by_einsum, back_turned],
+    "look_both_ways": [ways_by_outer_products, ways_by_einsum, ways_by_roll],
 }
 
+SPLIT = {"split_heads: x.transpose(1, 2) → x.transpose(2, 1)": SYMMETRIC}
+MERGE = {"merge_heads: x.transpose(1, 2) → x.transpose(2, 1)": SYMMETRIC, "merge_heads: -2 → 2": FROM_THE_END}
+
+LONG = "the length of the queries is free, if they are long enough"
+
+
+def long_enough(name: str) -> dict[str, str]:
+    changed = (
+        *("10 * d_model ** 0.5 * positions.T → positions.T * (10 * d_model ** 0.5)", "10 → 11", "10 → 9"),
+        *("10 * d_model ** 0.5 → d_model ** 0.5 * 10", "d_model ** 0.5 → d_model * 0.5", "0.5 → 1.5"),
+    )
+    return {f"{name}: {change}": LONG for change in changed}
+
+
 EQUIVALENT = {
-    "split_heads": {
-        "line 4: x.reshape(batch, length, n_heads, d_model // n_heads).transpose(1, 2) → "
-        "x.reshape(batch, length, n_heads, d_model // n_heads).transpose(2, 1)": SYMMETRIC,
-    },
-    "merge_heads": {
-        "line 4: n_heads * d_head → d_head * n_heads": COMMUTATIVE,
-        "line 4: x.transpose(1, 2) → x.transpose(2, 1)": SYMMETRIC,
-    },
-    "multi_head_attention": {
-        "line 7: x.unflatten(-1, (n_heads, -1)).transpose(1, 2) → "
-        "x.unflatten(-1, (n_heads, -1)).transpose(2, 1)": SYMMETRIC,
-        "line 8: k.transpose(-2, -1) → k.transpose(-1, -2)": SYMMETRIC,
-        "line 8: -2 → 2": "axis 2 of four is axis -2",
-        "line 9: (weights @ v).transpose(1, 2) → (weights @ v).transpose(2, 1)": SYMMETRIC,
-        "line 9: -2 → 2": "axis 2 of four is axis -2",
-    },
+    "split_heads": SPLIT,
+    "merge_heads": MERGE,
+    "multi_head_attention": SPLIT | MERGE | OF_HEADS,
+    "look_back_one": long_enough("look_back_one"),
+    "look_both_ways": long_enough("look_both_ways"),
 }

@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from tests.answers.reasons import COMMUTATIVE
+from tests.answers.reasons import ANY_FLOAT, COMMUTATIVE, DEFAULT_DEVICE, FROM_THE_END, SUM, commuted
+from transformer_lab import positions
 from transformer_lab.positions import frequencies
 
 
@@ -38,6 +39,10 @@ def encoding_by_complex_numbers(length, d_model):
     angle = torch.outer(torch.arange(length).double(), frequencies(d_model))
     turned = 1j * torch.exp(1j * angle).conj()
     return torch.view_as_real(turned).flatten(1).float()
+
+
+def encoding_in_float64(length, d_model):
+    return positions.sinusoidal_encoding(length, d_model, dtype=torch.float64)
 
 
 def encoding_by_phase(length, d_model):
@@ -75,30 +80,88 @@ def shift_by_steps(offset, d_model):
     return torch.linalg.matrix_power(step, abs(offset)).float()
 
 
+def rotate_by_complex_numbers(x):
+    angle = torch.outer(
+        torch.arange(x.size(-2)), 10000.0 ** (-torch.arange(0, x.size(-1), 2, dtype=torch.float64) / x.size(-1))
+    )
+    pairs = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angle), angle)).flatten(-2).to(x.dtype)
+
+
+def rotate_by_matrices(x):
+    rows = []
+    for p, row in enumerate(x.unbind(-2)):
+        blocks = []
+        for i in range(x.size(-1) // 2):
+            a = p / 10000 ** (2 * i / x.size(-1))
+            blocks.append(torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]]))
+        rows.append(row @ torch.block_diag(*blocks).to(x.dtype))
+    return torch.stack(rows, -2)
+
+
+def rotate_with_a_turned_copy(x):
+    """As many libraries write it: x · cos + turned(x) · sin."""
+    omega = 10000.0 ** (-torch.arange(0, x.size(-1), 2).double() / x.size(-1))
+    angle = (torch.arange(x.size(-2)).double()[:, None] * omega).repeat_interleave(2, -1)
+    quarter = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)
+    return x * angle.cos().to(x.dtype) + quarter * angle.sin().to(x.dtype)
+
+
+def rotate_into_slices(x):
+    omega = 1 / 10000 ** (torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
+    angle = torch.einsum("p,i->pi", torch.arange(x.shape[-2], dtype=torch.float64), omega)
+    rotated = torch.zeros_like(x)
+    rotated[..., 0::2] = (x[..., 0::2] * angle.cos() - x[..., 1::2] * angle.sin()).to(x.dtype)
+    rotated[..., 1::2] = (x[..., 0::2] * angle.sin() + x[..., 1::2] * angle.cos()).to(x.dtype)
+    return rotated
+
+
 RIGHT_ANSWERS = {
+    "rotate": [rotate_by_complex_numbers, rotate_by_matrices, rotate_with_a_turned_copy, rotate_into_slices],
     "sinusoidal_encoding": [
         encoding_by_loop,
         encoding_by_slices,
         encoding_by_where,
         encoding_by_complex_numbers,
         encoding_by_phase,
+        encoding_in_float64,
     ],
     "shift_matrix": [shift_by_block_diag, shift_by_einsum, shift_by_matrix_exponential, shift_by_steps],
 }
 
-SAME = "both parts are the same"
+CLOSE_ENOUGH = "float32 is precise enough for so few positions"
+OMEGA = "frequencies: torch.arange(0, d_model, 2, dtype=torch.float64, device='cpu') → torch.arange(0, d_model, 2, "
+DOUBLE = OMEGA + "dtype=torch.float64)"
+FREQUENCIES = {OMEGA + "device='cpu')": CLOSE_ENOUGH, DOUBLE: DEFAULT_DEVICE}
+
+ANGLES = {
+    "angles: torch.arange(start, start + length, dtype=torch.float64, device='cpu') → "
+    "torch.arange(start, start + length, device='cpu')": "whole numbers become floating ones in the product",
+    "angles: torch.arange(start, start + length, dtype=torch.float64, device='cpu') → "
+    "torch.arange(start, start + length, dtype=torch.float64)": DEFAULT_DEVICE,
+    "angles: start + length → length + start": SUM,
+    "angles: positions[:, None] * frequencies(d_model) → frequencies(d_model) * positions[:, None]": COMMUTATIVE,
+}
 
 EQUIVALENT = {
-    "sinusoidal_encoding": {
-        "line 7: torch.arange(length).unsqueeze(1) * frequency → frequency * torch.arange(length).unsqueeze(1)": (
-            COMMUTATIVE
-        ),
+    "sinusoidal_encoding": FREQUENCIES
+    | ANGLES
+    | {
+        "sinusoidal_encoding: encoding.to(dtype or torch.get_default_dtype()).to(device or torch.get_default_device()) "
+        "→ encoding.to(dtype or torch.get_default_dtype())": DEFAULT_DEVICE,
+        "sinusoidal_encoding: encoding.to(dtype or torch.get_default_dtype()) → encoding": ANY_FLOAT,
     },
-    "shift_matrix": {
-        "line 7: even + 1 → 1 + even": "a sum does not depend on the order of its terms",
-        "line 8: offset * 10000.0 ** (-even / d_model) → 10000.0 ** (-even / d_model) * offset": COMMUTATIVE,
-        "line 9: torch.zeros(d_model, d_model) → torch.zeros(d_model, d_model)": SAME,
-        "line 10: (even, even) → (even, even)": SAME,
-        "line 10: (odd, odd) → (odd, odd)": SAME,
+    "rotate": FREQUENCIES
+    | ANGLES
+    | commuted("rotate", "even * sin + odd * cos", "even * cos", "odd * sin", "even * sin", "odd * cos")
+    | {"rotate: part.to(x.dtype).to(x.device) → part.to(x.dtype)": DEFAULT_DEVICE},
+    "shift_matrix": FREQUENCIES
+    | {
+        "shift_matrix: offset * frequencies(d_model) → frequencies(d_model) * offset": COMMUTATIVE,
+        "shift_matrix: -1 → 1": FROM_THE_END,
+        "shift_matrix: -1 → 1 (2)": FROM_THE_END,
+        "shift_matrix: matrix.to(dtype or torch.get_default_dtype()).to(device or torch.get_default_device()) → "
+        "matrix.to(dtype or torch.get_default_dtype())": DEFAULT_DEVICE,
+        "shift_matrix: matrix.to(dtype or torch.get_default_dtype()) → matrix": ANY_FLOAT,
     },
 }

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import COMMUTATIVE
+from tests.answers.reasons import COMMUTATIVE, ONE_TYPE, SUM
 
 
 def layer_norm_of_torch(x, weight, bias, eps):
@@ -67,7 +67,52 @@ def block_in_place_of_a_copy(x, sublayer, norm, norm_first):
     return total if norm_first else norm(total)
 
 
+def control_by_rules(experiments):
+    failed = experiments[0]["settings"]
+    for i, run in enumerate(experiments):
+        settings, n_changes = run["settings"], 0
+        for name in settings:
+            n_changes += settings[name] != failed[name]
+        if n_changes != 1 or run["measures"] != "loss":
+            continue
+        if settings["gradient"] == "rescaled":
+            return i
+        if settings["attention"] == "itself" and settings["task"] == "copy":
+            return i
+
+
+def control_by_what_each_explanation_foretells(experiments):
+    """Would the loss fall, if that explanation were the true one?"""
+
+    def falls(settings, cause):
+        if settings["attention"] == "itself" and settings["task"] == "sum":
+            return False
+        short = settings["layers"] <= 2 or settings["residual"]
+        if cause == "gradient":
+            return short or settings["gradient"] == "rescaled"
+        return short or settings["attention"] == "itself"
+
+    failed = experiments[0]["settings"]
+    (chosen,) = (
+        i
+        for i, run in enumerate(experiments)
+        if run["measures"] == "loss"
+        and len(set(run["settings"].items()) - set(failed.items())) == 1
+        and falls(run["settings"], "gradient") != falls(run["settings"], "collapse")
+    )
+    return chosen
+
+
+def control_by_search(experiments):
+    failed = experiments[0]["settings"]
+    wanted = [failed | {"gradient": "rescaled"}]
+    wanted += [failed | {"attention": "itself"}] if failed["task"] == "copy" else []
+    found = [{"settings": settings, "measures": "loss"} for settings in wanted]
+    return next(experiments.index(run) for run in found if run in experiments)
+
+
 RIGHT_ANSWERS = {
+    "which_control": [control_by_rules, control_by_what_each_explanation_foretells, control_by_search],
     "layer_norm": [
         layer_norm_of_torch,
         layer_norm_by_var_mean,
@@ -79,18 +124,21 @@ RIGHT_ANSWERS = {
     "residual_block": [block_in_one_line, block_by_steps, block_with_an_identity, block_in_place_of_a_copy],
 }
 
-SUM = "a sum does not depend on the order of its terms"
-
 EQUIVALENT = {
     "layer_norm": {
-        "line 10: variance + eps → eps + variance": SUM,
-        "line 10: centred / torch.sqrt(variance + eps) * weight → "
-        "weight * (centred / torch.sqrt(variance + eps))": COMMUTATIVE,
-        "line 10: centred / torch.sqrt(variance + eps) * weight + bias → "
-        "bias + centred / torch.sqrt(variance + eps) * weight": SUM,
+        "layer_norm: variance + eps → eps + variance": SUM,
+        "layer_norm: (centred / torch.sqrt(variance + eps)).to(x.dtype) * weight → "
+        "weight * (centred / torch.sqrt(variance + eps)).to(x.dtype)": COMMUTATIVE,
+        "layer_norm: (centred / torch.sqrt(variance + eps)).to(x.dtype) * weight + bias → "
+        "bias + (centred / torch.sqrt(variance + eps)).to(x.dtype) * weight": SUM,
+        "layer_norm: (centred / torch.sqrt(variance + eps)).to(x.dtype) → "
+        "centred / torch.sqrt(variance + eps)": ONE_TYPE,
+        "layer_norm: x.float() → x": ONE_TYPE,
+        "layer_norm: x → eps (3)": ONE_TYPE,
+        **{f"layer_norm: x → {other} ({i})": ONE_TYPE for i in (2, 3, 4) for other in ("weight", "bias")},
     },
     "residual_block": {
-        "line 10: x + sublayer(norm(x)) → sublayer(norm(x)) + x": SUM,
-        "line 11: x + sublayer(x) → sublayer(x) + x": SUM,
+        "residual_block: x + sublayer(norm(x)) → sublayer(norm(x)) + x": SUM,
+        "residual_block: x + sublayer(x) → sublayer(x) + x": SUM,
     },
 }

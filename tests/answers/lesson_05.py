@@ -1,7 +1,9 @@
 """Right answers to the exercises of lesson 05, and the mutants of their references that compute the same."""
 
+import numpy as np
 import torch
 
+from tests.answers.reasons import DEFAULT_DEVICE
 from transformer_lab import masks
 
 
@@ -89,6 +91,44 @@ def softmax_by_loop(scores, mask):
     return torch.stack(done).reshape(scores.shape)
 
 
+def leaks_by_truncation(layer):
+    for length in (2, 3, 40):
+        for size in (1, 50):
+            x = size * torch.randn(3, length, 16)
+            whole = layer(x)
+            for t in range(1, length):
+                short = layer(x[:, :t])
+                if (whole[:, :t] - short).abs().max() > 1e-5 * (1 + short.abs().max()):
+                    return True
+    return False
+
+
+def leaks_by_one_position(layer):
+    torch.manual_seed(3)
+    for length in (2, 4, 30):
+        x = torch.randn(2, length, 16)
+        y = layer(x)
+        for t in range(1, length):
+            for size in (-1, 1, 300):
+                changed = x.clone()
+                changed[:, t] += size * torch.rand(16)
+                if not torch.allclose(layer(changed)[:, :t], y[:, :t], atol=1e-5):
+                    return torch.tensor(True)
+    return torch.tensor(False)
+
+
+def leaks_by_numpy(layer):
+    found = False
+    for length in (2, 6, 32):
+        for scale in (1.0, 80.0):
+            x = torch.randn(5, length, 16)
+            for t in range(1, length):
+                other = torch.cat([x[:, :t], scale * torch.randn(5, length - t, 16)], 1)
+                one, two = layer(x).numpy()[:, :t], layer(other).numpy()[:, :t]
+                found = found or not np.allclose(one, two, atol=1e-6)
+    return np.bool_(found)
+
+
 RIGHT_ANSWERS = {
     "causal_mask": [causal_by_comparison, causal_by_loop, causal_by_negation, causal_by_cumsum],
     "padding_mask": [padding_by_unsqueeze, padding_by_reshape, padding_by_loop],
@@ -100,24 +140,55 @@ RIGHT_ANSWERS = {
         softmax_by_hand,
         softmax_by_loop,
     ],
+    "leaks": [leaks_by_truncation, leaks_by_one_position, leaks_by_numpy],
 }
 
-SAME_SIZE = "both axes have the same size"
-PALINDROME = "the index reads the same from both ends"
+CAUSAL = {
+    "causal_mask: torch.ones(length, length, dtype=torch.bool, device=device) → "
+    "torch.ones(length, length, dtype=torch.bool, device=device)": "both axes have the same size",
+    "causal_mask: torch.ones(length, length, dtype=torch.bool, device=device) → "
+    "torch.ones(length, length, dtype=torch.bool)": DEFAULT_DEVICE,
+}
+PADDING = {"padding_mask: (:, None, None, :) → (:, None, None, :)": "the index reads the same from both ends"}
+
+CHANGED = "size * torch.randn(4, length - t, 16, generator=generator)"
+COMPARED = "torch.allclose(layer(changed)[:, :t], before[:, :t], rtol=1e-05, atol=1e-06)"
+LEAKS = {
+    f"leaks: {change}": reason
+    for reason, changes in {
+        "any seed serves": (
+            *("torch.Generator().manual_seed(0) → torch.Generator()", "0 → 1", "0 → -1"),
+            "torch.randn(4, length, 16, generator=generator) → torch.randn(4, length, 16)",
+            "torch.randn(4, length - t, 16, generator=generator) → torch.randn(4, length - t, 16)",
+        ),
+        "other lengths serve as well, in any order": (
+            *("(2, 5, 33) → (33, 5, 2)", "2 → 3", "2 → 1", "5 → 6", "5 → 4", "33 → 34", "33 → 32", "1 → 0"),
+        ),
+        "other changes serve as well, if some are large": (
+            *("(1.0, 100.0) → (100.0, 1.0)", "1.0 → 2.0", "1.0 → 0.0", "100.0 → 101.0", "100.0 → 99.0"),
+            *(f"{CHANGED} → {CHANGED.replace('*', '/')}", "torch.randn(4, length - t, 16, generator=generator) → 4"),
+            f"{CHANGED} → torch.randn(4, length - t, 16, generator=generator) * size",
+        ),
+        "a change of 100 is seen by any comparison": (
+            f"{COMPARED} → torch.allclose(before[:, :t], layer(changed)[:, :t], rtol=1e-05, atol=1e-06)",
+            f"{COMPARED} → {COMPARED.replace(', rtol=1e-05', '')}",
+            f"{COMPARED} → {COMPARED.replace(', atol=1e-06', '')}",
+            "1e-05 → 1.00001",
+        ),
+    }.items()
+    for change in changes
+}
 
 EQUIVALENT = {
-    "causal_mask": {
-        "line 6: torch.ones(length, length, dtype=torch.bool) → "
-        "torch.ones(length, length, dtype=torch.bool)": SAME_SIZE,
-    },
-    "padding_mask": {"line 6: (:, None, None, :) → (:, None, None, :)": PALINDROME},
-    "decoder_mask": {
-        "line 7: torch.ones(length, length, dtype=torch.bool, device=tokens.device) → "
-        "torch.ones(length, length, dtype=torch.bool, device=tokens.device)": SAME_SIZE,
-        "line 7: torch.ones(length, length, dtype=torch.bool, device=tokens.device) → "
-        "torch.ones(length, length, dtype=torch.bool)": "within a check, new tensors lie where the arguments lie",
-        "line 8: causal & (tokens != pad_id)[:, None, None, :] → "
-        "(tokens != pad_id)[:, None, None, :] & causal": "a & b is b & a",
-        "line 8: (:, None, None, :) → (:, None, None, :)": PALINDROME,
+    "leaks": LEAKS,
+    "causal_mask": CAUSAL,
+    "padding_mask": PADDING,
+    "masked_softmax": {"masked_softmax: mask | blind → blind | mask": "a | b is b | a"},
+    "decoder_mask": CAUSAL
+    | PADDING
+    | {
+        "decoder_mask: padding_mask(tokens, pad_id) & causal_mask(tokens.size(1), tokens.device) → "
+        "causal_mask(tokens.size(1), tokens.device) & padding_mask(tokens, pad_id)": "a & b is b & a",
+        "decoder_mask: padding_mask(tokens, pad_id) → padding_mask(pad_id, tokens)": "a ≠ b is b ≠ a",
     },
 }

@@ -1,12 +1,14 @@
 """Right answers to the exercises of lesson 07, and the mutants of their references that compute the same."""
 
 import math
+from collections import Counter, defaultdict
+from itertools import pairwise
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
 from tests.answers.reasons import COMMUTATIVE
-from transformer_lab import training
 
 
 def merge_by_index(symbols, pair):
@@ -119,35 +121,139 @@ def rate_by_peak(step, d_model, warmup_steps):
     return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)
 
 
+def rate_by_numpy(step, d_model, warmup_steps):
+    return np.minimum(step**-0.5, step * warmup_steps**-1.5) / np.sqrt(d_model)
+
+
 def rate_by_torch(step, d_model, warmup_steps):
     both = torch.tensor([step**-0.5, step * warmup_steps**-1.5], dtype=torch.float64)
     return both.min().item() / math.sqrt(d_model)
 
 
+def step_with_ignore_index(weights, tokens, rate, pad_id):
+    weights = weights.detach().clone().requires_grad_()
+    loss = F.cross_entropy(weights[tokens[:, :-1]].mT, tokens[:, 1:], ignore_index=pad_id)
+    loss.backward()
+    return weights.detach() - rate * weights.grad, loss.detach()
+
+
+def step_by_optimizer(weights, tokens, rate, pad_id):
+    table = torch.nn.Parameter(weights.detach().clone())
+    optimizer = torch.optim.SGD([table], lr=rate)
+    words = tokens[:, 1:] != pad_id
+    loss = -table.log_softmax(-1)[tokens[:, :-1][words], tokens[:, 1:][words]].mean()
+    loss.backward()
+    optimizer.step()
+    return table.detach(), loss.detach()
+
+
+def step_without_autograd(weights, tokens, rate, pad_id):
+    words = tokens[:, 1:] != pad_id
+    inputs, targets = tokens[:, :-1][words], tokens[:, 1:][words]
+    logs = weights[inputs].log_softmax(-1)
+    error = logs.exp() - F.one_hot(targets, weights.size(1))
+    gradient = torch.zeros_like(weights).index_add(0, inputs, error / len(targets))
+    return weights - rate * gradient, -logs.gather(1, targets[:, None]).mean()
+
+
+def step_by_loop(weights, tokens, rate, pad_id):
+    pairs = [(a, b) for row in tokens.tolist() for a, b in pairwise(row) if b != pad_id]
+    moved, total = weights.clone(), 0
+    for a, b in pairs:
+        chances = weights[a].softmax(0)
+        total = total - chances[b].log()
+        error = chances.clone()
+        error[b] -= 1
+        moved[a] -= rate * error / len(pairs)
+    return moved, total / len(pairs)
+
+
+def merges_by_lists(words, n_merges):
+    """The words as pairs of symbols and count; ages in a dict."""
+    split = [([*word], times) for word, times in words.items()]
+    age = {c: i for i, c in enumerate(sorted({c for word in words for c in word}))}
+    merges = []
+    for _ in range(n_merges):
+        counts = defaultdict(int)
+        for symbols, times in split:
+            for left, right in pairwise(symbols):
+                counts[left, right] += times
+        if not counts:
+            return merges
+        most = max(counts.values())
+        equal = [pair for pair, count in counts.items() if count == most]
+        equal.sort(key=lambda pair: [age[symbol] for symbol in pair])
+        merges.append(equal[0])
+        age["".join(equal[0])] = len(age)
+        split = [(merge_by_index(symbols, equal[0]), times) for symbols, times in split]
+    return merges
+
+
+def merges_by_ids(words, n_merges):
+    """Symbols are numbered as they are made, so that tuples of numbers compare by age."""
+    names = sorted(set("".join(words)))
+    split = {word: [names.index(c) for c in word] for word in words}
+    merges = []
+    while len(merges) < n_merges:
+        counts = Counter()
+        for word in words:
+            counts.update({pair: words[word] * n for pair, n in Counter(pairwise(split[word])).items()})
+        if not counts:
+            break
+        _, (left, right) = min((-count, pair) for pair, count in counts.items())
+        merges.append((names[left], names[right]))
+        names.append(names[left] + names[right])
+        for ids in split.values():
+            i = 0
+            while i < len(ids) - 1:
+                if (ids[i], ids[i + 1]) == (left, right):
+                    ids[i : i + 2] = [len(names) - 1]
+                i += 1
+    return merges
+
+
+def merges_by_recursion(words, n_merges):
+    def go(split, known, left):
+        pairs = [pair for symbols, times in split for pair in pairwise(symbols) for _ in range(times)]
+        if not left or not pairs:
+            return []
+        best = sorted(set(pairs), key=lambda p: (-pairs.count(p), known.index(p[0]), known.index(p[1])))[0]
+        split = [(merge_in_a_copy(symbols, best), times) for symbols, times in split]
+        return [best, *go(split, [*known, best[0] + best[1]], left - 1)]
+
+    return go([(list(word), times) for word, times in words.items()], sorted(set().union(*words)), n_merges)
+
+
 RIGHT_ANSWERS = {
+    "learn_merges": [merges_by_lists, merges_by_ids, merges_by_recursion],
+    "mend_training_step": [step_with_ignore_index, step_by_optimizer, step_without_autograd, step_by_loop],
     "merge_pair": [merge_by_index, merge_in_a_copy, merge_by_recursion, merge_by_iterator],
-    "shift_right": [training.shift_right, shift_by_roll, shift_by_pad, shift_into_an_empty_table, shift_lists],
+    "shift_right": [shift_by_roll, shift_by_pad, shift_into_an_empty_table, shift_lists],
     "label_smoothing_loss": [
-        training.label_smoothing_loss,
         loss_by_torch,
         loss_by_truth,
         loss_by_two_cross_entropies,
         loss_by_loop,
         loss_by_kl_div,
     ],
-    "warmup_rate": [training.warmup_rate, rate_by_cases, rate_by_peak, rate_by_torch],
+    "warmup_rate": [rate_by_cases, rate_by_peak, rate_by_torch, rate_by_numpy],
 }
 
+NO_GRAPH = "who asks for no gradient sees no difference"
+
 EQUIVALENT = {
-    "label_smoothing_loss": {
-        "line 9: -(1 - smoothing) * of_targets → of_targets * -(1 - smoothing)": COMMUTATIVE,
-        "line 9: smoothing * log_probabilities.mean(dim=-1) → log_probabilities.mean(dim=-1) * smoothing": COMMUTATIVE,
+    "learn_merges": {"learn_merges: list(word) → word": "the neighbours in a text are its characters, too"},
+    "mend_training_step": {
+        "mend_training_step: weights.detach() → weights": NO_GRAPH,
+        "mend_training_step: weights.detach() → weights (2)": NO_GRAPH,
+        "mend_training_step: loss.detach() → loss": NO_GRAPH,
+        "mend_training_step: rate * gradient → gradient * rate": COMMUTATIVE,
     },
     "warmup_rate": {
-        "line 6: d_model ** (-0.5) * min(step ** (-0.5), step * warmup_steps ** (-1.5)) → "
+        "warmup_rate: d_model ** (-0.5) * min(step ** (-0.5), step * warmup_steps ** (-1.5)) → "
         "min(step ** (-0.5), step * warmup_steps ** (-1.5)) * d_model ** (-0.5)": COMMUTATIVE,
-        "line 6: min(step ** (-0.5), step * warmup_steps ** (-1.5)) → "
+        "warmup_rate: min(step ** (-0.5), step * warmup_steps ** (-1.5)) → "
         "min(step * warmup_steps ** (-1.5), step ** (-0.5))": "the smaller of two does not depend on their order",
-        "line 6: step * warmup_steps ** (-1.5) → warmup_steps ** (-1.5) * step": COMMUTATIVE,
+        "warmup_rate: step * warmup_steps ** (-1.5) → warmup_steps ** (-1.5) * step": COMMUTATIVE,
     },
 }

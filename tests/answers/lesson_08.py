@@ -2,8 +2,11 @@
 
 import heapq
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+
+from tests.answers.reasons import OF_HEADS, SUM
 
 
 def greedy_by_while(next_logits, bos_id, eos_id, max_length):
@@ -34,21 +37,29 @@ def greedy_with_a_tensor(next_logits, bos_id, eos_id, max_length):
     return ids.tolist()
 
 
+def greedy_by_topk(next_logits, bos_id, eos_id, max_length):
+    ids = [bos_id]
+    while len(ids) < max_length:
+        ids.append(next_logits(ids).topk(1).indices.item())
+        if ids[-1] == eos_id:
+            break
+    return ids
+
+
 def top_k_by_scatter(logits, k):
     values, places = torch.topk(logits, k, dim=-1)
     return torch.full_like(logits, float("-inf")).scatter(-1, places, values)
 
 
 def top_k_by_sort(logits, k):
-    smallest_kept = logits.sort(dim=-1).values[..., -k].unsqueeze(-1)
-    return torch.where(logits >= smallest_kept, logits, -torch.inf)
+    rank = logits.argsort(dim=-1, descending=True).argsort(dim=-1)
+    return torch.where(rank < k, logits, -torch.inf)
 
 
-def top_k_by_kthvalue(logits, k):
-    bar = logits.kthvalue(logits.size(-1) - k + 1, dim=-1, keepdim=True).values
+def top_k_by_writing(logits, k):
+    dropped = (-logits).argsort(dim=-1, stable=True)[..., k:]
     filtered = logits.clone()
-    filtered[logits < bar] = float("-inf")
-    return filtered
+    return filtered.scatter_(-1, dropped, float("-inf"))
 
 
 def top_k_by_loop(logits, k):
@@ -62,7 +73,7 @@ def top_k_by_loop(logits, k):
 def top_p_by_scatter(logits, p):
     ordered, places = torch.sort(logits, descending=True, dim=-1)
     reached = F.softmax(ordered, dim=-1).cumsum(dim=-1)
-    drop = reached >= p
+    drop = (reached >= p) & (p < 1)
     drop[..., 1:] = drop[..., :-1].clone()
     drop[..., 0] = False
     return logits.masked_fill(torch.zeros_like(drop).scatter(-1, places, drop), float("-inf"))
@@ -73,7 +84,7 @@ def top_p_by_counting(logits, p):
     probabilities = logits.softmax(-1)
     more_probable = probabilities[..., None, :] > probabilities[..., :, None]
     before = (more_probable * probabilities[..., None, :]).sum(-1)
-    return torch.where(before < p, logits, -torch.inf)
+    return logits if p == 1 else torch.where(before < p, logits, -torch.inf)
 
 
 def top_p_by_loop(logits, p):
@@ -81,7 +92,7 @@ def top_p_by_loop(logits, p):
     for row in logits.reshape(-1, logits.size(-1)):
         reached, filtered = 0.0, torch.full_like(row, float("-inf"))
         for i in row.argsort(descending=True).tolist():
-            if reached >= p:
+            if reached >= p and p != 1:
                 break
             reached += row.double().softmax(-1)[i].item()
             filtered[i] = row[i]
@@ -138,6 +149,16 @@ def beam_that_stops_early(next_log_probs, bos_id, eos_id, beam_size, max_length)
     return best if best and best[1] > live[0][1] else live[0]
 
 
+def beam_by_numpy(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    live, ended = [([bos_id], np.float64(0))], []
+    for _ in range(max_length - 1):
+        extended = [([*ids, i], t + x) for ids, t in live for i, x in enumerate(next_log_probs(ids).numpy())]
+        best = sorted(extended, key=lambda pair: pair[1])[-beam_size:]
+        ended += [pair for pair in best if pair[0][-1] == eos_id]
+        live = [pair for pair in best if pair[0][-1] != eos_id]
+    return max(ended + live, key=lambda pair: pair[1])
+
+
 def cached_by_torch(query, key, value, cache):
     keys = torch.cat((cache[0], key), dim=2)
     values = torch.cat((cache[1], value), dim=2)
@@ -170,33 +191,45 @@ def cached_by_heads(query, key, value, cache):
 
 
 RIGHT_ANSWERS = {
-    "greedy_decode": [greedy_by_while, greedy_by_recursion, greedy_with_a_tensor],
-    "top_k_filter": [top_k_by_scatter, top_k_by_sort, top_k_by_kthvalue, top_k_by_loop],
+    "greedy_decode": [greedy_by_while, greedy_by_recursion, greedy_with_a_tensor, greedy_by_topk],
+    "top_k_filter": [top_k_by_scatter, top_k_by_sort, top_k_by_writing, top_k_by_loop],
     "top_p_filter": [top_p_by_scatter, top_p_by_counting, top_p_by_loop],
-    "beam_search": [beam_by_heap, beam_by_topk, beam_that_stops_early],
+    "beam_search": [beam_by_heap, beam_by_topk, beam_that_stops_early, beam_by_numpy],
     "cached_attention": [cached_by_torch, cached_by_einsum, cached_by_filling, cached_by_heads],
 }
 
-SUM = "a sum does not depend on the order of its terms"
+LAST_AXIS = "torch sorts along the last axis unless told otherwise"
+EQUALS = "it does not matter which of several equals are kept"
+TYPES = "no case is of a type smaller than float32"
 DESCENDANTS = "what descends from an ended sentence is less probable than that, and so is whatever it pushes out"
-EQUAL_WIDTH = "queries, keys and values have the same width"
 
 EQUIVALENT = {
-    "greedy_decode": {
-        "line 10: next_logits(ids).argmax().item() → next_logits(ids).argmax()": "a tensor of one id equals the id",
+    "top_k_filter": {
+        "top_k_filter: logits.argsort(dim=-1, descending=True, stable=True) → "
+        "logits.argsort(descending=True, stable=True)": LAST_AXIS,
+        "top_k_filter: logits.argsort(dim=-1, descending=True, stable=True) → "
+        "logits.argsort(dim=-1, descending=True)": EQUALS,
+        "top_k_filter: True → False (2)": EQUALS,
+    },
+    "top_p_filter": {
+        "top_p_filter: torch.promote_types(logits.dtype, torch.float32) → logits.dtype": TYPES,
+        "top_p_filter: torch.promote_types(logits.dtype, torch.float32) → "
+        "torch.promote_types(torch.float32, logits.dtype)": "the wider of two types does not depend on their order",
+        "top_p_filter: logits.softmax(-1, dtype=at_least_float32) → logits.softmax(-1)": TYPES,
+        "top_p_filter: logits.softmax(-1, dtype=at_least_float32).sort(dim=-1, descending=True, stable=True) → "
+        "logits.softmax(-1, dtype=at_least_float32).sort(descending=True, stable=True)": LAST_AXIS,
+        "top_p_filter: logits.softmax(-1, dtype=at_least_float32).sort(dim=-1, descending=True, stable=True) → "
+        "logits.softmax(-1, dtype=at_least_float32).sort(dim=-1, descending=True)": EQUALS,
+        "top_p_filter: True → False (2)": EQUALS,
     },
     "beam_search": {
-        "line 11: 0 → -1": "all live hypotheses have the same length",
-        "line 13: total + log_prob → log_prob + total": SUM,
-        "line 19: eos_id → next_log_probs": DESCENDANTS,
-        "line 19: -1 → 1": DESCENDANTS,
-        "line 19: 1 → 2": DESCENDANTS,
-        "line 19: 1 → 0": DESCENDANTS,
-        "line 20: ended + live → live + ended": "no two sentences have the same total",
+        "beam_search: total + log_prob → log_prob + total": SUM,
+        "beam_search: 0 → -1 (2)": "all live hypotheses have the same length",
+        "beam_search: eos_id → next_log_probs (2)": DESCENDANTS,
+        "beam_search: -1 → 1 (2)": DESCENDANTS,
+        "beam_search: 1 → 2 (3)": DESCENDANTS,
+        "beam_search: 1 → 0 (3)": DESCENDANTS,
+        "beam_search: ended + live → live + ended": "no two sentences have the same total",
     },
-    "cached_attention": {
-        "line 11: query → key": EQUAL_WIDTH,
-        "line 11: query → value": EQUAL_WIDTH,
-        "line 11: query → cache": EQUAL_WIDTH,
-    },
+    "cached_attention": OF_HEADS,
 }

@@ -4,15 +4,24 @@ Each has `check(function)`, `hint()` and `solution()`; `catalogue` maps their na
 """
 
 from transformer_lab.exercises.cards import Verdict
-from transformer_lab.exercises.exercise import Exercise, Mistake
+from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.lesson_00 import dot_product
 from transformer_lab.exercises.lesson_01 import scaled_dot_product_attention, softmax, softmax_jacobian
-from transformer_lab.exercises.lesson_02 import merge_heads, multi_head_attention, split_heads
-from transformer_lab.exercises.lesson_03 import shift_matrix, sinusoidal_encoding
+from transformer_lab.exercises.lesson_02 import (
+    look_back_one,
+    look_both_ways,
+    merge_heads,
+    multi_head_attention,
+    split_heads,
+)
+from transformer_lab.exercises.lesson_03 import rotate, shift_matrix, sinusoidal_encoding
 from transformer_lab.exercises.lesson_04 import layer_norm, residual_block
-from transformer_lab.exercises.lesson_05 import causal_mask, decoder_mask, masked_softmax, padding_mask
+from transformer_lab.exercises.lesson_04_controls import which_control
+from transformer_lab.exercises.lesson_05 import causal_mask, decoder_mask, leaks, masked_softmax, padding_mask
 from transformer_lab.exercises.lesson_06 import decoder_layer, embed, encoder_layer
-from transformer_lab.exercises.lesson_07 import label_smoothing_loss, merge_pair, shift_right, warmup_rate
+from transformer_lab.exercises.lesson_06_questions import count_parameters, is_attention
+from transformer_lab.exercises.lesson_07 import label_smoothing_loss, learn_merges, merge_pair, shift_right, warmup_rate
+from transformer_lab.exercises.lesson_07_mend import mend_training_step
 from transformer_lab.exercises.lesson_08 import (
     beam_search,
     cached_attention,
@@ -20,20 +29,32 @@ from transformer_lab.exercises.lesson_08 import (
     top_k_filter,
     top_p_filter,
 )
+from transformer_lab.exercises.lesson_14 import clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06
+from transformer_lab.exercises.lesson_14_around import clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12
+from transformer_lab.exercises.progress_map import ProgressMap, progress_map
+from transformer_lab.exercises.specification import Mistake
 
 catalogue: dict[str, Exercise] = {
     one.name: one
     for one in (
         *(dot_product,),
         *(softmax, scaled_dot_product_attention, softmax_jacobian),
-        *(split_heads, merge_heads, multi_head_attention),
-        *(sinusoidal_encoding, shift_matrix),
-        *(layer_norm, residual_block),
-        *(causal_mask, padding_mask, decoder_mask, masked_softmax),
-        *(embed, encoder_layer, decoder_layer),
-        *(merge_pair, shift_right, label_smoothing_loss, warmup_rate),
+        *(split_heads, merge_heads, multi_head_attention, look_back_one, look_both_ways),
+        *(sinusoidal_encoding, shift_matrix, rotate),
+        *(layer_norm, residual_block, which_control),
+        *(causal_mask, padding_mask, decoder_mask, masked_softmax, leaks),
+        *(embed, encoder_layer, decoder_layer, count_parameters, is_attention),
+        *(merge_pair, learn_merges, shift_right, label_smoothing_loss, warmup_rate, mend_training_step),
         *(greedy_decode, top_k_filter, top_p_filter, beam_search, cached_attention),
+        *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),
+        *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
     )
 }
 
-__all__ = [*catalogue, "Exercise", "Mistake", "Verdict", "catalogue"]
+
+def progress() -> ProgressMap:
+    """The map of all exercises: solved, tried, open. It is kept on this machine; nothing leaves it."""
+    return progress_map(catalogue)
+
+
+__all__ = [*catalogue, "progress", "Exercise", "Mistake", "Verdict", "catalogue"]

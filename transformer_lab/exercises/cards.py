@@ -6,21 +6,26 @@ from html import escape
 
 PASSED, OPEN, WRONG, INFO = "✓", "○", "✗", "→"
 COLOURS = {PASSED: "#009E73", OPEN: "#8a8a8a", WRONG: "#D55E00", INFO: "#0072B2"}  # Okabe & Ito; never colour alone
+EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])")
 
 
 @dataclass(frozen=True)
 class Card:
-    """A mark, a title, and a text in which lines that start with two blanks are set as code, like `this`."""
+    """A mark, a title, and a text in which lines that start with two blanks are set as code, like `this`.
+
+    `figure` is HTML that stands below the text where there is HTML.
+    """
 
     mark: str
     title: str
     text: str = ""
+    figure: str = ""
 
     def __repr__(self) -> str:
-        return f"{self.mark} {self.title}\n{self.text}".strip()
+        return f"{self.mark} {self.title}\n{plain_text(self.text)}".strip()
 
     def _repr_html_(self) -> str:
-        return frame(self.mark, self.title, html_text(self.text))
+        return frame(self.mark, self.title, html_text(self.text) + self.figure)
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +47,8 @@ class Verdict:
     """The answer to an answer.
 
     passed: right in every case; attempted: False for an untouched stub; mistake: the name of the mistake it was
-    recognised as, if any; message: plain text saying what is wrong, on which smallest case, expected beside given.
+    recognised as, if any; message: plain text saying what is wrong, on which smallest case, expected beside given;
+    score: how much is right, from 0 to 1; figure: HTML that shows the case, if a picture helps.
     """
 
     exercise: str
@@ -50,13 +56,15 @@ class Verdict:
     attempted: bool
     mistake: str | None
     message: str
+    score: float = 0.0
+    figure: str = ""
 
     @property
     def card(self) -> Card:
         mark = PASSED if self.passed else WRONG if self.attempted else OPEN
         state = "passed" if self.passed else "not yet" if self.attempted else "not attempted yet"
-        recognised = f" ({self.mistake})" if self.mistake else ""
-        return Card(mark, f"{self.exercise}: {state}{recognised}", self.message)
+        recognised = f" ({readable(self.mistake)})" if self.mistake else ""
+        return Card(mark, f"{self.exercise}: {state}{recognised}", self.message, self.figure)
 
     def __repr__(self) -> str:
         return repr(self.card)
@@ -91,5 +99,31 @@ def code(source: str) -> str:
     return f'<pre style="{style}">{escape(source.rstrip(), quote=False)}</pre>'
 
 
+def heat_map(weights: list[list[float]], rows: str, columns: str) -> str:
+    """A small table of weights from 0 to 1: the larger, the darker; its text keeps the colour of the page."""
+    cell = "padding:2px 6px;text-align:right;font-variant-numeric:tabular-nums"
+    head = "".join(f'<th scope="col" style="{cell}">{i}</th>' for i in range(len(weights[0])))
+    lines = [f'<tr><th scope="row" style="{cell}">{rows}╲{columns}</th>{head}</tr>']
+    for i, row in enumerate(weights):
+        shaded = "".join(
+            f'<td style="{cell};background:rgba(0,114,178,{0.7 * min(max(x, 0.0), 1.0):.2f})">{x:.2f}</td>' for x in row
+        )
+        lines.append(f'<tr><th scope="row" style="{cell}">{i}</th>{shaded}</tr>')
+    return f'<table style="border-collapse:collapse;margin:4px 0">{"".join(lines)}</table>'
+
+
 def inline(text: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+    """A text with `code` and *emphasis* as HTML."""
+    parts = re.split(r"`([^`]+)`", escape(text, quote=False))  # every other one is code
+    return "".join(f"<code>{s}</code>" if i % 2 else EMPHASIS.sub(r"<em>\1</em>", s) for i, s in enumerate(parts))
+
+
+def plain_text(text: str) -> str:
+    """A text without the marks of emphasis; code is left as it is."""
+    code_or_emphasis = rf"(^  .*$|`[^`\n]+`)|{EMPHASIS.pattern}"
+    return re.sub(code_or_emphasis, lambda found: found[1] or found[2], text, flags=re.MULTILINE)
+
+
+def readable(name: str) -> str:
+    """The name of a mistake in words: "scaled by d_model" for scaled_by_d_model."""
+    return re.sub(r"\bd (model|head|k|v)\b", r"d_\1", name.replace("_", " "))

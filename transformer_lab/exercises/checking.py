@@ -1,171 +1,193 @@
-"""The check of an answer: is it attempted, is it right, and if not, what is wrong on which smallest case?"""
+"""The one judge of answers: an attempt is right on given cases, or what is wrong with it on the first that fails.
 
-import ast
-import inspect
-from collections.abc import Callable
-from textwrap import dedent
-from typing import TYPE_CHECKING
+An attempt runs an answer on a case, here in this process or wherever else. So an exercise's check judges a function in
+a notebook, and the grader a process in a sandbox, on cases that nobody has seen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
 from transformer_lab.exercises import comparing
-from transformer_lab.exercises.cards import Verdict
+from transformer_lab.exercises.comparing import Standard
 from transformer_lab.exercises.running import Attempt, Case, Outcome, as_tuple, where
-
-if TYPE_CHECKING:
-    from transformer_lab.exercises.exercise import Exercise, Law, Mistake
-
-Failure = tuple[Case, Outcome, str]  # on which case, what came out, what is wrong with it
+from transformer_lab.exercises.specification import Mistake, Property, Specification
 
 
-def examine(exercise: "Exercise", answer: object) -> Verdict:
-    """The verdict on an answer. Values first, then gradients; then a name for the mistake, if it is a known one."""
-    if problem := cannot_be_called(exercise, answer):
-        return rejected(exercise, problem)
-    attempt = Attempt(answer)
-    outcomes = [attempt.run(case) for case in exercise.all_cases]
-    if is_stub(answer, outcomes[0]):
-        advice = f"Fill in the function and run its cell again; `exercises.{exercise.name}.hint()` helps."
-        return Verdict(exercise.name, passed=False, attempted=False, mistake=None, message=advice)
-    failed = rejection(exercise, attempt, outcomes)
-    return failed or Verdict(exercise.name, True, True, None, praise(exercise, answer, outcomes))
+@dataclass(frozen=True)
+class Result:
+    """What came of an examination. Passed, unless a case fails: then which, and what is wrong there.
+
+    The first line of `what` shows neither inputs nor expected values; the lines after it may, and so may an error.
+    """
+
+    outcome: Outcome  # on the case that fails; else on the first
+    case: Case | None = None
+    what: str = ""
+    mistake: Mistake | None = None
+    broken: tuple[Property, ...] = ()
+    share: float = 0.0  # of an answer that does not pass: how much of it is right, where that can be said
+
+    @property
+    def passed(self) -> bool:
+        return self.case is None
+
+    @property
+    def score(self) -> float:
+        """From 0 to 1."""
+        return 1.0 if self.passed else self.share
+
+    @property
+    def headline(self) -> str:
+        return self.what.partition("\n")[0]
 
 
-def rejection(exercise: "Exercise", attempt: Attempt, outcomes: list[Outcome]) -> Verdict | None:
-    """The verdict on an attempt that fails, given what it did on the exercise's cases; None if all is right."""
-    failure = wrong_value(exercise, outcomes) or wrong_gradient(exercise, attempt)
-    if failure is None:
-        return None
-    mistake = recognised(exercise, outcomes)
-    lines = [mistake.explanation] if mistake else []
-    return rejected(exercise, "\n".join([*lines, *report(exercise, *failure)]), mistake)
+def examine(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) -> Result:
+    """Try an attempt on the cases: all values first, then values and gradients where gradients are tracked.
+
+    What fails is named if it is a known mistake: one that does the same on every case. Whatever an attempt raises, that
+    is not an outcome, comes out of here.
+    """
+    outcomes: list[Outcome] = []
+    for case in cases:
+        outcomes.append(attempt.run(case))
+        what = fault_on(exercise, outcomes[-1], case)
+        if what and not (case.several and has_the_properties(exercise, case, outcomes[-1])):
+            mistake = recognised(exercise, attempt, cases, outcomes)
+            return Result(outcomes[-1], case, what, mistake, broken(exercise, case, outcomes[-1]))
+    for case in () if exercise.goal else cases:
+        if exercise.expected_with_gradients(case).gradients and not case.several:
+            outcome = attempt.run_with_gradients(case)
+            if what := fault_with_gradients(exercise, outcome, case):
+                return Result(outcome, case, what)
+    return Result(outcomes[0])
 
 
-def rejected(exercise: "Exercise", message: str, mistake: "Mistake | None" = None) -> Verdict:
-    return Verdict(exercise.name, False, True, mistake.name if mistake else None, message)
+def fault_on(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
+    """What is wrong with the outcome of a case, in words, or None."""
+    if exercise.goal is None:
+        return fault(outcome, exercise.expected(case), exercise.returns, case)
+    if what := fault_in_running(outcome, case):
+        return what
+    if what := comparing.fault_of_form(outcome.value, exercise.expected(case).value, ", ".join(exercise.returns)):
+        return what
+    return exercise.goal.lacks(case.arguments, exercise.goal.effect(case.arguments, *as_tuple(outcome.value)))
 
 
-def cannot_be_called(exercise: "Exercise", answer: object) -> str | None:
-    """Why an answer is no function of the exercise's parameters, or None."""
-    if not callable(answer):
-        return f"Hand over the function itself: `check({exercise.name})` (got {comparing.kind(answer)})."
-    wanted = list(inspect.signature(exercise.reference).parameters)
-    try:
-        given = inspect.signature(answer)
-        given.bind(*wanted)
-    except TypeError:
-        return f"The function must take ({', '.join(wanted)}), but takes ({', '.join(given.parameters)})."
-    except ValueError:  # a built-in function may hide its parameters: the cases will tell
-        return None
-    return None
+def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], case: Case) -> str | None:
+    """What is wrong with one outcome, compared with the right one, in words, or None."""
+    return fault_in_running(outcome, case) or comparing.fault(outcome.value, right.value, names, Standard.of(case))
 
 
-def is_stub(answer: Callable, outcome: Outcome) -> bool:
-    """Whether a function was left as it was handed out: it says `...`, or nothing but `pass`, `return` or `raise`."""
-    values = as_tuple(outcome.value)
-    if any(value is ... for value in values):
-        return True
-    returned = outcome.error is None or isinstance(outcome.error, NotImplementedError)
-    return returned and all(value is None for value in values) and does_nothing(answer)
-
-
-def does_nothing(answer: Callable) -> bool:
-    """Whether no statement of a function does anything; True if its source cannot be read."""
-    try:
-        body = ast.parse(dedent(inspect.getsource(answer))).body[0].body
-    except (OSError, TypeError, SyntaxError, AttributeError):
-        return True
-    idle = (ast.Pass, ast.Return, ast.Raise)
-    return all(isinstance(s, idle) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)) for s in body)
-
-
-def wrong_value(exercise: "Exercise", outcomes: list[Outcome]) -> Failure | None:
-    """The first case with a wrong outcome."""
-    for case, outcome, right in zip(exercise.all_cases, outcomes, exercise.expected, strict=True):
-        if what := fault(outcome, right, exercise.returns, case.coarse):
-            return case, outcome, what
-    return None
-
-
-def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], coarse: bool) -> str | None:
-    """What is wrong with one outcome, in words, or None."""
+def fault_in_running(outcome: Outcome, case: Case) -> str | None:
+    """What is wrong whatever the value should be, in words, or None."""
     if outcome.error is not None:
         place, text = where(outcome.error), f"{type(outcome.error).__name__}: {outcome.error}".rstrip(": ")
         return f"It raises an error{', in ' + place if place else ''}.\n  {text.splitlines()[0]}"
     if outcome.value is None:
         return "It returns None: is a `return` missing?"
     if outcome.changed:
+        ways = [
+            "`append`, `pop` and `x[…] =`" if isinstance(case.arguments[name], list) else "`+=`, `x[…] =` and `mul_`"
+            for name in outcome.changed
+        ]
         changed = ", ".join(f"`{name}`" for name in outcome.changed)
-        return f"It changes its input {changed}. Make a new one: `+=`, `x[…] =` and `mul_` write into the old."
-    return comparing.fault(outcome.value, right.value, names, coarse)
-
-
-def wrong_gradient(exercise: "Exercise", attempt: Attempt) -> Failure | None:
-    """The first case whose values are right and whose gradients are not."""
-    for case, right in zip(exercise.all_cases, exercise.expected_gradients, strict=True):
-        if not right.gradients:
-            continue
-        outcome = attempt.run_with_gradients(case)
-        if what := gradient_fault(outcome, right, exercise.returns, case.coarse):
-            return case, outcome, what
+        return f"It changes its input {changed}. Make a new one: {ways[0]} write into the old."
     return None
 
 
-def gradient_fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], coarse: bool) -> str | None:
-    """What is wrong with the gradients of an outcome, in words, or None."""
-    if outcome.error is not None:
-        return f"The values are right, but with inputs that track gradients: {fault(outcome, right, names, coarse)}"
-    for name, given, wanted in zip(names, as_tuple(outcome.value), as_tuple(right.value), strict=True):
+def fault_with_gradients(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
+    """What is wrong with an outcome whose values are right without gradients, in words, or None."""
+    right = exercise.expected_with_gradients(case)
+    if what := fault(outcome, right, exercise.returns, case):
+        return f"The values are right, but with inputs that track gradients: {what}"
+    for name, given, wanted in zip(exercise.returns, as_tuple(outcome.value), as_tuple(right.value), strict=True):
         if wanted.requires_grad and not given.requires_grad:
             return (
                 f"The values are right, but `{name}` is cut off from the inputs: no gradient flows back, and nothing "
                 "could be learned. `.detach()`, `.item()`, `.numpy()`, `torch.tensor(…)` and `torch.no_grad()` do that."
             )
+    largest = max(x.abs().max().item() for x in right.gradients.values()) if case.loose else None
     for name, wanted in right.gradients.items():
-        if what := comparing.fault_of_gradient(outcome.gradients[name], wanted, name, coarse):
+        given = outcome.gradients.get(name)
+        if what := fault_of_gradient(exercise, given, wanted, name, largest):
             return f"The values are right, the gradients are not: {what}"
     return None
 
 
-def recognised(exercise: "Exercise", outcomes: list[Outcome]) -> "Mistake | None":
-    """The mistake that does on every case what the answer did. Where both only raise errors, their texts must agree."""
-    works_somewhere = any(outcome.error is None for outcome in outcomes)
-    for name, mistaken in exercise.mistaken.items():
-        tried = list(zip(outcomes, mistaken, exercise.all_cases, strict=True))
-        alike = all(comparing.same(one, other, exercise.returns, case.coarse) for one, other, case in tried)
-        if alike and (works_somewhere or all(str(one.error) == str(other.error) for one, other, _ in tried)):
-            return exercise.mistakes[name]
+def fault_of_gradient(
+    exercise: Specification, given: Tensor | None, wanted: Tensor, name: str, largest: float | None
+) -> str | None:
+    """The same for one gradient. In a loose case its rounding follows from the largest number in any gradient."""
+    if given is not None and largest is not None and comparing.close_gradient(given, wanted, largest):
+        return None
+    if given is not None and name in exercise.domains:
+        given, wanted = map(exercise.domains[name].along, (given, wanted))
+    return comparing.fault_of_one(given, wanted, f"gradient of {name}")
+
+
+def recognised(
+    exercise: Specification, attempt: Attempt, cases: Sequence[Case], outcomes: list[Outcome]
+) -> Mistake | None:
+    """The mistake that does on every case what the attempt does. Where both only raise errors, their texts must agree.
+
+    The attempt has run on the first cases already, and failed on the last of these; it goes on as long as need be.
+    Where several answers are right, two that make the same mistake may differ: such a case counts only if it failed.
+    """
+    tried, failed = dict(zip(cases, outcomes, strict=False)), cases[len(outcomes) - 1]
+    candidates = [m for m in exercise.mistakes.values() if fault_on(exercise, exercise.mistaken(m, failed), failed)]
+    for case in (failed, *(case for case in cases if not case.several)):
+        if not candidates:
+            return None
+        if case not in tried:
+            tried[case] = attempt.run(case)
+        candidates = [m for m in candidates if does_alike(exercise, m, case, tried[case])]
+    works_somewhere = any(outcome.error is None for outcome in tried.values())
+    for mistake in candidates:
+        texts = ((str(outcome.error), str(exercise.mistaken(mistake, case).error)) for case, outcome in tried.items())
+        if works_somewhere or all(one == other for one, other in texts):
+            return mistake
     return None
 
 
-def report(exercise: "Exercise", case: Case, outcome: Outcome, what: str) -> list[str]:
-    """The case that fails and its arguments, what is wrong, which laws are broken, what was printed."""
-    arguments = [f"  {name} = {comparing.show(x, len(name) + 3)}" for name, x in case.arguments.items()]
-    broken = [f"It should hold that {law.sentence}." for law in exercise.laws if breaks(law, case, outcome)]
-    return [f"Smallest case that fails: {case.label}.", *arguments, what, *broken, *printed_lines(outcome.printed)]
+def does_alike(exercise: Specification, mistake: Mistake, case: Case, outcome: Outcome) -> bool:
+    one, other = effect(exercise, case, outcome), effect(exercise, case, exercise.mistaken(mistake, case))
+    return comparing.same(one, other, exercise.returns, Standard.of(case))
 
 
-def breaks(law: "Law", case: Case, outcome: Outcome) -> bool:
-    """Whether an outcome violates a law; one of which the law can't be asked (a wrong shape, say) does not."""
-    values = as_tuple(outcome.value)
+def effect(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
+    """The outcome as it is compared with others: what came back, or what that brings about."""
+    form = exercise.expected(case).value
+    if exercise.goal is None or outcome.error is not None or comparing.fault_of_form(outcome.value, form, ""):
+        return outcome
+    return replace(outcome, value=exercise.goal.effect(case.arguments, *as_tuple(outcome.value)))
+
+
+def broken(exercise: Specification, case: Case, outcome: Outcome) -> tuple[Property, ...]:
+    """The properties that an outcome violates. They are asked of tensors of the right shape alone, all others fit."""
+    values, right = as_tuple(outcome.value), as_tuple(exercise.expected(case).value)
+    if len(values) != len(right) or not all(map(of_one_shape, values, right)):
+        return ()
+    return tuple(one for one in exercise.properties if violates(one, case, values))
+
+
+def has_the_properties(exercise: Specification, case: Case, outcome: Outcome) -> bool:
+    """Whether an outcome is one of several right ones: of the right shape and type, with every property."""
+    values, right = as_tuple(outcome.value), as_tuple(exercise.expected(case).value)
+    if outcome.error is not None or outcome.changed or len(values) != len(right):
+        return False
+    alike = all(of_one_shape(a, b) and a.dtype == b.dtype for a, b in zip(values, right, strict=True))
+    return alike and not broken(exercise, case, outcome)
+
+
+def of_one_shape(given: object, wanted: object) -> bool:
+    return isinstance(given, Tensor) and isinstance(wanted, Tensor) and given.shape == wanted.shape
+
+
+def violates(one: Property, case: Case, values: tuple) -> bool:
+    """Whether values violate a property; one of which it can't be asked (of another type, say) do not."""
     try:
-        return all(isinstance(value, Tensor) for value in values) and not law.holds(case.arguments, *values)
+        return not one.holds(case.arguments, *values)
     except Exception:
         return False
-
-
-def praise(exercise: "Exercise", answer: Callable, outcomes: list[Outcome]) -> str:
-    compared = "values and gradients" if any(right.gradients for right in exercise.expected_gradients) else "values"
-    lines = [f"Right in all {len(outcomes)} cases: {compared}."]
-    if any(inspect.unwrap(answer) is inspect.unwrap(own) for own in (exercise.reference, exercise.package) if own):
-        lines.append("This is the package's own function. Now write yours.")
-    return "\n".join([*lines, *printed_lines(outcomes[0].printed)])
-
-
-def printed_lines(printed: str, most: int = 5) -> list[str]:
-    """What an answer printed, cut to a few lines, with a word of advice."""
-    if not printed.strip():
-        return []
-    lines = printed.rstrip().splitlines()
-    more = [f"  … and {len(lines) - most} more lines"] if len(lines) > most else []
-    return ["It printed (fine while you work; remove it when you are done):", *(f"  {s}" for s in lines[:most]), *more]

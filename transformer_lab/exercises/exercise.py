@@ -1,54 +1,43 @@
-"""What an exercise is: a statement, a reference, cases to try an answer on, hints, and the mistakes people make.
-
-A mistake has three uses. It diagnoses: an answer that computes what a mistake computes is told so by name. It tests
-the check: every mistake must be rejected. And it stocks the lessons' "break it" cells.
-"""
+"""An exercise as a learner meets it: a statement, a check, hints and a solution."""
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from textwrap import dedent
+from typing import ClassVar
 
 from transformer_lab.device import default_device
+from transformer_lab.exercises import checking
 from transformer_lab.exercises.cards import INFO, Card, Solution, Verdict
-from transformer_lab.exercises.checking import examine, rejected
-from transformer_lab.exercises.running import Case, Outcome, run, run_with_gradients
+from transformer_lab.exercises.checking import Result
+from transformer_lab.exercises.progress_store import record
+from transformer_lab.exercises.running import Attempt, Case
+from transformer_lab.exercises.source import Standalone
+from transformer_lab.exercises.specification import Mistake, Specification
+from transformer_lab.exercises.time_limit import OutOfTime, time_limit
+from transformer_lab.exercises.verdicts import is_stub, praise, rejected, report, stopped, unfit
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """A small wrong implementation with a name and an explanation for whoever made it."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class Exercise(Specification):
+    """One exercise of a lesson, named after its reference: the package's function of that name.
 
-    name: str
-    explanation: str
-    function: Callable = field(repr=False)
+    The reference may take more than the exercise asks for, all of it optional: a mask, a device. This kind asks for a
+    function, and judges it by what it computes; `kinds` has the others.
+    """
 
+    kind: ClassVar[str] = "implement"
 
-@dataclass(frozen=True)
-class Law:
-    """A sentence that holds for every right answer, and its test: `holds(arguments, *returned)`."""
-
-    sentence: str
-    holds: Callable[..., bool] = field(repr=False)
-
-
-@dataclass(eq=False, repr=False)
-class Exercise:
-    """One exercise of a lesson. The decorator `exercise` makes one of a reference implementation."""
-
-    reference: Callable
     lesson: str
-    returns: tuple[str, ...]  # names of the values to return
-    cases: tuple[Case, ...]  # smallest first
+    statement: str
     hints: tuple[str, ...]
-    laws: tuple[Law, ...] = ()
-    package: Callable | None = None  # the package's own function for the same thing, where there is one
-    mistakes: dict[str, Mistake] = field(default_factory=dict)
+    minutes: int  # that a student takes, about
+    difficulty: int  # from 1 to 3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.name: str = self.reference.__name__
-        self.statement: str = inspect.cleandoc(self.reference.__doc__)
+        self.statement = inspect.cleandoc(self.statement)
         self._hints_given = 0
 
     def mistake(self, explanation: str) -> Callable[[Callable], Callable]:
@@ -61,11 +50,53 @@ class Exercise:
         return add
 
     def check(self, answer: object) -> Verdict:
-        """Try an answer on every case. Never raises, whatever the answer does; shown as a card in a notebook."""
+        """Try an answer on every case. Never raises, whatever the answer does; shown as a card in a notebook.
+
+        An interrupt ends the check alone, and so does the time limit: each is a verdict that says where it struck.
+        """
         try:
-            return examine(self, answer)
+            with time_limit():
+                verdict = self.verdict(answer)
+            if verdict.attempted and not self.is_reference(answer):
+                record(self.name, verdict.passed)
+            return verdict
+        except (KeyboardInterrupt, OutOfTime) as error:
+            return rejected(self.name, stopped(error))
         except Exception as error:  # an answer too strange to be examined must not stop "Run All"
-            return rejected(self, f"The answer could not be checked.\n  {type(error).__name__}: {error}")
+            return rejected(self.name, f"The answer could not be checked.\n  {type(error).__name__}: {error}")
+
+    def is_reference(self, answer: object) -> bool:
+        """Whether somebody handed over the package's own function."""
+        return callable(answer) and inspect.unwrap(answer) is inspect.unwrap(self.reference)
+
+    def verdict(self, answer: object) -> Verdict:
+        """The verdict on an answer, which may raise or never end."""
+        if problem := unfit(self, self.name, answer):
+            return rejected(self.name, problem)
+        assert callable(answer)
+        result = self.examine(Attempt(answer), self.all_cases)
+        if result.passed:
+            return Verdict(self.name, True, True, None, praise(self, answer, self.all_cases, result), 1.0)
+        if self.is_untouched(answer, result):
+            advice = f"{self.first_step} and run its cell again; `exercises.{self.name}.hint()` helps."
+            return Verdict(self.name, passed=False, attempted=False, mistake=None, message=advice)
+        return self.rejection(result)
+
+    first_step: ClassVar[str] = "Fill in the function"
+
+    def examine(self, attempt: Attempt, cases: Sequence[Case]) -> Result:
+        """Try an attempt on the cases: the visible ones here, the hidden ones in grading."""
+        return checking.examine(self, attempt, cases)
+
+    def is_untouched(self, answer: Callable, result: Result) -> bool:
+        """Whether an answer that fails is still as it was handed out."""
+        return result.case is self.all_cases[0] and is_stub(answer, result.outcome)
+
+    def rejection(self, result: Result) -> Verdict:
+        """The verdict on an answer that fails."""
+        assert result.case is not None
+        mistake = result.mistake.name if result.mistake else None
+        return Verdict(self.name, False, True, mistake, "\n".join(report(result, result.case)), result.score)
 
     def hint(self, number: int | None = None) -> Card:
         """The next hint, or hint `number`, counted from 1. The last is repeated; none contains the solution.
@@ -84,14 +115,13 @@ class Exercise:
         )
 
     def solution(self) -> Solution:
-        """The source of the reference implementation, folded."""
+        """The source of the reference, folded."""
         words = "One of many; the check accepts every function that computes the same."
-        return Solution(INFO, f"{self.name}: a solution", words, self.solution_source())
+        return Solution(INFO, f"{self.name}: a solution", words, source=self.solution_source())
 
     def solution_source(self) -> str:
-        """Source that defines the function, as it could stand in a notebook's cell; it needs only `torch`."""
-        source = dedent(inspect.getsource(self.reference))
-        return source[source.index("def ") :]  # without the decorator
+        """Source that defines the function in a notebook's cell of its own, where nothing has been imported."""
+        return str(Standalone(inspect.unwrap(self.reference)))
 
     def __repr__(self) -> str:
         return repr(self._card())
@@ -101,28 +131,11 @@ class Exercise:
 
     def _card(self) -> Card:
         verbs = "".join(f"\n  exercises.{self.name}.{verb}" for verb in (f"check({self.name})", "hint()", "solution()"))
-        return Card(INFO, f"{self.name}{inspect.signature(self.reference)}", self.statement + verbs)
+        effort = f"{self.kind} · about {self.minutes} minutes · difficulty {self.difficulty} of 3"
+        return Card(INFO, f"{self.name}({', '.join(self.parameters)})", f"{self.statement}\n\n{effort}{verbs}")
 
     @cached_property
     def all_cases(self) -> tuple[Case, ...]:
         """The cases, and on a machine with an accelerator the last of them there too."""
         device = default_device()
         return self.cases if device.type == "cpu" else (*self.cases, self.cases[-1].to(device))
-
-    @cached_property
-    def expected(self) -> list[Outcome]:
-        return [run(self.reference, case) for case in self.all_cases]
-
-    @cached_property
-    def expected_gradients(self) -> list[Outcome]:
-        return [run_with_gradients(self.reference, case) for case in self.all_cases]
-
-    @cached_property
-    def mistaken(self) -> dict[str, list[Outcome]]:
-        """What each mistake does on each case."""
-        return {name: [run(m.function, case) for case in self.all_cases] for name, m in self.mistakes.items()}
-
-
-def exercise(**settings) -> Callable[[Callable], Exercise]:
-    """Decorator that makes a reference implementation an `Exercise`; its docstring is the statement."""
-    return lambda reference: Exercise(reference, **settings)

@@ -1,18 +1,25 @@
 """The exercise of lesson 00: a dot product, to see how checks, hints and solutions work."""
 
+from functools import partial
+
 import torch
 
-from transformer_lab.exercises.exercise import Law, exercise
+from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.running import Case
 from transformer_lab.exercises.samples import normal
+from transformer_lab.exercises.specification import Property
 
 
 def dot_case(label: str, a, b) -> Case:
     return Case(label, {"a": torch.as_tensor(a), "b": torch.as_tensor(b)})
 
 
-@exercise(
+@partial(
+    Exercise,  # the package has no such function: torch has `@`
     lesson="00",
+    minutes=2,
+    difficulty=1,
+    statement="The dot product of two vectors: multiply them number by number, and add up.",
     returns=("product",),
     cases=(
         dot_case("two numbers each", [1.0, 2.0], [3.0, 4.0]),
@@ -24,14 +31,18 @@ def dot_case(label: str, a, b) -> Case:
             "float64, not contiguous", normal(5, 3, dtype=torch.float64)[:, 0], normal(5, 2, dtype=torch.float64)[:, 1]
         ),
     ),
-    laws=(Law("the result is a single number", lambda given, product: product.ndim == 0),),
+    properties=(
+        Property(
+            "it is at most the product of the vectors' lengths",
+            lambda given, product: bool(product.abs() <= 1.001 * given["a"].norm() * given["b"].norm()),
+        ),
+    ),
     hints=(
         "Multiply the vectors number by number, then add up what you get.",
         "In torch `*` multiplies number by number, and every tensor has a method that adds up.",
     ),
 )
 def dot_product(a, b):
-    """The dot product of two vectors: multiply them number by number, and add up."""
     return (a * b).sum()
 
 

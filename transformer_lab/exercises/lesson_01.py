@@ -2,34 +2,43 @@
 
 import torch
 
-from transformer_lab import attention
-from transformer_lab.exercises.exercise import Law, exercise
+from transformer_lab import analysis, attention
+from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.running import Case
 from transformer_lab.exercises.samples import counting, normal
+from transformer_lab.exercises.specification import Domain, Property
 
 
-def softmax_case(label: str, scores, dim: int, coarse: bool = False) -> Case:
-    return Case(label, {"scores": torch.as_tensor(scores), "dim": dim}, coarse)
+def softmax_case(label: str, scores, dim: int, loose: bool = False) -> Case:
+    return Case(label, {"scores": torch.as_tensor(scores), "dim": dim}, loose)
 
 
-@exercise(
+softmax = Exercise(
+    attention.softmax,
     lesson="01",
+    minutes=5,
+    difficulty=1,
+    statement="""
+    Turn scores into weights along `dim`: positive, summing to 1, each proportional to exp(score).
+
+    Scores of 1000 must not overflow.
+    """,
     returns=("weights",),
     cases=(
         softmax_case("three scores", [0.0, 1.0, 2.0], 0),
         softmax_case("weights along each row", [[0.0, 1.0, 2.0], [4.0, 3.0, 3.0]], 1),
         softmax_case("weights down each column", [[0.0, 1.0, 2.0], [4.0, 3.0, 3.0]], 0),
-        softmax_case("large scores", [1000.0, 1001.0, 1003.0], 0, coarse=True),
-        softmax_case("very negative scores", [-1000.0, -1001.0, -1003.0], 0, coarse=True),
-        softmax_case("one row small, one row large", [[0.0, 1.0], [1000.0, 1001.0]], 1, coarse=True),
+        softmax_case("large scores", [1000.0, 1001.0, 1003.0], 0, loose=True),
+        softmax_case("very negative scores", [-1000.0, -1001.0, -1003.0], 0, loose=True),
+        softmax_case("one row small, one row large", [[0.0, 1.0], [1000.0, 1001.0]], 1, loose=True),
         softmax_case("scores far apart", [-500.0, 0.0, 500.0], 0),
         softmax_case("a single score", [[7.0]], -1),
         softmax_case("a negative dim", normal(2, 3, 5, 7), -2),
         softmax_case("float64, not contiguous", normal(7, 3, dtype=torch.float64).T, 0),
     ),
-    laws=(
-        Law("no weight is negative", lambda given, weights: not bool((weights < 0).any())),
-        Law(
+    properties=(
+        Property("no weight is negative", lambda given, weights: not bool((weights < 0).any())),
+        Property(
             "the weights along `dim` sum to 1",
             lambda given, weights: bool(((weights.sum(given["dim"]) - 1).abs() < 1e-3).all()),
         ),
@@ -41,25 +50,18 @@ def softmax_case(label: str, scores, dim: int, coarse: bool = False) -> Case:
         "which number makes the largest exponent 0?",
     ),
 )
-def softmax(scores, dim):
-    """Turn scores into weights along `dim`: positive, summing to 1, each proportional to exp(score).
-
-    Scores of 1000 must not overflow.
-    """
-    exponentials = torch.exp(scores - scores.amax(dim, keepdim=True))
-    return exponentials / exponentials.sum(dim, keepdim=True)
 
 
 @softmax.mistake(
     "The exponential overflows: exp(1000) is inf, and inf / inf is NaN. "
-    "Weights do not change when you take the same number away from all scores of a slice."
+    "Weights do not change when you subtract the same number from all scores of a slice."
 )
 def overflow(scores, dim):
     return scores.exp() / scores.exp().sum(dim, keepdim=True)
 
 
 @softmax.mistake(
-    "You take away the largest score of the whole tensor. Where one slice is far below another, all its "
+    "You subtract the largest score of the whole tensor. Where one slice is far below another, all its "
     "exponentials vanish and 0 / 0 is NaN. Each slice along `dim` needs its own maximum."
 )
 def global_maximum(scores, dim):
@@ -67,7 +69,7 @@ def global_maximum(scores, dim):
     return exponentials / exponentials.sum(dim, keepdim=True)
 
 
-@softmax.mistake("You take away the *smallest* score, so the largest exponential still overflows.")
+@softmax.mistake("You subtract the *smallest* score, so the largest exponential still overflows.")
 def minimum_subtracted(scores, dim):
     exponentials = torch.exp(scores - scores.amin(dim, keepdim=True))
     return exponentials / exponentials.sum(dim, keepdim=True)
@@ -89,7 +91,9 @@ def last_axis_always(scores, dim):
     return scores.softmax(-1)
 
 
-@softmax.mistake("You normalise along the first axis whatever `dim` says; that is what `nn.Softmax()` may do unasked.")
+@softmax.mistake(
+    "You normalise along the first axis whatever `dim` says; `nn.Softmax()` without `dim` may do the same."
+)
 def first_axis_always(scores, dim):
     return scores.softmax(0)
 
@@ -99,7 +103,7 @@ def log_softmax(scores, dim):
     return scores.log_softmax(dim)
 
 
-@softmax.mistake("The sign is turned round: the smallest score gets the largest weight.")
+@softmax.mistake("The sign is reversed: the smallest score gets the largest weight.")
 def negative_scores(scores, dim):
     return (-scores).softmax(dim)
 
@@ -119,7 +123,7 @@ def axis_lost(scores, dim):
 
 
 @softmax.mistake(
-    "Two things at once: the sum has lost its axis (`keepdim` keeps it), and nothing is taken away from the scores, so "
+    "Two things at once: the sum has lost its axis (`keepdim` keeps it), and nothing is subtracted from the scores, so "
     "that large ones will overflow."
 )
 def axis_lost_and_overflow(scores, dim):
@@ -127,10 +131,10 @@ def axis_lost_and_overflow(scores, dim):
 
 
 @softmax.mistake(
-    "`max(dim)` returns two things, the largest values and their places. `amax` returns the values alone; so does "
+    "`max(dim)` returns two things, the largest values and their positions. `amax` returns the values alone; so does "
     "`max(dim).values`."
 )
-def maximum_with_places(scores, dim):
+def maximum_with_positions(scores, dim):
     exponentials = torch.exp(scores - scores.max(dim, keepdim=True))
     return exponentials / exponentials.sum(dim, keepdim=True)
 
@@ -140,17 +144,25 @@ def hard_maximum(scores, dim):
     return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0)
 
 
-def attention_case(label: str, query, key, value, coarse: bool = False) -> Case:
-    return Case(label, {"query": query, "key": key, "value": value}, coarse)
+def attention_case(label: str, query, key, value, loose: bool = False) -> Case:
+    return Case(label, {"query": query, "key": key, "value": value}, loose)
 
 
 THREE_WORDS = torch.tensor([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
 
 
-@exercise(
+scaled_dot_product_attention = Exercise(
+    attention.scaled_dot_product_attention,
     lesson="01",
+    minutes=10,
+    difficulty=2,
+    statement="""
+    Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V, as (output, weights).
+
+    query (…, T, d_k), key (…, S, d_k), value (…, S, d_v); output (…, T, d_v), weights (…, T, S). Any number of
+    leading axes, such as batch and heads, comes first.
+    """,
     returns=("output", "weights"),
-    package=attention.scaled_dot_product_attention,
     cases=(
         attention_case(
             "one query, two keys",
@@ -163,7 +175,7 @@ THREE_WORDS = torch.tensor([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
         attention_case("one token alone", counting(1, 2), counting(1, 2), counting(1, 3)),
         attention_case("a batch", normal(2, 5, 3), normal(2, 7, 3), normal(2, 7, 4)),
         attention_case("as many queries as keys", normal(2, 5, 3), normal(2, 5, 3), normal(2, 5, 3)),
-        attention_case("large numbers", 20 * normal(3, 5), 20 * normal(7, 5), normal(7, 2), coarse=True),
+        attention_case("large numbers", 20 * normal(3, 5), 20 * normal(7, 5), normal(7, 2), loose=True),
         attention_case("a batch of heads", normal(2, 3, 5, 11), normal(2, 3, 7, 11), normal(2, 3, 7, 4)),
         attention_case(
             "float64, not contiguous",
@@ -172,12 +184,12 @@ THREE_WORDS = torch.tensor([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
             normal(2, 4, 7, dtype=torch.float64).mT,
         ),
     ),
-    laws=(
-        Law(
+    properties=(
+        Property(
             "the weights of each query sum to 1 over the keys",
             lambda given, output, weights: bool(((weights.sum(-1) - 1).abs() < 1e-3).all()),
         ),
-        Law(
+        Property(
             "the output is the weights times the values",
             lambda given, output, weights: torch.allclose(weights @ given["value"], output, atol=1e-3),
         ),
@@ -190,15 +202,6 @@ THREE_WORDS = torch.tensor([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
         "What you divide by makes the variance of a score 1. It depends on d_k, the length of one key, under a root.",
     ),
 )
-def scaled_dot_product_attention(query, key, value):
-    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V, as (output, weights).
-
-    query (…, T, d_k), key (…, S, d_k), value (…, S, d_v); output (…, T, d_v), weights (…, T, S). Any number of
-    leading axes, such as batch and heads, comes first.
-    """
-    scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
 
 
 def attend(scores, value):
@@ -338,9 +341,24 @@ def first_axes_swapped(query, key, value):
     return attend(query @ key.transpose(0, 1) / query.size(-1) ** 0.5, value)
 
 
-@exercise(
+WEIGHTS = Domain(  # positive numbers that sum to 1 along the last axis
+    onto=lambda x: x.abs() / x.abs().sum(-1, keepdim=True),
+    along=lambda gradient: gradient - gradient.mean(-1, keepdim=True),
+)
+
+
+softmax_jacobian = Exercise(
+    analysis.softmax_jacobian,
     lesson="01",
+    minutes=10,
+    difficulty=3,
+    statement="""
+    The derivative of softmax weights p with respect to their scores: J = diag(p) - p pᵀ.
+
+    weights (…, S) gives (…, S, S): entry (i, j) is the derivative of weight i with respect to score j.
+    """,
     returns=("jacobian",),
+    domains={"weights": WEIGHTS},
     cases=(
         Case("two weights", {"weights": torch.tensor([0.25, 0.75])}),
         Case("three weights", {"weights": torch.tensor([0.5, 0.3, 0.2])}),
@@ -349,24 +367,19 @@ def first_axes_swapped(query, key, value):
         Case("a batch of heads", {"weights": normal(2, 3, 5, 7).softmax(-1)}),
         Case("float64, not contiguous", {"weights": normal(7, 4, dtype=torch.float64).softmax(0).T}),
     ),
-    laws=(
-        Law(
+    properties=(
+        Property(
             "each row sums to 0: what one weight gains, the others lose",
             lambda given, jacobian: bool((jacobian.sum(-1).abs() < 1e-3).all()),
         ),
-        Law("it is symmetric", lambda given, jacobian: torch.allclose(jacobian, jacobian.mT, atol=1e-4)),
+        Property("it is symmetric", lambda given, jacobian: torch.allclose(jacobian, jacobian.mT, atol=1e-4)),
     ),
     hints=(
         "Two parts: one has the weights on its diagonal, the other is a product of each weight with each weight.",
-        "For a batch, `torch.diag` and `torch.outer` do not do: look for `diag_embed`, and for `unsqueeze` or `None`.",
+        "`torch.diag` and `torch.outer` take a single row. For a batch, look for `diag_embed`, and for `unsqueeze` or "
+        "`None`.",
     ),
 )
-def softmax_jacobian(weights):
-    """The derivative of softmax weights p with respect to their scores: J = diag(p) - p pᵀ.
-
-    weights (…, S) gives (…, S, S): entry (i, j) is the derivative of weight i with respect to score j.
-    """
-    return torch.diag_embed(weights) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
 
 
 @softmax_jacobian.mistake("The diagonal part is missing. A weight also grows with its *own* score.")
@@ -387,7 +400,7 @@ def no_competition(weights):
     return torch.diag_embed(weights)
 
 
-@softmax_jacobian.mistake("The two parts are subtracted the wrong way round: a weight would *fall* with its own score.")
+@softmax_jacobian.mistake("The two parts are in the wrong order: a weight would *fall* when its own score rises.")
 def sign_flipped(weights):
     return weights.unsqueeze(-1) * weights.unsqueeze(-2) - torch.diag_embed(weights)
 
@@ -411,7 +424,7 @@ def one_row_only(weights):
 
 
 @softmax_jacobian.mistake(
-    "The weights are squared and not multiplied with one another: only the diagonal needs squares."
+    "The weights are squared where they should be multiplied with one another: only the diagonal has squares."
 )
 def squares_everywhere(weights):
     return torch.diag_embed(weights) - weights.unsqueeze(-1).square()

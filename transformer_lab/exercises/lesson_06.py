@@ -3,21 +3,29 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import attention, positions
-from transformer_lab.exercises.exercise import exercise
+from transformer_lab import attention, model, positions
+from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.running import Case
 from transformer_lab.exercises.samples import counting, normal
 
 
 def embed_case(label: str, tokens: list, table, max_len: int) -> Case:
-    tokens = torch.tensor(tokens, device="cpu")
     with torch.device("cpu"):
         encoding = positions.sinusoidal_encoding(max_len, table.size(1), dtype=table.dtype)
-    return Case(label, {"tokens": tokens, "table": table, "encoding": encoding})
+        return Case(label, {"tokens": torch.tensor(tokens), "table": table, "encoding": encoding})
 
 
-@exercise(
+embed = Exercise(
+    model.embed,
     lesson="06",
+    minutes=5,
+    difficulty=1,
+    statement="""
+    Token ids to vectors: embedding · √d_model + position.
+
+    tokens (B, T), ids; table (vocab, d_model), a row for each token; encoding (max_len, d_model) with max_len ≥ T, a
+    row for each position, 0 first. Returns (B, T, d_model).
+    """,
     returns=("vectors",),
     cases=(
         embed_case("two tokens, d_model 4", [[2, 0]], counting(3, 4), 2),
@@ -30,19 +38,12 @@ def embed_case(label: str, tokens: list, table, max_len: int) -> Case:
         embed_case("float64", [[6, 1, 3], [0, 2, 2]], normal(9, 12, dtype=torch.float64), 30),
     ),
     hints=(
-        "Two terms are added: what a token means, and where it stands.",
-        "Indexing a table with a tensor of ids, however many axes it has, fetches a row for each of them.",
-        "The factor belongs to the words alone. It depends on the width of a row, not on how many rows there are.",
+        "Two terms are added: one for what a token means, one for where it stands.",
+        "Indexing the table with a tensor of ids, however many axes that has, fetches one row for each id.",
+        "The factor applies to the embeddings alone. It depends on the width of a row, not on the number of rows.",
         "The encoding may be longer than the sentence: its first row belongs to the first token.",
     ),
 )
-def embed(tokens, table, encoding):
-    """Token ids to vectors: embedding · √d_model + position.
-
-    tokens (B, T), ids; table (vocab, d_model), a row for each token; encoding (max_len, d_model) with max_len ≥ T, a
-    row for each position, 0 first. Returns (B, T, d_model).
-    """
-    return table[tokens] * table.size(1) ** 0.5 + encoding[: tokens.size(1)]
 
 
 def width(table):
@@ -54,8 +55,8 @@ def places(tokens, encoding):
 
 
 @embed.mistake(
-    "The embeddings are not multiplied by √d_model. They start with numbers of about 1/√d_model, and beside the "
-    "encoding's they are hard to hear."
+    "The embeddings are not multiplied by √d_model. They start with numbers of about 1/√d_model, and the much larger "
+    "numbers of the encoding drown them out."
 )
 def not_scaled(tokens, table, encoding):
     return table[tokens] + places(tokens, encoding)
@@ -71,86 +72,96 @@ def divided_by_the_root(tokens, table, encoding):
     return table[tokens] / width(table) ** 0.5 + places(tokens, encoding)
 
 
-@embed.mistake("The sum is multiplied by √d_model, positions too. The factor belongs to the words alone.")
+@embed.mistake(
+    "The whole sum is multiplied by √d_model, including the encoding. The factor applies to the embeddings alone."
+)
 def sum_scaled(tokens, table, encoding):
     return (table[tokens] + places(tokens, encoding)) * width(table) ** 0.5
 
 
-@embed.mistake("The factor stands at the positions. It belongs to the words.")
+@embed.mistake("The encoding is multiplied by the factor. It applies to the embeddings instead.")
 def positions_scaled(tokens, table, encoding):
     return table[tokens] + places(tokens, encoding) * width(table) ** 0.5
 
 
-@embed.mistake("The factor is the root of the number of tokens in the vocabulary. It is that of d_model, the width.")
+@embed.mistake("The factor is the root of the vocabulary's size. It should be the root of d_model, the width of a row.")
 def scaled_by_the_vocabulary(tokens, table, encoding):
     return table[tokens] * len(table) ** 0.5 + places(tokens, encoding)
 
 
-@embed.mistake("The factor is the root of the sentence's length. It is that of d_model, whatever the sentence.")
+@embed.mistake(
+    "The factor is the root of the sentence's length. It should be the root of d_model, which is the same for every "
+    "sentence."
+)
 def scaled_by_the_length(tokens, table, encoding):
     return table[tokens] * tokens.size(1) ** 0.5 + places(tokens, encoding)
 
 
-@embed.mistake("The positions are missing: words in another order give the same vectors in another order.")
+@embed.mistake("The encoding is missing: words in another order give the same vectors in another order.")
 def no_positions(tokens, table, encoding):
     return table[tokens] * width(table) ** 0.5
 
 
-@embed.mistake("The words are missing: only their positions are left.")
+@embed.mistake("The embeddings are missing: only the encoding is left.")
 def positions_only(tokens, table, encoding):
     return places(tokens, encoding).expand(len(tokens), -1, -1)
 
 
 @embed.mistake(
-    "The encoding is used whole. That fails, or is wrong, for a sentence shorter than the table: take as many rows as "
-    "there are tokens."
+    "The whole encoding is used. That fails, or is wrong, for a sentence shorter than the encoding: take as many rows "
+    "as there are tokens."
 )
 def whole_table_of_positions(tokens, table, encoding):
     return table[tokens] * width(table) ** 0.5 + encoding
 
 
-@embed.mistake("The rows are counted by sentences, not by tokens: `len(tokens)` is the size of the batch.")
+@embed.mistake(
+    "The number of rows is that of the sentences, not of the tokens: `len(tokens)` is the size of the batch."
+)
 def rows_counted_by_sentences(tokens, table, encoding):
     return table[tokens] * width(table) ** 0.5 + encoding[: len(tokens)]
 
 
 @embed.mistake(
-    "Each *sentence* gets a position, the same for all its tokens: the encoding was laid along the batch. "
-    "It belongs to the axis of tokens."
+    "Each *sentence* gets one position for all its tokens, because the encoding runs along the batch axis. It should "
+    "run along the axis of tokens."
 )
 def a_place_for_each_sentence(tokens, table, encoding):
     return table[tokens] * width(table) ** 0.5 + encoding[: len(tokens), None]
 
 
 @embed.mistake(
-    "The encoding is looked up by the token's *id*. A position is where a token stands, not which token it is."
+    "The encoding is indexed by the token's *id*. A position says where a token stands, not which token it is."
 )
 def position_of_the_id(tokens, table, encoding):
     return table[tokens] * width(table) ** 0.5 + encoding[tokens]
 
 
-@embed.mistake("The positions are counted from 1: row 0 is never used, and the last may be missing.")
+@embed.mistake("The positions are counted from 1, so row 0 is never used, and a row may be missing at the end.")
 def counted_from_one(tokens, table, encoding):
     return table[tokens] * width(table) ** 0.5 + encoding[1 : tokens.size(1) + 1]
 
 
-@embed.mistake("These are the *last* rows of the encoding. The first token has position 0.")
+@embed.mistake("You take the *last* rows of the encoding. The first token has position 0.")
 def last_rows(tokens, table, encoding):
     return table[tokens] * width(table) ** 0.5 + encoding[-tokens.size(1) :]
 
 
-@embed.mistake("Every token gets the first row of the encoding: all stand at position 0.")
+@embed.mistake("Every token gets the first row of the encoding, as if all stood at position 0.")
 def all_at_the_start(tokens, table, encoding):
     return table[tokens] * width(table) ** 0.5 + encoding[0]
 
 
-@embed.mistake("Words and positions stand side by side, twice as wide. The paper adds them.")
+@embed.mistake("Embeddings and encoding are concatenated, which makes the vectors twice as wide. The paper adds them.")
 def side_by_side(tokens, table, encoding):
     words = table[tokens] * width(table) ** 0.5
     return torch.cat([words, places(tokens, encoding).expand_as(words)], dim=-1)
 
 
-@embed.mistake("Words and positions are multiplied. Where the encoding is 0, as in position 0, the word is wiped out.")
+@embed.mistake(
+    "Embeddings and encoding are multiplied. Wherever the encoding is 0, as in half the features of position 0, the "
+    "word is wiped out."
+)
 def multiplied(tokens, table, encoding):
     return table[tokens] * width(table) ** 0.5 * places(tokens, encoding)
 
@@ -205,6 +216,7 @@ def learned_norm(number: int):
         features = torch.arange(x.size(-1), dtype=x.dtype, device=x.device)
         return F.layer_norm(x, x.shape[-1:], 1 + features / (number + 1), number - features / 2)
 
+    norm.__name__ = f"layer_norm_{number}"
     return norm
 
 
@@ -226,8 +238,17 @@ def encoder_case(label: str, x, mask, functions=(first_look, bent, NORM_1, NORM_
     return Case(label, given | {"mask": mask})
 
 
-@exercise(
+encoder_layer = Exercise(
+    model.encoder_layer,
     lesson="06",
+    minutes=10,
+    difficulty=2,
+    statement="""
+    One layer of the encoder, post-norm: self-attention, then feed-forward, each as norm(x + sublayer(x)).
+
+    x is (B, T, d_model). `self_attention(query, key, value, mask)` returns the output alone, no weights;
+    `feed_forward`, `norm_1` (after attention) and `norm_2` (after feed-forward) take and return (B, T, d_model).
+    """,
     returns=("output",),
     cases=(
         encoder_case(
@@ -241,62 +262,57 @@ def encoder_case(label: str, x, mask, functions=(first_look, bent, NORM_1, NORM_
         encoder_case("float64, not contiguous", normal(2, 7, 5, dtype=torch.float64).mT, words(5, 3)),
     ),
     hints=(
-        "Two sub-layers, one after the other: attention, then feed-forward. Each has a way around it and its own norm.",
-        "Post-norm is the order of lesson 04: go around the sub-layer, add, normalise.",
-        "In *self*-attention one and the same tensor asks, is asked and answers; then comes the mask.",
-        "The second sub-layer starts from what came out of the first, and so does the way around it.",
+        "There are two sub-layers, attention and then feed-forward. Each has a residual connection and a norm of its "
+        "own.",
+        "Post-norm is the paper's order, from lesson 04: add the sub-layer's input to its result, then normalise.",
+        "In *self*-attention, query, key and value are one and the same tensor; the mask comes fourth.",
+        "The second sub-layer starts from what came out of the first, and so does its residual connection.",
     ),
 )
-def encoder_layer(x, self_attention, feed_forward, norm_1, norm_2, mask):
-    """One layer of the encoder, post-norm: self-attention, then feed-forward, each as norm(x + sublayer(x)).
-
-    x is (B, T, d_model). `self_attention(query, key, value, mask)` returns the output alone, no weights;
-    `feed_forward`, `norm_1` (after attention) and `norm_2` (after feed-forward) take and return (B, T, d_model).
-    """
-    x = norm_1(x + self_attention(x, x, x, mask))
-    return norm_2(x + feed_forward(x))
 
 
 @encoder_layer.mistake(
-    "The inputs are skipped: what comes out of each sub-layer is normalised alone. Add it to what went in."
+    "The inputs are missing: the result of each sub-layer is normalised alone. Add it to what went in first."
 )
 def no_residuals(x, self_attention, feed_forward, norm_1, norm_2, mask):
     return norm_2(feed_forward(norm_1(self_attention(x, x, x, mask))))
 
 
-@encoder_layer.mistake("Nothing goes around the attention: its result is normalised without x.")
+@encoder_layer.mistake("The attention has no residual connection: its result is normalised without x.")
 def no_residual_around_attention(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = norm_1(self_attention(x, x, x, mask))
     return norm_2(x + feed_forward(x))
 
 
-@encoder_layer.mistake("Nothing goes around the feed-forward network: its result is normalised without its input.")
+@encoder_layer.mistake(
+    "The feed-forward network has no residual connection: its result is normalised without its input."
+)
 def no_residual_around_feed_forward(x, self_attention, feed_forward, norm_1, norm_2, mask):
     return norm_2(feed_forward(norm_1(x + self_attention(x, x, x, mask))))
 
 
 @encoder_layer.mistake(
-    "The result of the feed-forward network is added to *itself*. A sum is there, but the input is not in it."
+    "The result of the feed-forward network is added to *itself*. There is a sum, but the input is not part of it."
 )
 def feed_forward_added_to_itself(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = feed_forward(norm_1(x + self_attention(x, x, x, mask)))
     return norm_2(x + x)
 
 
-@encoder_layer.mistake("`norm_1` is used twice, and `norm_2` never: its weights would get no gradient.")
+@encoder_layer.mistake("`norm_1` is used twice and `norm_2` never, so the weights of `norm_2` would get no gradient.")
 def first_norm_twice(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = norm_1(x + self_attention(x, x, x, mask))
     return norm_1(x + feed_forward(x))
 
 
-@encoder_layer.mistake("The two norms have changed places: `norm_1` belongs to the attention.")
+@encoder_layer.mistake("The two norms are swapped: `norm_1` belongs to the attention.")
 def norms_exchanged(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = norm_2(x + self_attention(x, x, x, mask))
     return norm_1(x + feed_forward(x))
 
 
 @encoder_layer.mistake(
-    "This is pre-norm: the norms stand before the sub-layers. The paper's layer adds first and then normalises."
+    "This is pre-norm: the norms come before the sub-layers. The paper's layer adds first and then normalises."
 )
 def pre_norm(x, self_attention, feed_forward, norm_1, norm_2, mask):
     y = norm_1(x)
@@ -304,38 +320,60 @@ def pre_norm(x, self_attention, feed_forward, norm_1, norm_2, mask):
     return x + feed_forward(norm_2(x))
 
 
-@encoder_layer.mistake("The norms stand inside the sums: x + norm(sublayer(x)). Post-norm normalises the *sum*.")
+@encoder_layer.mistake("The norms are inside the sums: x + norm(sublayer(x)). Post-norm normalises the *sum*.")
 def norms_inside_the_sums(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = x + norm_1(self_attention(x, x, x, mask))
     return x + norm_2(feed_forward(x))
 
 
-@encoder_layer.mistake("There are no norms at all: the numbers grow from layer to layer.")
+@encoder_layer.mistake("There are no norms at all, so the numbers grow from layer to layer.")
 def no_norms(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = x + self_attention(x, x, x, mask)
     return x + feed_forward(x)
 
 
-@encoder_layer.mistake("One norm is missing: the first sum goes on as it is.")
+@encoder_layer.mistake(
+    "The norms come before the sub-layers, and you add the *normalised* x: x = norm(x), then x + sublayer(x). The "
+    "paper's layer adds first and then normalises."
+)
+def normalised_input_added(x, self_attention, feed_forward, norm_1, norm_2, mask):
+    x = norm_1(x)
+    x = norm_2(x + self_attention(x, x, x, mask))
+    return x + feed_forward(x)
+
+
+@encoder_layer.mistake(
+    "`out, _ = self_attention(…)` unpacks a batch of two sentences into its sentences, and fails with any other "
+    "batch. The attention given here returns its output alone, without weights."
+)
+def output_unpacked(x, self_attention, feed_forward, norm_1, norm_2, mask):
+    attended, _ = self_attention(x, x, x, mask)
+    x = norm_1(x + attended)
+    return norm_2(x + feed_forward(x))
+
+
+@encoder_layer.mistake("The first norm is missing: the first sum is passed on as it is.")
 def no_first_norm(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = x + self_attention(x, x, x, mask)
     return norm_2(x + feed_forward(x))
 
 
-@encoder_layer.mistake("The second norm is missing: the layer's last sum is not normalised.")
+@encoder_layer.mistake("The second norm is missing: the layer's last sum is returned as it is.")
 def no_second_norm(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = norm_1(x + self_attention(x, x, x, mask))
     return x + feed_forward(x)
 
 
-@encoder_layer.mistake("The mask is not handed on, so that nothing is hidden: padding would be listened to.")
+@encoder_layer.mistake(
+    "The mask is not passed on to the attention, so nothing is hidden, and the words attend to padding."
+)
 def mask_forgotten(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = norm_1(x + self_attention(x, x, x))
     return norm_2(x + feed_forward(x))
 
 
 @encoder_layer.mistake(
-    "`self_attention` takes four things: query, key, value and mask. In self-attention the first three are the same."
+    "`self_attention` takes four arguments: query, key, value and mask. In self-attention the first three are the same."
 )
 def attention_of_x_and_mask(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = norm_1(x + self_attention(x, mask))
@@ -343,8 +381,8 @@ def attention_of_x_and_mask(x, self_attention, feed_forward, norm_1, norm_2, mas
 
 
 @encoder_layer.mistake(
-    "`[0]` takes the first *sentence* of the output. The attention given here returns its output alone, no tuple; "
-    "with a batch of one the slip does not show."
+    "`[0]` takes the first *sentence* of the output. The attention given here returns its output alone, not a tuple. "
+    "With a batch of one sentence the slip does not show."
 )
 def first_sentence_only(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = norm_1(x + self_attention(x, x, x, mask)[0])
@@ -352,37 +390,39 @@ def first_sentence_only(x, self_attention, feed_forward, norm_1, norm_2, mask):
 
 
 @encoder_layer.mistake(
-    "The second way around starts at the *layer's* input. It starts at the input of its own sub-layer, which is what "
-    "the first has put out."
+    "The second residual connection starts at the *layer's* input. It should start at the input of its own sub-layer, "
+    "which is the output of the first."
 )
 def second_residual_from_the_start(x, self_attention, feed_forward, norm_1, norm_2, mask):
     y = norm_1(x + self_attention(x, x, x, mask))
     return norm_2(x + feed_forward(y))
 
 
-@encoder_layer.mistake("The feed-forward network reads the layer's input. It comes after the attention.")
+@encoder_layer.mistake(
+    "The feed-forward network reads the layer's input. It should read what comes out of the attention's block."
+)
 def feed_forward_of_the_input(x, self_attention, feed_forward, norm_1, norm_2, mask):
     y = norm_1(x + self_attention(x, x, x, mask))
     return norm_2(y + feed_forward(x))
 
 
-@encoder_layer.mistake("The order is turned round. It must be attention first, then feed-forward.")
+@encoder_layer.mistake("The order is reversed. Attention comes first, then feed-forward.")
 def feed_forward_first(x, self_attention, feed_forward, norm_1, norm_2, mask):
     x = norm_1(x + feed_forward(x))
     return norm_2(x + self_attention(x, x, x, mask))
 
 
-@encoder_layer.mistake("There is one way around both sub-layers together. Each has its own.")
+@encoder_layer.mistake("There is one residual connection around both sub-layers together. Each should have its own.")
 def one_residual_around_both(x, self_attention, feed_forward, norm_1, norm_2, mask):
     return norm_2(x + feed_forward(norm_1(self_attention(x, x, x, mask))))
 
 
-@encoder_layer.mistake("The feed-forward network is missing: attention alone makes half a layer.")
+@encoder_layer.mistake("The feed-forward network is missing: attention alone is half a layer.")
 def no_feed_forward(x, self_attention, feed_forward, norm_1, norm_2, mask):
     return norm_1(x + self_attention(x, x, x, mask))
 
 
-@encoder_layer.mistake("The attention is missing: no token looks at another.")
+@encoder_layer.mistake("The attention is missing, so no token looks at another.")
 def no_attention(x, self_attention, feed_forward, norm_1, norm_2, mask):
     return norm_2(x + feed_forward(x))
 
@@ -398,8 +438,18 @@ USUAL = (first_look, second_look, bent, NORM_1, NORM_2, NORM_3)
 OTHER = (second_look, first_look, doubled, NORM_3, standardised, NORM_1)
 
 
-@exercise(
+decoder_layer = Exercise(
+    model.decoder_layer,
     lesson="06",
+    minutes=10,
+    difficulty=2,
+    statement="""
+    One layer of the decoder, post-norm: self-attention, cross-attention, feed-forward.
+
+    x is (B, T, d_model), memory (B, S, d_model), the encoder's output. Both attentions are called as
+    `attention(query, key, value, mask)` and return the output alone, no weights. `norm_1`, `norm_2` and `norm_3` belong
+    to the three sub-layers in this order.
+    """,
     returns=("output",),
     cases=(
         decoder_case("six simple functions", counting(1, 2, 3), 10 * counting(1, 3, 3), causal(2), words(3), SIMPLE),
@@ -430,28 +480,16 @@ OTHER = (second_look, first_look, doubled, NORM_3, standardised, NORM_1)
         ),
     ),
     hints=(
-        "Three sub-layers: the target among itself, the target asks the memory, feed-forward. Each has a way around it "
-        "and a norm of its own.",
-        "In cross-attention the queries come from one sequence, keys and values both from the other.",
-        "Each attention has its own mask: one keeps the target from its future, the other hides the source's padding.",
-        "Every sub-layer starts from what the one before has put out, queries of the cross-attention included.",
+        "There are three sub-layers: the target attends to itself, then the target attends to the memory, then "
+        "feed-forward. Each has a residual connection and a norm of its own.",
+        "In cross-attention the queries come from one sequence, and both keys and values from the other.",
+        "Each attention has its own mask: one hides the target's future, the other the source's padding.",
+        "Every sub-layer starts from what the one before has put out; so do the queries of the cross-attention.",
     ),
 )
-def decoder_layer(
-    x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
-):
-    """One layer of the decoder, post-norm: self-attention, cross-attention, feed-forward.
-
-    x is (B, T, d_model), memory (B, S, d_model), the encoder's output. Both attentions are called as
-    `attention(query, key, value, mask)` and return the output alone, no weights. `norm_1`, `norm_2` and `norm_3` belong
-    to the three sub-layers in this order.
-    """
-    x = norm_1(x + self_attention(x, x, x, tgt_mask))
-    x = norm_2(x + cross_attention(x, memory, memory, memory_mask))
-    return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("The order is turned round. The target must look at itself first, and ask the memory then.")
+@decoder_layer.mistake("The order is reversed. The target attends to itself first, and then to the memory.")
 def cross_attention_first(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -469,7 +507,7 @@ def no_cross_attention(
 
 
 @decoder_layer.mistake(
-    "The two masks have changed places. `tgt_mask` belongs to the self-attention and hides the future; `memory_mask` "
+    "The two masks are swapped. `tgt_mask` belongs to the self-attention and hides the future; `memory_mask` "
     "hides the padding of the source."
 )
 def masks_exchanged(
@@ -481,7 +519,7 @@ def masks_exchanged(
 
 
 @decoder_layer.mistake(
-    "`tgt_mask` is used in both attentions. Nothing in the source is future: its mask is `memory_mask`."
+    "`tgt_mask` is used in both attentions. The source has no future to hide: its mask is `memory_mask`."
 )
 def target_mask_on_both(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
@@ -491,7 +529,7 @@ def target_mask_on_both(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("The self-attention gets no mask: every position sees the very token that it must predict.")
+@decoder_layer.mistake("The self-attention gets no mask, so every position sees the very token that it must predict.")
 def future_not_masked(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -500,7 +538,7 @@ def future_not_masked(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("The cross-attention gets no mask: the padding of the source is listened to.")
+@decoder_layer.mistake("The cross-attention gets no mask, so the target attends to the padding of the source.")
 def memory_not_masked(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -509,7 +547,7 @@ def memory_not_masked(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("Neither attention gets its mask: the future is seen, and padding is listened to.")
+@decoder_layer.mistake("Neither attention gets its mask, so the target sees its future and attends to padding.")
 def neither_masked(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -519,7 +557,8 @@ def neither_masked(
 
 
 @decoder_layer.mistake(
-    "The cross-attention's queries are the layer's *input*. What the self-attention found out never asks."
+    "The cross-attention's queries are the layer's *input*. They should be what comes out of the self-attention's "
+    "block."
 )
 def queries_from_the_input(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
@@ -530,8 +569,8 @@ def queries_from_the_input(
 
 
 @decoder_layer.mistake(
-    "The roles are turned round: the memory asks and the target answers. Queries come from the target: one output for "
-    "each of its positions."
+    "The roles are reversed: the queries come from the memory, and keys and values from the target. Queries come from "
+    "the target, since each of its positions needs an output."
 )
 def memory_asks(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
@@ -542,7 +581,7 @@ def memory_asks(
 
 
 @decoder_layer.mistake(
-    "Only the keys come from the memory; the values are the target's own. Nothing of the source is fetched."
+    "Only the keys come from the memory; the values are the target's own, so nothing of the source is fetched."
 )
 def values_from_the_target(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
@@ -552,7 +591,9 @@ def values_from_the_target(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("The cross-attention looks at the target again: keys and values must come from the memory.")
+@decoder_layer.mistake(
+    "The cross-attention attends to the target again. Its keys and values must come from the memory."
+)
 def second_self_attention(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -561,7 +602,9 @@ def second_self_attention(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("The self-attention is used a second time, on the memory. The two have weights of their own.")
+@decoder_layer.mistake(
+    "The self-attention is used a second time, on the memory. Self- and cross-attention have weights of their own."
+)
 def one_attention_for_both(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -570,7 +613,9 @@ def one_attention_for_both(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("`norm_1` is used after the cross-attention, too, and `norm_2` never: it would get no gradient.")
+@decoder_layer.mistake(
+    "`norm_1` is also used after the cross-attention, and `norm_2` never, so `norm_2` would get no gradient."
+)
 def first_norm_reused(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -579,7 +624,7 @@ def first_norm_reused(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("`norm_2` and `norm_3` have changed places.")
+@decoder_layer.mistake("`norm_2` and `norm_3` are swapped: `norm_2` belongs to the cross-attention.")
 def last_norms_exchanged(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -588,7 +633,7 @@ def last_norms_exchanged(
     return norm_2(x + feed_forward(x))
 
 
-@decoder_layer.mistake("The memory goes around the cross-attention. What is added is the *query's* side, x.")
+@decoder_layer.mistake("The memory is added to the cross-attention's result. Add the sub-layer's own input instead, x.")
 def memory_added(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -597,7 +642,7 @@ def memory_added(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("Nothing goes around the cross-attention: the target forgets what it has read of itself.")
+@decoder_layer.mistake("The cross-attention has no residual connection: the target forgets what it has read of itself.")
 def no_residual_around_cross_attention(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -606,7 +651,9 @@ def no_residual_around_cross_attention(
     return norm_3(x + feed_forward(x))
 
 
-@decoder_layer.mistake("The inputs are skipped in all three sub-layers. Add what comes out to what went in.")
+@decoder_layer.mistake(
+    "The inputs are missing in all three sub-layers. Add what comes out to what went in, then normalise."
+)
 def without_residuals(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -615,7 +662,7 @@ def without_residuals(
     return norm_3(feed_forward(x))
 
 
-@decoder_layer.mistake("The result of the feed-forward network is added to *itself*; its input is not in the sum.")
+@decoder_layer.mistake("The result of the feed-forward network is added to *itself*; its input is not part of the sum.")
 def result_added_to_itself(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -625,7 +672,9 @@ def result_added_to_itself(
     return norm_3(x + x)
 
 
-@decoder_layer.mistake("Every way around starts at the layer's input. Each starts at the input of its own sub-layer.")
+@decoder_layer.mistake(
+    "Every residual connection starts at the layer's input. Each should start at the input of its own sub-layer."
+)
 def all_residuals_from_the_start(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -635,7 +684,7 @@ def all_residuals_from_the_start(
 
 
 @decoder_layer.mistake(
-    "This is pre-norm: the norms stand before the sub-layers. The paper's layer adds first and then normalises."
+    "This is pre-norm: the norms come before the sub-layers. The paper's layer adds first and then normalises."
 )
 def norms_first(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
@@ -646,7 +695,43 @@ def norms_first(
     return x + feed_forward(norm_3(x))
 
 
-@decoder_layer.mistake("There are no norms at all: the numbers grow from layer to layer.")
+@decoder_layer.mistake(
+    "The norms come before the sub-layers, and you add the *normalised* x: x = norm(x), then x + sublayer(x). The "
+    "paper's layer adds first and then normalises."
+)
+def normalised_inputs_added(
+    x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
+):
+    x = norm_1(x)
+    x = norm_2(x + self_attention(x, x, x, tgt_mask))
+    x = norm_3(x + cross_attention(x, memory, memory, memory_mask))
+    return x + feed_forward(x)
+
+
+@decoder_layer.mistake("The last norm is missing: the third sum is returned as it is.")
+def no_last_norm(
+    x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
+):
+    x = norm_1(x + self_attention(x, x, x, tgt_mask))
+    x = norm_2(x + cross_attention(x, memory, memory, memory_mask))
+    return x + feed_forward(x)
+
+
+@decoder_layer.mistake(
+    "`out, _ = attention(…)` unpacks a batch of two sentences into its sentences, and fails with any other batch. The "
+    "attentions given here return their output alone, without weights."
+)
+def outputs_unpacked(
+    x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
+):
+    attended, _ = self_attention(x, x, x, tgt_mask)
+    x = norm_1(x + attended)
+    attended, _ = cross_attention(x, memory, memory, memory_mask)
+    x = norm_2(x + attended)
+    return norm_3(x + feed_forward(x))
+
+
+@decoder_layer.mistake("There are no norms at all, so the numbers grow from layer to layer.")
 def without_norms(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -655,7 +740,7 @@ def without_norms(
     return x + feed_forward(x)
 
 
-@decoder_layer.mistake("The feed-forward network is missing.")
+@decoder_layer.mistake("The feed-forward network is missing: the layer ends after the cross-attention.")
 def without_feed_forward(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
 ):
@@ -664,7 +749,7 @@ def without_feed_forward(
 
 
 @decoder_layer.mistake(
-    "`[0]` takes the first *sentence* of the outputs. The attentions given here return their output alone, no tuple."
+    "`[0]` takes the first *sentence* of the outputs. The attentions given here return their output alone, not a tuple."
 )
 def first_sentences_only(
     x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask

@@ -4,28 +4,32 @@ import io
 import sysconfig
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeGuard
 
 import torch
 from torch import Tensor
 
-OURS = (str(Path(__file__).parents[1]), *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+PYTHONS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+OURS = (str(Path(__file__).parents[1]), str(Path(torch.__file__).parent), *PYTHONS)  # what may call an answer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """Named arguments to try a function on, in the order of its parameters, and a few words that describe them.
 
-    A case is `coarse` if its numbers are so large that a right answer may round 100 times as coarsely as usual.
+    A case is `loose` if its numbers are so large that a right answer may round 100 times as coarsely as usual. It has
+    `several` right answers if what the exercise asks for leaves a choice there: then its properties are the judge.
     """
 
     label: str
-    arguments: dict[str, object]
-    coarse: bool = False
+    arguments: Mapping[str, object]
+    loose: bool = False
+    several: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -33,7 +37,7 @@ class Case:
 
     def to(self, device: torch.device) -> "Case":
         move = {name: x.to(device) if isinstance(x, Tensor) else x for name, x in self.arguments.items()}
-        return Case(f"{self.label}, on {device.type}", move, self.coarse)
+        return Case(f"{self.label}, on {device.type}", move, self.loose, self.several)
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def run_with_gradients(function: Callable, case: Case) -> Outcome:
 
 
 class Attempt:
-    """An answer to try on cases, here in this process. The grader has another kind, which asks a process in a jail."""
+    """An answer to try on cases, here in this process. The grader's own kind asks a process in a sandbox."""
 
     def __init__(self, function: Callable):
         self.function = function
@@ -106,11 +110,16 @@ def call(function: Callable, arguments: list, device: torch.device) -> tuple[obj
 
 
 def where(error: BaseException) -> str:
-    """The learner's own line that an error comes from: "line 3: `scores = query @ key`"; empty if there is none."""
+    """The learner's own line that an error comes from: "line 3: `scores = query @ key`"; empty if there is none.
+
+    The learner's own file is the first that we call into. What lies beside it counts as well: the cells of a notebook
+    share a folder. A library that the answer calls lies elsewhere, wherever it was installed.
+    """
     if hasattr(error, "place"):  # it was raised in another process, which said where
         return error.place
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(OURS)]
+    folders = [Path(frame.filename).parent for frame in frames if not frame.filename.startswith(OURS)]
+    own = [frame for frame in frames if folders and Path(frame.filename).parent == folders[0]]
     return f"line {own[-1].lineno}: `{own[-1].line}`" if own and own[-1].line else ""
 
 
@@ -118,7 +127,7 @@ def as_tuple(value: object) -> tuple:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def is_floating(value: object) -> bool:
+def is_floating(value: object) -> TypeGuard[Tensor]:
     return isinstance(value, Tensor) and value.is_floating_point()
 
 
@@ -130,7 +139,7 @@ def duplicate(argument: object) -> object:
 
 
 def differs(before: object, after: object) -> bool:
-    if isinstance(before, Tensor):
+    if isinstance(before, Tensor) and isinstance(after, Tensor):
         return before.shape != after.shape or not torch.equal(before, after)
     return isinstance(before, (list, dict)) and before != after
 

@@ -1,0 +1,200 @@
+"""The other kinds of exercises: find the bug, write the test, predict, set the weights.
+
+Each is an exercise with its own way of judging. All have hints, mistakes with names, and a solution.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from textwrap import dedent
+from types import CodeType
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from transformer_lab.exercises import checking
+from transformer_lab.exercises.cards import Verdict, heat_map
+from transformer_lab.exercises.checking import Result
+from transformer_lab.exercises.exercise import Exercise
+from transformer_lab.exercises.running import Attempt, Case, Outcome
+from transformer_lab.exercises.specification import Mistake
+
+MOST_NAMED = 3  # symptoms of what a test does not catch
+STILL_BROKEN = (
+    "The function still computes what the broken one computes, in every case. Either the defect lies elsewhere, or "
+    "what you changed has no effect on what is returned."
+)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class FindTheBug(Exercise):
+    """A broken function, and a symptom; the learner mends it. It is judged as the reference, which is mended.
+
+    A mend that hides the symptom and leaves the cause is a named mistake.
+    """
+
+    kind: ClassVar[str] = "find the bug"
+    first_step: ClassVar[str] = "Mend the function"
+
+    broken: Callable
+
+    def handed_out(self) -> str:
+        """The source of the broken function, under the name of the exercise: the cell that a learner starts from."""
+        return renamed(self.broken, self.name)
+
+    def examine(self, attempt: Attempt, cases: Sequence[Case]) -> Result:
+        """Try a mend; one that changes the text and not what is computed is told so."""
+        result = super().examine(attempt, cases)
+        if result.case is None or result.mistake:
+            return result
+        still = Mistake("still_broken", STILL_BROKEN, self.broken)
+        alike = all(checking.does_alike(self, still, case, attempt.run(case)) for case in cases)
+        return replace(result, mistake=still) if alike else result
+
+    def is_untouched(self, answer: Callable, result: Result) -> bool:
+        if inspect.unwrap(answer) is self.broken or super().is_untouched(answer, result):
+            return True
+        try:
+            return without_text(dedent(inspect.getsource(answer))) == without_text(self.handed_out())
+        except (OSError, TypeError, SyntaxError, ValueError):  # its source is not at hand, or is no `def`
+            cell = compile(self.handed_out(), "<cell>", "exec").co_consts
+            ours = next(one for one in cell if isinstance(one, CodeType))
+            theirs = getattr(inspect.unwrap(answer), "__code__", None)
+            return theirs is not None and instructions(theirs) == instructions(ours)
+
+
+def instructions(code: CodeType) -> tuple:
+    """What compiled code does, wherever it stands; texts at the top of a function do not count."""
+    within = [instructions(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    if within and isinstance(code.co_consts[0], str):  # a docstring
+        within[0] = ""
+    return code.co_code, code.co_names, code.co_varnames, within
+
+
+def renamed(function: Callable, name: str) -> str:
+    """A function's source under another name, without decorators."""
+    source = dedent(inspect.getsource(function))
+    start = source.index("def ")
+    return source[start:].replace(function.__name__, name, 1)
+
+
+def without_text(source: str) -> str:
+    """What a function does, whatever its name, layout and texts are."""
+    (function,) = (s for s in ast.parse(source).body if isinstance(s, ast.FunctionDef))
+    body = [s for s in function.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    return "\n".join(map(ast.dump, body))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Predict(Exercise):
+    """A number or a choice that the learner works out before anything runs; a distractor is a mistake with a name."""
+
+    kind: ClassVar[str] = "predict"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class WriteTheTest(Exercise):
+    """A test for functions of one sort: each case hands it a candidate, and the reference says whether that is right.
+
+    A case's label is the symptom of a wrong candidate, or the style of a right one. The score of a test is the share of
+    wrong candidates that it catches, less the share of right ones that it refuses. So one that always says the same has
+    a score of 0.
+    """
+
+    kind: ClassVar[str] = "write the test"
+    first_step: ClassVar[str] = "Write the test"
+
+    says_of_right: bool  # what the test returns for a right candidate
+    candidate: str  # in words, such as "layer"
+
+    def examine(self, attempt: Attempt, cases: Sequence[Case]) -> Result:
+        """Hand every candidate to a test: what fails on one of them may still be right about most."""
+        attempt = TruthOf(attempt)
+        outcomes = {case: attempt.run(case) for case in cases}
+        faults = {case: checking.fault_on(self, outcomes[case], case) for case in cases}
+        failed = [case for case in cases if faults[case]]
+        if not failed:
+            return Result(outcomes[cases[0]])
+        worst, tried = failed[0], [*outcomes.values()][: cases.index(failed[0]) + 1]
+        mistake = checking.recognised(self, attempt, cases, tried)
+        if all(self.is_no_answer(outcome) for outcome in outcomes.values()):
+            return Result(outcomes[worst], worst, faults[worst] or "", mistake)
+        right = [case for case in cases if self.expected(case).value is self.says_of_right]
+        wrong = [case for case in cases if case not in right]
+        refused, missed = ([case for case in failed if case in group] for group in (right, wrong))
+        share = max(0.0, 1 - len(refused) / max(1, len(right)) - len(missed) / max(1, len(wrong)))
+        what = self.in_words(outcomes, refused, missed, len(right), len(wrong))
+        return Result(outcomes[worst], worst, what, mistake, share=share)
+
+    @staticmethod
+    def is_no_answer(outcome: Outcome) -> bool:
+        return outcome.error is not None or not isinstance(outcome.value, bool)
+
+    def in_words(
+        self, outcomes: dict[Case, Outcome], refused: list[Case], missed: list[Case], n_right: int, n_wrong: int
+    ) -> str:
+        """What a test does well, and the symptoms of what it misses; never a candidate's source."""
+        one = self.candidate
+        lines = [f"Your test accepts {n_right - len(refused)} of {n_right} right {one}s and catches "]
+        lines[0] += f"{n_wrong - len(missed)} of {n_wrong} wrong ones."
+        for what, cases in ((f"It refuses a right {one}", refused), (f"It misses a wrong {one}", missed)):
+            for case in cases[:MOST_NAMED]:
+                error = outcomes[case].error
+                how = f" (it raises {type(error).__name__}: {error})" if error is not None else ""
+                lines.append(f"{what}: {case.label}{how}.")
+            if len(cases) > MOST_NAMED:
+                lines.append(f"… and {len(cases) - MOST_NAMED} more.")
+        return "\n".join(lines)
+
+    def rejection(self, result: Result) -> Verdict:
+        """With the score instead of a case."""
+        explained = [result.mistake.explanation] if result.mistake else []
+        scored = f"It scores {100 * result.score:.0f} %."
+        name = result.mistake.name if result.mistake else None
+        return Verdict(self.name, False, True, name, "\n".join([*explained, result.what, scored]), result.score)
+
+
+class TruthOf(Attempt):
+    """An attempt whose answers may be a numpy bool or a tensor with one: they are as good as True and False."""
+
+    def __init__(self, attempt: Attempt):
+        self.attempt = attempt
+
+    def run(self, case: Case) -> Outcome:
+        outcome = self.attempt.run(case)
+        value = outcome.value
+        if (
+            isinstance(value, (Tensor, np.ndarray, np.generic))
+            and value.shape == ()
+            and str(value.dtype).endswith("bool")
+        ):
+            return replace(outcome, value=bool(value))
+        return outcome
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SetTheWeights(Exercise):
+    """Matrices that the learner sets by hand, without training. Its `goal` says what attention they must make.
+
+    The cases are all short inputs, the shortest first, so that the case that fails is the smallest counter-example.
+    """
+
+    kind: ClassVar[str] = "set the weights"
+
+    def rejection(self, result: Result) -> Verdict:
+        """With a picture of the attention on the smallest counter-example."""
+        assert result.case is not None
+        verdict = super().rejection(result)
+        attention = checking.effect(self, result.case, result.outcome).value
+        if attention is result.outcome.value or not isinstance(attention, Tensor):  # its form is wrong: it makes none
+            return verdict
+        weights = attention.reshape(-1, *attention.shape[-2:]).tolist()  # (heads, T, S)
+        titles = [f"head {i}" if len(weights) > 1 else "weights" for i in range(len(weights))]
+        figures = [
+            f'<figure style="display:inline-block;margin:0 16px 0 0"><figcaption>{title}: rows are queries, columns '
+            f"are keys</figcaption>{heat_map(one, 'q', 'k')}</figure>"
+            for title, one in zip(titles, weights, strict=True)
+        ]
+        return replace(verdict, figure="".join(figures))

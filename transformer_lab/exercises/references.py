@@ -1,0 +1,113 @@
+"""References of exercises that ask for a test or for weights: functions that the package itself has no use for."""
+
+import torch
+import torch.nn.functional as F
+
+
+def look_back_one(positions):
+    """The projections of a head by which position t attends to position t - 1.
+
+    The query of position t is the vector of position t - 1, made long; its key is its own vector.
+    """
+    d_model = positions.size(1)
+    before = torch.cat([positions[:1], positions[:-1]])  # row t: the vector of t - 1
+    w_q = 10 * d_model**0.5 * positions.T @ before  # x_t @ w_q = 10 √d · x_{t-1}, since the x are orthonormal
+    w_k = torch.eye(d_model)
+    return w_q, w_k
+
+
+def look_both_ways(positions):
+    """Two heads: position t attends to t - 1 with the first, and to t + 1 with the second."""
+    d_model = positions.size(1)
+    before = torch.cat([positions[:1], positions[:-1]])
+    after = torch.cat([positions[1:], positions[-1:]])
+    heads = []
+    for target in (before, after):
+        heads.append((10 * d_model**0.5 * positions.T @ target, torch.eye(d_model)))
+    return heads
+
+
+def leaks(layer):
+    """Whether an output of the layer depends on a later input: change all that comes later, and compare.
+
+    For several lengths, every position, and changes of several sizes.
+    """
+    generator = torch.Generator().manual_seed(0)
+    for length in (2, 5, 33):
+        for size in (1.0, 100.0):
+            x = torch.randn(4, length, 16, generator=generator)
+            before = layer(x)
+            for t in range(1, length):
+                changed = x.clone()
+                changed[:, t:] = size * torch.randn(4, length - t, 16, generator=generator)
+                if not torch.allclose(layer(changed)[:, :t], before[:, :t], rtol=1e-5, atol=1e-6):
+                    return True
+    return False
+
+
+def count_parameters(vocab_size, d_model, n_heads, d_ff, n_layers):
+    """The parameters of a post-norm Transformer with tied weights.
+
+    `n_heads` does not matter: the heads share out the features of one projection. Positions are computed, not learned.
+    """
+    embedding = vocab_size * d_model  # one table for both languages and the output
+    attention = 4 * (d_model + 1) * d_model  # W_Q, W_K, W_V and W_O; the 1 is the bias
+    feed_forward = (d_model + 1) * d_ff + (d_ff + 1) * d_model
+    norm = 2 * d_model  # weight and bias
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm  # to itself, and to the encoder's output
+    return embedding + n_layers * (encoder_layer + decoder_layer)
+
+
+def is_attention(attend):
+    """Whether `attend` does what attention does: compare it with three lines that do, on inputs of several shapes.
+
+    One that raises an error is wrong. Random masks hide about a third, and all of it from the first query.
+    """
+    generator = torch.Generator().manual_seed(0)
+    for axes, n_queries, n_keys, d_k, d_v in (((), 3, 3, 4, 4), ((3,), 5, 4, 9, 2), ((2, 2), 4, 6, 5, 5)):
+        for size in (1.0, 100.0):
+            query = size * torch.randn(*axes, n_queries, d_k, generator=generator)
+            key = torch.randn(*axes, n_keys, d_k, generator=generator)
+            value = torch.randn(*axes, n_keys, d_v, generator=generator)
+            mask = torch.rand(*axes, n_queries, n_keys, generator=generator) < 2 / 3
+            mask[..., 0, :] = False
+            scores = (query @ key.mT / d_k**0.5).masked_fill(~mask, float("-inf"))
+            weights = scores.softmax(-1).masked_fill(~mask, 0.0)  # no NaN where all is hidden
+            try:
+                for given, right in zip(attend(query, key, value, mask), (weights @ value, weights), strict=True):
+                    if given.shape != right.shape or not torch.allclose(given, right, rtol=1e-3, atol=1e-3):
+                        return False
+            except Exception:
+                return False
+    return True
+
+
+def which_control(experiments):
+    """The index of the run that separates a vanishing gradient from collapsed tokens.
+
+    It changes one thing and measures the loss, the failure itself: it falls only if what was undone was the cause.
+    """
+    failed = experiments[0]["settings"]
+    for i, run in enumerate(experiments):
+        settings = run["settings"]
+        changed = {name: settings[name] for name in failed if settings[name] != failed[name]}
+        gradient_is_back = changed == {"gradient": "rescaled"}
+        tokens_stay_apart = changed == {"attention": "itself"} and failed["task"] == "copy"  # a sum needs the others
+        if run["measures"] == "loss" and (gradient_is_back or tokens_stay_apart):
+            return i
+    return None
+
+
+def mend_training_step(weights, tokens, rate, pad_id):
+    """One step of gradient descent of a model that says of each token which comes next: `(weights, loss)`.
+
+    Row i of the weights (vocab, vocab) holds the logits of the token behind token i.
+    """
+    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+    weights = weights.detach().requires_grad_()
+    logits = weights[inputs]  # (B, T - 1, vocab)
+    losses = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")  # (B · (T - 1),)
+    loss = losses[targets.flatten() != pad_id].mean()
+    (gradient,) = torch.autograd.grad(loss, weights)
+    return weights.detach() - rate * gradient, loss.detach()

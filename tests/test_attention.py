@@ -17,6 +17,7 @@ from tests.support import (
     each_kernel,
     each_precision,
     gradients,
+    no_float64,
     randn,
     random_mask,
     refuses,
@@ -26,14 +27,20 @@ from tests.support import (
 )
 from transformer_lab import (
     AttentionHead,
+    KVCache,
     MultiHeadAttention,
     Transformer,
     TransformerConfig,
+    cached_attention,
     causal_mask,
     masked_softmax,
+    merge_heads,
+    multi_head_attention,
     padding_mask,
     record_attention,
     scaled_dot_product_attention,
+    softmax,
+    split_heads,
 )
 from transformer_lab.masks import to_torch_attn_mask, to_torch_key_padding_mask
 
@@ -68,6 +75,19 @@ def test_one_token_alone_is_an_identity():
     output, weights = scaled_dot_product_attention(x, x, x)
     assert_close(weights, [[1.0]], within=0)
     assert_close(output, x, within=0)
+
+
+def test_softmax_worked_by_hand():
+    scores = tensor([[0.0, log(3)], [1000.0, 1000 + log(4)]])
+    assert_close(softmax(scores, dim=1), [[0.25, 0.75], [0.2, 0.8]], within=1e-4)  # float32 has 1e-4 of 1000 left
+    assert_close(softmax(scores[0], dim=0), [0.25, 0.75])
+
+
+def test_heads_are_split_and_merged_by_blocks_of_features():
+    x = tensor([[[0.0, 1, 2, 3], [4, 5, 6, 7]]])
+    heads = split_heads(x, n_heads=2)
+    assert_close(heads, [[[[0, 1], [4, 5]], [[2, 3], [6, 7]]]], within=0)
+    assert_close(merge_heads(heads), x, within=0)
 
 
 def test_masked_softmax_shares_the_weight_among_the_keys_allowed():
@@ -287,6 +307,19 @@ def test_a_list_of_heads_is_multi_head_attention():
     assert_close(weights, torch.stack(maps, dim=1))
 
 
+def test_many_heads_as_a_function_of_matrices_are_the_module_without_biases():
+    attention, query, memory = MultiHeadAttention(D_MODEL, H).to(DEVICE), randn(B, T, D_MODEL), randn(B, S, D_MODEL)
+    matrices = (projection.weight.T for projection in (attention.w_q, attention.w_k, attention.w_v, attention.w_o))
+    assert_close(multi_head_attention(query, memory, memory, *matrices, H), attention(query, memory, memory)[0])
+
+
+@each_dtype
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_softmax_equals_torchs(dtype, dim):
+    scores = 30 * randn(3, 5, 7, dtype=dtype, requires_grad=True)
+    assert_close(softmax(scores, dim), scores.softmax(dim), within=1e-6 if dtype == torch.float32 else 0.01)
+
+
 @each_kernel
 def test_queries_of_another_sequence_that_fit_all_keys_alike_get_the_mean_of_the_values(need_weights):
     attention, x, memory = multi_head(), randn(B, T, D_MODEL), randn(B, S, D_MODEL)
@@ -310,6 +343,47 @@ def test_float16_does_not_overflow_in_the_product_of_queries_and_keys():
 
 
 @each_kernel
+def test_float16_survives_scores_that_it_cannot_hold(need_weights):
+    attention = MultiHeadAttention(d_model=64, n_heads=1).to(DEVICE, torch.float16)
+    with torch.no_grad():
+        for linear in (attention.w_q, attention.w_k, attention.w_v, attention.w_o):
+            linear.weight.copy_(torch.eye(64))
+    x = torch.full((1, 3, 64), 100.0, dtype=torch.float16, device=DEVICE, requires_grad=True)  # scores of 80 000
+    for mask in (None, causal_mask(3, DEVICE)):
+        output, _ = attention(x, x, x, mask, need_weights)
+        assert_close(output, x, within=0.1)
+        assert gradients(output, x)[0].isfinite().all()
+
+
+@each_dtype
+def test_an_allowed_score_may_be_the_lowest_number_there_is(dtype):
+    lowest = torch.finfo(dtype).min
+    scores, mask = tensor([[lowest, 0.0, 7.0], [lowest, lowest, 7.0]], dtype), tensor([[1, 0, 0], [1, 1, 0]]).bool()
+    assert_close(masked_softmax(scores, mask), [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]], within=0)
+    query, key = tensor([[1.0]], dtype), scores[:1].mT
+    assert_close(scaled_dot_product_attention(query, key, key, mask[:1])[1], [[1.0, 0.0, 0.0]], within=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.float64, marks=no_float64)], ids=str)
+def test_masked_attention_is_the_masked_softmax_of_its_scores(dtype):
+    query, key, mask = randn(B, H, T, 4, dtype=dtype), randn(B, H, S, 4, dtype=dtype), random_mask(B, 1, T, S)
+    mask[0, 0, 1] = False  # a query that may attend to nothing
+    query.requires_grad_()
+    weights = scaled_dot_product_attention(query, key, key, mask)[1]
+    expected = masked_softmax(query @ key.mT / 2, mask)
+    assert_close(weights, expected)
+    assert_close(gradients(weights, query), gradients(expected, query))
+
+
+@no_float64
+def test_masked_attention_has_second_derivatives():
+    query, key = (randn(2, n, 4, dtype=torch.float64, requires_grad=True) for n in (3, 5))
+    mask = random_mask(3, 5)
+    mask[1] = False
+    assert torch.autograd.gradgradcheck(lambda q, k: scaled_dot_product_attention(q, k, k, mask), (query, key))
+
+
+@each_kernel
 @each_half
 def test_half_precision_agrees_with_float32(dtype, need_weights):
     attention, x, mask = multi_head().to(dtype), randn(B, T, D_MODEL, dtype=dtype), causal_mask(T, DEVICE)
@@ -320,16 +394,49 @@ def test_half_precision_agrees_with_float32(dtype, need_weights):
 
 
 @each_kernel
-def test_keys_and_values_projected_before_give_the_same_output(need_weights):
-    attention, query, key, value = multi_head(), randn(B, T, D_MODEL), randn(B, S, D_MODEL), randn(B, S, D_MODEL)
-    mask = random_mask(T, S)
-    kept = attention.project(key, value)
-    for part in (slice(0, 2), slice(2, T)):  # the queries may come one after another
-        output, weights = attention.attend(query[:, part], *kept, mask[part], need_weights)
-        expected, expected_weights = attention(query, key, value, mask, need_weights)
-        assert_close(output, expected[:, part])
+def test_with_a_cache_keys_and_values_are_those_of_all_calls(need_weights):
+    attention, query, memory, mask = multi_head(), randn(B, T, D_MODEL), randn(B, S, D_MODEL), random_mask(T, S)
+    cache, read = KVCache(), 0
+    for part, until in ((slice(0, 2), 4), (slice(2, 3), 4), (slice(3, T), S)):  # the second call reads nothing new
+        new = memory[:, read:until]
+        output = attention(query[:, part], new, new, mask[part, :until], need_weights, cache)
+        expected = attention(query[:, part], memory[:, :until], memory[:, :until], mask[part, :until], need_weights)
+        assert_close(output[0], expected[0])
         if need_weights:
-            assert_close(weights, expected_weights[:, :, part])
+            assert_close(output[1], expected[1])
+        read = until
+        assert cache.length(attention) == read
+
+
+def test_a_cache_keeps_the_attentions_of_a_model_apart():
+    one, other, x, cache = multi_head(), multi_head(), randn(B, T, D_MODEL), KVCache()
+    one(x, x, x, cache=cache)
+    assert (cache.length(one), cache.length(other)) == (T, 0)
+    assert_close(other(x, x, x, cache=cache)[0], other(x, x, x)[0])
+
+
+def test_a_cache_goes_on_with_the_rows_selected():
+    attention, x, new, rows, cache = (
+        multi_head(),
+        randn(B, T, D_MODEL),
+        randn(3, 1, D_MODEL),
+        tensor([1, 0, 1]),
+        KVCache(),
+    )
+    attention(x, x, x, cache=cache)
+    cache.select(rows)
+    whole = torch.cat([x[rows], new], dim=1)
+    assert_close(attention(new, new, new, cache=cache)[0], attention(new, whole, whole)[0])
+
+
+def test_cached_attention_grows_as_the_cache_of_many_heads_does():
+    attention, x, cache, stored = multi_head(), randn(B, T, D_MODEL), KVCache(), randn(2, B, H, 0, D_MODEL // H)
+    for t in range(T):
+        new = x[:, t : t + 1]
+        query, key, value = (split_heads(project(new), H) for project in (attention.w_q, attention.w_k, attention.w_v))
+        heads, stored = cached_attention(query, key, value, stored)
+        assert_close(attention.w_o(merge_heads(heads)), attention(new, new, new, cache=cache)[0])
+        assert_close(stored, cache.tensors[attention], within=0)
 
 
 def test_projections_start_xavier_uniform_with_zero_biases():
@@ -417,6 +524,28 @@ def test_recording_ends_with_a_block_that_fails():
     assert not maps
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch.compile imports what it deprecates
+@pytest.mark.parametrize("how", ["a new module", "in place"])
+def test_a_compiled_model_is_not_recorded(how):
+    attention = multi_head()
+    if how == "in place":
+        attention.compile()
+    else:
+        attention = torch.compile(attention)
+    name = "MultiHeadAttention" if how == "in place" else "OptimizedModule"
+    with (
+        refuses(f"record_attention must be given a model that is not compiled (got {name})"),
+        record_attention(attention),
+    ):
+        pass
+
+
+def test_a_block_in_which_nothing_is_recorded_is_an_error(model):
+    message = "an attention of the Transformer must be called in the block (none was recorded)"
+    with refuses(message), record_attention(model):
+        pass
+
+
 # Parity with torch
 
 
@@ -480,7 +609,7 @@ def test_outputs_weights_and_gradients_equal_torchs_module(kind, to_torch, dtype
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64], ids=str)
 def test_a_mask_must_be_boolean(dtype):
     x, mask = randn(B, T, D_MODEL), torch.ones(T, T, dtype=dtype, device=DEVICE)
-    message = f"a mask must be torch.bool, True = may attend (got {dtype})"
+    message = f"a mask must be torch.bool, True = may attend (got {dtype} of shape (5, 5))"
     with refuses(message):
         masked_softmax(randn(T, T), mask)
     with refuses(message):

@@ -17,7 +17,7 @@ from tests.support import (
     scramble,
     tensor,
 )
-from transformer_lab import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm
+from transformer_lab import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm, residual_block
 
 EITHER = pytest.mark.parametrize("kind", [Residual, PreNormResidual])
 
@@ -71,6 +71,13 @@ def test_post_norm_worked_by_hand():
 def test_pre_norm_worked_by_hand():
     x = tensor([[[2.0, 2, 0, 0]]])  # its norm is [1, 1, -1, -1]; ten times that, plus x
     assert_close(PreNormResidual(d_model=4).to(DEVICE)(x, ten_times), [[[12, 12, -10, -10]]], within=1e-4)
+
+
+@pytest.mark.parametrize(("norm_first", "expected"), [(False, 7.0), (True, 62.0)])
+def test_a_residual_block_worked_by_hand(norm_first, expected):
+    x = tensor([[[2.0]]])  # (2 + 10 · 2) halved and lessened by 4; 2 + 10 · 6
+    norm = {False: lambda y: y / 2 - 4, True: lambda y: y + 4}[norm_first]
+    assert residual_block(x, ten_times, norm, norm_first).item() == expected
 
 
 # Properties
@@ -161,6 +168,14 @@ def test_blocks_run_in_half_precision(dtype):
     x, module, norm = randn(2, 3, 5, dtype=dtype), feed_forward(F.gelu).to(dtype), LayerNorm(5).to(DEVICE, dtype)
     assert_close(module(x).float(), module.float()(x.float()), within=0.05)
     assert_close(norm(x).float(), norm.float()(x.float()), within=0.05)
+
+
+def test_layer_norm_in_float16_survives_a_variance_that_it_cannot_hold():
+    x = 300 * randn(2, 3, 5)  # 300² = 90 000, and float16 ends at 65 504
+    weight, bias = torch.ones(5, device=DEVICE), torch.zeros(5, device=DEVICE)
+    output = layer_norm(x.half(), weight.half(), bias.half(), eps=1e-5)
+    assert output.dtype == torch.float16
+    assert_close(output.float(), layer_norm(x, weight, bias, eps=1e-5), within=0.01)
 
 
 # Parity with torch

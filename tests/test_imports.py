@@ -12,22 +12,34 @@ import transformer_lab
 
 PACKAGE = Path(transformer_lab.__file__).parent
 ORDER = [
-    *("device", "attention", "masks", "positions", "blocks", "config", "storage", "model", "interop"),
-    *("cache", "decoding", "tokenizer"),
-    *("tasks", "training"),
+    *(
+        "device",
+        "checks",
+        "fused",
+        "attention",
+        "recording",
+        "masks",
+        "positions",
+        "blocks",
+        "storage",
+        "model",
+        "interop",
+    ),
+    *("decoding", "generation", "merges", "fast_merges", "tokenizer"),
+    *("tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]
 
 
 def module_of(path: Path, package: Path) -> str:
-    """The first name after the package's: widgets/kit.py belongs to widgets."""
+    """The first name after the package's: widgets/view.py belongs to widgets."""
     return path.relative_to(package).with_suffix("").parts[0]
 
 
 def modules_imported(path: Path, package: Path) -> Iterator[tuple[int, str]]:
     """Line and module of every import from the package in one file, those inside functions too."""
-    inside = path.relative_to(package.parent).with_suffix("").parts  # such as transformer_lab, widgets, kit
+    inside = path.relative_to(package.parent).with_suffix("").parts  # such as transformer_lab, widgets, view
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name.split(".") for alias in node.names]
@@ -91,7 +103,7 @@ def grow(tmp_path: Path, files: dict[str, str]) -> Path:
             "__init__.py, line 1: __init__ imports exercises",
         ),
         ("plots.py", "from .exercises import engine", "plots.py, line 1: plots imports exercises"),
-        ("widgets/kit.py", "from ..exercises import engine", "widgets/kit.py, line 1: widgets imports exercises"),
+        ("widgets/view.py", "from ..exercises import engine", "widgets/view.py, line 1: widgets imports exercises"),
         ("helpers.py", "", "helpers.py has no place in ORDER"),
     ],
 )
@@ -115,8 +127,27 @@ def test_a_forward_import_is_allowed(name, text, tmp_path):
     assert wrong_arrows(grow(tmp_path, {name: text})) == []
 
 
-def test_the_package_alone_loads_neither_plots_nor_widgets():
-    script = "import sys, transformer_lab; print(*{name.split('.')[0] for name in sys.modules})"
+def test_the_package_alone_loads_no_module_of_its_own():
+    script = "import sys, transformer_lab as t; print(*(n for n in sys.modules if n.startswith(('transf', 'torch'))))"
+    run = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["transformer_lab"]
+
+
+@pytest.mark.parametrize("name", transformer_lab.__all__)
+def test_a_name_of_the_package_is_that_of_the_module_that_defines_it(name):
+    found = getattr(transformer_lab, name)
+    assert getattr(sys.modules[found.__module__], name) is found
+    assert found.__module__.removeprefix("transformer_lab.") in ORDER[: ORDER.index("__init__")]
+    assert name in dir(transformer_lab)
+
+
+def test_a_name_that_the_package_has_not_is_an_error():
+    with pytest.raises(AttributeError, match="module 'transformer_lab' has no attribute 'sofmax'"):
+        transformer_lab.sofmax  # noqa: B018
+
+
+def test_the_package_loads_neither_plots_nor_widgets():
+    script = "import sys; from transformer_lab import *; print(*{name.split('.')[0] for name in sys.modules})"
     script += "; print(*(name for name in sys.modules if name.startswith('transformer_lab')))"
     run = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
     roots, ours = (set(line.split()) for line in run.stdout.splitlines())

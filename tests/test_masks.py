@@ -176,3 +176,31 @@ def test_a_mask_to_convert_has_two_to_four_axes(shape):
 def test_a_mask_to_convert_fits_the_batch_and_the_heads(shape):
     with refuses(f"a mask must broadcast to (2, 3, 5, 7) (got {shape})"):
         to_torch_attn_mask(torch.ones(shape, dtype=torch.bool), batch=2, n_heads=3)
+
+
+@pytest.mark.parametrize(
+    "convert", [lambda mask: to_torch_attn_mask(mask, 2, 3), to_torch_key_padding_mask, to_additive_mask]
+)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float32], ids=str)
+def test_a_mask_to_convert_is_boolean(convert, dtype):
+    with refuses(f"a mask must be torch.bool, True = may attend (got {dtype} of shape (2, 1, 1, 3))"):
+        convert(torch.ones(2, 1, 1, 3, dtype=dtype))
+
+
+def test_only_a_padding_mask_becomes_torchs_key_padding_mask():
+    rule = "a padding mask must have the shape (B, 1, 1, S)"
+    with refuses(f"{rule} (got (1, 1, 3, 3))"):  # whose first row hides all but the first key
+        to_torch_key_padding_mask(decoder_mask(tensor([[5, 6, PAD]]), PAD))
+    for shape in [(2, 3), (2, 1, 3), (2, 3, 1, 5)]:
+        with refuses(f"{rule} (got {shape})"):
+            to_torch_key_padding_mask(torch.ones(shape, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("make", [padding_mask, decoder_mask])
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((3,), torch.int64), ((2, 3, 5), torch.int64), ((2, 3), torch.float32)], ids=str
+)
+def test_a_mask_is_made_from_token_ids(make, shape, dtype):
+    rule = "tokens must be token ids, torch.int64 or int32, of shape (B, T)"
+    with refuses(f"{rule} (got {dtype} of shape {shape})"):
+        make(torch.ones(shape, dtype=dtype), PAD)

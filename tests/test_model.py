@@ -32,7 +32,10 @@ from transformer_lab import (
     Transformer,
     TransformerConfig,
     causal_mask,
+    decoder_layer,
     decoder_mask,
+    embed,
+    encoder_layer,
     padding_mask,
 )
 from transformer_lab.masks import to_torch_key_padding_mask
@@ -43,7 +46,7 @@ SMALL = TransformerConfig(
 )
 
 each_order = pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
-each_activation = pytest.mark.parametrize("activation", [F.relu, F.gelu])
+each_activation = pytest.mark.parametrize("activation", ["relu", "gelu"])
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +121,36 @@ def test_with_some_41_000_tokens_all_rows_of_table_3_come_out(changes, millions)
 def test_the_defaults_are_the_base_model_of_table_3():
     config = TransformerConfig()
     assert (config.n_layers, config.d_model, config.d_ff, config.n_heads, config.dropout) == (6, 512, 2048, 8, 0.1)
-    assert (config.norm_first, config.activation, config.attention_dropout) == (False, F.relu, 0.0)
+    assert (config.norm_first, config.activation, config.attention_dropout) == (False, "relu", 0.0)
+
+
+# The layers as functions are those of the classes
+
+
+def test_an_embedding_is_the_function_of_its_table_and_its_encoding():
+    embedding, tokens = Embedding(SMALL).to(DEVICE), sentences()[0]
+    assert_close(embed(tokens, embedding.tokens.weight, embedding.positions.encoding), embedding(tokens), within=0)
+
+
+def output_of(attention: MultiHeadAttention):
+    return lambda *inputs: attention(*inputs)[0]
+
+
+def test_a_layer_of_the_encoder_is_the_function_of_its_parts():
+    layer, x, mask = EncoderLayer(SMALL).to(DEVICE), randn(2, 7, 12), padding_mask(sentences()[0], PAD)
+    scramble(layer)
+    norms = layer.residual_1.norm, layer.residual_2.norm
+    expected = encoder_layer(x, output_of(layer.self_attention), layer.feed_forward, *norms, mask)
+    assert_close(layer(x, mask), expected, within=0)
+
+
+def test_a_layer_of_the_decoder_is_the_function_of_its_parts():
+    layer, x, memory, (src, tgt) = DecoderLayer(SMALL).to(DEVICE), randn(2, 5, 12), randn(2, 7, 12), sentences()
+    scramble(layer)
+    parts = output_of(layer.self_attention), output_of(layer.cross_attention), layer.feed_forward
+    norms = layer.residual_1.norm, layer.residual_2.norm, layer.residual_3.norm
+    masks = decoder_mask(tgt, PAD), padding_mask(src, PAD)
+    assert_close(layer(x, memory, *masks), decoder_layer(x, memory, *parts, *norms, *masks), within=0)
 
 
 # Properties of the embedding
@@ -453,6 +485,11 @@ def test_the_whole_model_equals_torchs(config, to_torch, dtype, within):
 # Errors
 
 
+def test_an_activation_must_have_one_of_the_names():
+    with refuses("activation must be one of relu, gelu, silu (got 'tanh')"):
+        replace(SMALL, activation="tanh")
+
+
 @pytest.mark.parametrize("make", [EncoderLayer, DecoderLayer, Encoder, Decoder, Transformer])
 def test_the_width_must_divide_among_the_heads(make):
     with refuses("d_model (10) must be divisible by n_heads (4)"):
@@ -476,7 +513,7 @@ def test_masks_of_another_kind_are_refused_in_every_attention():
     model, (src, tgt) = transformer(), sentences()
     memory = model.encode(src)
     floats = torch.ones(5, 5, device=DEVICE)
-    with refuses("a mask must be torch.bool, True = may attend (got torch.float32)"):
+    with refuses("a mask must be torch.bool, True = may attend (got torch.float32 of shape (5, 5))"):
         model.decode(tgt, memory, tgt_mask=floats)
     with refuses("a mask must broadcast to the scores (2, 3, 5, 7) (got (5, 5))"):
         model.decode(tgt, memory, memory_mask=floats.bool())

@@ -4,6 +4,7 @@ from math import cos, pi, sin
 
 import pytest
 import torch
+from torch import nn
 
 from tests.support import DEVICE, assert_close, each_dtype, each_half, gradients, randn, refuses
 from transformer_lab import (
@@ -116,6 +117,12 @@ def test_the_encoding_has_the_type_and_the_device_asked_for(dtype):
     assert sinusoidal_encoding(3, 4, "meta").device.type == "meta"
 
 
+def test_a_shift_and_a_bias_have_the_type_and_the_device_asked_for():
+    assert shift_matrix(3, 4, "meta", torch.float64).device.type == "meta"
+    assert shift_matrix(3, 4, DEVICE, torch.float16).dtype == torch.float16
+    assert alibi_bias(3, 4, "meta").device.type == "meta"
+
+
 # Properties of the shift
 
 
@@ -211,10 +218,19 @@ def test_sinusoidal_positions_learn_nothing_and_stay_out_of_checkpoints():
 @each_half
 def test_positions_follow_the_model_to_its_type(kind, dtype):
     positions = kind(max_len=5, d_model=6).to(DEVICE, dtype)
-    assert positions.encoding.dtype == dtype
-    assert positions.encoding.device.type == DEVICE.type
     x = randn(2, 3, 6, dtype=dtype)
-    assert_close(positions(x), x + positions.encoding[:3], within=0)
+    assert_close(positions(x), x + positions.encoding[:3].to(dtype), within=0)
+
+
+@pytest.mark.parametrize("assign", [False, True])
+def test_positions_built_without_memory_are_right_once_the_weights_are_loaded(assign):
+    x, original = randn(2, 3, 6), nn.Sequential(SinusoidalPositions(5, 6), nn.Linear(6, 6)).to(DEVICE)
+    with torch.device("meta"):
+        positions = nn.Sequential(SinusoidalPositions(5, 6), nn.Linear(6, 6))
+    if not assign:
+        positions.to_empty(device=DEVICE)
+    positions.load_state_dict(original.state_dict(), assign=assign)
+    assert_close(positions(x), original(x), within=0)
 
 
 @EITHER
@@ -278,6 +294,42 @@ def test_a_sequence_must_not_be_longer_than_the_table(kind):
         positions(randn(2, 7, 6))
 
 
-def test_alibi_needs_a_head():
+@EITHER
+def test_no_position_is_negative(kind):
+    positions = kind(max_len=5, d_model=6).to(DEVICE)
+    with refuses("the first position of a sequence must be at least 0 (got -3)"):  # a slice would begin at position 2
+        positions(randn(2, 2, 6), start=-3)
+
+
+@EITHER
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((3, 6), torch.float32), ((2, 3, 1), torch.float32), ((2, 3, 6), torch.int64)], ids=str
+)
+def test_positions_are_added_to_vectors_of_the_right_width(kind, shape, dtype):
+    positions = kind(max_len=5, d_model=6).to(DEVICE)
+    fact = f"(got {dtype} of shape {shape})"
+    with refuses(f"x must be floating-point numbers of shape (B, T, 6) {fact}"):
+        positions(torch.ones(shape, dtype=dtype, device=DEVICE))
+
+
+def test_only_floating_point_numbers_are_rotated():
+    rule = "x must be floating-point numbers of 2 axes or more"
+    with refuses(f"{rule} (got torch.int64 of shape (3, 4))"):  # their sines and cosines would be 0 and 1
+        rotate(torch.ones(3, 4, dtype=torch.int64))
+    with refuses(f"{rule} (got torch.float32 of shape (4,))"):
+        rotate(torch.ones(4))
+
+
+def test_lengths_and_sizes_are_whole_and_not_too_small():
+    for make in (lambda: sinusoidal_encoding(-1, 6), lambda: alibi_bias(2, -1)):
+        with refuses("length (-1) must be at least 0"):
+            make()
+    with refuses("length (2.5) must be a whole number"):
+        sinusoidal_encoding(2.5, 6)
+    with refuses("d_model (0) must be at least 2"):
+        sinusoidal_encoding(3, 0)
     with refuses("n_heads (0) must be at least 1"):
         alibi_bias(0, 3)
+    for kind in (SinusoidalPositions, LearnedPositions):
+        with refuses("max_len (0) must be at least 1"):
+            kind(0, 6)

@@ -11,11 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import refuses
-from transformer_lab.exercises import catalogue
+from transformer_lab.fast_merges import learn_merges_fast
 from transformer_lab.tasks import number_names
-from transformer_lab.tokenizer import WORD, Tokenizer, learn_merges
+from transformer_lab.tokenizer import WORD, Tokenizer, learn_merges, merge_pair
 
-merge_pair = catalogue["merge_pair"].reference  # the slow and plain one
+both_ways = pytest.mark.parametrize("learn", [learn_merges, learn_merges_fast])
 FIRST = 259  # the id of the first character: after padding, begin, end and 256 bytes
 
 
@@ -32,11 +32,27 @@ def tokenizer(texts) -> Tokenizer:
 # Numbers worked by hand
 
 
-def test_merges_of_the_papers_words():
+@both_ways
+def test_merges_of_the_papers_words(learn):
     """Sennrich et al. (2016), Algorithm 1, where · marks the end of a word."""
     words = {"low·": 5, "lower·": 2, "newest·": 6, "widest·": 3}
     # es, st and t· occur 9 times each, and e is the oldest of e, s, t; then t· and est, and t is older than es.
-    assert learn_merges(words, 5) == [("e", "s"), ("t", "·"), ("es", "t·"), ("l", "o"), ("lo", "w")]
+    assert learn(words, 5) == [("e", "s"), ("t", "·"), ("es", "t·"), ("l", "o"), ("lo", "w")]
+
+
+def test_one_merge_by_hand():
+    assert merge_pair(["z", "w", "a", "n", "z", "i", "g", "z", "w"], ("z", "w")) == [
+        "zw",
+        "a",
+        "n",
+        "z",
+        "i",
+        "g",
+        "zw",
+    ]
+    assert merge_pair(["a", "a", "a", "b"], ("a", "a")) == ["aa", "a", "b"]
+    assert merge_pair(["xa", "b", "b", "a"], ("a", "b")) == ["xa", "b", "b", "a"]
+    assert merge_pair([], ("a", "b")) == []
 
 
 def test_ids_of_a_small_tokenizer():
@@ -92,11 +108,17 @@ def test_of_equal_pairs_the_left_one_merges_first():
     ]
 
 
-def test_equally_frequent_pairs_merge_by_age():
-    assert learn_merges({"cd": 1, "ab": 1}, 2) == [("a", "b"), ("c", "d")]
-    assert learn_merges({"ac": 1, "ab": 1}, 2) == [("a", "b"), ("a", "c")]
+@both_ways
+def test_equally_frequent_pairs_merge_by_age(learn):
+    assert learn({"cd": 1, "ab": 1}, 2) == [("a", "b"), ("c", "d")]
+    assert learn({"ac": 1, "ab": 1}, 2) == [("a", "b"), ("a", "c")]
     # ab is younger than every character: z follows c before it follows ab
-    assert learn_merges({"ab": 3, "abz": 2, "cz": 2}, 3) == [("a", "b"), ("c", "z"), ("ab", "z")]
+    assert learn({"ab": 3, "abz": 2, "cz": 2}, 3) == [("a", "b"), ("c", "z"), ("ab", "z")]
+
+
+@both_ways
+def test_a_word_that_occurs_no_times_teaches_nothing(learn):
+    assert learn({"ab": 0, "cd": 1}, 5) == [("c", "d")]
 
 
 def test_training_ends_when_each_word_is_one_symbol():
@@ -108,21 +130,23 @@ def test_training_ends_when_each_word_is_one_symbol():
 # Properties
 
 
-def by_the_book(words: dict[str, int], n_merges: int) -> list[tuple[str, str]]:
-    """The loop of the paper: count all pairs of neighbours, merge the most frequent in each word, and again."""
-    age = {character: i for i, character in enumerate(sorted(set().union(*words)))}
-    split, merges = {word: list(word) for word in words}, {}
-    while len(merges) < n_merges:
-        counts = Counter()
-        for word, symbols in split.items():
-            for pair in pairwise(symbols):
-                counts[pair] += words[word]
-        if not counts:
-            break
-        pair = min(counts, key=lambda pair: (-counts[pair], age[pair[0]], age[pair[1]]))
+def merged_one_by_one(tokenizer: Tokenizer, word: str) -> list[list[str]]:
+    """The symbols before and after each merge: always the pair learned first, where it is leftmost."""
+    steps = [[*word]]
+    while known := [pair for pair in pairwise(steps[-1]) if pair in tokenizer.merges]:
+        i = [*pairwise(steps[-1])].index(min(known, key=tokenizer.merges.index))
+        steps.append([*steps[-1][:i], "".join(steps[-1][i : i + 2]), *steps[-1][i + 2 :]])
+    return steps
+
+
+@st.composite
+def any_merges(draw) -> list[tuple[str, str]]:
+    """Not learned from words, so that one symbol is often made in two ways, and the later way first."""
+    symbols, merges = ["a", "b", "c"], {}
+    for _ in range(draw(st.integers(1, 12))):
+        pair = draw(st.tuples(st.sampled_from(symbols), st.sampled_from(symbols)))
         merges[pair] = True
-        age.setdefault("".join(pair), len(age))
-        split = {word: merge_pair(symbols, pair) for word, symbols in split.items()}
+        symbols += ["".join(pair)] * ("".join(pair) not in symbols)
     return list(merges)
 
 
@@ -131,13 +155,25 @@ words_of_few_letters = st.dictionaries(st.text("abc", min_size=1, max_size=12), 
 
 @given(words_of_few_letters, st.integers(0, 20))
 @example({"aaaaa": 1, "aaaa": 2, "baa": 3}, 9)
-def test_merges_are_those_of_the_loop_over_all_words(words, n_merges):
-    assert learn_merges(words, n_merges) == by_the_book(words, n_merges)
+def test_fast_merges_are_those_of_the_loop_over_all_words(words, n_merges):
+    assert learn_merges_fast(words, n_merges) == learn_merges(words, n_merges)
 
 
-def test_merges_of_number_names_are_those_of_the_loop_over_all_words(texts):
+def test_fast_merges_of_number_names_are_those_of_the_loop_over_all_words(texts):
     words = Counter(word for text in texts[:300] for word in WORD.findall(text))
-    assert learn_merges(words, 100) == by_the_book(words, 100)
+    assert learn_merges_fast(words, 100) == learn_merges(words, 100)
+
+
+TWO_WAYS = [("a", "b"), ("b", "c"), ("a", "bc"), ("abc", "c"), ("ab", "c")]
+
+
+@given(any_merges(), st.text("abc", max_size=30))
+@example(TWO_WAYS, "abcc" * 3)
+def test_each_merge_is_the_first_learned_and_the_leftmost(merges, word):
+    tokenizer = Tokenizer("abc", merges)
+    steps = merged_one_by_one(tokenizer, word)
+    assert list(tokenizer.steps(word)) == steps
+    assert tokenizer.encode(word) == [tokenizer.ids[symbol] for symbol in steps[-1]]
 
 
 @given(st.text())
@@ -240,12 +276,20 @@ def test_ids_are_those_of_hugging_face(n_merges, texts):
         assert tokenizer.encode(text) == theirs.encode(text).ids
 
 
-@pytest.mark.parametrize("n_merges", [1, 30, 200, 1_000])
+@pytest.mark.parametrize("n_merges", [1, 30, 200, 1_000, 4_000])
 def test_learned_merges_are_those_of_hugging_face(n_merges, texts):
     """Their rule for equally frequent pairs is ours, too: the smaller id first, left before right."""
-    assert learn_merges(Counter(w for text in texts for w in WORD.findall(text)), n_merges) == (
+    assert learn_merges_fast(Counter(w for text in texts for w in WORD.findall(text)), n_merges) == (
         merges_learned_by_theirs(texts, n_merges)
     )
+
+
+def test_a_word_of_100_000_letters_has_the_ids_of_hugging_face(texts):
+    word = "".join(texts[1::2] * 3).replace(" ", "")[:100_000]
+    tokenizer = Tokenizer.train(texts, 1_000)
+    assert len(word) == 100_000
+    assert tokenizer.encode(word) == theirs_with_our_merges(tokenizer).encode(word).ids
+    assert len(Tokenizer("abc", TWO_WAYS).encode("abcc" * 25_000)) == 25_000
 
 
 @given(

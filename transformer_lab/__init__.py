@@ -1,50 +1,66 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, masks, positions, blocks, config, model, cache, decoding, tokenizer, tasks,
-training.
+Read the modules in this order: attention, masks, positions, blocks, model, decoding, generation, tokenizer, tasks,
+training, analysis.
+
+The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
 """
 
-from transformer_lab.attention import (
-    AttentionHead,
-    MultiHeadAttention,
-    masked_softmax,
-    record_attention,
-    scaled_dot_product_attention,
-)
-from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm
-from transformer_lab.cache import CachedCrossAttention, CachedDecoder, CachedSelfAttention
-from transformer_lab.config import TransformerConfig
-from transformer_lab.decoding import beam_search, greedy, sample, top_k_filter, top_p_filter
-from transformer_lab.device import default_device
-from transformer_lab.masks import causal_mask, decoder_mask, padding_mask
-from transformer_lab.model import (
-    Decoder,
-    DecoderLayer,
-    Embedding,
-    Encoder,
-    EncoderLayer,
-    Transformer,
-)
-from transformer_lab.positions import (
-    LearnedPositions,
-    SinusoidalPositions,
-    alibi_bias,
-    rotate,
-    shift_matrix,
-    sinusoidal_encoding,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformer_lab.attention import (
+        AttentionHead,
+        KVCache,
+        MultiHeadAttention,
+        cached_attention,
+        masked_softmax,
+        merge_heads,
+        multi_head_attention,
+        scaled_dot_product_attention,
+        softmax,
+        split_heads,
+    )
+    from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm, residual_block
+    from transformer_lab.decoding import beam_search, greedy_decode, top_k_filter, top_p_filter
+    from transformer_lab.device import default_device
+    from transformer_lab.generation import CachedDecoder, beam, greedy, sample, start_decoder
+    from transformer_lab.masks import causal_mask, decoder_mask, padding_mask
+    from transformer_lab.model import (
+        Decoder,
+        DecoderLayer,
+        Embedding,
+        Encoder,
+        EncoderLayer,
+        Transformer,
+        TransformerConfig,
+        decoder_layer,
+        embed,
+        encoder_layer,
+    )
+    from transformer_lab.positions import (
+        LearnedPositions,
+        SinusoidalPositions,
+        alibi_bias,
+        rotate,
+        shift_matrix,
+        sinusoidal_encoding,
+    )
+    from transformer_lab.recording import record_attention
+
+__version__ = "0.1.0"
 
 __all__ = [
     "AttentionHead",
-    "CachedCrossAttention",
     "CachedDecoder",
-    "CachedSelfAttention",
     "Decoder",
     "DecoderLayer",
     "Embedding",
     "Encoder",
     "EncoderLayer",
     "FeedForward",
+    "KVCache",
     "LayerNorm",
     "LearnedPositions",
     "MultiHeadAttention",
@@ -54,20 +70,58 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "alibi_bias",
+    "beam",
     "beam_search",
+    "cached_attention",
     "causal_mask",
+    "decoder_layer",
     "decoder_mask",
     "default_device",
+    "embed",
+    "encoder_layer",
     "greedy",
+    "greedy_decode",
     "layer_norm",
     "masked_softmax",
+    "merge_heads",
+    "multi_head_attention",
     "padding_mask",
     "record_attention",
+    "residual_block",
     "rotate",
     "sample",
     "scaled_dot_product_attention",
     "shift_matrix",
     "sinusoidal_encoding",
+    "softmax",
+    "split_heads",
+    "start_decoder",
     "top_k_filter",
     "top_p_filter",
 ]
+
+MODULES = (
+    "device",
+    "attention",
+    "recording",
+    "masks",
+    "positions",
+    "blocks",
+    "model",
+    "decoding",
+    "generation",
+)  # of the names above; each imports only those before it
+
+if not TYPE_CHECKING:  # a checker reads the imports above, and knows every other name for wrong
+
+    def __getattr__(name: str) -> object:
+        if name in MODULES:
+            return import_module(f"{__name__}.{name}")
+        if name in __all__:
+            homes = (import_module(f"{__name__}.{module}") for module in MODULES)
+            globals()[name] = next(getattr(home, name) for home in homes if hasattr(home, name))
+            return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, *MODULES})

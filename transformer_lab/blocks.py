@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_lab.attention import xavier_linear
+from transformer_lab.checks import check_least
 
 
 class FeedForward(nn.Module):
@@ -16,10 +17,16 @@ class FeedForward(nn.Module):
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2        (§3.3, equation 2)
 
     `activation` may be any function of a tensor: F.relu (the paper's), F.gelu (BERT's, GPT's).
+
+    Raises:
+        ValueError: d_model or d_ff is below 1; the activation is no function.
     """
 
     def __init__(self, d_model: int, d_ff: int, activation: Callable[[Tensor], Tensor] = F.relu):
         super().__init__()
+        check_least(1, d_model=d_model, d_ff=d_ff)
+        if not callable(activation):
+            raise ValueError(f"activation must be a function of a tensor, such as F.relu (got {activation!r})")
         self.activation = activation
         self.w_1 = xavier_linear(d_model, d_ff)
         self.w_2 = xavier_linear(d_ff, d_model)
@@ -37,9 +44,10 @@ def layer_norm(
 
     Mean and variance are over the features of one position; the variance divides by d_model, not d_model - 1.
     """
-    centred = x - x.mean(dim=-1, keepdim=True)
-    variance = centred.square().mean(dim=-1, keepdim=True)
-    return centred / torch.sqrt(variance + eps) * weight + bias
+    wide = x.float() if x.dtype == torch.float16 else x  # float16 can't hold the square of 256
+    centred = wide - wide.mean(dim=-1, keepdim=True)  # (…, d_model) - (…, 1)
+    variance = centred.square().mean(dim=-1, keepdim=True)  # (…, 1)
+    return (centred / torch.sqrt(variance + eps)).to(x.dtype) * weight + bias
 
 
 class LayerNorm(nn.Module):
@@ -53,6 +61,22 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*axes d_model"]) -> Float[Tensor, "*axes d_model"]:
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+
+
+def residual_block(
+    x: Float[Tensor, "B T d_model"],
+    sublayer: Callable[[Tensor], Tensor],
+    norm: Callable[[Tensor], Tensor],
+    norm_first: bool,
+) -> Float[Tensor, "B T d_model"]:
+    """A sub-layer, the way around it, and a norm: after the sum (post-norm), or in front of the sub-layer (pre-norm).
+
+    post-norm, if not norm_first:  LayerNorm(x + Sublayer(x))        (§3.1)
+    pre-norm, if norm_first:       x + Sublayer(LayerNorm(x))        (GPT-2; Xiong et al., 2020, arXiv:2002.04745)
+    """
+    if norm_first:
+        return x + sublayer(norm(x))
+    return norm(x + sublayer(x))
 
 
 class Residual(nn.Module):
@@ -69,16 +93,16 @@ class Residual(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T d_model"], sublayer: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "B T d_model"]:
-        return self.norm(x + self.dropout(sublayer(x)))
+        return residual_block(x, lambda y: self.dropout(sublayer(y)), self.norm, norm_first=False)
 
 
 class PreNormResidual(Residual):
     """The norm *before* the sub-layer, so that x itself is never touched on its way up.
 
-    x + Dropout(Sublayer(LayerNorm(x)))        (Xiong et al., 2020, arXiv:2002.04745)
+    x + Dropout(Sublayer(LayerNorm(x)))        (GPT-2; Xiong et al., 2020, arXiv:2002.04745)
     """
 
     def forward(
         self, x: Float[Tensor, "B T d_model"], sublayer: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "B T d_model"]:
-        return x + self.dropout(sublayer(self.norm(x)))
+        return residual_block(x, lambda y: self.dropout(sublayer(y)), self.norm, norm_first=True)

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from transformer_lab.checks import check_boolean, check_tokens
+
 
 def causal_mask(length: int, device: torch.device | str | None = None) -> Bool[Tensor, "{length} {length}"]:
     """Each position may attend to itself and to those before it: a lower triangle of True (§3.2.3)."""
@@ -15,13 +17,22 @@ def causal_mask(length: int, device: torch.device | str | None = None) -> Bool[T
 
 
 def padding_mask(tokens: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 1 S"]:
-    """Every query may attend to every key that is not padding."""
+    """Every query may attend to every key that is not padding.
+
+    Raises:
+        ValueError: the tokens are not whole numbers on two axes.
+    """
+    check_tokens("tokens", tokens)
     return (tokens != pad_id)[:, None, None, :]
 
 
 def decoder_mask(tokens: Int[Tensor, "B T"], pad_id: int) -> Bool[Tensor, "B 1 T T"]:
-    """What a decoder's self-attention may see: neither the future nor padding."""
-    return causal_mask(tokens.size(1), tokens.device) & padding_mask(tokens, pad_id)
+    """What a decoder's self-attention may see: neither the future nor padding.
+
+    Raises:
+        ValueError: the tokens are not whole numbers on two axes.
+    """
+    return padding_mask(tokens, pad_id) & causal_mask(tokens.size(1), tokens.device)
 
 
 def to_torch_attn_mask(mask: Bool[Tensor, "..."], batch: int, n_heads: int) -> Bool[Tensor, "{batch}*{n_heads} T S"]:
@@ -31,8 +42,9 @@ def to_torch_attn_mask(mask: Bool[Tensor, "..."], batch: int, n_heads: int) -> B
     A query that may attend to nothing makes that module return NaN; ours returns zeros.
 
     Raises:
-        ValueError: the mask does not broadcast to (batch, n_heads, T, S).
+        ValueError: the mask is not boolean, or does not broadcast to (batch, n_heads, T, S).
     """
+    check_boolean(mask)
     if mask.ndim not in (2, 3, 4):
         raise ValueError(f"a mask must have 2, 3 or 4 axes, the last two being T and S (got {mask.ndim})")
     full = (batch, n_heads, *mask.shape[-2:])
@@ -43,10 +55,22 @@ def to_torch_attn_mask(mask: Bool[Tensor, "..."], batch: int, n_heads: int) -> B
 
 
 def to_torch_key_padding_mask(mask: Bool[Tensor, "B 1 1 S"]) -> Bool[Tensor, "B S"]:
-    """A padding mask as the `key_padding_mask` of `nn.MultiheadAttention`: True = ignore this key."""
+    """A padding mask as the `key_padding_mask` of `nn.MultiheadAttention`: True = ignore this key.
+
+    Raises:
+        ValueError: the mask is not boolean, or is no padding mask.
+    """
+    check_boolean(mask)
+    if mask.ndim != 4 or mask.shape[1:3] != (1, 1):
+        raise ValueError(f"a padding mask must have the shape (B, 1, 1, S) (got {tuple(mask.shape)})")
     return ~mask[:, 0, 0, :]
 
 
 def to_additive_mask(mask: Bool[Tensor, "*axes"], dtype: torch.dtype = torch.float32) -> Float[Tensor, "*axes"]:
-    """A mask to be *added* to the scores, as all of torch accepts it: 0 where allowed, -inf where not."""
+    """A mask to be *added* to the scores, as all of torch accepts it: 0 where allowed, -inf where not.
+
+    Raises:
+        ValueError: the mask is not boolean.
+    """
+    check_boolean(mask)
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, float("-inf"))

@@ -1,41 +1,148 @@
 """The Transformer of 2017: sections 3.1 and 3.4 of "Attention Is All You Need"."""
 
 from collections.abc import Callable
-from math import sqrt
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_lab.config import TransformerConfig
+from transformer_lab.attention import KVCache, MultiHeadAttention
+from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual
+from transformer_lab.checks import check_least, check_probability, check_tokens
 from transformer_lab.masks import decoder_mask, padding_mask
 from transformer_lab.positions import SinusoidalPositions
-from transformer_lab.storage import load_parameters, read_tensors
+from transformer_lab.storage import Stored, load_parameters, read_tensors
 
 Mask = Bool[Tensor, "..."] | None
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """The sizes of a model; the defaults are the paper's base model (Table 3).
+
+    With the shared vocabulary of 37 000 tokens (§5.1) that model has 63 082 496 parameters. Table 3 says 65 million:
+    each pair of layers costs the 7.36 million that its rows for 2, 4, 6 and 8 layers imply, so the 3 % lie in
+    the embedding: with about 41 000 tokens all rows of parts (B) and (C) fit.
+
+    Raises:
+        ValueError: a field is of another type, too small or too large; the activation is none of relu, gelu and silu.
+    """
+
+    vocab_size: int = 37000
+    d_model: int = 512
+    n_heads: int = 8
+    d_ff: int = 2048
+    n_layers: int = 6
+    max_len: int = 512
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    norm_first: bool = False  # False: post-norm, the paper's
+    tie_weights: bool = True  # §3.4: one matrix for both embeddings and the output
+    pad_id: int = 0
+    activation: str = "relu"
+
+    def __post_init__(self) -> None:
+        for name, kind in TransformerConfig.__annotations__.items():
+            value = getattr(self, name)
+            if not isinstance(value, (int, float) if kind is float else kind):
+                raise ValueError(f"{name} of a TransformerConfig must be {kind.__name__} (got {value!r})")
+        check_least(1, vocab_size=self.vocab_size, d_model=self.d_model, n_heads=self.n_heads, d_ff=self.d_ff)
+        check_least(1, n_layers=self.n_layers, max_len=self.max_len)
+        check_least(0, pad_id=self.pad_id)
+        check_probability(dropout=self.dropout, attention_dropout=self.attention_dropout)
+        if self.pad_id >= self.vocab_size:
+            raise ValueError(f"pad_id ({self.pad_id}) must be below vocab_size ({self.vocab_size})")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)} (got {self.activation!r})")
+
+
+def embed(
+    tokens: Int[Tensor, "B T"], table: Float[Tensor, "vocab d_model"], encoding: Float[Tensor, "max_len d_model"]
+) -> Float[Tensor, "B T d_model"]:
+    """Token ids to vectors: embedding · √d_model + position (§3.4, §3.5).
+
+    The table has a row for each token, the encoding a row for each position, that of the first token first.
+    """
+    vectors = F.embedding(tokens, table) * table.size(1) ** 0.5  # (B, T, d_model): a row of the table for each token
+    return vectors + encoding[: tokens.size(1)]  # (T, d_model): the same positions in every sentence
+
+
+def encoder_layer(
+    x: Float[Tensor, "B T d_model"],
+    self_attention: Callable[[Tensor, Tensor, Tensor, Mask], Tensor],
+    feed_forward: Callable[[Tensor], Tensor],
+    norm_1: Callable[[Tensor], Tensor],
+    norm_2: Callable[[Tensor], Tensor],
+    mask: Mask,
+) -> Float[Tensor, "B T d_model"]:
+    """One layer of the encoder, post-norm: self-attention, then feed-forward, each as norm(x + sublayer(x)) (§3.1).
+
+    `self_attention(query, key, value, mask)` returns the output alone, no weights; `norm_1` belongs to it, `norm_2` to
+    the feed-forward network.
+    """
+    x = norm_1(x + self_attention(x, x, x, mask))
+    return norm_2(x + feed_forward(x))
+
+
+def decoder_layer(
+    x: Float[Tensor, "B T d_model"],
+    memory: Float[Tensor, "B S d_model"],
+    self_attention: Callable[[Tensor, Tensor, Tensor, Mask], Tensor],
+    cross_attention: Callable[[Tensor, Tensor, Tensor, Mask], Tensor],
+    feed_forward: Callable[[Tensor], Tensor],
+    norm_1: Callable[[Tensor], Tensor],
+    norm_2: Callable[[Tensor], Tensor],
+    norm_3: Callable[[Tensor], Tensor],
+    tgt_mask: Mask,
+    memory_mask: Mask,
+) -> Float[Tensor, "B T d_model"]:
+    """One layer of the decoder, post-norm: self-attention, cross-attention, feed-forward (§3.1).
+
+    memory is the encoder's output. Both attentions are called as `attention(query, key, value, mask)` and return the
+    output alone, no weights. `norm_1`, `norm_2` and `norm_3` belong to the three sub-layers in this order.
+    """
+    x = norm_1(x + self_attention(x, x, x, tgt_mask))
+    x = norm_2(x + cross_attention(x, memory, memory, memory_mask))
+    return norm_3(x + feed_forward(x))
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward, each in a residual connection (Figure 1, left)."""
+    """`encoder_layer` with its weights and dropout, post-norm or, if the config says norm_first, pre-norm."""
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
-        self.self_attention, self.feed_forward = config.attention(), config.feed_forward()
-        self.residual_1, self.residual_2 = config.residual(), config.residual()
+        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads, config.attention_dropout)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, ACTIVATIONS[config.activation])
+        residual = PreNormResidual if config.norm_first else Residual
+        self.residual_1 = residual(config.d_model, config.dropout)
+        self.residual_2 = residual(config.d_model, config.dropout)
 
-    def forward(self, x: Float[Tensor, "B S d_model"], mask: Mask = None) -> Float[Tensor, "B S d_model"]:
-        x = self.residual_1(x, lambda y: self.self_attention(y, y, y, mask)[0])
+    def forward(
+        self, x: Float[Tensor, "B T d_model"], mask: Mask = None, cache: KVCache | None = None
+    ) -> Float[Tensor, "B T d_model"]:
+        x = self.residual_1(x, lambda y: self.self_attention(y, y, y, mask, cache=cache)[0])
         return self.residual_2(x, self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention, cross-attention to the encoder's output, feed-forward (Figure 1, right)."""
+    """`decoder_layer` with its weights and dropout, post-norm or, if the config says norm_first, pre-norm.
+
+    A cache holds the memory from the first call on; it is not read again.
+    """
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
-        self.self_attention, self.cross_attention = config.attention(), config.attention()
-        self.feed_forward = config.feed_forward()
-        self.residual_1, self.residual_2, self.residual_3 = config.residual(), config.residual(), config.residual()
+        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads, config.attention_dropout)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.n_heads, config.attention_dropout)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, ACTIVATIONS[config.activation])
+        residual = PreNormResidual if config.norm_first else Residual
+        self.residual_1 = residual(config.d_model, config.dropout)
+        self.residual_2 = residual(config.d_model, config.dropout)
+        self.residual_3 = residual(config.d_model, config.dropout)
 
     def forward(
         self,
@@ -43,36 +150,27 @@ class DecoderLayer(nn.Module):
         memory: Float[Tensor, "B S d_model"],
         tgt_mask: Mask = None,
         memory_mask: Mask = None,
+        cache: KVCache | None = None,
     ) -> Float[Tensor, "B T d_model"]:
-        return self.sublayers(
-            x,
-            lambda y: self.self_attention(y, y, y, tgt_mask)[0],
-            lambda y: self.cross_attention(y, memory, memory, memory_mask)[0],
-        )
-
-    def sublayers(
-        self,
-        x: Float[Tensor, "B T d_model"],
-        to_itself: Callable[[Tensor], Tensor],
-        to_memory: Callable[[Tensor], Tensor],
-    ) -> Float[Tensor, "B T d_model"]:
-        """The three residual connections, around any two attentions: a cache brings its own."""
-        x = self.residual_1(x, to_itself)
-        x = self.residual_2(x, to_memory)
+        unread = memory if cache is None else memory[:, cache.length(self.cross_attention) :]  # (B, S or 0, d_model)
+        x = self.residual_1(x, lambda y: self.self_attention(y, y, y, tgt_mask, cache=cache)[0])
+        x = self.residual_2(x, lambda y: self.cross_attention(y, unread, unread, memory_mask, cache=cache)[0])
         return self.residual_3(x, self.feed_forward)
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers."""
+    """A stack of encoder layers; after pre-norm layers comes a norm, for their sum has none yet."""
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
-        self.norm = config.final_norm()
+        self.norm = LayerNorm(config.d_model) if config.norm_first else nn.Identity()
 
-    def forward(self, x: Float[Tensor, "B S d_model"], mask: Mask = None) -> Float[Tensor, "B S d_model"]:
+    def forward(
+        self, x: Float[Tensor, "B T d_model"], mask: Mask = None, cache: KVCache | None = None
+    ) -> Float[Tensor, "B T d_model"]:
         for layer in self.layers:
-            x = layer(x, mask)
+            x = layer(x, mask, cache)
         return self.norm(x)
 
 
@@ -82,7 +180,7 @@ class Decoder(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_layers))
-        self.norm = config.final_norm()
+        self.norm = LayerNorm(config.d_model) if config.norm_first else nn.Identity()
 
     def forward(
         self,
@@ -90,17 +188,22 @@ class Decoder(nn.Module):
         memory: Float[Tensor, "B S d_model"],
         tgt_mask: Mask = None,
         memory_mask: Mask = None,
+        cache: KVCache | None = None,
     ) -> Float[Tensor, "B T d_model"]:
         for layer in self.layers:
-            x = layer(x, memory, tgt_mask, memory_mask)
+            x = layer(x, memory, tgt_mask, memory_mask, cache)
         return self.norm(x)
 
 
 class Embedding(nn.Module):
-    """Token ids to vectors: embedding · √d_model + position, then dropout on the sum (§3.4, §3.5, §5.4).
+    """`embed` with its table and encoding, then dropout on the sum (§5.4).
 
     The first token has position `start`. The table starts at N(0, 1/d_model), so that the product has variance 1 in
     each feature, like the encoding's order.
+
+    Raises:
+        ValueError: tokens is no (B, T) of token ids, or longer than max_len; on a CPU also where an id is no row of the
+            table (a GPU then fails with an assertion of its own).
     """
 
     def __init__(self, config: TransformerConfig):
@@ -111,7 +214,13 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, tokens: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T d_model"]:
-        return self.dropout(self.positions(self.tokens(tokens) * sqrt(self.tokens.embedding_dim), start))
+        check_tokens("tokens", tokens)
+        encoding = self.positions.rows(start, tokens.size(1), like=self.tokens.weight)  # (T, d_model)
+        try:
+            return self.dropout(embed(tokens, self.tokens.weight, encoding))
+        except IndexError:  # nn.Embedding would not say which: "index out of range in self"
+            rule = f"token ids must be from 0 to {self.tokens.num_embeddings - 1}"
+            raise ValueError(f"{rule} (got {tokens.min()} to {tokens.max()})") from None
 
 
 class Transformer(nn.Module):
@@ -141,12 +250,14 @@ class Transformer(nn.Module):
             FileNotFoundError: there is no such file.
             ValueError: the file is damaged, or what is in it is no Transformer of its config.
         """
-        tensors, about = read_tensors(path)
-        if "config" not in about:
-            raise ValueError(f"a checkpoint must contain the config of its model ({path} contains {sorted(about)})")
-        model = cls(TransformerConfig.from_dict(about["config"]))
-        weights = {name.removeprefix("model."): tensors[name] for name in tensors if name.startswith("model.")}
-        load_parameters(model, weights)
+        return cls.from_stored(read_tensors(path))
+
+    @classmethod
+    def from_stored(cls, stored: Stored) -> "Transformer":
+        """The model in a file that has been read; as `from_checkpoint`."""
+        model = cls(stored_config(stored["config"]))
+        weights = {name: tensor for name, tensor in stored.tensors.items() if name.startswith("model.")}
+        load_parameters(model, {name.removeprefix("model."): tensor for name, tensor in weights.items()})
         return model.eval()
 
     def forward(self, src: Int[Tensor, "B S"], tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T vocab"]:
@@ -162,5 +273,18 @@ class Transformer(nn.Module):
         memory: Float[Tensor, "B S d_model"],
         tgt_mask: Mask = None,
         memory_mask: Mask = None,
+        cache: KVCache | None = None,
     ) -> Float[Tensor, "B T vocab"]:
-        return self.to_logits(self.decoder(self.tgt_embedding(tgt), memory, tgt_mask, memory_mask))
+        """Logits after each token of the target. With a cache, tgt is what follows the tokens that it has read."""
+        start = 0 if cache is None else cache.length(self.decoder.get_submodule("layers.0.self_attention"))
+        x = self.tgt_embedding(tgt, start)  # (B, T, d_model)
+        return self.to_logits(self.decoder(x, memory, tgt_mask, memory_mask, cache))
+
+
+def stored_config(values: dict[str, Any]) -> TransformerConfig:
+    """The config in a checkpoint, which must have every field: no default may stand in for what was stored."""
+    wanted = {field.name for field in fields(TransformerConfig)}
+    if values.keys() != wanted:
+        missing, unknown = sorted(wanted - values.keys()), sorted(values.keys() - wanted)
+        raise ValueError(f"a config must have the fields of TransformerConfig ({missing=}, {unknown=})")
+    return TransformerConfig(**values)

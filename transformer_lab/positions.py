@@ -4,13 +4,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transformer_lab.checks import check_floats, check_least, check_vectors
+
 
 def frequencies(d_model: int) -> Float[Tensor, " pairs"]:
     """ω_i = 10000^(-2i / d_model), i = 0 … d_model/2 - 1, in radians a position: one for each pair of features.
 
     Raises:
-        ValueError: d_model is odd, so that its features do not pair up.
+        ValueError: d_model is odd, so that its features do not pair up, or below 2.
     """
+    check_least(2, d_model=d_model)
     if d_model % 2:
         raise ValueError(f"d_model ({d_model}) must be even: a sine and a cosine share each frequency")
     return 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu") / d_model)  # MPS has no float64
@@ -26,7 +29,7 @@ def sinusoidal_encoding(
     Computed in float64: a float32 angle of 5 000 rad is off by up to 2·10⁻⁴.
 
     Raises:
-        ValueError: d_model is odd.
+        ValueError: d_model is odd or below 2; length is below 0.
     """
     angle = angles(length, d_model)
     encoding = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)  # sin, cos, sin, cos, …
@@ -35,11 +38,14 @@ def sinusoidal_encoding(
 
 def angles(length: int, d_model: int, start: int = 0) -> Float[Tensor, "{length} pairs"]:
     """The angle pos · ω_i for each position from `start` on and each pair of features, in float64 on the CPU."""
+    check_least(0, length=length)
     positions = torch.arange(start, start + length, dtype=torch.float64, device="cpu")
     return positions[:, None] * frequencies(d_model)
 
 
-def shift_matrix(offset: int, d_model: int, dtype: torch.dtype | None = None) -> Float[Tensor, "{d_model} {d_model}"]:
+def shift_matrix(
+    offset: int, d_model: int, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+) -> Float[Tensor, "{d_model} {d_model}"]:
     """The matrix M with M @ PE(p) = PE(p + offset) for every position p: a rotation for each pair of features.
 
     [sin((p+k)ω), cos((p+k)ω)] = [[cos kω, sin kω], [-sin kω, cos kω]] @ [sin pω, cos pω]
@@ -47,12 +53,13 @@ def shift_matrix(offset: int, d_model: int, dtype: torch.dtype | None = None) ->
     It is what §3.5 hints at: "PE(pos + k) can be represented as a linear function of PE(pos)".
 
     Raises:
-        ValueError: d_model is odd.
+        ValueError: d_model is odd or below 2.
     """
     angle = offset * frequencies(d_model)
     cos, sin = angle.cos(), angle.sin()
     rotations = torch.stack([torch.stack([cos, sin], -1), torch.stack([-sin, cos], -1)], -2)  # (pairs, 2, 2)
-    return torch.block_diag(*rotations).to(dtype or torch.get_default_dtype()).to(torch.get_default_device())
+    matrix = torch.block_diag(*rotations)
+    return matrix.to(dtype or torch.get_default_dtype()).to(device or torch.get_default_device())
 
 
 def rotate(x: Float[Tensor, "*batch T d_head"], start: int = 0) -> Float[Tensor, "*batch T d_head"]:
@@ -64,48 +71,58 @@ def rotate(x: Float[Tensor, "*batch T d_head"], start: int = 0) -> Float[Tensor,
     (Su et al., 2021, "RoFormer", equations 15 and 16; pairs of neighbours, as there).
 
     Raises:
-        ValueError: d_head is odd.
+        ValueError: d_head is odd; x is not of floating-point numbers.
     """
+    check_floats("x", x, least_axes=2)
     angle = angles(x.size(-2), x.size(-1), start)
     cos, sin = (part.to(x.dtype).to(x.device) for part in (angle.cos(), angle.sin()))
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
 
-def alibi_bias(n_heads: int, length: int) -> Float[Tensor, "{n_heads} {length} {length}"]:
+def alibi_bias(
+    n_heads: int, length: int, device: torch.device | str | None = None
+) -> Float[Tensor, "{n_heads} {length} {length}"]:
     """What ALiBi adds to the scores: -m · distance, with a slope m = 2^(-8 / h), 2^(-16 / h), … , 2^-8 for each head.
 
     Press et al., 2021, "Train Short, Test Long", section 3. There n_heads is a power of 2, and a causal mask hides all
     that lies ahead; here what lies ahead is as far as what lies behind.
 
     Raises:
-        ValueError: n_heads is below 1.
+        ValueError: n_heads is below 1, or length below 0.
     """
-    if n_heads < 1:
-        raise ValueError(f"n_heads ({n_heads}) must be at least 1")
-    slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
-    positions = torch.arange(length)
+    check_least(1, n_heads=n_heads)
+    check_least(0, length=length)
+    slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1, device=device) / n_heads)
+    positions = torch.arange(length, device=device)
     return -slopes[:, None, None] * (positions[:, None] - positions).abs()
 
 
 class SinusoidalPositions(nn.Module):
     """Adds the sinusoidal encoding of each position, the first of which is `start`; it learns nothing.
 
-    The table is a buffer: it follows `.to(device)` and `.half()`, and is left out of checkpoints since it can be
-    computed anew.
+    The table is no part of the module's state, and is computed anew on the device of an input that lies elsewhere. So a
+    model may be built on "meta", filled by `to_empty` or from a checkpoint, and has a true table even so.
 
     Raises:
-        ValueError: d_model is odd; a sequence is longer than max_len.
+        ValueError: d_model is odd; max_len is below 1; a sequence is longer than max_len; x is no (B, T, d_model).
     """
-
-    encoding: Tensor
 
     def __init__(self, max_len: int, d_model: int):
         super().__init__()
-        self.register_buffer("encoding", sinusoidal_encoding(max_len, d_model), persistent=False)
+        check_least(1, max_len=max_len)
+        self.encoding = sinusoidal_encoding(max_len, d_model)
 
     def forward(self, x: Float[Tensor, "B T d_model"], start: int = 0) -> Float[Tensor, "B T d_model"]:
-        return x + rows(self.encoding, start, x.size(1)).to(x.dtype)
+        check_vectors("x", x, self.encoding.size(1))
+        return x + self.rows(start, x.size(1), like=x)
+
+    def rows(self, start: int, length: int, like: Tensor) -> Float[Tensor, "{length} d_model"]:
+        """The encoding of positions start … start + length - 1, of the type and on the device of another tensor."""
+        if self.encoding.device != like.device:
+            max_len, d_model = self.encoding.shape
+            self.encoding = sinusoidal_encoding(max_len, d_model, like.device)
+        return rows(self.encoding, start, length).to(like.dtype)
 
 
 class LearnedPositions(nn.Module):
@@ -115,19 +132,23 @@ class LearnedPositions(nn.Module):
     training stay as they began.
 
     Raises:
-        ValueError: a sequence is longer than max_len.
+        ValueError: max_len or d_model is below 1; a sequence is longer than max_len; x is no (B, T, d_model).
     """
 
     def __init__(self, max_len: int, d_model: int):
         super().__init__()
+        check_least(1, max_len=max_len, d_model=d_model)
         self.encoding = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
 
     def forward(self, x: Float[Tensor, "B T d_model"], start: int = 0) -> Float[Tensor, "B T d_model"]:
+        check_vectors("x", x, self.encoding.size(1))
         return x + rows(self.encoding, start, x.size(1))
 
 
 def rows(table: Float[Tensor, "max_len d_model"], start: int, length: int) -> Float[Tensor, "{length} d_model"]:
-    """The vectors of positions start … start + length - 1. Raises a ValueError if the table is too short."""
+    """The vectors of positions start … start + length - 1. Raises a ValueError if the table does not have them all."""
+    if start < 0:
+        raise ValueError(f"the first position of a sequence must be at least 0 (got {start})")
     if start + length > len(table):
         raise ValueError(f"a sequence may have at most max_len ({len(table)}) positions (got {start + length})")
     return table[start : start + length]

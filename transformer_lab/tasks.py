@@ -3,21 +3,29 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from transformer_lab.checks import check_least
+
 
 @dataclass(frozen=True)
 class Pairs:
-    """`(source text, target text)` for training, and others for testing; `source` and `target` are the languages."""
+    """`(source text, target text)`: to train on, to watch a training with (validation), and to judge it by at its end.
+
+    `slices` holds the test once more, by the kind of number. `source` and `target` are the languages.
+    """
 
     source: str
     target: str
     train: list[tuple[str, str]]
+    validation: list[tuple[str, str]]
     test: list[tuple[str, str]]
+    slices: dict[str, list[tuple[str, str]]]
 
 
 def languages() -> list[str]:
@@ -40,7 +48,34 @@ def number_name(number: int, language: str) -> str:
     try:
         return num2words(number, lang=language)
     except Exception as error:  # each language fails in its own way
-        raise ValueError(f"num2words has no name for {number} in {language!r}: try smaller numbers") from error
+        raise ValueError(f"num2words has no name for {number} in {language!r}: try a smaller `below`") from error
+
+
+WORDS = {*range(21), *(digit * 10**zeros for digit in range(1, 10) for zeros in range(1, 19))}
+SHARES = {"zero": 0.01, "short": 0.001}  # of the training, for each number of these kinds; of others, one pair
+
+
+def kinds_of_numbers(below: int) -> dict[str, list[int]]:
+    """The numbers from 0 to `below` - 1 by the kind of their names.
+
+    "zero", whose word is in no other name; "short" are others below 100, and a digit before zeros (100, 900 000);
+    "round" are other multiples of 100; "and" have no hundreds behind their thousands (2 034: "two thousand and
+    thirty-four"); the rest go by their digits.
+    """
+    hundreds = range(100, below, 100)
+    kinds = {"zero": [0], "short": [*range(1, min(below, 100)), *(n for n in hundreds if n in WORDS)]}
+    kinds["round"] = [n for n in hundreds if n not in WORDS]
+    kinds["and"] = [n for n in range(1_000, below) if 0 < n % 1_000 < 100]
+    for digits in range(3, len(str(below - 1)) + 1):
+        numbers = range(10 ** (digits - 1), min(below, 10**digits))
+        kinds[f"{digits} digits"] = [n for n in numbers if n % 100 and (n < 1_000 or n % 1_000 > 100)]
+    return {kind: numbers for kind, numbers in kinds.items() if numbers}
+
+
+def lengths_of_numbers(below: int) -> dict[str, list[int]]:
+    """The numbers from 0 to `below` - 1, by their digits alone: a split with a blind spot, since few are round."""
+    starts = [0, *(10**digits for digits in range(1, len(str(below - 1))))]
+    return {f"length {len(str(start))}": [*range(start, min(below, start * 10 or 10))] for start in starts}
 
 
 def number_names(
@@ -48,51 +83,73 @@ def number_names(
     target: str = "de",
     *,
     n_train: int = 10_000,
+    n_validation: int | None = None,
     n_test: int = 1_000,
     below: int = 1_000_000,
+    kinds: Callable[[int], dict[str, list[int]]] = kinds_of_numbers,
     seed: int = 0,
 ) -> Pairs:
-    """Names of random numbers from 0 to `below` - 1; no name of the test is among those of the training.
+    """Names of random numbers from 0 to `below` - 1; none is in two of training, validation and test.
 
-    Of numbers drawn evenly below a million, 90 % have six digits and 0.1 % fewer than four. So the numbers are drawn by
-    their length, as many of each as there are: by default, the training has all 10 of one digit, 81 of two, 810 of
-    three and 3 033 of each length above; the test has 9, 90, 300, 300 and 301 of two to six digits. At most a tenth of
-    the numbers of a length are tested on, and none of one digit: each word should occur in the training.
+    Of numbers drawn evenly below a million, 90 % have six digits, 1 % are round and 0.01 % are below 100. So they are
+    drawn by kind, as many of each as there are. By default the training has 1 594 of most kinds, 770 of three digits,
+    each of 116 short ones ten times, and zero 100 times; the test has 179 or 180 of most kinds, 89 of three digits and
+    13 short ones. At most a tenth of a kind is tested on, a twentieth is for validation (in all n_test // 5, unless
+    said), and never a number up to 20 or of a digit and zeros: each word should occur in the training.
+    `kinds=lengths_of_numbers` goes by digits alone: a split with a blind spot.
 
     Raises:
-        ValueError: num2words does not know a language, or not all these numbers in it; n_train or n_test is too large.
+        ValueError: num2words does not know a language, or not all these numbers in it; a number of pairs is negative or
+            too large; below is not above 0.
     """
-    train, test = split_numbers(n_train, n_test, below, random.Random(seed))
-    test_pairs = [(number_name(number, source), number_name(number, target)) for number in test]
-    seen = {text for text, _ in test_pairs}  # num2words gives a few numbers the same name in Azerbaijani and in Tetum
-    train_pairs = [(number_name(number, source), number_name(number, target)) for number in train]
-    return Pairs(source, target, [pair for pair in train_pairs if pair[0] not in seen], test_pairs)
+    n_validation = n_test // 5 if n_validation is None else n_validation
+    check_least(1, below=below)
+    check_least(0, n_train=n_train, n_validation=n_validation, n_test=n_test)
+    generator = random.Random(seed)
+    parts = split_numbers(kinds(below), n_train, n_validation, n_test, generator)
+    seen: set[str] = set()  # num2words gives a few numbers the same name in Azerbaijani and in Tetum
+    named = []
+    for part in reversed(parts):  # the test first: what is in it is left out elsewhere
+        pairs = {n: (number_name(n, source), number_name(n, target)) for n in chain(*part.values())}
+        named.append({kind: [pairs[n] for n in numbers if pairs[n][0] not in seen] for kind, numbers in part.items()})
+        seen |= {text for text, _ in pairs.values()}
+    slices = {kind: pairs for kind, pairs in named[0].items() if pairs}
+    train, validation, test = ([*chain(*part.values())] for part in reversed(named))
+    for mixed in (train, validation, test):
+        generator.shuffle(mixed)
+    return Pairs(source, target, train, validation, test, slices)
 
 
-def split_numbers(n_train: int, n_test: int, below: int, generator: random.Random) -> tuple[list[int], list[int]]:
-    """Numbers below `below` for training and others for testing, drawn by length as `number_names` says."""
-    starts = [0, *(10**digits for digits in range(1, len(str(below - 1))))]
-    lengths = sorted((range(start, min(below, start * 10 or 10)) for start in starts), key=len)
-    held_out = even_shares(n_test, [0 if 0 in numbers else len(numbers) // 10 for numbers in lengths], "n_test")
-    room = [len(numbers) - share for numbers, share in zip(lengths, held_out, strict=True)]
-    train, test = [], []
-    for numbers, n_held_out, n_kept in zip(lengths, held_out, even_shares(n_train, room, "n_train"), strict=True):
-        drawn = generator.sample(numbers, n_held_out + n_kept)
-        test += drawn[:n_held_out]
-        train += drawn[n_held_out:]
-    generator.shuffle(train)
-    generator.shuffle(test)
-    return train, test
+def split_numbers(
+    kinds: dict[str, list[int]], n_train: int, n_validation: int, n_test: int, generator: random.Random
+) -> list[dict[str, list[int]]]:
+    """Numbers for training, validation and test, by kind, as `number_names` says."""
+    free = [[n for n in numbers if n not in WORDS] for numbers in kinds.values()]
+    room = [min(len(numbers) // 10, len(spare) // 2) for numbers, spare in zip(kinds.values(), free, strict=True)]
+    tested = even_shares(n_test, room, "n_test")
+    watched = even_shares(n_validation, [most // 2 for most in room], "n_validation")
+    times = [max(1, round(SHARES.get(kind, 0) * n_train)) for kind in kinds]
+    kept = [len(numbers) - t - w for numbers, t, w in zip(kinds.values(), tested, watched, strict=True)]
+    taken = even_shares(n_train, [n * often for n, often in zip(kept, times, strict=True)], "n_train")
+    train, validation, test = {}, {}, {}
+    for i, (kind, numbers) in enumerate(kinds.items()):
+        held_out = generator.sample(free[i], tested[i] + watched[i])
+        test[kind], validation[kind] = held_out[: tested[i]], held_out[tested[i] :]
+        hidden = {*held_out}
+        drawn = generator.sample(numbers, min(taken[i] + len(held_out), len(numbers)))
+        others = [number for number in drawn if number not in hidden]
+        train[kind] = (others * times[i])[: taken[i]]
+    return [train, validation, test]
 
 
 def even_shares(total: int, room: list[int], name: str) -> list[int]:
-    """`total` in parts as even as `room`, which rises, lets them be: a part that is too small is used up."""
+    """`total` in parts as even as `room` lets them be: a part that is too small is used up."""
     if not 0 <= total <= sum(room):
         raise ValueError(f"{name} ({total}) must be from 0 to {sum(room)}, as many numbers as there are to draw from")
-    shares: list[int] = []
-    for i, most in enumerate(room):
-        shares.append(min(most, (total - sum(shares)) // (len(room) - i)))
-    return shares
+    shares: dict[int, int] = {}
+    for part in sorted(range(len(room)), key=room.__getitem__):
+        shares[part] = min(room[part], (total - sum(shares.values())) // (len(room) - len(shares)))
+    return [shares[part] for part in range(len(room))]
 
 
 class Vocabulary:
@@ -108,7 +165,7 @@ class Vocabulary:
 
     def __init__(self, symbols: Sequence[str]):
         for symbol in symbols:
-            if symbol.split() != [symbol]:
+            if not isinstance(symbol, str) or symbol.split() != [symbol]:
                 raise ValueError(f"a symbol must be a text without white space (got {symbol!r})")
         if len(set(symbols)) < len(symbols):
             raise ValueError(f"symbols must differ (got {list(symbols)})")
@@ -126,7 +183,14 @@ class Vocabulary:
         return [self.ids[symbol] for symbol in text.split()]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The symbols of the ids, padding, begin and end left out."""
+        """The symbols of the ids, padding, begin and end left out.
+
+        Raises:
+            ValueError: an id is not in the vocabulary.
+        """
+        unknown = [i for i in ids if i not in range(len(self))]
+        if unknown:
+            raise ValueError(f"ids must be from 0 to {len(self) - 1} (got {unknown[0]!r})")
         return " ".join(self.symbols[i - self.eos_id - 1] for i in ids if i > self.eos_id)
 
 
@@ -173,8 +237,9 @@ def random_sequences(
     occurs twice in a source, so that one place and no other is right to look at.
 
     Raises:
-        ValueError: length is above n_symbols.
+        ValueError: length is above n_symbols, or a number is below 0.
     """
+    check_least(0, n=n, length=length)
     if length > n_symbols:
         raise ValueError(f"length ({length}) must be at most n_symbols ({n_symbols}): no symbol occurs twice")
     generator = torch.Generator("cpu").manual_seed(seed)  # the same numbers on every device

@@ -7,15 +7,32 @@ are the text again whatever white space it has. No merge reaches from one word i
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
-import numpy as np
+from transformer_lab.fast_merges import NONE, MergeTable, learn_merges_fast
+from transformer_lab.merges import learn_merges, merge_pair
+
+__all__ = ["Tokenizer", "TokenizerLike", "learn_merges", "merge_pair"]
 
 WORD = re.compile(r"\s?\S+|\s")
 CACHED_WORDS = 100_000
+
+
+@runtime_checkable
+class TokenizerLike(Protocol):
+    """What models are trained and used with: `Tokenizer`, or `tasks.Vocabulary`, whose tokens are words."""
+
+    pad_id: int
+    bos_id: int
+    eos_id: int
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def decode(self, ids: Sequence[int]) -> str: ...
 
 
 class Tokenizer:
@@ -42,8 +59,8 @@ class Tokenizer:
             if "".join(pair) not in self.ids:  # two merges may make one symbol: a bc and ab c
                 self.ids["".join(pair)] = len(self.symbols)
                 self.symbols.append("".join(pair))
-        self.rank = {(self.ids[left], self.ids[right]): rank for rank, (left, right) in enumerate(self.merges)}
-        self.merged_ids = [self.ids[left + right] for left, right in self.merges]
+        merged = {(self.ids[left], self.ids[right]): self.ids[left + right] for left, right in self.merges}
+        self.table = MergeTable(merged, [*map(len, self.symbols)])
         self.bytes = [symbol.encode() if isinstance(symbol, str) else symbol for symbol in self.symbols]
         self.cache: dict[str, list[int]] = {}
 
@@ -59,7 +76,7 @@ class Tokenizer:
         if isinstance(texts, str):
             raise ValueError(f"texts must be several texts, such as a list of them (got one: {texts[:20]!r})")
         words = Counter(word for text in texts for word in WORD.findall(text))
-        return cls("".join(sorted(set().union(*words))), learn_merges(words, n_merges))
+        return cls("".join(sorted(set().union(*words))), learn_merges_fast(words, n_merges))
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -75,35 +92,27 @@ class Tokenizer:
             if word not in self.cache:
                 if len(self.cache) == CACHED_WORDS:
                     self.cache.clear()
-                *_, self.cache[word] = self.merge(self.unmerged(word))
+                self.cache[word] = self.merge(word)
             ids += self.cache[word]
         return ids
 
     def steps(self, word: str) -> Iterator[list[str | bytes]]:
-        """The symbols of a word: at first its characters, then what they are after each merge, one place at a time."""
-        for ids in self.merge(self.unmerged(word)):
-            yield [self.symbols[i] for i in ids]
+        """The symbols of a word: at first its characters, then what they are after each merge at one position."""
+        row = self.unmerged(word)
+        for _ in chain([None], self.table.apply(row)):
+            yield [self.symbols[i] for i in self.table.symbols(row)]
 
     def unmerged(self, word: str) -> list[int]:
-        """The ids of the characters, or of their bytes."""
-        known = ([c] if c in self.ids else [bytes([byte]) for byte in c.encode()] for c in word)
-        return [self.ids[symbol] for symbol in chain(*known)]
+        """The row of a word's characters; those outside the alphabet are spelled in bytes."""
+        ids = self.ids
+        spelled = {c: [ids[c]] if c in ids else [ids[bytes([byte])] for byte in c.encode()] for c in set(word)}
+        return [NONE, *chain.from_iterable(map(spelled.__getitem__, word)), NONE]
 
-    def merge(self, ids: list[int]) -> Iterator[list[int]]:
-        """The same list again and again: as it is, then after each merge, that learned first and of equals the left."""
-        never = len(self.merges)
-        ranks = [self.rank.get(pair, never) for pair in pairwise(ids)]  # when a symbol and its right neighbour merge
-        ranks.append(never)
-        yield ids
-        while (first := min(ranks)) < never:
-            i = ranks.index(first)
-            ids[i] = self.merged_ids[first]
-            del ids[i + 1], ranks[i]
-            if i > 0:
-                ranks[i - 1] = self.rank.get((ids[i - 1], ids[i]), never)
-            if i + 1 < len(ids):
-                ranks[i] = self.rank.get((ids[i], ids[i + 1]), never)
-            yield ids
+    def merge(self, word: str) -> list[int]:
+        """The ids of a word after all merges."""
+        row = self.unmerged(word)
+        deque(self.table.apply(row), maxlen=0)
+        return list(self.table.symbols(row))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids, without padding, begin and end; bytes that are no UTF-8 become U+FFFD.
@@ -151,38 +160,3 @@ class Tokenizer:
             return cls.from_json(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
-
-
-def learn_merges(words: dict[str, int], n_merges: int) -> list[tuple[str, str]]:
-    """The most frequent pair of neighbours; the most frequent one after it is merged; and so on.
-
-    `words` says how often each word occurs. Of equally frequent pairs, the one whose left symbol is oldest is merged,
-    then the one whose right symbol is: characters in the order of their code points, then merges as they were learned.
-    There are fewer merges if each word has become a single symbol.
-    """
-    symbols = sorted(set().union(*words))
-    index = {symbol: i for i, symbol in enumerate(symbols)}
-    # All words lie in one array, and count[i] is how often symbols i and i + 1 are neighbours there: as often as their
-    # word occurs, or never at the end of a word.
-    ids = np.array([index[character] for word in words for character in word], dtype=np.int64)
-    count = np.array([n * (i < len(word)) for word, n in words.items() for i in range(1, len(word) + 1)], dtype=float)
-    merges: dict[tuple[str, str], str] = {}
-    while len(merges) < n_merges and count.any():
-        pairs = ids * len(symbols) + np.roll(ids, -1)  # one number for each pair
-        best = np.bincount(pairs, weights=count).argmax()  # the first of equals: that is their order
-        left, right = symbols[best // len(symbols)], symbols[best % len(symbols)]
-        merges[left, right] = left + right
-        if left + right not in index:
-            index[left + right] = len(symbols)
-            symbols.append(left + right)
-        found = every_other(np.flatnonzero((pairs == best) & (count > 0)))
-        ids[found] = index[left + right]
-        ids, count = np.delete(ids, found + 1), np.delete(count, found)
-    return list(merges)
-
-
-def every_other(places: np.ndarray) -> np.ndarray:
-    """Of places side by side, the first, the third and so on: aaa has the pair a a at two places, and one is merged."""
-    order = np.arange(len(places))
-    start_of_run = np.maximum.accumulate(np.where(np.diff(places, prepend=-2) > 1, order, 0))
-    return places[(order - start_of_run) % 2 == 0]

@@ -8,8 +8,20 @@ Inputs may be tensors (on any device, in any precision, with a gradient), arrays
 white cards, which read well in a light and in a dark notebook, and stay out of pyplot's list of open figures.
 """
 
-from transformer_lab.plots.curves import plot_bars, plot_lines
-from transformer_lab.plots.maps import plot_attention, plot_matrix
+from transformer_lab.plots.curves import plot_bars, plot_lines, plot_runs, plot_vectors
+from transformer_lab.plots.maps import plot_amounts, plot_attention, plot_matrix, plot_states
 from transformer_lab.plots.picture import Picture, figure, show
 
-__all__ = ["Picture", "figure", "plot_attention", "plot_bars", "plot_lines", "plot_matrix", "show"]
+__all__ = [
+    "Picture",
+    "figure",
+    "plot_amounts",
+    "plot_attention",
+    "plot_bars",
+    "plot_lines",
+    "plot_matrix",
+    "plot_runs",
+    "plot_states",
+    "plot_vectors",
+    "show",
+]

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 Values = Tensor | np.ndarray | Sequence
+Tokens = Sequence[str | int]
+LONGEST_LABEL, CUT = 40, 20  # a longer one is cut: beside a small map there is no more room
 
 
 def to_array(values: Values) -> np.ndarray:
@@ -16,7 +18,18 @@ def to_array(values: Values) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
-def check_attention(weights: Values, query_tokens: Sequence[str], key_tokens: Sequence[str]) -> np.ndarray:
+def to_tensor(values: Values) -> Tensor:
+    """Turn an array or list into a float64 tensor; a tensor stays what it is."""
+    return values if isinstance(values, Tensor) else torch.from_numpy(to_array(values))
+
+
+def label(token: object) -> str:
+    """A token as a figure names it: of a very long one, the beginning."""
+    text = str(token)
+    return text if len(text) <= LONGEST_LABEL else f"{text[: CUT - 1]}…"
+
+
+def check_attention(weights: Values, query_tokens: Tokens, key_tokens: Tokens) -> np.ndarray:
     """Return attention weights as an array; refuse what softmax can't have returned for these tokens."""
     array = to_array(weights)
     check_shape("weights", array, ("query_tokens", query_tokens), ("key_tokens", key_tokens))
@@ -26,8 +39,9 @@ def check_attention(weights: Values, query_tokens: Sequence[str], key_tokens: Se
 
 def tolerance(weights: Values) -> float:
     """How far from 1 a row may sum: a thousandth, since hand-written weights are rounded, more in half precision."""
-    half = isinstance(weights, Tensor) and weights.dtype in (torch.float16, torch.bfloat16)
-    return max(1e-3, 4 * torch.finfo(weights.dtype).eps) if half else 1e-3
+    if isinstance(weights, Tensor) and weights.dtype in (torch.float16, torch.bfloat16):
+        return max(1e-3, 4 * torch.finfo(weights.dtype).eps)
+    return 1e-3
 
 
 def check_shape(name: str, array: np.ndarray, rows: tuple[str, Sequence], columns: tuple[str, Sequence]) -> None:
@@ -35,6 +49,8 @@ def check_shape(name: str, array: np.ndarray, rows: tuple[str, Sequence], column
     if array.ndim != 2:
         hint = f"; choose one matrix, as in {name}[{', '.join('0' * (array.ndim - 2))}]" if array.ndim > 2 else ""
         raise ValueError(f"{name} must be 2-D: rows, columns (its shape is {array.shape}{hint})")
+    if not array.size:
+        raise ValueError(f"{name} must have at least one row and one column (its shape is {array.shape})")
     expected = len(rows[1]), len(columns[1])
     if array.shape != expected:
         hint = ": that is the transpose" if array.shape == expected[::-1] else ""
@@ -61,7 +77,9 @@ def check_distributions(weights: np.ndarray, tolerance: float) -> None:
     raise ValueError(f"each row of weights must sum to 1 (row {wrong[0]} sums to {sums[wrong[0]]:.4g}; {hint})")
 
 
-def same_length(kind: str, series: Mapping[str, Values], name: str, base: Sequence | np.ndarray) -> dict:
+def same_length(
+    kind: str, series: Mapping[str, Values], name: str, base: Sequence | np.ndarray
+) -> dict[str, np.ndarray]:
     """Return named series as arrays; refuse none at all, and one that is not as long as the base."""
     if not series:
         raise ValueError(f"there must be at least one {kind} (there is none)")

@@ -1,13 +1,13 @@
-"""Curves and bars: named series that differ in more than their colour."""
+"""Curves, bars and arrows: named series that differ in more than their colour."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 
-from transformer_lab.plots.checks import Values, check_positive, same_length, to_array
-from transformer_lab.plots.picture import THEME, figure
+from transformer_lab.plots.checks import Tokens, Values, check_positive, label, same_length, to_array
+from transformer_lab.plots.picture import COLOURS, GREY, THEME, figure
 
 MARKERS, DASHES, HATCHES = "os^Dv", ("-", "--", "-.", ":"), ("", "///", "...", "xxx")
 MARKED, TICKED, LABELLED = 32, 8, 12  # up to so many points have markers, ticks of their own; bars their values
@@ -28,17 +28,17 @@ def plot_lines(
 
     Raises: ValueError if a curve is not as long as x, or if a logarithmic axis would drop a value that is not positive.
     """
-    x = to_array(x)
-    curves = same_length("curve", curves, "x", x)
-    check_positive(log_x, "log_x", {"x": x})
-    check_positive(log_y, "log_y", curves)
+    xs = to_array(x)
+    arrays = same_length("curve", curves, "x", xs)
+    check_positive(log_x, "log_x", {"x": xs})
+    check_positive(log_y, "log_y", arrays)
     ax = ax or figure()[1]
-    for i, (name, curve) in enumerate(curves.items()):
-        marker = MARKERS[i % len(MARKERS)] if len(x) <= MARKED else ""
-        ax.plot(x, curve, label=name, marker=marker, linestyle=DASHES[i % len(DASHES)])
+    for i, (name, curve) in enumerate(arrays.items()):
+        marker = MARKERS[i % len(MARKERS)] if len(xs) <= MARKED else ""
+        ax.plot(xs, curve, label=name, marker=marker, linestyle=DASHES[i % len(DASHES)])
     ax.set(xlabel=x_label, ylabel=y_label, xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
-    if log_x and len(x) <= TICKED:
-        ax.set_xticks(x, [f"{value:g}" for value in x])
+    if log_x and len(xs) <= TICKED:
+        ax.set_xticks(xs, [f"{value:g}" for value in xs])
         ax.minorticks_off()
     ax.grid(True)
     ax.legend()
@@ -47,22 +47,80 @@ def plot_lines(
 
 @matplotlib.rc_context(THEME)
 def plot_bars(
-    groups: Mapping[str, Values], labels: Sequence[str], ax: Axes | None = None, *, y_label: str = "probability"
+    groups: Mapping[str, Values], labels: Tokens, ax: Axes | None = None, *, y_label: str = "probability"
 ) -> Axes:
     """Draw several distributions over the same labels side by side; they differ in colour and in hatching.
 
     Raises: ValueError if a group has not one value for each label.
     """
-    groups, width = same_length("group", groups, "labels", labels), 0.8 / len(groups)
+    arrays, width = same_length("group", groups, "labels", labels), 0.8 / len(groups)
     ax = ax or figure()[1]
-    for i, (name, heights) in enumerate(groups.items()):
+    for i, (name, heights) in enumerate(arrays.items()):
         middles = np.arange(len(labels)) + (i - (len(groups) - 1) / 2) * width
         bars = ax.bar(middles, heights, width, label=name, hatch=HATCHES[i % len(HATCHES)], edgecolor="white")
         if len(groups) * len(labels) <= LABELLED:
             ax.bar_label(bars, fmt="%.2f", padding=2)
-    ax.set_xticks(range(len(labels)), labels, parse_math=False)
+    ax.set_xticks(range(len(labels)), map(label, labels), parse_math=False)
     ax.tick_params(axis="x", length=0)
     ax.margins(y=0.12)
     ax.set_ylabel(y_label)
+    ax.legend()
+    return ax
+
+
+@matplotlib.rc_context(THEME)
+def plot_runs(
+    runs: Mapping[str, Values],
+    ax: Axes | None = None,
+    *,
+    x_label: str = "",
+    log_x: bool = False,
+    lines: Mapping[str, float] | None = None,
+) -> Axes:
+    """Draw a row of dots for each name, a dot per run, so that the spread is seen; the first name is at the top.
+
+    `lines` are values to compare with, each a dashed line with its name above it.
+
+    Raises: ValueError if there are no runs, or if a logarithmic axis would drop a value that is not positive.
+    """
+    arrays = {name: to_array(values).reshape(-1) for name, values in runs.items()}
+    if not arrays:
+        raise ValueError("there must be at least one row of runs (there is none)")
+    check_positive(log_x, "log_x", arrays)
+    ax = ax or figure(6.4, 0.9 + 0.3 * len(arrays))[1]
+    for row, values in enumerate(arrays.values()):
+        ax.plot(values, [row] * len(values), "o", color=COLOURS[0], alpha=0.65, markeredgecolor="none", markersize=8)
+    for i, (name, value) in enumerate((lines or {}).items()):
+        ax.axvline(value, color=GREY, linestyle="--", linewidth=1.2)
+        above = ax.get_xaxis_transform()  # y in heights of the axes; each name is higher, since values may be close
+        ax.text(value, 1.01 + 0.05 * i, name, transform=above, ha="center", fontsize=8.5, parse_math=False)
+    ax.set_yticks(range(len(arrays)), map(label, arrays), parse_math=False)
+    ax.set(ylim=(len(arrays) - 0.5, -0.5), xlabel=x_label, xscale="log" if log_x else "linear")
+    ax.tick_params(axis="y", length=0)
+    ax.grid(True, axis="y")
+    return ax
+
+
+@matplotlib.rc_context(THEME)
+def plot_vectors(groups: Mapping[str, Mapping[str, Values]], ax: Axes | None = None) -> Axes:
+    """Draw groups of vectors in the plane as arrows from the origin, named at their tips.
+
+    A group's arrows differ from another's in colour and in dashes. Both axes have one scale, so that angles are true.
+
+    Raises: ValueError if a vector has not two numbers.
+    """
+    ax = ax or figure(4.2, 4.2)[1]
+    for i, (group, vectors) in enumerate(groups.items()):
+        colour, dashes = f"C{i}", DASHES[i % len(DASHES)]
+        ax.plot([], [], label=group, color=colour, linestyle=dashes)
+        arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "linewidth": 2, "color": colour, "linestyle": dashes}
+        for name, (x, y) in same_length("vector", vectors, "the plane", "xy").items():
+            ax.annotate("", (x, y), (0, 0), arrowprops=arrow)
+            ax.annotate(label(name), (x, y), (5, 5), textcoords="offset points", color=colour, parse_math=False)
+            ax.update_datalim([(x, y), (0, 0)])
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.margins(0.2)
+    ax.autoscale_view()
+    ax.grid(True)
     ax.legend()
     return ax

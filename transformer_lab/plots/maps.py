@@ -1,6 +1,6 @@
 """Maps: attention weights and other matrices, a row of cells for each row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib
 import numpy as np
@@ -8,19 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from transformer_lab.plots.checks import Values, check_attention, check_shape, to_array
+from transformer_lab.plots.checks import Tokens, Values, check_attention, check_shape, label, to_array
 from transformer_lab.plots.picture import NOTHING, THEME, figure
 
 PRINTED = 8  # a map of at most this many rows and columns has its numbers printed in the cells
+PARTED = 128  # one of at most this many has lines between the cells, and a name for each; of a larger one, every n-th
 
 
 @matplotlib.rc_context(THEME)
-def plot_attention(
-    weights: Values, query_tokens: Sequence[str], key_tokens: Sequence[str], ax: Axes | None = None
-) -> Axes:
+def plot_attention(weights: Values, query_tokens: Tokens, key_tokens: Tokens, ax: Axes | None = None) -> Axes:
     """Draw attention weights as a map: a row for each query, a column for each key, one colour scale from 0 to 1.
 
-    Up to 8 × 8, the weights are printed in the cells. A query that may attend to nothing has zeros and is hatched.
+    Up to 8 × 8, the weights are printed in the cells; of more than 128 tokens only every second, third, … is named. A
+    query that may attend to nothing has zeros and is hatched.
 
     Raises: ValueError if weights is not 2-D, not of shape (len(query_tokens), len(key_tokens)), or not what softmax
     returns: finite, at least 0, and rows that sum to 1 (to a thousandth, or to four rounding errors of its dtype).
@@ -39,9 +39,7 @@ def plot_attention(
 
 
 @matplotlib.rc_context(THEME)
-def plot_matrix(
-    values: Values, row_labels: Sequence[str], column_labels: Sequence[str], ax: Axes | None = None
-) -> Axes:
+def plot_matrix(values: Values, row_labels: Tokens, column_labels: Tokens, ax: Axes | None = None) -> Axes:
     """Draw a matrix as a map whose colours part at 0: red below, blue above. What isn't finite is grey.
 
     Up to 8 × 8, the values are printed in the cells.
@@ -58,6 +56,56 @@ def plot_matrix(
     return ax
 
 
+@matplotlib.rc_context(THEME)
+def plot_states(states: Mapping[str, Values], tokens: Tokens, ax: Axes | None = None) -> Axes:
+    """Draw what leaves each box of a model as a strip, a row per token and a column per feature; the first is lowest.
+
+    Red is below 0, blue above. The colours end at the 99th percentile of the sizes, since a few features are far larger
+    than the rest.
+
+    Raises: ValueError if there is no state, or one is not 2-D, has not a row for each token, or is not as wide as the
+    first.
+    """
+    arrays = {name: to_array(values) for name, values in states.items()}
+    if not arrays:
+        raise ValueError("there must be at least one state (there is none)")
+    features, rows = range(next(iter(arrays.values())).shape[-1]), len(tokens) + 1  # of a strip and its name
+    for name, array in arrays.items():
+        check_shape(f"states[{name!r}]", array, ("tokens", tokens), ("features", features))
+    ax = ax or figure(4.4, 0.4 + 0.2 * rows * len(arrays))[1]
+    strips = [np.pad(array, ((1, 0), (0, 0)), constant_values=np.nan) for array in arrays.values()]
+    stacked = np.concatenate(strips[::-1])  # an image begins at its top, and the last state stands there
+    limit = np.nanquantile(np.abs(stacked), 0.99) or 1.0
+    ax.imshow(stacked, "RdBu", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+    for i, name in enumerate(reversed(arrays)):
+        ax.text(-0.5, i * rows, label(name), va="center", style="italic", parse_math=False)
+    named = [row for row in range(len(stacked)) if row % rows]
+    ax.set_yticks(named, [label(token) for token in tokens] * len(arrays), parse_math=False)
+    ax.set_xticks([])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+@matplotlib.rc_context(THEME)
+def plot_amounts(values: Values, row_labels: Tokens, column_labels: Tokens, ax: Axes | None = None) -> Axes:
+    """Draw a matrix of amounts as a map in the colours of attention weights: dark blue is 0, yellow the largest.
+
+    Up to 8 × 8, the values are printed in the cells.
+
+    Raises: ValueError if values is not 2-D, not of shape (len(row_labels), len(column_labels)), or not at least 0.
+    """
+    array = to_array(values)
+    check_shape("values", array, ("row_labels", row_labels), ("column_labels", column_labels))
+    if not (array >= 0).all():
+        raise ValueError(f"amounts must be at least 0 (the smallest value is {array.min():g})")
+    ax = ax or axes_for_map(array)
+    image = draw_map(ax, array, row_labels, column_labels, "cividis", 0.0, array.max() or 1.0)
+    if max(array.shape) > PRINTED:
+        ax.figure.colorbar(image, ax=ax, shrink=0.6)
+    return ax
+
+
 def axes_for_map(array: np.ndarray) -> Axes:
     """Return the axes of a new figure whose cells are about half an inch wide."""
     height, width = (min(max(1.2 + 0.5 * cells, 2.4), 6.4) for cells in array.shape)
@@ -69,17 +117,21 @@ def draw_map(
 ) -> AxesImage:
     """Draw cells with labels on both axes, columns on top, and the values in the cells if there are few."""
     image = ax.imshow(array, cmap=matplotlib.colormaps[colours].with_extremes(bad=NOTHING), vmin=low, vmax=high)
-    size, upright = label_size(ax, array.shape, columns)
-    ax.set_yticks(range(len(rows)), rows, parse_math=False, fontsize=size)
-    ax.set_xticks(range(len(columns)), columns, parse_math=False, fontsize=size, rotation=90 if upright else 0)
-    ax.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
-    ax.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
-    ax.grid(which="minor", color="white", linewidth=1.5 if max(array.shape) <= PRINTED else 0.5)
+    every = -(-max(array.shape) // PARTED)
+    named = [range(0, cells, every) for cells in array.shape]  # of the rows, of the columns
+    rows, columns = ([label(names[i]) for i in of] for names, of in zip((rows, columns), named, strict=True))
+    size, upright = label_size(ax, (len(rows), len(columns)), columns)
+    ax.set_yticks(named[0], rows, parse_math=False, fontsize=size)
+    ax.set_xticks(named[1], columns, parse_math=False, fontsize=size, rotation=90 if upright else 0)
+    if every == 1:
+        ax.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
+        ax.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
+        ax.grid(which="minor", color="white", linewidth=1.5 if max(array.shape) <= PRINTED else 0.5)
     ax.tick_params(which="both", length=0, top=False, labeltop=True, labelbottom=False)
     ax.xaxis.set_label_position("top")
     ax.spines[:].set_visible(False)
     if max(array.shape) <= PRINTED:
-        print_values(ax, array, image.to_rgba(image.get_array()))
+        print_values(ax, array, image.to_rgba(np.ma.masked_invalid(array)))
     return image
 
 
@@ -91,8 +143,7 @@ def print_values(ax: Axes, array: np.ndarray, fills: np.ndarray) -> None:
 
 def label_size(ax: Axes, shape: tuple[int, int], columns: Sequence[str]) -> tuple[float, bool]:
     """Choose the labels' size in points so that they fit the cells, and whether column labels must stand upright."""
-    width, height = ax.figure.get_size_inches() * ax.get_position().size
-    points = 72 * min(height / shape[0], width / shape[1])
+    points = 72 / ax.figure.dpi * min(ax.bbox.height / shape[0], ax.bbox.width / shape[1])
     size = min(10, 0.8 * points)
     return float(size), bool(max(map(len, columns)) * 0.65 * size > points)
 

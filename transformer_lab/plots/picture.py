@@ -3,19 +3,19 @@
 import base64
 import html
 import io
+from typing import Any
 
 import matplotlib
-import numpy as np
-from matplotlib import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from PIL import Image
 
 INK, GREY, NOTHING = "#1c2733", "#566473", "#c9d1d9"
 # Okabe and Ito's colours, safe for the colour-blind; the first three are query, key and value in the drawn figures.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 PIXELS, SHARPNESS = 100, 1.6  # how wide a page shows an inch, and stored pixels for each of those
-THEME = {
+THEME: dict[Any, Any] = {  # matplotlib's type for its keys is a list of all of them
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "figure.constrained_layout.w_pad": 0.1,
@@ -61,7 +61,7 @@ class Picture:
         data = base64.b64encode(self.png).decode()
         return f'<img alt="{html.escape(self.alt)}" width="{self.width}" src="data:image/png;base64,{data}">'
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> tuple[dict, dict]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[dict, dict]:
         image = base64.b64encode(self.png).decode()
         data = {"text/plain": self.alt, "text/html": self.html(), "image/png": image}
         return data, {"image/png": {"alt": self.alt, "width": self.width}}
@@ -89,11 +89,12 @@ def show(figure: Figure | Axes, alt: str, sharpness: float = SHARPNESS, colours:
 
     Raises: ValueError if alt is empty.
     """
-    return Picture(figure if isinstance(figure, Figure) else figure.figure, alt, sharpness, colours)
+    whole = figure.figure.figure  # the figure of axes may be a part of another one
+    return Picture(whole, alt, sharpness, colours)
 
 
 @matplotlib.rc_context(THEME)
-def figure(width: int | float = 6.4, height: int | float = 3.6, columns: int = 1) -> tuple[Figure, Axes | np.ndarray]:
+def figure(width: int | float = 6.4, height: int | float = 3.6, columns: int = 1) -> tuple[Figure, Any]:
     """Return a new figure, in inches of 100 pixels, and its axes: one, or an array of `columns` side by side."""
     new = Figure(figsize=(width, height), layout="constrained")
     return new, new.subplots(1, columns)

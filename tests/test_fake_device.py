@@ -1,0 +1,378 @@
+"""Every public name at work on another device than the CPU, though this machine may have none.
+
+Under torch's FakeTensorMode a tensor has a type, a shape and a device, and no numbers; where two devices meet it raises
+FakeTensorDeviceMismatchError, as a GPU would. The other device is "meta", since a CPU build of torch refuses "cuda".
+torch's default device stays the CPU: so a tensor that the code makes without saying where is found.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorDeviceMismatchError, FakeTensorMode, unset_fake_temporarily
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import transformer_lab as lab
+from transformer_lab import analysis, interop, masks, training
+from transformer_lab.tokenizer import Tokenizer
+
+TOKENIZER = Tokenizer.train(["a b"], n_merges=0)
+B, T, S, H, D, VOCAB, PAD, BOS, EOS = 2, 5, 7, 3, 12, len(TOKENIZER), 0, 1, 2
+CONFIG = lab.TransformerConfig(vocab_size=VOCAB, d_model=D, n_heads=H, d_ff=11, n_layers=1, max_len=9)
+IDS = {"bos_id": BOS, "eos_id": EOS, "max_length": 4}
+
+
+class AnyNumber(TorchDispatchMode):
+    """Code that asks a fake tensor for its number is told 1, or False, and goes on: most do so to know when to stop."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        match function:
+            case torch.ops.aten._local_scalar_dense.default:
+                return False if args[0].dtype == torch.bool else 1.0 if args[0].is_floating_point() else 1
+            case torch.ops.aten.equal.default:
+                return True
+            case torch.ops.aten.nonzero.default:
+                return torch.ones(1, args[0].ndim, dtype=torch.int64, device=args[0].device)
+        return function(*args, **(kwargs or {}))
+
+
+class Maker:
+    """Makes what the entries below work on, all of it on one device but, if asked, for one tensor or module."""
+
+    def __init__(self, path: Path, planted: int | None = None):
+        self.path, self.planted, self.made = path, planted, 0  # the path is that of a stored training
+
+    def device(self) -> str:
+        self.made += 1
+        return "cpu" if self.made - 1 == self.planted else "meta"
+
+    def floats(self, *shape: int) -> Tensor:
+        return torch.ones(shape, device=self.device()).requires_grad_()
+
+    def ids(self, *shape: int) -> Tensor:
+        return torch.full(shape, 3, device=self.device())
+
+    def mask(self, *shape: int) -> Tensor:
+        return torch.ones(shape, dtype=torch.bool, device=self.device())
+
+    def module(self, kind: type, *sizes: Any) -> nn.Module:
+        with unset_fake_temporarily():  # `Module.to` cannot move fake tensors; the mode takes real ones for fake
+            return kind(*sizes).to(self.device())
+
+    def transformer(self) -> lab.Transformer:
+        return self.module(lab.Transformer, CONFIG)
+
+    def attention(self) -> lab.MultiHeadAttention:
+        return self.module(lab.MultiHeadAttention, D, H)
+
+
+def by_any_mask(attend: Callable[..., Any], make: Maker, *arguments: Any) -> list[Any]:
+    """The same call with no mask and with one of each shape."""
+    shapes = ((T, S), (B, 1, 1, S), (B, H, T, S))
+    return [attend(*arguments, None), *(attend(*arguments, make.mask(*shape)) for shape in shapes)]
+
+
+def recorded(make: Maker) -> list[Tensor]:
+    model, src, tgt = make.transformer(), make.ids(B, S), make.ids(B, T)
+    with lab.record_attention(model) as maps:
+        model(src, tgt)
+    return [*maps.values()]
+
+
+def cached(make: Maker) -> Tensor:
+    attention, cache = make.attention(), lab.KVCache()
+    x = make.floats(B, 1, D)
+    attention(x, x, x, cache=cache)
+    cache.select(make.ids(B) * 0)
+    return attention(x, x, x, cache=cache)[0]
+
+
+def written_step_by_step(make: Maker) -> Tensor:
+    decoder = lab.CachedDecoder(make.transformer(), make.floats(B, S, D), make.mask(B, 1, 1, S))
+    decoder(make.ids(B, 3))
+    decoder.select(make.ids(B) * 0)
+    return decoder(make.ids(B, 1))
+
+
+def next_logits(logits: Tensor, ids: list[int]) -> Tensor:
+    return logits * len(ids)
+
+
+def copied(copy: Callable[[nn.Module, nn.Module], None], make: Maker) -> list[nn.Module]:
+    pair = [make.module(nn.MultiheadAttention, D, H), make.attention()]
+    copy(*(pair if copy is interop.copy_from_torch else reversed(pair)))
+    return pair
+
+
+def examples() -> training.Examples:
+    return training.Examples(torch.full((9, S), 3), torch.full((9, T), 3), BOS, PAD)
+
+
+def trained(make: Maker) -> nn.Module:
+    run = training.Training(make.transformer(), examples(), training.Recipe(batch_size=4))
+    assert len(list(run.run(until=2))) == 2
+    return run.model
+
+
+def loaded(make: Maker) -> Tensor:
+    with unset_fake_temporarily():  # a file is read where tensors have numbers
+        model, _, _ = training.load_checkpoint(make.path)
+        model.to(make.device())
+    return model(make.ids(B, S), make.ids(B, T))
+
+
+def gone_on(make: Maker) -> nn.Module:
+    with unset_fake_temporarily():
+        run = training.load_training(make.path, examples(), make.device())
+    assert len(list(run.run(until=3))) == 2
+    return run.model
+
+
+def stepped(make: Maker) -> nn.Module:
+    model = make.transformer()
+    optimizer = training.paper_adam(model)
+    model(make.ids(B, S), make.ids(B, T)).sum().backward()
+    optimizer.step()
+    return model
+
+
+def norms(make: Maker) -> tuple[Tensor, Tensor]:
+    layers, states = [make.module(nn.Linear, D, D) for _ in range(2)], [make.floats(B, D)]
+    for layer in layers:
+        states.append(layer(states[-1]))
+    return analysis.norms_by_layer(states, states[-1])
+
+
+ENTRIES: dict[str, Callable[[Maker], Any]] = {
+    # attention
+    "softmax": lambda make: lab.softmax(make.floats(B, T, S), -1),
+    "masked_softmax": lambda make: lab.masked_softmax(make.floats(B, H, T, S), make.mask(B, 1, 1, S)),
+    "scaled_dot_product_attention": lambda make: by_any_mask(
+        lab.scaled_dot_product_attention,
+        make,
+        make.floats(B, H, T, D),
+        make.floats(B, H, S, D),
+        make.floats(B, H, S, D),
+    ),
+    "split_heads": lambda make: lab.split_heads(make.floats(B, T, D), H),
+    "merge_heads": lambda make: lab.merge_heads(make.floats(B, H, T, D)),
+    "multi_head_attention": lambda make: lab.multi_head_attention(
+        make.floats(B, T, D), make.floats(B, S, D), make.floats(B, S, D), *(make.floats(D, D) for _ in range(4)), H
+    ),
+    "cached_attention": lambda make: lab.cached_attention(
+        *(make.floats(B, H, 1, D) for _ in range(3)), make.floats(2, B, H, T, D)
+    ),
+    "KVCache": cached,
+    "AttentionHead": lambda make: make.module(lab.AttentionHead, D, 5)(
+        make.floats(B, T, D), make.floats(B, S, D), make.floats(B, S, D), make.mask(T, S)
+    ),
+    "MultiHeadAttention": lambda make: by_any_mask(
+        make.attention(), make, make.floats(B, T, D), make.floats(B, S, D), make.floats(B, S, D)
+    ),
+    "record_attention": recorded,
+    # masks
+    "causal_mask": lambda make: lab.causal_mask(T, make.device()),
+    "padding_mask": lambda make: lab.padding_mask(make.ids(B, S), PAD),
+    "decoder_mask": lambda make: lab.decoder_mask(make.ids(B, S), PAD),
+    "to_torch_attn_mask": lambda make: masks.to_torch_attn_mask(make.mask(B, 1, T, S), B, H),
+    "to_torch_key_padding_mask": lambda make: masks.to_torch_key_padding_mask(make.mask(B, 1, 1, S)),
+    "to_additive_mask": lambda make: masks.to_additive_mask(make.mask(T, S)),
+    # positions
+    "sinusoidal_encoding": lambda make: lab.sinusoidal_encoding(T, D, make.device()),
+    "shift_matrix": lambda make: lab.shift_matrix(3, D, make.device()),
+    "alibi_bias": lambda make: lab.alibi_bias(H, T, make.device()),
+    "rotate": lambda make: lab.rotate(make.floats(B, H, T, D)),
+    "SinusoidalPositions": lambda make: lab.SinusoidalPositions(T, D)(make.floats(B, T, D)),
+    "LearnedPositions": lambda make: make.module(lab.LearnedPositions, T, D)(make.floats(B, T, D)),
+    # blocks
+    "FeedForward": lambda make: make.module(lab.FeedForward, D, 11)(make.floats(B, T, D)),
+    "layer_norm": lambda make: lab.layer_norm(make.floats(B, T, D), make.floats(D), make.floats(D), 1e-5),
+    "LayerNorm": lambda make: make.module(lab.LayerNorm, D)(make.floats(B, T, D)),
+    "residual_block": lambda make: lab.residual_block(
+        make.floats(B, T, D), make.module(nn.Linear, D, D), make.module(lab.LayerNorm, D), True
+    ),
+    "Residual": lambda make: make.module(lab.Residual, D)(make.floats(B, T, D), torch.sin),
+    "PreNormResidual": lambda make: make.module(lab.PreNormResidual, D)(make.floats(B, T, D), torch.sin),
+    # model
+    "embed": lambda make: lab.embed(make.ids(B, T), make.floats(VOCAB, D), make.floats(T, D)),
+    "Embedding": lambda make: make.module(lab.Embedding, CONFIG)(make.ids(B, T), start=3),
+    "encoder_layer": lambda make: lab.encoder_layer(
+        make.floats(B, T, D),
+        lambda q, k, v, mask: v,
+        torch.sin,
+        *(make.module(lab.LayerNorm, D) for _ in range(2)),
+        None,
+    ),
+    "decoder_layer": lambda make: lab.decoder_layer(
+        make.floats(B, T, D),
+        make.floats(B, T, D),
+        *(lambda q, k, v, mask: q + v,) * 2,
+        torch.sin,
+        *(make.module(lab.LayerNorm, D) for _ in range(3)),
+        None,
+        None,
+    ),
+    "EncoderLayer": lambda make: make.module(lab.EncoderLayer, CONFIG)(make.floats(B, T, D), make.mask(T, T)),
+    "Encoder": lambda make: make.module(lab.Encoder, CONFIG)(make.floats(B, T, D), make.mask(T, T)),
+    "DecoderLayer": lambda make: make.module(lab.DecoderLayer, CONFIG)(
+        make.floats(B, T, D), make.floats(B, S, D), make.mask(T, T), make.mask(B, 1, 1, S)
+    ),
+    "Decoder": lambda make: make.module(lab.Decoder, CONFIG)(
+        make.floats(B, T, D), make.floats(B, S, D), make.mask(T, T), make.mask(B, 1, 1, S)
+    ),
+    "Transformer": lambda make: make.transformer()(make.ids(B, S), make.ids(B, T)),
+    # decoding: a model is a function, from a list of ids to logits
+    "greedy_decode": lambda make: lab.greedy_decode(partial(next_logits, make.floats(VOCAB)), **IDS),
+    "beam_search": lambda make: lab.beam_search(partial(next_logits, make.floats(VOCAB)), beam_size=2, **IDS),
+    "top_k_filter": lambda make: lab.top_k_filter(make.floats(B, VOCAB), 5),
+    "top_p_filter": lambda make: lab.top_p_filter(make.floats(B, VOCAB), 0.5),
+    # generation
+    "CachedDecoder": written_step_by_step,
+    "start_decoder": lambda make: lab.start_decoder(make.transformer(), make.ids(B, S), copies=3)(
+        torch.full((3 * B, 1), 3, device="meta")
+    ),
+    "greedy": lambda make: lab.greedy(make.transformer(), make.ids(B, S), **IDS),
+    "sample": lambda make: lab.sample(make.transformer(), make.ids(B, S), top_k=5, top_p=0.5, **IDS),
+    "beam": lambda make: lab.beam(make.transformer(), make.ids(B, S), beam_size=3, **IDS),
+    # interop
+    "copy_to_torch": partial(copied, interop.copy_to_torch),
+    "copy_from_torch": partial(copied, interop.copy_from_torch),
+    # analysis
+    "softmax_jacobian": lambda make: analysis.softmax_jacobian(make.floats(B, S)),
+    "head_contributions": lambda make: analysis.head_contributions(
+        make.attention(), make.floats(B, T, D), make.floats(B, S, D), make.floats(B, S, D), make.mask(T, S)
+    ),
+    "entropy": lambda make: analysis.entropy(make.floats(B, S)),
+    "norms_by_layer": norms,
+    "cross_attention": lambda make: analysis.cross_attention(make.transformer(), make.ids(1, S), make.ids(1, T)),
+    # training
+    "shift_right": lambda make: training.shift_right(make.ids(B, T), BOS),
+    "label_smoothing_loss": lambda make: training.label_smoothing_loss(
+        make.floats(B, T, VOCAB), make.ids(B, T), 0.1, PAD
+    ),
+    "Training": trained,
+    "paper_adam": stepped,
+    "load_checkpoint": loaded,
+    "load_training": gone_on,
+    "translate": lambda make: training.translate(make.transformer(), TOKENIZER, ["a b", "b"]),
+    "average_weights": lambda make: training.average_weights([make.transformer().state_dict()] * 2),
+    "exact_match": lambda make: training.exact_match(make.transformer(), TOKENIZER, [("a b", "b")]),
+}
+
+
+NO_TENSORS = {
+    *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress"),
+    *("token_names", "cache_bytes", "flops_of_a_position", "flops_of_a_pair", "flops_with_cache"),
+    *("flops_without_cache", "total_with_cache", "total_without_cache"),
+}
+ELSEWHERE = {
+    "Examples": "tables, which stay on the CPU: see Training",
+    "save_checkpoint": "writes numbers, and a fake tensor has none",
+    "save_training": "writes numbers, and a fake tensor has none",
+}
+ENDS_ON_THE_CPU = {"cross_attention", "norms_by_layer"}  # they are for pictures
+# The tensor with this number, in the order in which an entry makes them, may lie on the CPU …
+HARMLESS = {("KVCache", 2): "torch picks rows by a CPU tensor on any device", ("CachedDecoder", 4): "the same"}
+HARMLESS |= {("embed", 0): "torch's fake F.embedding does not look, a GPU's does"}
+HARMLESS |= dict.fromkeys(
+    [("Embedding", 0), ("Embedding", 1), ("record_attention", 0), ("cross_attention", 0)], "the same"
+)
+
+
+def public(module: ModuleType) -> set[str]:
+    """The names that a module offers: its `__all__`, or the functions that it defines."""
+    own = {name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
+    return set(getattr(module, "__all__", {name for name in own if inspect.isfunction(vars(module)[name])}))
+
+
+def tensors_in(result: Any) -> Iterator[Tensor]:
+    """All tensors in what an entry returns, and the gradients of modules."""
+    match result:
+        case Tensor():
+            yield result
+        case nn.Module():
+            yield from (tensor for p in result.parameters() for tensor in (p, p.grad) if tensor is not None)
+        case tuple() | list():
+            for part in result:
+                yield from tensors_in(part)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory) -> Path:
+    """A training, one step old, as it was saved on a CPU."""
+    path = tmp_path_factory.mktemp("fake") / "training.safetensors"
+    run = training.Training(lab.Transformer(CONFIG), examples(), training.Recipe(batch_size=4))
+    list(run.run(until=1))
+    training.save_training(path, run, TOKENIZER, {})
+    return path
+
+
+@pytest.fixture
+def run(stored, monkeypatch) -> Callable[..., tuple[Any, int]]:
+    """Runs an entry; what it returns, and how many tensors and modules it made."""
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())  # there is none for "meta"
+    swaps = torch.__future__.get_swap_module_params_on_conversion
+    monkeypatch.setattr(torch.__future__, swaps.__name__, lambda: True)  # a move to "meta" unties weights otherwise
+
+    def run(name: str, planted: int | None = None) -> tuple[Any, int]:
+        make = Maker(stored, planted)
+        with FakeTensorMode(allow_non_fake_inputs=True), AnyNumber():
+            return ENTRIES[name](make), make.made
+
+    return run
+
+
+def test_every_public_name_is_tried():
+    names = public(lab) | public(training) | public(analysis) | public(masks) | {"copy_to_torch", "copy_from_torch"}
+    assert sorted(names) == sorted([*ENTRIES, *NO_TENSORS, *ELSEWHERE])
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_all_of_it_stays_on_its_device(name, run):
+    result, _ = run(name)
+    found = {tensor.device.type for tensor in tensors_in(result)}
+    assert found <= ({"cpu"} if name in ENDS_ON_THE_CPU else {"meta"})
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_what_lies_on_the_cpu_is_found(name, run):
+    """Each tensor and each module in turn."""
+    _, made = run(name)
+    for planted in range(made) if made > 1 else ():
+        if (name, planted) not in HARMLESS:
+            with pytest.raises((FakeTensorDeviceMismatchError, ValueError)):
+                run(name, planted)
+
+
+# The same defects in the code
+
+
+def without_device(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as it would be if it made its tensors wherever torch makes them by default."""
+    return lambda *arguments, **named: function(*arguments, **named).cpu()
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "names"),
+    [
+        ("masks", "causal_mask", ["decoder_mask", "Transformer"]),
+        ("generation", "causal_mask", ["CachedDecoder", "greedy", "sample", "beam", "translate"]),
+        ("model", "padding_mask", ["Transformer", "Training"]),
+        ("positions", "sinusoidal_encoding", ["SinusoidalPositions", "Embedding", "Transformer", "load_checkpoint"]),
+        ("training.loop", "shift_right", ["Training", "load_training"]),
+    ],
+)
+def test_a_tensor_made_on_the_cpu_is_found(module, function, names, run, monkeypatch):
+    place = import_module(f"transformer_lab.{module}")
+    monkeypatch.setattr(place, function, without_device(getattr(place, function)))
+    for name in names:
+        with pytest.raises(FakeTensorDeviceMismatchError):
+            run(name)

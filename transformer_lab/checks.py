@@ -1,0 +1,64 @@
+"""What several modules ask of their arguments. Each error states the rule, then the fact.
+
+A check reads types and sizes, never a number in a tensor: the processor would have to wait for the GPU.
+"""
+
+from numbers import Integral
+
+import torch
+from torch import Tensor
+
+
+def check_vectors(name: str, x: Tensor, d_model: int, length: str = "T") -> None:
+    """Raise a ValueError unless `x` is (B, length, d_model), of floating-point numbers."""
+    if not isinstance(x, Tensor) or x.ndim != 3 or x.size(-1) != d_model or not x.is_floating_point():
+        rule = f"{name} must be floating-point numbers of shape (B, {length}, {d_model})"
+        raise ValueError(f"{rule} (got {described(x)})")
+
+
+def check_tokens(name: str, tokens: Tensor) -> None:
+    """Raise a ValueError unless `tokens` is (B, T), of whole numbers."""
+    whole = (torch.int64, torch.int32)
+    if not isinstance(tokens, Tensor) or tokens.ndim != 2 or tokens.dtype not in whole:
+        raise ValueError(f"{name} must be token ids, torch.int64 or int32, of shape (B, T) (got {described(tokens)})")
+
+
+def check_floats(name: str, x: Tensor, least_axes: int = 0) -> None:
+    """Raise a ValueError unless `x` is of floating-point numbers and has so many axes or more."""
+    if not isinstance(x, Tensor) or x.ndim < least_axes or not x.is_floating_point():
+        rule = f"must be floating-point numbers of {least_axes} axes or more"
+        raise ValueError(f"{name} {rule} (got {described(x)})")
+
+
+def check_boolean(mask: Tensor) -> None:
+    """Raise a ValueError unless the mask is boolean."""
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        raise ValueError(f"a mask must be torch.bool, True = may attend (got {described(mask)})")
+
+
+def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise a ValueError unless `mask` is boolean and broadcasts to `shape`, the shape of the scores."""
+    check_boolean(mask)
+    fits = mask.ndim <= len(shape) and all(m in (1, s) for m, s in zip(mask.shape[::-1], shape[::-1], strict=False))
+    if not fits:
+        raise ValueError(f"a mask must broadcast to the scores {tuple(shape)} (got {tuple(mask.shape)})")
+
+
+def check_least(least: int, **numbers: int) -> None:
+    """Raise a ValueError unless each number, given by its name, is whole and not below `least`."""
+    for name, number in numbers.items():
+        if not isinstance(number, Integral):
+            raise ValueError(f"{name} ({number!r}) must be a whole number")
+        if number < least:
+            raise ValueError(f"{name} ({number}) must be at least {least}")
+
+
+def check_probability(**numbers: float) -> None:
+    """Raise a ValueError unless each number, given by its name, is from 0 to 1."""
+    for name, number in numbers.items():
+        if not 0 <= number <= 1:
+            raise ValueError(f"{name} ({number}) must be from 0 to 1")
+
+
+def described(x: object) -> str:
+    return f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__

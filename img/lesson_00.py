@@ -1,6 +1,6 @@
 """The map of the series: the 2017 Transformer, each block with the lesson that builds it."""
 
-from kit import BODY, GREY, HEAD, KEY, LINE, PANEL, QUERY, SMALL, TIMES, VALUE, WHITE, Drawing
+from drawing import BODY, GREY, HEAD, KEY, LINE, PANEL, QUERY, SMALL, TIMES, VALUE, WHITE, Drawing
 
 LESSONS = [
     "start here",

@@ -2,7 +2,7 @@
 
 import math
 
-from kit import (
+from drawing import (
     BODY,
     DOT,
     GREY,

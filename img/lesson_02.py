@@ -1,6 +1,6 @@
 """The figure of lesson 02: several heads side by side."""
 
-from kit import DOT, GREY, INK, KEY, QUERY, SMALL, TIMES, VALUE, Drawing, blend, dot, softmax
+from drawing import DOT, GREY, INK, KEY, QUERY, SMALL, TIMES, VALUE, Drawing, blend, dot, softmax
 
 GRAIN, HEADS, HEAD_ROWS = 18, 3, (128, 240, 352)
 
@@ -32,7 +32,7 @@ def one_head(d, middle, head, query, key, value):
     """Draw what one head does with its slices of query, key and value; return its output."""
     weights = [softmax([6 * dot(q, k) for k in key]) for q in query]
     output = [blend(row, value) for row in weights]
-    d.text(238, middle, f"head {head + 1}", SMALL, bold=True)
+    d.text(238, middle, f"head {head}", SMALL, bold=True)
     for x, values, colour in ((272, query, QUERY), (318, key, KEY), (364, value, VALUE)):
         piece(d, x, middle, values, colour, head == 0)
     d.route([(406, middle), (426, middle)])
@@ -67,7 +67,7 @@ def heads():
         "Multi-head attention: share the features out among heads, attend in each, concatenate, project",
         "Left: the projected query, key and value, their d_model columns shared out among three heads. Middle: each "
         "head takes its columns, computes its own attention weights (T by S) and its own output (T by d_head). Right: "
-        "the outputs stand side by side again (T by d_model) and are multiplied by W_O. The first head is outlined.",
+        "the outputs stand side by side again (T by d_model) and are multiplied by W_O. Head 0 is outlined.",
     )
     d.step(36, 44, 1, "project, split")
     d.step(262, 44, 2, "attend in every head")

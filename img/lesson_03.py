@@ -2,7 +2,7 @@
 
 from math import cos, pi, sin
 
-from kit import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, WHITE, Drawing
+from drawing import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, WHITE, Drawing
 
 D_MODEL, POSITION, OFFSET, RADIUS = 8, 3, 5, 46
 COLUMNS, ROWS = (210, 370, 530, 690), (112, 280)

@@ -1,6 +1,6 @@
 """The figure of lesson 04: the three ways around a sub-layer."""
 
-from kit import GREY, INK, KEY, LINE, QUERY, SMALL, VALUE, WHITE, WIDTH, Drawing, mix
+from drawing import GREY, INK, KEY, LINE, QUERY, SMALL, VALUE, WHITE, WIDTH, Drawing, mix
 
 LOWER, UPPER = 366, 106  # heights at which x enters and leaves
 SUBLAYER, NORM = mix(QUERY, 0.16), mix(VALUE, 0.2)
@@ -46,7 +46,8 @@ def blocks():
         "One sub-layer: alone, with post-norm, with pre-norm",
         "Three columns, each read from bottom to top. Alone: x goes through the sub-layer. Post-norm: x goes through "
         "the sub-layer and around it, both are added, and the sum is normalised. Pre-norm: x is normalised and goes "
-        "through the sub-layer; x itself goes around both and is added, and no norm stands on that way.",
+        "through the sub-layer; x itself goes around both and is added, and no norm stands on that way. A last "
+        "norm ends the pre-norm stack.",
     )
     for x in (WIDTH / 3 - 8, 2 * WIDTH / 3 + 8):
         d.path(f"M{x:g} 30V382", LINE, 1.2)
@@ -55,6 +56,8 @@ def blocks():
         d, 412, "post-norm (2017)", "LayerNorm(*x* + Sublayer(*x*))", [(272, "sub-layer"), (208, "+"), (156, "norm")]
     )
     column(d, 684, "pre-norm", "*x* + Sublayer(LayerNorm(*x*))", [(296, "norm"), (230, "sub-layer"), (156, "+")])
+    d.text(670, 106, "a last norm", SMALL, GREY, "end")
+    d.text(670, 124, "ends the stack", SMALL, GREY, "end")
     around(d, 412, 334, 208)
     around(d, 684, 342, 156)
     return d

@@ -1,6 +1,6 @@
 """The figure of lesson 05: four masks as tables."""
 
-from kit import BODY, GREY, INK, KEY, QUERY, SMALL, VALUE, Drawing, mix
+from drawing import BODY, GREY, INK, KEY, QUERY, SMALL, VALUE, Drawing, mix
 
 CELL = 30
 FRENCH, ENGLISH = ("Je", "suis", "ici", "pad"), ("I", "am", "here")

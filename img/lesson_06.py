@@ -1,9 +1,10 @@
 """The figure of lesson 06: three families of models from the same blocks."""
 
-from kit import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, TIMES, VALUE, WHITE, WIDTH, Drawing, mix
+from drawing import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, TIMES, VALUE, WHITE, WIDTH, Drawing, mix
 
 BLOCK, GRAIN = 146, 9  # the width of a block; the size of a cell of the small masks
-BOTTOM, FIRST = 446, 330  # heights: what enters, and the lower edge of the lowest sub-layer
+BOTTOM, FIRST = 470, 354  # heights: what enters, and the lower edge of the lowest sub-layer
+STEP = 68  # from one sub-layer to the next
 LOOK = {  # fill and outline
     "self-attention": (mix(QUERY, 0.14), QUERY),
     "cross-attention": (mix(KEY, 0.16), KEY),
@@ -39,35 +40,39 @@ def the_past(row, column):
 def tower(d, x, mask, enters, leaves, cross=False):
     """Draw one tower from its tokens up; return the height of what leaves it."""
     names = ["self-attention", "cross-attention", "feed-forward"] if cross else ["self-attention", "feed-forward"]
-    top = FIRST - 60 * len(names) - 14
+    top = FIRST - STEP * len(names) - 14
     d.text(x, BOTTOM, enters, SMALL)
     d.route([(x, BOTTOM - 13), (x, BOTTOM - 30)])
-    d.box(x - BLOCK / 2, BOTTOM - 62, BLOCK, 32, "embedding + place", PANEL, size=SMALL)
-    d.rect(x - BLOCK / 2 - 11, top, BLOCK + 22, FIRST + 16 - top, "none", LINE, radius=12)
+    d.box(x - BLOCK / 2 - 10, BOTTOM - 62, BLOCK + 20, 32, "embedding + position", PANEL, size=SMALL)
+    d.rect(x - BLOCK / 2 - 15, top, BLOCK + 30, FIRST + 24 - top, "none", LINE, radius=12)
     d.text(x + BLOCK / 2, top + 16, f"{TIMES} *N*", SMALL, GREY, "end")
     d.route([(x, BOTTOM - 62), (x, FIRST)])
     for i, name in enumerate(names):
-        sublayer(d, x, FIRST - 60 * i, name, mask)
-        d.route([(x, FIRST - 60 * i - 42), (x, FIRST - 60 * i - 60 if name != names[-1] else top - 20)])
+        bottom = FIRST - STEP * i
+        sublayer(d, x, bottom, name, mask)
+        d.route([(x, bottom - 42), (x, bottom - STEP if name != names[-1] else top - 20)])
+        around = x - BLOCK / 2 - 7  # the residual connection: around the sub-layer, to the sum and norm above it
+        d.route([(x, bottom + 10), (around, bottom + 10), (around, bottom - 50), (x, bottom - 50)], thick=1.4)
     d.text(x, top - 32, leaves, SMALL)
     return top - 32
 
 
 def families():
     d = Drawing(
-        524,
+        548,
         "Three families from the same blocks: encoder-only, decoder-only, encoder-decoder",
-        "Three models, each from bottom to top. Encoder-only: tokens, embedding plus place, N layers of "
-        "self-attention, where every token may see every other, and feed-forward; out comes a vector for each token. "
+        "Three models, each from bottom to top. Encoder-only: tokens, embedding plus position, N layers of "
+        "self-attention, where every token may see every other, and feed-forward, with a residual connection around "
+        "each; out comes a vector for each token. "
         "Decoder-only: the same blocks, but each token sees itself and the past only; out comes the next token. "
         "Encoder-decoder: both towers; the right one has a cross-attention between its two sub-layers, which asks the "
         "left one's output, the memory.",
     )
     for x in (214, 424):
-        d.path(f"M{x} 28V474", LINE, 1.2)
+        d.path(f"M{x} 28V498", LINE, 1.2)
     for x, name, does in (
         (107, "encoder-only", "reads"),
-        (319, "decoder-only", "goes on writing"),
+        (319, "decoder-only", "continues a text"),
         (612, "encoder-decoder", "reads one text, writes another"),
     ):
         d.text(x, 38, name, BODY, INK, bold=True)
@@ -76,7 +81,13 @@ def families():
     tower(d, 319, the_past, "tokens so far", "the next token")
     memory = tower(d, 520, everything, "source tokens", "memory")
     tower(d, 704, the_past, "target so far", "the next token", cross=True)
-    cross = FIRST - 60 - 21
+    cross = FIRST - STEP - 21
     d.route([(554, memory), (612, memory), (612, cross), (704 - BLOCK / 2, cross)], KEY, thick=2.8)
-    d.text(WIDTH / 2, 500, "the small tables: rows are queries, columns are keys; dark = may attend", SMALL, GREY)
+    d.text(
+        WIDTH / 2,
+        524,
+        "small tables: rows are queries, columns are keys; dark = may attend. Thin lines: residual connections",
+        SMALL,
+        GREY,
+    )
     return d

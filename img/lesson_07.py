@@ -1,6 +1,6 @@
-"""The figure of lesson 07: teacher forcing, where all places learn at once, and writing, one place after the other."""
+"""The figure of lesson 07: teacher forcing, where all positions learn at once, and writing, one after another."""
 
-from kit import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, VALUE, Drawing, mix
+from drawing import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, VALUE, Drawing, mix
 
 BEGIN, TARGETS = "begin", ("ein", "undzwan", "zig", "end")
 INPUTS = (BEGIN, *TARGETS[:-1])  # the targets, shifted right
@@ -15,9 +15,9 @@ def chip(d, x, y, word, colour, width=CHIP):
 
 
 def training(d):
-    """Targets on top, the decoder, and the same targets one place further right below."""
+    """Targets on top, the decoder, and the same targets one position further right below."""
     columns = [FIRST + GAP * i for i in range(len(TARGETS))]
-    d.text(FIRST + 1.5 * GAP, 36, "in training: all places at once", BODY, INK, bold=True)
+    d.text(FIRST + 1.5 * GAP, 36, "in training: all positions at once", BODY, INK, bold=True)
     d.text(54, TOP, "target", SMALL, GREY, "end")
     d.text(54, BOTTOM, "input", SMALL, GREY, "end")
     d.text(FIRST + 1.5 * GAP, 68, "must say", SMALL, GREY)
@@ -49,10 +49,10 @@ def writing(d):
 def shift():
     d = Drawing(
         316,
-        "Teacher forcing: the decoder's input is the target, shifted right by one place",
+        "Teacher forcing: the decoder's input is the target, shifted right by one position",
         "Left, in training: four columns. The targets are ein, undzwan, zig, end. Below them the decoder with its "
         "causal mask, and under it the inputs: begin, ein, undzwan, zig. Dashed arrows lead from each target to the "
-        "input one place further right. Right, when it writes: four steps, one below the other. Step 1 reads begin "
+        "input one position further right. Right, when it writes: four steps, one below the other. Step 1 reads begin "
         "and says ein; step 2 reads begin, ein and says undzwan; step 3 says zig; step 4 says end.",
     )
     d.path("M420 24V292", LINE, 1.2)

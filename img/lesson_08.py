@@ -1,6 +1,6 @@
 """The figures of lesson 08: a small tree of sentences, and what a key-value cache keeps."""
 
-from kit import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, VALUE, WHITE, Drawing, mix
+from drawing import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, VALUE, WHITE, Drawing, mix
 
 TREE = {  # the tree of the lesson: the next words after each, with their probabilities
     "It will": {"be": 0.55, "rain": 0.45},
@@ -73,9 +73,9 @@ def cache():
     d = Drawing(
         370,
         "What a key-value cache keeps: five steps without and with it",
-        "Two staircases of five steps; a cell stands for the key and the value of one place in the sentence. Left, "
-        "without a cache: at step t the cells of all t places are computed, 1 + 2 + 3 + 4 + 5 = 15 in all. Right, with "
-        "a cache: at each step only the newest cell is computed, 5 in all, and the older ones are kept.",
+        "Two staircases of five steps; a cell stands for the key and the value of one position in the sentence. Left, "
+        "without a cache: at step t the cells of all t positions are computed, 1 + 2 + 3 + 4 + 5 = 15 in all. Right, "
+        "with a cache: at each step only the newest cell is computed, 5 in all, and the older ones are kept.",
     )
     d.path("M400 28V300", LINE, 1.2)
     d.text(212, 42, "without a cache", BODY, INK, bold=True)

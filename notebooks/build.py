@@ -134,6 +134,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare only")
     options = parser.parse_args()
     os.environ.setdefault("TRANSFORMER_LAB_DEVICE", "cpu")
+    os.environ["TRANSFORMER_LAB_PROGRESS"] = "off"  # what a lesson tries is not its builder's progress
     sources = [s for s in sorted(SOURCES.glob("*.py")) if not options.names or s.name.startswith(tuple(options.names))]
     if not sources:
         parser.error(f"no text in {SOURCES.name}/ has a name that begins with {' or '.join(options.names)}")

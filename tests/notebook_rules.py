@@ -2,7 +2,9 @@
 
 import ast
 import json
+import math
 import re
+import symtable
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[1]
 MOST_BYTES = 1_000_000
 MOST_LINES, MOST_LINES_OF_A_DEFINITION = 10, 25
-MOST_WORDS = 80
+MOST_WORDS = 90
 LONGEST_LINE = 100  # as many as JupyterLab shows in a window 1100 pixels wide
 ABSOLUTE_PATH = re.compile(r"(?<![\w+/.])/(?:home|root|tmp|Users)/|\b[A-Z]:\\")
 BASE64 = re.compile(r"[A-Za-z0-9+/=]{64,}")
@@ -63,13 +65,17 @@ def what_a_cell_shows_is_stored(notebook, path):
 
 def shows_something(source: str) -> bool:
     """Whether a cell prints at its top level, or ends in a bare value that no `;` holds back."""
-    plain = "\n".join("pass" if line.startswith(("%", "!")) else line for line in source.splitlines())
+    plain = without_magics(source)
     body = ast.parse(plain).body
     calls = [line.value for line in body if isinstance(line, ast.Expr) and isinstance(line.value, ast.Call)]
     if any(isinstance(call.func, ast.Name) and call.func.id in {"print", "display"} for call in calls):
         return True
     ends_in_value = bool(body) and isinstance(body[-1], ast.Expr) and not isinstance(body[-1].value, ast.Call)
     return ends_in_value and not plain.rstrip().endswith(";")
+
+
+def without_magics(source: str) -> str:
+    return "\n".join("pass" if line.startswith(("%", "!")) else line for line in source.splitlines())
 
 
 @rule
@@ -149,6 +155,56 @@ def no_line_runs_out_of_its_cell(notebook, path):
     for number, cell in cells(notebook, "code"):
         if long := [line for line in cell.source.splitlines() if len(line) > LONGEST_LINE]:
             yield f"cell {number} has a line of {len(long[0])} characters (at most {LONGEST_LINE}): {long[0]}"
+
+
+@rule
+def no_stub_shadows_a_name_in_use(notebook, path):
+    """After *Run All* the stubs are there, and the cells before them must run again."""
+    uses: dict[str, int] = {}
+    for number, cell in cells(notebook, "code"):
+        if (stub := cell.metadata.get("exercise")) in uses:
+            yield f"the stub of {stub} in cell {number} shadows what cell {uses[stub]} uses"
+        for name in names_from_elsewhere(cell.source):
+            uses.setdefault(name, number)
+
+
+def names_from_elsewhere(source: str) -> set[str]:
+    """The global names that a cell uses and does not bind itself; in functions, which run later, all that they use."""
+    table = symtable.symtable(without_magics(source), "cell", "exec")
+    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+    names = {s.get_name() for s in table.get_symbols() if s.is_referenced()} - bound
+    for scope in table.get_children():
+        at_once = scope.get_name() in {"listcomp", "setcomp", "dictcomp", "genexpr"}
+        names |= global_names(scope) - (bound if at_once else set())
+    return names
+
+
+def global_names(scope: symtable.SymbolTable) -> set[str]:
+    own = {s.get_name() for s in scope.get_symbols() if s.is_global()}
+    return own.union(*map(global_names, scope.get_children()))
+
+
+@rule
+def exercises_come_last(notebook, path):
+    """From the first stub on there are stubs and their checks alone: nothing else may lean on answers, or be slow."""
+    code, begun, check = list(cells(notebook, "code")), False, None
+    for number, cell in code:
+        stub = cell.metadata.get("exercise")
+        if check and cell.source != check:
+            yield f"cell {number} stands behind a stub, but is not `{check}`"
+        elif begun and not check and not stub:
+            yield f"cell {number} stands behind the first exercise, but is no stub"
+        begun, check = begun or bool(stub), f"exercises.{stub}.check({stub})" if stub else None
+    if check:
+        yield f"the last stub has no `{check}`"
+
+
+@rule
+def a_tolerance_is_a_positive_number(notebook, path):
+    for number, cell in cells(notebook, "code"):
+        tolerance = cell.metadata.get("tolerance", 1)
+        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 < tolerance < math.inf:
+            yield f"cell {number} has the tolerance {tolerance!r}"
 
 
 @rule

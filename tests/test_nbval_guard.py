@@ -1,4 +1,4 @@
-"""A dead or hanging kernel is reported soon, by name, and costs its own notebook only; updates count."""
+"""nbval with the project's plugins: dead and hanging kernels, updated displays, numbers near the stored ones."""
 
 import os
 import re
@@ -8,6 +8,7 @@ import time
 
 import nbformat
 import pytest
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebook_rules import ROOT
 
@@ -17,23 +18,43 @@ CELLS = {
     "is_killed": ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"],
     "dies_later": ["import os, threading; threading.Timer(0.2, os._exit, [0]).start()", "import time; time.sleep(60)"],
     "hangs": ["import time; time.sleep(1000)", "time.sleep(1000)", "time.sleep(1000)"],
-    "lives": ["x = 1", "assert x == 1"],
 }
 UPDATED = "shown = display('at first', display_id=True)\nshown.update('at last')"
+NUMBERS = [  # the tolerance, what is stored, what the cell prints or shows
+    (0.1, "loss 0.31 against 2.30\n", "print('loss 0.29 against 2.35')"),
+    (0.1, "loss 0.31 against 2.30\n", "print('loss 0.52 against 2.30')"),
+    (None, "loss 0.31 against 2.30\n", "print('loss 0.31 against 2.31')"),
+    (0.1, "[0.5]", "[0.45]"),
+    (0.1, "[0.5]", "[-0.5]"),
+]
 MOST_SECONDS = 60  # nbval alone would wait 2000 s for each dead kernel
+
+
+def numbers_cell(count: int, tolerance: float | None, stored: str, source: str) -> NotebookNode:
+    result = new_output("execute_result", {"text/plain": stored}, execution_count=count)
+    output = new_output("stream", text=stored) if "print" in source else result
+    metadata = {} if tolerance is None else {"tolerance": tolerance}
+    return new_code_cell(source, execution_count=count, outputs=[output], metadata=metadata)
+
+
+def updated_cell(count: int, stored: str) -> NotebookNode:
+    output = new_output("display_data", {"text/plain": stored})
+    return new_code_cell(UPDATED, execution_count=count, outputs=[output])
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory) -> str:
-    """What pytest prints about one notebook of each kind."""
+    """What pytest prints about a notebook for each way to die, and one whose kernel lives."""
     folder = tmp_path_factory.mktemp("notebooks")
     for name, sources in CELLS.items():
         notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
         nbformat.write(notebook, folder / f"{name}.ipynb")
-    for name, text in (("updated", "'at last'"), ("outdated", "'at first'")):
-        cell = new_code_cell(UPDATED, execution_count=1, outputs=[new_output("display_data", {"text/plain": text})])
-        nbformat.write(new_notebook(cells=[cell]), folder / f"{name}.ipynb")
-    options = ["-p", "tests.nbval_guard", "--nbval", "--nbval-current-env", "--color=no", "-v"]
+    cells = [new_code_cell(source) for source in ("x = 1", "assert x == 1")]
+    cells += [updated_cell(3, "'at last'"), updated_cell(4, "'at first'")]
+    cells += [numbers_cell(count, *row) for count, row in enumerate(NUMBERS, start=5)]
+    nbformat.write(new_notebook(cells=cells), folder / "lives.ipynb")
+    plugins = ["-p", "tests.nbval_guard", "-p", "tests.nbval_numbers"]
+    options = [*plugins, "--nbval", "--nbval-current-env", "--color=no", "-v"]
     # Only the hanging notebook may need its time: dead kernels must be found by looking, not by waiting.
     timeout = ["--nbval-cell-timeout=5", "-p", "no:cacheprovider"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
@@ -41,7 +62,7 @@ def report(tmp_path_factory) -> str:
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *timeout, str(folder)],
         cwd=folder,
-        env=environment | {"PYTHONPATH": str(ROOT)},
+        env=environment | {"PYTHONPATH": f"{ROOT / 'tests' / 'quicker'}:{ROOT}"},
         capture_output=True,
         text=True,
         timeout=5 * MOST_SECONDS,
@@ -72,10 +93,20 @@ def test_the_cell_and_the_reason_are_named(report, message, cell):
         ("crashes", ["FAILED", "SKIPPED"]),
         ("dies_later", ["PASSED", "FAILED"]),
         ("hangs", ["FAILED", "SKIPPED", "SKIPPED"]),
-        ("lives", ["PASSED", "PASSED"]),
-        ("updated", ["PASSED"]),
-        ("outdated", ["FAILED"]),
+        ("lives", ["PASSED", "PASSED", *("PASSED", "FAILED"), *("PASSED", "FAILED", "FAILED", "PASSED", "FAILED")]),
     ],
 )
 def test_each_cell_has_its_outcome(report, notebook, outcomes):
     assert re.findall(rf"{notebook}\W+ipynb::Cell \d+ (PASSED|FAILED|SKIPPED)", report) == outcomes
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "stdout, line 1: number 1 of 2: 0.31 stored, 0.52 found (tolerance 0.1)\n"
+        "  stored: loss 0.31 against 2.30\n  found:  loss 0.52 against 2.30\n",
+        "text/plain, line 1: number 1 of 1: 0.5 stored, -0.5 found (tolerance 0.1)\n",
+    ],
+)
+def test_numbers_that_are_not_near_are_shown_as_stored_and_as_found(report, message):
+    assert message in report

@@ -33,8 +33,8 @@ def test_rule_holds(path, rule):
 # Every rule finds its fault, and nothing else does ------------------------------------------------------------------
 
 
-def code(source: str = "x = 1", *outputs: NotebookNode, count: int | None = 1) -> NotebookNode:
-    return new_code_cell(source, outputs=list(outputs), execution_count=count)
+def code(source: str = "x = 1", *outputs: NotebookNode, count: int | None = 1, **metadata) -> NotebookNode:
+    return new_code_cell(source, outputs=list(outputs), execution_count=count, metadata=metadata)
 
 
 def printed(text: str, name: str = "stdout") -> NotebookNode:
@@ -43,6 +43,14 @@ def printed(text: str, name: str = "stdout") -> NotebookNode:
 
 def shown(data: dict[str, str], metadata: dict | None = None) -> NotebookNode:
     return code("show(x)", new_output("display_data", data=data, metadata=metadata or {}))
+
+
+def stub(name: str, count: int) -> NotebookNode:
+    return code(f"def {name}(): ...", count=count, exercise=name)
+
+
+def exercise(name: str, count: int) -> list[NotebookNode]:
+    return [stub(name, count), code(f"exercises.{name}.check({name})", count=count + 1)]
 
 
 FAULTS = [
@@ -67,20 +75,39 @@ FAULTS = [
     ("one_idea_per_code_cell", [code("def f():\n" + "    x = 1\n" * 25)]),
     ("no_line_runs_out_of_its_cell", [code(f"x = {'1' * 97}")]),
     ("no_output_needs_a_kernel", [shown({"application/vnd.jupyter.widget-view+json": "{}"})]),
+    ("no_stub_shadows_a_name_in_use", [code("from torch import f"), code("f(1)", count=2), *exercise("f", 3)]),
+    ("no_stub_shadows_a_name_in_use", [code("def f(): ..."), code("g = lambda: f()", count=2), *exercise("f", 3)]),
+    ("no_stub_shadows_a_name_in_use", [code("def f(): ...\n\n\ndef g():\n    return f"), *exercise("f", 2)]),
+    (
+        "no_stub_shadows_a_name_in_use",
+        [code("class A:\n    def g(self):\n        return [f for _ in '1']"), *exercise("f", 2)],
+    ),
+    ("exercises_come_last", [stub("f", 1), code(count=2)]),
+    ("exercises_come_last", [stub("f", 1), code("exercises.f.check(g)", count=2)]),
+    ("exercises_come_last", [*exercise("f", 1), code(count=3)]),
+    ("exercises_come_last", [*exercise("f", 1), stub("g", 3)]),
+    ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance=0)]),
+    ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance="0.1")]),
+    ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance=True)]),
+    ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance=float("nan"))]),
     ("no_empty_cell", [new_markdown_cell(" \n")]),
-    ("short_prose", [new_markdown_cell("word " * 81)]),
+    ("short_prose", [new_markdown_cell("word " * 91)]),
     ("local_links_lead_somewhere", [new_markdown_cell("[next](nowhere.ipynb)")]),
     ("local_links_lead_somewhere", [new_markdown_cell("![a map](../img/nowhere.svg)")]),
     ("local_links_lead_somewhere", [new_markdown_cell('<img alt="a map" src="../img/nowhere.svg">')]),
 ]
 FINE = [
+    [code(tolerance=0.1), code(count=2, tolerance=2)],
+    [code("exercises.f.hint()"), *exercise("f", 2), *exercise("g", 4)],
+    [code("from torch import f\n\ny = [f(x) for x in '1']"), *exercise("f", 2)],
+    [code("def f(): ...\n\n\nf()"), code("def g(f):\n    f.f = f(f=1)\n    return x.f", count=2), *exercise("f", 3)],
     [code("x = 1\nx;"), code("%matplotlib inline\nx = 2", count=2), code("torch.manual_seed(0)", count=3)],
     [printed("see https://example.org/home/ and img/tmp/x.png")],
     [shown({"image/png": "iVBORw0KGgo="}, {"image/png": {"alt": "a rising line"}})],
     [shown({"image/png": "iVBORw0KGgo=", "text/html": '<img alt="a rising line">'})],
     [shown({"text/html": f'<img alt="a map" src="data:image/png;base64,{"AAAA" * 20}/tmp/{"A" * 80}">'})],
     [code("x = 1\n" * 10), code("class A:\n" + "    x = 1\n" * 24, count=2)],
-    [new_markdown_cell("word " * 80 + "\n\n$$" + "x " * 50 + "$$\n\n| a | b |\n```\n" + "y " * 50 + "\n```")],
+    [new_markdown_cell("word " * 90 + "\n\n$$" + "x " * 50 + "$$\n\n| a | b |\n```\n" + "y " * 50 + "\n```")],
     [new_markdown_cell("[paper](https://arxiv.org/abs/1706.03762), [below](#end), [all](../tests/notebook_rules.py)")],
 ]
 
@@ -114,7 +141,7 @@ TEXT = """\
 # %% [markdown]
 # # Title
 
-# %% exercise="softmax" tags=["exercise"]
+# %% exercise="softmax" tags=["exercise"] tolerance=0.1
 def softmax(scores, dim): ...
 
 
@@ -135,7 +162,7 @@ def from_text(tmp_path):
 
 def test_metadata_and_tags_survive(from_text):
     stub = from_text().cells[1]
-    assert stub.metadata == {"exercise": "softmax", "tags": ["exercise"]}
+    assert stub.metadata == {"exercise": "softmax", "tags": ["exercise"], "tolerance": 0.1}
 
 
 def test_ids_depend_on_the_cell_alone(from_text):

@@ -1,31 +1,35 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# Five minutes to see that your machine works, and how lessons, views, exercises and hints work.
+# Fifteen minutes to see that your machine works, how lessons, views, exercises and hints work, and how a model learns.
 #
 # **You will be able to**
 # - run and change the cells of a lesson,
 # - have an exercise checked, ask for a hint, and read what went wrong,
-# - find your way through the series.
+# - say what a loss, a gradient and an optimiser do.
 #
-# **You need** Python and a little linear algebra; lesson 01 explains the rest as it goes.
+# **You need** Python (functions and classes), matrix products, and the derivative of a function. What else the lessons use is explained where it first appears.
 
 # %% [markdown]
 # ## Where this leads
 #
-# In nine lessons you build the Transformer of [Attention Is All You Need](https://arxiv.org/abs/1706.03762) (Vaswani et al., 2017), the model behind today's language models. Each part of the drawing bears the number of the lesson that builds it:
+# In lessons 01 to 08 you build the Transformer of [Attention Is All You Need](https://arxiv.org/abs/1706.03762) (Vaswani et al., 2017), on whose parts today's language models are built. Each part of the drawing bears the number of the lesson that builds it:
 #
 # ![The Transformer of 2017: an encoder on the left and a decoder on the right, each part labelled with the number of the lesson that builds it.](../img/00_map.svg)
 
 # %% [markdown]
-# ## Does my machine work?
+# ## Run me
 #
-# A notebook is made of cells. Click on the next one and press **Shift + Enter**: it runs, and what it prints appears below it. Or choose *Run → Run All Cells* from the menu, in any lesson, at any time: unsolved exercises never stop it.
+# A notebook is made of cells. What you see below them was computed on another machine, when this lesson was made; the variables in it do not exist on yours until **you run the cells, from top to bottom**. Click on the next cell and press **Shift + Enter**: it runs, and what it prints appears below it.
+#
+# Or choose *Run → Run All Cells* from the menu, in any lesson, at any time: unsolved exercises never stop it.
 
 # %%
+import math
 import sys
 
 import torch
+from torch import nn
 
 from transformer_lab import default_device, exercises, widgets
 
@@ -34,20 +38,20 @@ print("Python is 3.11 or newer:", sys.version_info >= (3, 11))
 
 # %%
 a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-print("PyTorch multiplies:", (a @ a).tolist() == [[7.0, 10.0], [15.0, 22.0]])
+print("PyTorch multiplies:", (a @ a).tolist())
 print("on the device that was chosen:", a.device.type == default_device().type)
 
 # %% [markdown]
-# Three times `True`: all is well. The device is a GPU if you have one, else the processor; every lesson runs on either, and prints the same. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
+# If you see `True`, then `[[7.0, 10.0], [15.0, 22.0]]`, then `True`, all is well. The device is a GPU if you have one, and the processor otherwise; every lesson runs on either, and prints the same, apart from small differences in rounding. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
 #
-# Nothing is downloaded while you work. What you type is saved with the notebook, by **Ctrl + S** (**⌘ S** on a Mac).
+# Nothing is downloaded while you work. What you type is saved with the notebook by **Ctrl + S** (**⌘ S** on a Mac).
 
 # %% [markdown]
 # ## Change something
 #
-# Cells are there to be changed. Press **Esc**, then **B**, for a new cell below; type, and run it. If you get lost, *Kernel → Restart Kernel and Run All Cells* starts afresh.
+# Cells are there to be changed. Press **Esc**, then **B**, for a new cell below; type something, and run it. If you get lost, *Kernel → Restart Kernel and Run All Cells* starts afresh.
 #
-# Before you run a cell, **predict** what it will show. A wrong prediction teaches you more than a right answer read off.
+# Before you run a cell, **predict** what it will show. You learn more from a wrong prediction than from an answer that you have only read. Then change something in the cell, here for instance *of* into a longer word, and predict again:
 
 # %%
 words = ["the", "bank", "of", "the", "river"]
@@ -56,13 +60,61 @@ print("Which word is the longest?", max(words, key=len))
 # %% [markdown]
 # ## Move something
 #
-# Some figures are alive. This one shows how much each word of a sentence looks at each of the others; lesson 01 says what that means. Point at a cell, or click on the map and use the arrow keys.
+# Some figures are **views**, which you can move; until you run the cell, you may see a picture only. This one shows how much each word of a sentence looks at the others, which lesson 01 explains: each row sums to 1. Point at a cell of the map, or click on it and use the arrow keys.
 #
-# **Predict:** when the temperature falls, do the rows become more even or more extreme? Then move the slider.
+# **Predict:** the slider sets the *temperature*. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
 
 # %%
 vectors = torch.tensor([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [0.0, 4.5]])
 widgets.attention_steps(vectors, vectors, query_tokens=words, key_tokens=words)
+
+# %% [markdown]
+# <details><summary>After you have looked</summary>
+# More extreme: at 0.1 <i>bank</i> gives everything to <i>river</i>. At 10 its row is nearly even. (The other controls are explained in lessons 01, 02 and 05.)
+# </details>
+
+# %% [markdown]
+# ## Watch something learn
+#
+# Several lessons train a model. The words for that fit on one page. A **model** is a function with numbers in it that can be changed, its **parameters**. In PyTorch a model is an `nn.Module`: a class that holds its parameters, and whose method `forward` computes the output when you call it like a function. This one computes $wx + b$:
+
+# %%
+class Line(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w, self.b = nn.Parameter(torch.tensor(0.0)), nn.Parameter(torch.tensor(0.0))
+
+    def forward(self, x):
+        return self.w * x + self.b
+
+
+model = Line()
+x = torch.tensor([0.0, 1.0, 2.0, 3.0])
+wanted = 2 * x + 1
+print("it says", model(x).tolist(), "and we want", wanted.tolist())
+
+# %% [markdown]
+# The **loss** is one number that says how wrong the model is: here the mean of the squared errors. The **gradient** holds the derivative of the loss with respect to each parameter, which says in which direction the loss grows fastest. `loss.backward()` computes it. An **optimiser** then moves each parameter a small step the other way. [Adam](https://arxiv.org/abs/1412.6980) is the one used in these lessons; it adapts the length of the step to each parameter. `lr`, the **learning rate**, makes all steps longer or shorter.
+
+# %% tolerance=0.01
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+for step in range(201):
+    loss = (model(x) - wanted).square().mean()
+    if step % 50 == 0:
+        w, b = model.w.item(), model.b.item()
+        print(f"step {step:3}: loss {loss.item():.3f}, w {w:.2f}, b {b:.2f}")
+    optimizer.zero_grad()  # forget the gradient of the step before
+    loss.backward()
+    optimizer.step()
+
+# %% [markdown]
+# The loss falls from 21 to almost nothing, and the model has found $w = 2$ and $b = 1$. All training in these lessons is this loop, with larger models.
+#
+# Where the answer is a choice, such as the next word, the model gives each choice a probability, and the loss is the **cross-entropy**: $-\log p = \log(1/p)$, where $p$ is the probability of the right choice. It is 0 if the model is sure and right, and grows without limit as $p$ goes to 0:
+
+# %%
+for probability in (1.0, 0.5, 0.1, 0.01):
+    print(f"right choice has probability {probability}: loss {math.log(1 / probability):.2f}")
 
 # %% [markdown]
 # ## Solve something
@@ -73,7 +125,7 @@ widgets.attention_steps(vectors, vectors, query_tokens=words, key_tokens=words)
 exercises.dot_product
 
 # %% [markdown]
-# Hand your function to `check`. It tries many cases and compares with the right answer. If you are wrong it shows the smallest case that fails, and often it can tell *which* mistake you made. Here are two wrong answers on purpose:
+# Hand your function to `check`. It tries many cases and compares the results with the right ones. If one is wrong, it shows you the smallest case that fails, and for common mistakes it says *which* one you made. Here are two answers that are wrong on purpose:
 
 # %%
 exercises.dot_product.check(lambda a, b: a * b)
@@ -82,21 +134,21 @@ exercises.dot_product.check(lambda a, b: a * b)
 exercises.dot_product.check(lambda a, b: a @ b.unsqueeze(0))
 
 # %% [markdown]
-# The first is a mistake that the exercise knows by name: `not_summed`. The second is an error, shown with the line of *your* code that it comes from.
+# The first is a mistake that the exercise knows by name, *not summed*. The second raises an error, and the card shows the line of *your* code where it happened.
 #
-# If you are stuck, ask for hints, one after the other. None gives the solution away:
+# If you are stuck, ask for hints, one after the other. None of them gives the solution away:
 
 # %%
 exercises.dot_product.hint()
 
 # %% [markdown]
-# And there is a solution, folded; click on it to open it. Come back to it when you have one of your own.
+# There is also a solution, which opens when you click on it. Look at it when you have one of your own.
 
 # %%
 exercises.dot_product.solution()
 
 # %% [markdown]
-# **Your turn.** Replace the `...`, run the cell, then run the check.
+# **Your turn.** (2 minutes.) Replace the `...`, run the cell, then run the check.
 
 # %% exercise="dot_product"
 def dot_product(a, b):
@@ -107,7 +159,7 @@ def dot_product(a, b):
 exercises.dot_product.check(dot_product)
 
 # %% [markdown]
-# A grey circle means *not attempted yet*, an orange cross *not yet right*, a green tick *passed*.
+# A grey circle means *not attempted yet*, an orange cross *not yet right*, a green tick *passed*. `exercises.progress()` lists all exercises of all lessons, and says which you have solved: it is kept in one file on your machine, and goes nowhere else.
 #
 # ## The lessons
 #
@@ -116,10 +168,18 @@ exercises.dot_product.check(dot_product)
 # | 01 | [Attention](01_attention.ipynb) | *bank* of a river or of money: how can a word look at the others? |
 # | 02 | [Multi-head attention](02_multi_head_attention.ipynb) | why several small heads rather than one large one? |
 # | 03 | [Positional encoding](03_positional_encoding.ipynb) | shuffle the words: why does nothing notice? |
-# | 04 | [Residual blocks](04_residual_blocks.ipynb) | why does a deep stack without residuals stop learning? |
-# | 05 | [Masking](05_masking.ipynb) | where does the future leak from? |
-# | 06 | [The Transformer](06_the_transformer.ipynb) | the whole model on one page |
+# | 04 | [Residual blocks](04_residual_blocks.ipynb) | why does a deep stack of layers not learn, and what helps? |
+# | 05 | [Masking](05_masking.ipynb) | why is a model that sees the next word perfect in training, and useless afterwards? |
+# | 06 | [The Transformer](06_the_transformer.ipynb) | how do the parts make a model, and where are its 65 million parameters? |
 # | 07 | [Training](07_training.ipynb) | can a laptop learn to say 21 as *einundzwanzig* in a minute? |
-# | 08 | [Decoding](08_decoding.ipynb) | one distribution, many sentences |
+# | 08 | [Decoding](08_decoding.ipynb) | the model gives probabilities: which sentence do you write down? |
+# | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? |
 #
 # The [gallery](gallery.ipynb) shows all interactive views on one page.
+
+# %% [markdown]
+# ## Remember
+#
+# - Run the cells from top to bottom, and predict before you run.
+# - Views come alive when their cell has run in your notebook.
+# - A loss says how wrong a model is, its gradient says which way is worse, and the optimiser steps the other way.

@@ -1,31 +1,39 @@
 # %% [markdown]
 # # 01 · Attention
 #
-# One equation lets every word of a sentence look at every other. Take it apart, and build it yourself.
+# One equation lets every word of a sentence look at every other. You take it apart, and build it yourself.
 #
 # **You will be able to**
-# - compute attention by hand and in three lines of PyTorch,
-# - say what the scale $1/\sqrt{d_k}$ is for, and show what happens without it,
-# - prove that your implementation is right.
+# - compute attention by hand and in four lines of PyTorch,
+# - make a word look elsewhere, with matrices for queries and keys,
+# - say what the scale $1/\sqrt{d_k}$ is for, and test it.
 #
-# **You need** Python and matrix products. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), sections 3.2.1 and 4. **Time:** 45 minutes.
+# **You need** [lesson 00](00_start_here.ipynb). **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.1. **Time:** 60 minutes; the parts called *Extra* can wait.
 
 # %%
 import math
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from transformer_lab import AttentionHead, attention, default_device, exercises, plots, widgets
+from transformer_lab import analysis, attention, default_device, exercises, plots, widgets
+from transformer_lab.masks import decoder_mask
+from transformer_lab.training import load_checkpoint, translate
 
 torch.set_default_device(default_device())
+
+
+def rounded(x, digits=2):
+    """The numbers of a tensor as a list, rounded: what this lesson prints."""
+    return (x.detach().double().cpu() * 10**digits).round().div(10**digits).tolist()
 
 # %% [markdown]
 # ## The question
 #
 # *I took my money to the **bank**.* — *We sat on the **bank** of the river.*
 #
-# A computer starts from a table with one vector for each word. Here is a tiny one with two columns that mean something: how much a word has to do with *money*, and how much with *water*. The word *bank* gets some of each:
+# A computer starts from a table with one vector for each word. Here is a tiny one, whose two columns have a meaning: how much a word has to do with *money*, and how much with *water*. The word *bank* gets some of each, and words that are not in the table get zeros:
 
 # %%
 vectors = {"money": [4.5, 0.0], "river": [0.0, 4.5], "bank": [1.0, 1.0], "took": [1.0, 0.0]}
@@ -38,35 +46,34 @@ def look_up(words):
     return torch.tensor([vectors.get(word, [0.0, 0.0]) for word in words])
 
 
-same = torch.equal(look_up(first)[first.index("bank")], look_up(second)[second.index("bank")])
-print("bank has the same vector in both sentences:", same)
+for words in (first, second):
+    print("bank is", rounded(look_up(words)[words.index("bank")]), "in:", " ".join(words))
 
 # %% [markdown]
-# That is the problem. Whatever comes next (a translation, an answer) reads the same two numbers in both sentences. The meaning of *bank* lies in the words around it, so **how can a word look at the others?**
+# That is the problem. A program that translates the sentence, or answers it, starts from the same two numbers in both cases, although *bank* means two things. Its meaning lies in the words around it. So **how can a word look at the others?**
 #
-# A first idea: replace each word by the average of its sentence.
+# A first idea is to replace each word by the average of its sentence:
 
 # %%
 for words in (first, second):
-    print(" ".join(words), "→", [round(x, 2) for x in look_up(words).mean(0).tolist()])
+    print("average", rounded(look_up(words).mean(0)), "of:", " ".join(words))
 
 # %% [markdown]
-# Now the two differ. But every word of a sentence gets the *same* average, and the word that matters drowns among *to*, *the* and *my*. Averaging is right; the weights are wrong. Words that fit should count more:
-
-# %% [markdown]
+# Now the two sentences differ. But every word of a sentence gets the *same* average, and the word that matters is diluted by *to*, *the* and *my*, which count as much as *money* does. Averaging is a good idea with the wrong weights: words that fit should count more.
+#
 # ![Two sentences with the word bank. Arcs from bank to the other words; in the first sentence the thickest goes to money, in the second to river.](../img/01_bank.svg)
 
 # %% [markdown]
 # ## A dictionary that answers softly
 #
-# A Python dictionary is a look-up that is all or nothing: one key equals the query, and its value is returned. **Attention** is the same with degrees. The **query** is compared with every **key**; the better a key fits, the more its **value** counts.
+# A Python dictionary is all or nothing: one key equals the query, and its value is returned. **Attention** is a look-up by degrees. A **query** is compared with every **key**, and the better a key fits, the more its **value** counts in the answer.
 #
 # ![Left: a query equals one key of a dictionary and returns its value. Right: a query is similar to each key to some degree; weights that sum to 1 blend the values.](../img/01_lookup.svg)
 
 # %% [markdown]
-# "How well does it fit" is a dot product, and "weights that sum to 1" come from the **softmax**: take the exponential of each score, then divide by their sum.
+# How well a key fits is measured by a dot product, the **score** of that key. Scores become **weights**, which are positive and sum to 1, by the **softmax**: take the exponential of each score, then divide by the sum of all exponentials.
 #
-# Here are the keys, values and query of the drawing. `sharpness` multiplies the scores; at 1 you get its weights:
+# Here are the keys, the values and the query of the drawing. `sharpness` multiplies the scores; at 1 you get the weights of the drawing:
 
 # %%
 keys = torch.tensor([[2.0, 0.0], [2.0, 2.0], [0.0, 2.0]])
@@ -76,22 +83,21 @@ query = torch.tensor([1.0, 0.5])
 for sharpness in (0.0, 1.0, 3.0, 20.0):
     weights = F.softmax(sharpness * (keys @ query), dim=0)
     answer = weights @ values
-    rounded = [round(w, 2) for w in weights.tolist()]
-    print(f"sharpness {sharpness:4}: weights {rounded}, answer {answer.item():.1f}")
+    print(f"sharpness {sharpness:4}: weights {rounded(weights)}, answer {answer.item():.1f}")
 
 # %% [markdown]
-# At sharpness 0 all keys count alike and the answer is the plain average. At 20 it is the hard dictionary again: weight 1 on the key that fits, and its value, 40, comes back.
+# At sharpness 0 all keys count alike, and the answer is the plain average. At 20 you have the hard dictionary again: the key that fits best has all the weight, and its value, 40, comes back.
 #
-# Why not use the hard one? Because a weight that jumps from 0 to 1 has no slope: nothing could be learned through it. The soft look-up can be differentiated everywhere.
+# Why not use the hard dictionary? Its weights are 0 or 1 and stay so under small changes of the scores. Their slope is 0, so nothing could be learned through them. The soft look-up has a slope everywhere.
 
 # %% [markdown]
 # ## By hand
 #
-# Three words, three numbers each. In **self-attention** the same sentence gives queries, keys and values; to begin with, all three are the vectors themselves.
+# Take a sentence of three words, with three numbers each. In **self-attention** queries, keys and values all come from the same sentence. To begin with, all three are the vectors themselves.
 #
 # $$X = \begin{pmatrix} 0&0&1\\ 0&0&2\\ 1&0&0 \end{pmatrix}$$
 #
-# The first word asks. Its scores are its dot products with all three words, divided by $\sqrt 3$ (the reason follows below):
+# The first word asks. Its scores are its dot products with all three words, divided by $\sqrt 3$ (you will see why):
 
 # %%
 X = [[0, 0, 1], [0, 0, 2], [1, 0, 0]]
@@ -106,28 +112,27 @@ weights = [e / sum(exponentials) for e in exponentials]
 print("weights     ", [f"{w:.4f}" for w in weights])
 
 # %% [markdown]
-# Before you go on: which word does the first word look at most? Not at itself. Word 2 points the same way and is *longer*, so its dot product is larger. A dot product measures direction **and** length; it is not a measure of closeness.
+# The first word does not look most at itself. The second word points in the same direction and is *longer*, so its dot product is larger. A dot product measures direction **and** length, which is why it is not a measure of closeness.
 #
-# The new vector of word 1 is the average of all three, with these weights:
+# The new vector of the first word is the average of all three vectors, with these weights:
 
 # %%
 output = [sum(w * value[column] for w, value in zip(weights, X)) for column in range(3)]
-print("output of word 1:", [f"{x:.4f}" for x in output])
+print("output of the first word:", [f"{x:.4f}" for x in output])
 
 # %% [markdown]
 # ## The equation
 #
-# Do this for all words at once, with the queries, keys and values as rows of three matrices:
+# Do this for all words at once, with queries, keys and values as the rows of three matrices:
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V \qquad (\text{equation 1})$$
 #
-# $Q$ is $T \times d_k$ for $T$ queries, $K$ is $S \times d_k$ for $S$ keys, and $V$ is $S \times d_v$.
+# $Q$ is $T \times d_k$ for $T$ queries, $K$ is $S \times d_k$ for $S$ keys, $V$ is $S \times d_v$; $d_k$ is the width of queries and keys, $d_v$ that of values. In the paper's words: "The output is computed as a weighted sum of the values, where the weight assigned to each value is computed by a compatibility function of the query with the corresponding key" (§3.2).
 
 # %% [markdown]
 # ![Attention as matrices: 1, queries times transposed keys give the scores, T by S; 2, they are divided by the root of d_k; 3, softmax makes each row sum to 1; 4, weights times values give the output, T by d_v.](../img/01_attention.svg)
-
-# %% [markdown]
-# The code has a line for each number in the drawing:
+#
+# The code has one line for each number in the drawing:
 
 # %%
 def attend(query, key, value):
@@ -139,17 +144,29 @@ def attend(query, key, value):
 
 X = torch.tensor(X, dtype=torch.float32)
 output, weights = attend(X, X, X)
-print("\n".join(str([round(w, 4) for w in row]) for row in weights.tolist()))
+for row in rounded(weights, 4):
+    print(row)
 
 # %% [markdown]
-# The first row is the one you worked by hand. Each row belongs to a query, each column to a key: read row 3 as "word 3 takes 26 % from word 1, 26 % from word 2 and 47 % from itself".
+# The first row is the one that you worked out by hand. Each row belongs to a query and each column to a key: the third row says that word 3 takes 26 % from word 1, 26 % from word 2 and 47 % from itself.
 #
-# `transpose(-2, -1)` counts axes from the end, so that the same lines work for a batch of sentences.
+# `transpose(-2, -1)` counts the axes from the end, so that the same lines also work for a batch (several sentences at once). *You can solve exercises 1 and 2 from here on: they are at the end of the lesson.*
+
+# %% [markdown]
+# **Predict** the weights and the output for a sentence of a single word, before you run the cell:
+
+# %%
+word = torch.tensor([[0.1, 0.1, 0.8]])
+output, weights = attend(word, word, word)
+print("weights", weights.tolist(), "output", rounded(output))
+
+# %% [markdown]
+# A softmax over one score is 1, whatever the score is. So a word that is alone gets its own value back, unchanged.
 
 # %% [markdown]
 # ## Look
 #
-# Back to *bank*. Each word takes from the words that it fits:
+# Back to *bank*. Each word now takes most from the words that it fits best:
 
 # %%
 sentence = look_up(first)
@@ -163,315 +180,428 @@ plots.show(
 for words in (first, second):
     sentence = look_up(words)
     bank = attend(sentence, sentence, sentence)[0][words.index("bank")]
-    print(" ".join(words), "→ bank is", [round(x, 2) for x in bank.tolist()])
+    print("bank becomes", rounded(bank), "in:", " ".join(words))
 
 # %% [markdown]
-# One *bank* now means money, the other water. A word no longer has one vector: it has one **in each sentence**.
+# In the first sentence *bank* now leans towards money, in the second towards water. A word no longer has one vector: it has one **in each sentence**.
 #
-# Words without a column of their own (*I*, *to*, *the*) have a zero vector, hence equal scores, hence even rows. Real vectors have hundreds of learned columns, and such rows are rare.
+# The words that are missing in the table (*I*, *to*, *the*) have a zero vector, so their scores are all equal and their rows even. A trained model has hundreds of columns, all of them learned, and no zero vectors.
 
 # %% [markdown]
-# The same numbers, alive. A **temperature** divides the scores: the lower, the sharper. **Predict first:** at temperature 10, what does the row of *bank* look like? And at 0.1, where does *bank* look: at *money*, or at itself? Answer, then move the slider, and step through *scores*, *scaled*, *weights*.
+# Here are the same numbers as a live view. A **temperature** divides the scores before the softmax: the lower it is, the sharper the weights become. Answer the question, then move the slider, and step through *scores*, *scaled* and *weights*. (*Masked* is for lesson 05, and the bars beside the rows, their *entropy*, for lesson 02: the more even a row, the longer its bar.)
 
 # %%
 sentence = look_up(first)
+the = first.index("the")
+sharp = F.softmax(sentence @ sentence[the] / math.sqrt(2) / 0.1, dim=0)
+even = sharp.max() - sharp.min() < 0.01
+
 view = widgets.attention_steps(sentence, sentence, query_tokens=first, key_tokens=first)
-where = ["money", "itself", "both alike"]
 view.predict(
-    "At temperature 0.1, where does bank look?",
-    where, answer="money", because="its weight is 1.00",
+    "At temperature 0.1, where does the word 'the' look?", ["money", "the", "all words alike"],
+    answer="all words alike" if even else first[sharp.argmax()],
+    because=f"its largest weight is {sharp.max():.2f}, and its smallest {sharp.min():.2f}",
 )
 
 # %% [markdown]
-# At 10 every row is nearly even. At 0.1 *bank* looks at *money* alone and not at itself: $1\cdot4.5 + 1\cdot0 = 4.5$ is more than $1\cdot1 + 1\cdot1 = 2$. The rows of *I*, *my*, *to* and *the* stay even for ever: no temperature can separate equal scores. (*Masked* is for lesson 05.)
+# <details><summary>After you have looked: why?</summary>
+# The rows of <i>I</i>, <i>my</i>, <i>to</i> and <i>the</i> stay even at every temperature, because no division separates equal scores. At 0.1 <i>bank</i> looks at <i>money</i> alone and not at itself, because 1 · 4.5 + 1 · 0 = 4.5 is more than 1 · 1 + 1 · 1 = 2. At 10 its row is nearly even, with 0.18 on <i>money</i>; only the row of <i>money</i> is still uneven, with 0.38 on itself.
+# </details>
 
 # %% [markdown]
-# Attention does not settle every question. In *The teacher taught the student with the book*, who has the book? *Book* can look at both; which of them should weigh more is something that only training, or a wider context, can tell.
+# ## What a word looks for: W_Q, W_K, W_V
+#
+# So far *bank* looks for what it *is*. Put it into a sentence that has both:
+
+# %%
+both = "I took money to the bank of the river".split()
+words = look_up(both)
+bank, money, river = (both.index(word) for word in ("bank", "money", "river"))
+
+_, weights = attend(words, words, words)
+print(f"bank looks at money {weights[bank, money]:.2f}, river {weights[bank, river]:.2f}")
+
+# %% [markdown]
+# It looks at both alike. Equation 1 holds nothing that could be trained, and another vector for *bank* would change what the word *is* together with what it looks for. So the paper multiplies each vector by a matrix before it is used as a query, $q = x\,W^Q$ (§3.2.2). The matrix is learned, and it says what a word **looks for**. Here are two of them, written by hand. The word *bank* is the same in both runs, and so are all the keys:
+
+# %%
+to_money = torch.tensor([[1.5, 0.0], [0.5, 0.5]])
+to_river = torch.tensor([[0.0, 1.5], [0.5, 0.5]])
+
+for name, w_q in (("to_money", to_money), ("to_river", to_river)):
+    _, weights = attend(words @ w_q, words, words)
+    found = f"money {weights[bank, money]:.2f}, river {weights[bank, river]:.2f}"
+    print(f"W_Q = {name}: bank asks {rounded(words[bank] @ w_q, 1)}, and looks at {found}")
+
+# %% [markdown]
+# **As geometry.** A vector is an arrow, and $W^Q$ turns and stretches it. The dot product with a key is the length of the key's shadow on the query's direction, times the length of the query. Turn the query towards *river*, as on the right, and the shadow of *river* on it grows from 3.2 to 4.4, while that of *money* shrinks from 3.2 to 1.1:
+
+# %%
+key_arrows = {"money": words[money], "river": words[river]}
+figure, (left, right) = plots.figure(9, 4, columns=2)
+for ax, name, query in ((left, "bank", words[bank]), (right, "bank W_Q", words[bank] @ to_river)):
+    plots.plot_vectors({"query": {name: query}, "keys": key_arrows}, ax=ax)
+    ax.set(xlabel="first number: money", ylabel="second number: water")
+plots.show(
+    figure, alt="Left, the query of bank halfway between money and river; right, turned to river."
+)
+
+# %% [markdown]
+# Keys have a matrix of their own, $k = y\,W^K$: what a word **offers** to those who look. A score is made of both,
+#
+# $$q \cdot k = (x\,W^Q)(y\,W^K)^\top = x\,\bigl(W^Q {W^K}^\top\bigr)\,y^\top ,$$
+#
+# so only the product $W^Q {W^K}^\top$ counts: instead of multiplying the queries by a matrix you can multiply all keys by its transpose. What is gained by the matrices? Without them the scores are symmetric: *took* gives *bank* the same score as *bank* gives *took*. With them, a verb can look for its object while the object looks for something else.
+
+# %%
+_, by_query = attend(words @ to_river, words, words)
+_, by_key = attend(words, words @ to_river.T, words)
+print(f"the keys instead: max difference < 1e-6: {(by_query - by_key).abs().max() < 1e-6}")
+
+took = both.index("took")
+for name, w_q in (("no matrix", torch.eye(2)), ("to_river", to_river)):
+    scores = (words @ w_q) @ words.T
+    print(f"{name:9}: took → bank {scores[took, bank]:.1f}, bank → took {scores[bank, took]:.1f}")
+
+# %% [markdown]
+# The third matrix, $v = y\,W^V$, says what a word **hands over** once it is looked at. It changes no weight. Here each word hands over only how much it has to do with water, so values have one number where keys have two:
+
+# %%
+w_v = torch.tensor([[0.0], [1.0]])  # (d_model, d_v): keep the second column alone
+output, same_weights = attend(words @ to_river, words, words @ w_v)
+print("output of bank:", rounded(output[bank]))
+print("same weights:", torch.equal(same_weights, by_query))
+
+# %% [markdown]
+# An attention with three learned matrices is called a **head**. Since $d_k$ and $d_v$ are usually smaller than the width of the words, $d_{model}$, each matrix keeps a few directions of the space and drops the others: a head reads a little of each word, and hands over a little. As a module of PyTorch:
+
+# %%
+class Head(nn.Module):
+    def __init__(self, d_model, d_head):
+        super().__init__()
+        self.w_q = nn.Linear(d_model, d_head)  # computes x @ weight.T + bias
+        self.w_k = nn.Linear(d_model, d_head)
+        self.w_v = nn.Linear(d_model, d_head)
+
+    def forward(self, query, key, value):
+        return attend(self.w_q(query), self.w_k(key), self.w_v(value))
+
+
+torch.manual_seed(0)
+head, package = Head(8, 4), attention.AttentionHead(8, 4)
+package.load_state_dict(head.state_dict())
+x = torch.randn(2, 5, 8)  # a batch of 2 sentences of 5 words
+difference = (head(x, x, x)[0] - package(x, x, x)[0]).abs().max()
+print(f"Head = the package's AttentionHead, max difference < 1e-6: {difference < 1e-6}")
+
+# %% [markdown]
+# ## What a trained model looks at
+#
+# Nobody writes such matrices by hand: training finds them. This project comes with a small translator that has learned to turn English number names into German ones (you will train it in lesson 07). It reads pieces of words, called **tokens**. While it writes, queries come from the German side and keys from the English one. **Predict:** German says *four-hundred-one-and-twenty*. Where does the model look when it has to write *ein*, one?
+
+# %%
+model, tokenizer, _ = load_checkpoint("../transformer_lab/checkpoints/en_de.safetensors")
+english = "four hundred and twenty-one"
+(german,) = translate(model, tokenizer, [english])
+print(english, "→", german)
+
+source, target = tokenizer.encode(english), tokenizer.encode(german)
+# German begins with a mark, `bos` (beginning of sequence), and stops with another, `eos` (its end).
+src, tgt = torch.tensor([source]), torch.tensor([[tokenizer.bos_id, *target]])
+weights = analysis.cross_attention(model, src, tgt)  # (layers, heads, T, S)
+
+# %%
+read = analysis.token_names(tokenizer, source)
+written = analysis.token_names(tokenizer, [*target, tokenizer.eos_id])
+last_layer = weights[-1].mean(0)  # the average of its heads
+plots.show(
+    plots.plot_attention(last_layer, written, read),
+    alt="Where the translator looks while it writes: for ein at one, the last word; then back.",
+)
+
+# %% tolerance=0.1
+ein = next(row for row, token in enumerate(written) if token.startswith("ein"))
+one = next(column for column, token in enumerate(read) if "one" in token)
+weight = last_layer[ein, one]
+print(f"writing {written[ein]!r}: weight {weight:.2f} on {read[one]!r}, {1 - weight:.2f} elsewhere")
+assert weight > 0.5
+
+# %% [markdown]
+# Each row stands for the token that is written next, and each column for a token that is read. To write *ein* the model looks mostly at the last word; then it goes back for the tens.
+#
+# Weights show where a model *looked*. Did it need what it saw there? Hide one English token at a time from this attention, and measure by how much the probability of each right German token falls. (The masks that hide tokens are the topic of lesson 05.)
+
+# %%
+S, pad = len(source), tokenizer.pad_id
+hide_one = ~torch.eye(S, dtype=torch.bool)[:, None, None]  # sentence i may look at all but token i
+right = torch.tensor([*target, tokenizer.eos_id])
+with torch.no_grad():
+    memory, causal = model.encode(src), decoder_mask(tgt, pad)
+    all_seen = model.decode(tgt, memory, causal).softmax(-1)
+    tgts, memories = tgt.expand(S, -1), memory.expand(S, -1, -1)
+    all_but_one = model.decode(tgts, memories, causal, hide_one).softmax(-1)
+lost = (all_seen - all_but_one)[:, range(len(right)), right].T  # (T, S)
+
+# %%
+ax = plots.plot_matrix(lost, written, read)
+ax.set(xlabel="hidden", ylabel="written")
+plots.show(ax, alt="Probability lost: much without four and without twenty, little without one.")
+
+# %% [markdown]
+# *vierhundert* needs *four* and *hundred*, and *undzwan* needs *twenty-*: here the two maps agree. But *ein* loses little without *one*, although it looked there most. Did it find the *one* somewhere else? Hide *one* together with each other token:
+
+# %% tolerance=0.3
+two_hidden = hide_one & hide_one[[one]]  # sentence i may look at all but token i and "one"
+with torch.no_grad():
+    logits = model.decode(tgts, memories, causal, two_hidden)
+chances = logits.softmax(-1)[:, ein, target[ein]].tolist()
+for token, chance in zip(read, chances):
+    hidden = "one alone" if token == read[one] else f"one and {token}"
+    print(f"hidden: {hidden:16} probability of ein: {chance:.2f}")
+lowest = min(chances)
+assert read[chances.index(lowest)] == "·and"
+assert lowest < 0.3 < 0.5 < sorted(chances)[1]
+
+# %% [markdown]
+# Without *one* and *and* it no longer knows what to write; no other token hidden along with *one* does that. Does the vector of *and* tell it, too, which digit comes? Then it must be possible to mislead the model. Put the vector of *and* from *four hundred and twenty-two* in its place, and hide *one* again:
+
+# %% tolerance=0.3
+two = "four hundred and twenty-two"
+with_zwei = tokenizer.encode(*translate(model, tokenizer, [two]))
+position = read.index("·and")
+with torch.no_grad():
+    mixed, other = memory.clone(), model.encode(torch.tensor([tokenizer.encode(two)]))
+    mixed[:, position] = other[:, position]
+    chance = model.decode(tgt, mixed, causal, hide_one[[one]])[0, ein].softmax(-1)
+chances = {"ein": chance[target[ein]].item(), "zwei": chance[with_zwei[ein]].item()}
+print("probability", {name: round(value, 2) for name, value in chances.items()})
+assert chances["zwei"] > 0.5 > 0.2 > chances["ein"]
+
+# %% [markdown]
+# Now it writes *zwei*, two, although only the vector of *and* is another. So that vector does tell the digit: the layers that read the English have attention of their own, and mixed the words before. A weight says from which *position* a vector was taken, but not what was in it. To find out what a model needs, take something away or exchange it, as you did here.
 
 # %% [markdown]
 # ## Why divide by √d_k?
 #
-# Take a query and a key whose numbers are random, with mean 0 and variance 1. Their dot product is a sum of $d_k$ products. Each product has mean 0 and variance $1 \cdot 1 = 1$, and variances of independent terms add:
+# The paper assumes that "the components of $q$ and $k$ are independent random variables with mean 0 and variance 1" (§3.2.1, footnote 4). The **variance** of a random number is the mean square of its distance from its mean. A dot product sums $d_k$ products $q_i k_i$. Each has mean 0 and variance $1 \cdot 1 = 1$, and variances of independent terms add up:
 #
 # $$\mathrm{Var}(q \cdot k) = \sum_{i=1}^{d_k} \mathrm{Var}(q_i k_i) = d_k .$$
 #
 # So a typical score is as large as $\sqrt{d_k}$. Dividing by it makes the variance 1, however wide the vectors:
 
-# %%
+# %% tolerance=0.1
 torch.manual_seed(0)
-widths = [4, 16, 64, 256, 1024]
-for d_k in widths:
-    products = (torch.randn(20_000, d_k) * torch.randn(20_000, d_k)).sum(-1)
-    ratio, scaled = products.var().item() / d_k, (products / math.sqrt(d_k)).var().item()
-    print(f"d_k = {d_k:4}: variance / d_k = {ratio:.1f}, variance after scaling = {scaled:.1f}")
+for d_k in (4, 16, 64, 256, 1024):
+    products = (torch.randn(5_000, d_k) * torch.randn(5_000, d_k)).sum(-1)
+    scaled = products / math.sqrt(d_k)
+    print(f"d_k = {d_k:4}: variance {products.var():7.1f}, after scaling {scaled.var():.2f}")
+    assert abs(products.var() / d_k - 1) < 0.1
 
 # %% [markdown]
-# Large scores make the softmax choose: almost all weight goes to the largest. Here are the weights for one query and eight keys at $d_k = 1024$, with and without the scale:
-
-# %%
-torch.manual_seed(3)
-scores = torch.randn(8, 1024) @ torch.randn(1024)
-weights = {
-    "without scale": F.softmax(scores, dim=-1),
-    "with scale": F.softmax(scores / math.sqrt(1024), dim=-1),
-}
-ax = plots.plot_bars(weights, [f"key {i}" for i in range(1, 9)], y_label="weight")
-plots.show(ax, alt="Weights of eight keys: without the scale one has most; with it all have some.")
-
-# %% [markdown]
-# The paper says that the softmax is then pushed "into regions where it has extremely small gradients" (§3.2.1). **Why is the gradient small there?**
-#
-# Write $p = \mathrm{softmax}(s)$. Raise one score $s_j$ a little: the weight $p_j$ grows, and all others shrink to make room. The derivatives form the **Jacobian** matrix
-#
-# $$J_{ij} = \frac{\partial p_i}{\partial s_j} = \begin{cases} p_i\,(1 - p_i) & i = j\\ -\,p_i\,p_j & i \ne j \end{cases} \qquad\text{or}\qquad J = \mathrm{diag}(p) - p\,p^\top .$$
-
-# %%
-scores = torch.tensor([1.0, 2.0, 0.5])
-p = F.softmax(scores, dim=0)
-by_formula = torch.diag(p) - torch.outer(p, p)
-by_autograd = torch.autograd.functional.jacobian(lambda s: F.softmax(s, dim=0), scores)
-print("formula = autograd:", torch.allclose(by_formula, by_autograd, atol=1e-6))
-
-# %% [markdown]
-# Now let $p$ become one-hot: one weight is 1, the others are 0. Then $p_i(1 - p_i) = 0$ everywhere and $p_i p_j = 0$ for each pair. **Every entry of the Jacobian vanishes**: whatever the loss wants, no score hears of it.
-
-# %%
-for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead of two others
-    p = F.softmax(torch.tensor([gap, 0.0, 0.0]), dim=0)
-    J = torch.diag(p) - torch.outer(p, p)
-    print(f"ahead by {gap:4}: largest weight {p.max().item():.4f}, norm of J {J.norm().item():.4f}")
-
-# %% [markdown]
-# With random queries and keys, how large is that Jacobian as the vectors get wider? We take 200 queries, 64 keys, and the median norm:
-
-# %%
-def jacobian_norms(d_k, scale):
-    """Norms of the softmax Jacobian for 200 random queries and 64 random keys."""
-    p = F.softmax(torch.randn(200, d_k) @ torch.randn(d_k, 64) * scale, dim=-1)
-    J = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
-    return J.flatten(1).norm(dim=1), p
-
-
-torch.manual_seed(0)
-curves = {
-    "without scale": [jacobian_norms(d_k, 1.0)[0].median().item() for d_k in widths],
-    "with scale": [jacobian_norms(d_k, d_k**-0.5)[0].median().item() for d_k in widths],
-}
-
-# %%
-ax = plots.plot_lines(widths, curves, x_label="width d_k", log_x=True, log_y=True)
-ax.set_ylabel("median norm of the Jacobian")
-plots.show(ax, alt="Norm of J by width: flat with scale; without, a small rise and a deep fall.")
-
-# %%
-_, p = jacobian_norms(1024, 1.0)
-print("at 1024, without scale, the largest weight is above 0.85:", p.amax(-1).mean().item() > 0.85)
-_, p = jacobian_norms(1024, 1024**-0.5)
-print("at 1024, with scale, the largest weight is below 0.20:   ", p.amax(-1).mean().item() < 0.20)
-
-without, scaled = curves["without scale"], curves["with scale"]
-print("at 1024 the scale makes J more than 100 times larger:    ", scaled[-1] > 100 * without[-1])
-print("without scale J first grows, from 4 to 16:               ", without[1] > without[0])
-
-# %% [markdown]
-# Look at one query while its vectors grow. **Predict:** at which width does one weight pass 0.9? Does ticking ÷ √d_k bring the others back?
+# What do scores of this size do to the softmax? Here are random queries and eight random keys, which get wider as you move the slider. The bars are the weights of one query; the curves beside them are explained below. Answer first, then move the slider from 1 to 1024, once without and once with ÷ √d_k: how often is one weight above 0.9?
 
 # %%
 torch.manual_seed(0)
 queries, keys = torch.randn(200, 1024, device="cpu"), torch.randn(8, 1024, device="cpu")
-widgets.saturation(queries, keys)
+largest = F.softmax(queries @ keys.T, dim=-1).amax(-1).median().item()
+
+view = widgets.saturation(queries, keys)
+choices = {"about 0.2": 0.2, "about 0.5": 0.5, "about 1": 1.0}
+view.predict(
+    "At d_k = 1024, without the scale: how large is the largest of the eight weights?",
+    list(choices), answer=min(choices, key=lambda choice: abs(choices[choice] - largest)),
+    because=f"the median over 200 queries is {largest:.2f}",
+)
 
 # %% [markdown]
-# One line above is a fine point that is often left out: up to a width of about 16, sharper weights *help* the gradient, since even weights are flat too. Only then does it collapse.
+# Without the scale nearly all weight goes to one key, from a width of about 200 on; with it no weight of this query passes 0.7. Such a softmax is **saturated**. What is wrong with that? The paper writes: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients" (§3.2.1). You will test this suspicion. First: where are those regions?
+
+# %% [markdown]
+# Write $p = \mathrm{softmax}(s)$, and take the logarithm of one weight:
 #
-# A second one: a softmax at the *end* of a model does not suffer so. There the loss is a logarithm of the softmax, which undoes the exponential, and the gradient is $p - y$. It is largest where the model is surest and wrong:
+# $$\log p_i = s_i - \log \sum_k e^{s_k} .$$
+#
+# Raise $s_j$ a little. The first term changes only if $i = j$; the derivative of the second is $e^{s_j} / \sum_k e^{s_k} = p_j$. Since the derivative of $\log p_i$ is that of $p_i$, divided by $p_i$,
+#
+# $$J_{ij} = \frac{\partial p_i}{\partial s_j} = p_i\,\bigl([i = j] - p_j\bigr), \qquad\text{or}\qquad J = \mathrm{diag}(p) - p\,p^\top .$$
+#
+# Here $[i = j]$ is 1 if $i = j$, and 0 otherwise. This matrix of derivatives is the **Jacobian** of the softmax.
 
 # %%
-scores = torch.tensor([[20.0, 0.0, 0.0]], requires_grad=True)  # sure of class 0; class 1 is right
-
-(gradient,) = torch.autograd.grad(F.softmax(scores, dim=-1)[0, 1], scores)
-print("through the softmax alone, below 1e-8:", gradient.abs().max().item() < 1e-8)
-
-(gradient,) = torch.autograd.grad(F.cross_entropy(scores, torch.tensor([1])), scores)
-print("through softmax and cross-entropy:    ", [round(g, 4) for g in gradient[0].tolist()])
+scores = torch.tensor([1.0, 2.0, 0.5])
+p = F.softmax(scores, dim=0)
+J = torch.diag(p) - torch.outer(p, p)
+by_autograd = torch.autograd.functional.jacobian(lambda s: F.softmax(s, dim=0), scores)
+for row in rounded(J):
+    print(row)
+print(f"formula = autograd, max difference < 1e-6: {(J - by_autograd).abs().max() < 1e-6}")
 
 # %% [markdown]
-# Inside a Transformer no logarithm follows the attention weights. That is why they need the scale.
+# Read the second column: if the second score rises by a little, the second weight grows at the expense of the others. Each column sums to 0, up to rounding, because the weights always sum to 1. (So does each row, as $J$ is symmetric.)
+#
+# Now let one weight approach 1 and the others 0. Then each $p_i(1 - p_i)$ and each product $p_i p_j$ approaches 0. **The whole Jacobian vanishes**: whatever the loss asks for, the scores do not move.
+
+# %% tolerance=0.01
+for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead of two others
+    p = F.softmax(torch.tensor([gap, 0.0, 0.0]), dim=0)
+    J = torch.diag(p) - torch.outer(p, p)
+    print(f"ahead by {gap:4}: largest weight {p.max():.4f}, length of J {J.norm():.1e}")
+
+# %% [markdown]
+# What reaches a query, then? Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query. The scale is a factor in that gradient too: it makes every one $\sqrt{d_k}$ times smaller. So it is not clear beforehand who wins:
+
+# %%
+def gradients_at_queries(d_k, scale):
+    """Lengths of the gradients at 400 queries, and how far each best score is ahead."""
+    query = torch.randn(400, d_k, requires_grad=True)
+    scores = query @ torch.randn(d_k, 64) * scale
+    output = F.softmax(scores, dim=-1) @ torch.randn(64)
+    (gradient,) = torch.autograd.grad(output.sum(), query)
+    lengths, order = gradient.norm(dim=-1).sort()  # from the shortest to the longest
+    best, second = scores.topk(2, dim=-1).values[order].unbind(-1)
+    return lengths, (best - second).detach()
+
+
+torch.manual_seed(0)
+with_scale, _ = gradients_at_queries(1024, 1024**-0.5)
+without, ahead = gradients_at_queries(1024, 1.0)
+
+# %%
+share = torch.linspace(0, 100, 400)
+curves = {"without scale": without, "with scale": with_scale}
+drawn = {name: lengths.clamp(min=1e-12) for name, lengths in curves.items()}  # 0 has no logarithm
+ax = plots.plot_lines(share, drawn, x_label="queries, from the shortest gradient (%)", log_y=True)
+ax.set_ylabel("length of the gradient")
+plots.show(ax, alt="Sorted gradients at 400 queries: flat with scale; without, from 0 to above 10.")
+
+# %% tolerance=0.5
+for name, lengths in curves.items():
+    print(f"{name:13}: median {lengths.median():.3f}, mean {lengths.mean():.2f}")
+shortest, longest = ahead[:200].median(), ahead[-40:].median()
+print(f"best score ahead by {shortest:.0f} in the shorter half, {longest:.1f} in the longest tenth")
+assert without.median() < 0.3 * with_scale.median()
+assert without.mean() > 3 * with_scale.mean()
+assert shortest > 5 * longest
+assert 0.2 < (without > with_scale.median()).float().mean() < 0.45
+
+# %% [markdown]
+# With the scale all queries get a gradient of about the same length. Without it half of them get next to nothing. A few, whose two best keys are nearly tied, get gradients so long that they lift the *mean* above that of the scaled model. So "extremely small" is true of about half of the queries; about a third get a longer gradient than is usual with the scale.
+
+# %% [markdown]
+# ## Does it matter for learning?
+#
+# Now the experiment that could refute all this. Each of 64 names has a random vector. The model sees 16 names with their values, and must return the value of the one it is asked for. Only $W^Q$ and $W^K$ learn. Four versions:
+#
+# - *with scale* and *without scale*;
+# - *smaller start*: no scale, but $W^Q$ starts $\sqrt{d_k}$ times smaller, so the first scores are as large as with the scale;
+# - *logarithm*: no scale, but its loss is the cross-entropy of the weights.
+
+# %%
+def names_found(width, scale=1.0, start=1.0, logarithm=False, n_seeds=3, steps=80):
+    """Train one model for each seed, side by side; the share of names that each then finds."""
+    names = torch.randn(n_seeds, 64, width)
+    w_q, w_k = ((torch.rand(n_seeds, width, width) * 2 - 1) * (3 / width) ** 0.5 for _ in "qk")
+    w_q = (start * w_q).requires_grad_()
+    w_k.requires_grad_()
+    optimizer = torch.optim.Adam([w_q, w_k], lr=2e-3)
+    for _ in range(steps):
+        listed = torch.rand(128, 64).argsort(-1)[:, :16]  # 16 of the names; the first is asked for
+        scores = scale * (names @ w_q) @ (names @ w_k).mT  # (seeds, 64, 64): each name with each
+        weights = F.softmax(scores[:, listed[:, :1], listed], dim=-1)  # (seeds, 128, 16)
+        values = torch.randn(128, 16)
+        answer = (weights * values).sum(-1)
+        loss = -weights[..., 0].log() if logarithm else (answer - values[:, 0]).square()
+        optimizer.zero_grad()
+        loss.mean(-1).sum().backward()
+        optimizer.step()
+    return (weights.argmax(-1) == 0).float().mean(-1).detach()
+
+# %% [markdown]
+# The next cell trains all four versions at four widths with three seeds each, and takes about 5 seconds:
+
+# %%
+torch.manual_seed(0)
+widths, found = [32, 64, 128, 256], {}
+for width in widths:
+    root = width**-0.5
+    found[width] = {
+        "without scale": names_found(width),
+        "with scale": names_found(width, scale=root),
+        "smaller start": names_found(width, start=root),
+        "logarithm": names_found(width, logarithm=True),
+    }
+
+# %%
+versions = list(found[32])
+curves = {v: [found[width][v].mean().item() for width in widths] for v in versions}
+ax = plots.plot_lines(widths, curves, x_label="width d_k", y_label="names found", log_x=True)
+for version in versions:
+    runs = torch.stack([found[width][version] for width in widths]).cpu()  # (widths, seeds)
+    ax.fill_between(widths, runs.amin(1), runs.amax(1), alpha=0.2)
+ax.set_ylim(0, 1.05)
+plots.show(ax, alt="Names found by width: only the model without scale stays far below 1.")
+
+# %% tolerance=0.25
+for version in versions:
+    runs = [found[width][version] for width in widths]
+    print(f"{version:13}:", "  ".join(f"{r.min():.2f} to {r.max():.2f}" for r in runs))
+    assert version == "without scale" or min(r.min() for r in runs) > 0.85
+for runs in found.values():
+    assert runs["without scale"].max() < runs["with scale"].min()
+
+# %% [markdown]
+# The worst and best of three seeds, at widths 32 to 256:
+#
+# - Without the scale the model is behind at every width.
+# - A smaller start does about as well as the scale: what matters is the *size of the scores*, not the division as such.
+# - With the logarithm it learns from equally large scores: the damage is in the gradient through the softmax. (*Extra* shows how the logarithm repairs it.)
+#
+# Inside a Transformer no logarithm follows, so something must keep the scores small, as the scale does.
+
+# %% [markdown]
+# ## It knows no order
+#
+# What happens if you shuffle the words? Let $P$ be the **permutation matrix** that shuffles the rows. Then $P^\top P = I$, because $P^\top$ shuffles them back. The scores of $PX$ are $P\,XX^\top P^\top$: the same numbers with rows and columns shuffled. The softmax of each row is shuffled in the same way:
+#
+# $$\mathrm{softmax}\!\left(\tfrac{P X X^\top P^\top}{\sqrt{d_k}}\right) P X = P\,\mathrm{softmax}\!\left(\tfrac{X X^\top}{\sqrt{d_k}}\right) P^\top P X = P\,\mathrm{softmax}\!\left(\tfrac{X X^\top}{\sqrt{d_k}}\right) X .$$
+#
+# So shuffled words give the same outputs, shuffled. Learned matrices change nothing here, since $(PX)W = P(XW)$.
+
+# %%
+order = [3, 0, 4, 1, 2]
+P = torch.eye(5)[order]
+before, after = head(x, x, x)[0], head(P @ x, P @ x, P @ x)[0]
+difference = (after - P @ before).abs().max()
+print(f"shuffle, then attend = attend, then shuffle: max difference < 1e-6: {difference < 1e-6}")
+
+# %% [markdown]
+# A function with this property is called **equivariant** to permutations. It means that attention cannot tell *dog bites man* from *man bites dog*: each word gets the same vector in both. Lesson 03 repairs that.
 
 # %% [markdown]
 # ## Break it
 #
-# The exercises below know the usual mistakes as small functions. Let us see what becomes of attention with each. Most of them return tensors of the right *shape*. Would you notice?
+# The exercises below know the usual mistakes as small functions. Here is what attention becomes with five of them. Would you notice them by the *shapes*? The values here are as wide as the keys, as they are in most models:
 
-# %%
+# %% tolerance=0.1
 torch.manual_seed(0)
-q, k, v = torch.randn(5, 3), torch.randn(5, 3), torch.randn(5, 3)
-right = attend(q, k, v)
+q, k, v = torch.randn(5, 3), torch.randn(7, 3), torch.randn(7, 3)
+expected, _ = attend(q, k, v)
 
+print("                      shapes right  rows sum to   largest error of the output")
 names = ["unscaled", "divided_by_d_k", "softmax_over_queries", "keys_averaged", "values_summed"]
-print("                      shapes right   rows sum to 1   output right")
 for name in names:
     output, weights = exercises.scaled_dot_product_attention.mistakes[name].function(q, k, v)
-    shapes = output.shape == right[0].shape and weights.shape == right[1].shape
-    rows, same = torch.allclose(weights.sum(-1), torch.ones(5)), torch.allclose(output, right[0])
-    print(f"{name:21} {shapes!s:14} {rows!s:15} {same}")
+    sums, error = weights.sum(-1), (output - expected).abs().max()
+    shapes = output.shape == expected.shape
+    print(f"{name:21} {shapes!s:13} {sums.min():.2f} to {sums.max():.2f}  {error:.2f}")
 
 # %% [markdown]
-# All five have the right shapes; four even have rows that sum to 1. **A test of shapes proves nothing.** What proves something is a number worked by hand, a property such as "each row sums to 1", and equality with an implementation that you trust. You will meet all three in every lesson.
-
-# %% [markdown]
-# ## One word alone
-#
-# What if a sentence has only one word? **Predict** the weights before you run the cell.
-
-# %%
-word = torch.tensor([[0.1, 0.1, 0.8]])
-output, weights = attend(word, word, word)
-print("weights:", weights.tolist(), "  output = input:", torch.equal(output, word))
-
-# %% [markdown]
-# One score, so one weight, and it is 1: attention is the identity. The same holds for *every* word where all other words are masked. With learned projections the output is the projected value instead, still without any choice:
-
-# %%
-torch.manual_seed(0)
-head = AttentionHead(d_model=3, d_head=2)
-word = word[None]  # a batch of one sentence
-output, _ = head(word, word, word)
-print("one word through a head = its value projection:", torch.allclose(output, head.w_v(word)))
-
-# %% [markdown]
-# `AttentionHead` is equation 1 with a learned matrix in front of each of its three inputs: $W^Q$ says what a word looks for, $W^K$ what it offers, $W^V$ what it hands over. In a sentence of vectors alone, *bank* had to look for what it *is*; with projections it can look for what it *needs*. Lesson 02 builds many of them.
-
-# %% [markdown]
-# ## Does it have to be a dot product?
-#
-# With projections a score is $(W^Q x)^\top (W^K y)$, linear in $x$ and in $y$. One could use a small network instead, $w^\top \tanh(W^Q x + W^K y)$, as [Bahdanau et al. (2015)](https://arxiv.org/abs/1409.0473) did. **Does a non-linearity help?** Let us give both a task on raw numbers: eight keys, each a single number, and a query equal to one of them. Find it.
-
-# %%
-def batch(size, n_keys=8):
-    keys = torch.rand(size, n_keys, 1) * 2 - 1
-    target = torch.randint(n_keys, (size,))
-    return keys[torch.arange(size), target], keys, target
-
-
-class DotScore(torch.nn.Module):
-    def __init__(self, d_in=1, width=16):
-        super().__init__()
-        self.w_q, self.w_k = torch.nn.Linear(d_in, width), torch.nn.Linear(d_in, width)
-
-    def forward(self, query, keys):
-        return (self.w_k(keys) @ self.w_q(query).unsqueeze(-1)).squeeze(-1) / 4
-
-# %%
-class NetworkScore(DotScore):
-    def __init__(self):
-        super().__init__()
-        self.w = torch.nn.Linear(16, 1)
-
-    def forward(self, query, keys):
-        return self.w(torch.tanh(self.w_q(query).unsqueeze(1) + self.w_k(keys))).squeeze(-1)
-
-
-class DotAfterFeedForward(DotScore):
-    def __init__(self):
-        super().__init__(d_in=16)
-        layers = torch.nn.Linear(1, 64), torch.nn.ReLU(), torch.nn.Linear(64, 16)
-        self.before = torch.nn.Sequential(*layers)
-
-    def forward(self, query, keys):
-        return super().forward(self.before(query), self.before(keys))
-
-# %% [markdown]
-# The third has a plain dot product, and a small feed-forward network *before* it, as in every layer of a Transformer but the first. We train each for 400 steps: compute the loss, follow its gradient downhill, repeat.
-
-# %%
-def accuracy_after_training(model, steps=400):
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(steps):
-        query, keys, target = batch(128)
-        loss = F.cross_entropy(model(query, keys), target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    query, keys, target = batch(2000)
-    return (model(query, keys).argmax(-1) == target).float().mean().item()
-
-# %%
-torch.manual_seed(0)
-print("dot product, below 35 %:            ", accuracy_after_training(DotScore()) < 0.35)
-print("network, above 90 %:                ", accuracy_after_training(NetworkScore()) > 0.90)
-print("feed-forward and dot, above 75 %:   ", accuracy_after_training(DotAfterFeedForward()) > 0.75)
-
-# %% [markdown]
-# On raw numbers the dot product must fail: its score is a straight line in the key, so that the largest or the smallest key always wins, two of eight. A network in the score cures that. So does a network **before** a plain dot product, and every layer of a Transformer has one (§3.3).
-#
-# What the dot product buys is speed: all $T \times S$ scores are one matrix product. The network needs a hidden vector *for each pair*.
-
-# %%
-T, S, d_k = 512, 512, 64
-print(f"numbers kept for all scores, dot product: {T * S:,}")
-print(f"numbers kept for all scores, network:     {T * S * d_k:,}")
-
-# %% [markdown]
-# ## What it replaces
-#
-# Before 2017 sentences were read by **recurrent networks**: one word after the other, each step mixing the new word into a state. To reach word $n$, what word 1 said must survive $n - 1$ steps. Attention needs one.
-#
-# ![Left, a chain: word 1 reaches word 6 through five steps of a recurrent network. Right, in self-attention every word is joined to every other directly.](../img/01_paths.svg)
-
-# %% [markdown]
-# Let us measure it. How strongly does the *last* output depend on the *first* input? Both models are fresh from initialisation; the yardstick is the norm of the gradient.
-
-# %%
-def influence_of_the_first(run, length, d_model=32):
-    """Norm of the gradient of the last output with respect to the first input (mean of 20)."""
-    x = torch.randn(20, length, d_model, requires_grad=True)
-    (gradient,) = torch.autograd.grad(run(x)[0][:, -1].sum(), x)
-    return gradient[:, 0].norm(dim=-1).mean().item()
-
-
-torch.manual_seed(0)
-rnn, head = torch.nn.RNN(32, 32, batch_first=True), AttentionHead(32, 32)
-lengths = [2, 4, 8, 16, 32]
-recurrent = [influence_of_the_first(rnn, n) for n in lengths]
-attentive = [influence_of_the_first(lambda x: head(x, x, x), n) for n in lengths]
-
-# %%
-curves = {"recurrent": recurrent, "self-attention": attentive}
-ax = plots.plot_lines(lengths, curves, x_label="number of words", log_x=True, log_y=True)
-ax.set_ylabel("influence of the first on the last")
-plots.show(ax, alt="Influence by length: a steep fall for the recurrent net, a gentle one here.")
-
-# %%
-print("from 2 to 32 words:")
-print("the recurrent influence falls more than a million-fold:", recurrent[0] > 1e6 * recurrent[-1])
-print("that of self-attention less than a thousand-fold:      ", attentive[0] < 1e3 * attentive[-1])
-
-# %% [markdown]
-# Self-attention shares its weight among all words, so the influence of each falls about like $1/n$: slowly. The recurrent path multiplies by the same matrix at each step: it falls exponentially. (Gates, as in the [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735), soften the fall; the $n$ steps remain.)
-#
-# What does it cost? Table 1 of the paper, for $n$ words of width $d$ (and a convolution of kernel size $k$):
-#
-# | layer | operations | steps in sequence | longest path |
-# |---|---|---|---|
-# | self-attention | $O(n^2 \cdot d)$ | $O(1)$ | $O(1)$ |
-# | recurrent | $O(n \cdot d^2)$ | $O(n)$ | $O(n)$ |
-# | convolutional | $O(k \cdot n \cdot d^2)$ | $O(1)$ | $O(\log_k n)$ |
-
-# %%
-d = 512
-for n in (64, 512, 4096):
-    ours, theirs = n * n * d, n * d * d
-    cheaper = "equal" if ours == theirs else "attention" if ours < theirs else "recurrent"
-    print(f"n = {n:4}: attention {ours:14,}, recurrent {theirs:14,}, fewer operations: {cheaper}")
-
-# %% [markdown]
-# The two meet where $n = d$. Below, attention is cheaper; above, its $n^2$ begins to hurt. And in either case the recurrent network must take its $n$ steps one after the other, where attention is two matrix products that a GPU does at once.
+# All five have the right shapes, and four have rows that sum to 1. **A test of shapes finds none of them.** What does find them is a number worked out by hand, a property such as "each row sums to 1", or the comparison with an implementation that you trust. You will meet all three in every lesson.
 
 # %% [markdown]
 # ## The same five times
 #
-# One function, five ways of writing it: the loop of the hand calculation, our three lines, `einsum`, this project's package, and PyTorch's fused kernel. They must agree.
+# Here is one function, written in five ways: the loop of the calculation by hand, your four lines, `einsum` (which names the axes and sums over those that the result lacks), this project's package, and PyTorch's own function. They must agree.
 
 # %%
 def attend_by_loop(query, key, value):
@@ -504,14 +634,162 @@ for name, output in others.items():
     print(f"attend = {name:8} max difference < 1e-6: {difference < 1e-6}")
 
 # %% [markdown]
-# The package's version is the three lines plus masks (lesson 05) and dropout. It returns the weights that made the output, so that a picture of them shows what really happened. PyTorch's kernel is faster on long sentences because it never stores the weights; therefore it cannot show them.
+# From here on equation 1 has the package's name, `scaled_dot_product_attention`. It is `attend` plus masks (lesson 05) and dropout (lesson 04). It returns the weights that made the output, so that a picture of them shows what really happened. PyTorch's function returns no weights: its fast kernels never hold all of them at once.
+
+# %% [markdown]
+# ## Extra: a softmax at the end of a model
+#
+# You have seen a saturated softmax that learns, because a logarithm follows it. A classifier ends like that: its cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. It is largest where the model is sure and wrong:
+
+# %% tolerance=0.01
+scores = torch.tensor([[20.0, 0.0, 0.0]], requires_grad=True)  # sure of class 0; class 1 is right
+
+(gradient,) = torch.autograd.grad(F.softmax(scores, dim=-1)[0, 1], scores)
+print(f"through the softmax alone, at most {gradient.abs().max():.0e}")
+
+(gradient,) = torch.autograd.grad(F.cross_entropy(scores, torch.tensor([1])), scores)
+print("through softmax and cross-entropy", rounded(gradient[0], 4))
+
+# %% [markdown]
+# ## Extra: does it have to be a dot product?
+#
+# A score could also come from a small network, $\tanh(x\,W^Q + y\,W^K)\,w$, as in [Bahdanau et al. (2015)](https://arxiv.org/abs/1409.0473). **Does a non-linearity help?** A task on raw numbers: eight keys, each a single number, and a query equal to one of them. Find it.
+
+# %%
+def batch(size, n_keys=8):
+    keys = torch.rand(size, n_keys, 1) * 2 - 1
+    target = torch.randint(n_keys, (size,))
+    return keys[torch.arange(size), target], keys, target
+
+
+class DotScore(nn.Module):
+    def __init__(self, d_in=1, width=16):
+        super().__init__()
+        self.w_q, self.w_k = nn.Linear(d_in, width), nn.Linear(d_in, width)
+
+    def forward(self, query, keys):
+        return (self.w_k(keys) @ self.w_q(query).unsqueeze(-1)).squeeze(-1) / 4
+
+# %%
+class NetworkScore(DotScore):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Linear(16, 1)
+
+    def forward(self, query, keys):
+        return self.w(torch.tanh(self.w_q(query).unsqueeze(1) + self.w_k(keys))).squeeze(-1)
+
+
+class DotAfterNetwork(DotScore):
+    def __init__(self):
+        super().__init__(d_in=16)
+        self.before = nn.Sequential(nn.Linear(1, 64), nn.ReLU(), nn.Linear(64, 16))
+
+    def forward(self, query, keys):
+        return super().forward(self.before(query), self.before(keys))
+
+# %% [markdown]
+# The third scores with a plain dot product, but a small network comes *before* it, as it does in every layer of a Transformer but the first. The next cells train each with three seeds, which takes about 3 seconds:
+
+# %%
+def accuracy_after_training(model, steps=150):
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
+    for _ in range(steps):
+        query, keys, target = batch(128)
+        loss = F.cross_entropy(model(query, keys), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    query, keys, target = batch(2000)
+    return (model(query, keys).argmax(-1) == target).float().mean().item()
+
+# %% tolerance=0.2
+torch.manual_seed(0)
+for score in (DotScore, NetworkScore, DotAfterNetwork):
+    runs = [accuracy_after_training(score()) for _ in range(3)]
+    n_parameters = sum(p.numel() for p in score().parameters())
+    found = f"found {min(runs):.2f} to {max(runs):.2f}"
+    print(f"{score.__name__:15}: {n_parameters:4} parameters, {found}")
+    assert max(runs) < 0.35 if score is DotScore else min(runs) > 0.6
+
+# %% [markdown]
+# The dot product finds a quarter and can't do better: its score is a straight line in the key, so the largest or the smallest key always wins, two of eight. A network inside the score solves that. A network *before* the dot product helps as well, though with 20 times the parameters it finds fewer after these 150 steps.
+#
+# What the dot product buys is memory and speed: all $T \times S$ scores are one matrix product, where the network keeps a hidden vector for each *pair* of words.
+
+# %% [markdown]
+# ## Extra: what it replaced
+#
+# Before 2017 most neural translators read with **recurrent networks**: one word after the other, each step mixing the new word into a state. ([ByteNet](https://arxiv.org/abs/1610.10099) and [ConvS2S](https://arxiv.org/abs/1705.03122) used convolutions.) What the first of $n$ words said must survive $n - 1$ steps. Attention needs one.
+#
+# ![Left, a chain: word 1 reaches word 6 through five steps of a recurrent network. Right, in self-attention every word is joined to every other directly.](../img/01_paths.svg)
+
+# %% [markdown]
+# How strongly does the *last* output depend on the *first* input? The yardstick is the length of the gradient, in untrained models. Each step of the recurrent network multiplies by the same matrix, so it should matter how that matrix starts. Here are three: PyTorch's default, an **orthogonal** matrix (which keeps lengths), and one and a half times that:
+
+# %%
+def influence_of_the_first(run, length, d_model=32):
+    """Length of the gradient of the last output with respect to the first input (mean of 20)."""
+    x = torch.randn(20, length, d_model, requires_grad=True)
+    (gradient,) = torch.autograd.grad(run(x)[0][:, -1].sum(), x)
+    return gradient[:, 0].norm(dim=-1).mean().item()
+
+
+torch.manual_seed(0)
+head = attention.AttentionHead(32, 32)
+models = {"self-attention": lambda x: head(x, x, x)}
+for name, gain in (("default", None), ("orthogonal", 1.0), ("1.5 × orthogonal", 1.5)):
+    rnn = models[f"recurrent, {name}"] = nn.RNN(32, 32, batch_first=True)
+    if gain:
+        nn.init.orthogonal_(rnn.weight_hh_l0, gain=gain)
+
+# %%
+lengths = [2, 4, 8, 16, 32]
+curves = {
+    name: [influence_of_the_first(model, length) for length in lengths]
+    for name, model in models.items()
+}
+ax = plots.plot_lines(lengths, curves, x_label="number of words", log_x=True, log_y=True)
+ax.set_ylabel("influence of the first on the last")
+plots.show(ax, alt="Influence by length: attention falls slowly; recurrence fast, less, or hardly.")
+
+# %% tolerance=0.25
+falls = {name: math.log10(curve[0] / curve[-1]) for name, curve in curves.items()}
+for name, fall in falls.items():
+    print(f"{name:27}: from 2 to 32 words by a factor of 10 to the {fall:.1f}")
+assert falls["recurrent, default"] > 6 > falls["recurrent, orthogonal"] > 2
+assert falls["recurrent, 1.5 × orthogonal"] < falls["self-attention"] < 2
+
+# %% [markdown]
+# In self-attention each word shares its weight among all, so the influence of one falls about like $1/n$. In the recurrent network it falls steeply or hardly at all, *depending on the matrix*; with a good start it even beats attention here. Gates, as in the [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735), are another remedy. What no start changes is that the $n$ steps come one after the other.
+
+# %% [markdown]
+# What does it cost? The paper's Table 1 compares orders of growth, for $n$ words of width $d$ and a convolution of kernel size $k$:
+#
+# | layer | operations | steps in sequence | longest path |
+# |---|---|---|---|
+# | self-attention | $O(n^2 \cdot d)$ | $O(1)$ | $O(1)$ |
+# | recurrent | $O(n \cdot d^2)$ | $O(n)$ | $O(n)$ |
+# | convolutional | $O(k \cdot n \cdot d^2)$ | $O(1)$ | $O(\log_k n)$ |
+#
+# An order leaves out constants, so count the multiplications yourself. A head with $W^Q$, $W^K$, $W^V$ and one more matrix for its output (lesson 02) takes $4nd^2$ for these and $2n^2d$ for scores and average; a recurrent network, $2nd^2$:
+
+# %%
+d = 512
+for n in (64, 512, 4096):
+    ours, theirs = 4 * n * d * d + 2 * n * n * d, 2 * n * d * d
+    ours, theirs = ours / 1e6, theirs / 1e6
+    print(f"n = {n:4}: attention {ours:7,.0f} million, recurrent {theirs:5,.0f} million")
+
+# %% [markdown]
+# In number of multiplications attention is never cheaper, and for long texts its $n^2$ dominates. Its advantage is in the column *steps in sequence*: the recurrent network must take its $n$ steps one after the other, where attention is a few matrix products that a GPU computes at once.
 
 # %% [markdown]
 # ## Exercises
 #
-# Replace the `...`, run the cell, then run the check below it. A check tries your function on many cases, compares values *and* gradients, and names the mistake if it knows it. `exercises.softmax.hint()` in a new cell gives a hint.
+# Replace the `...`, run the cell, then run the check below it. A check tries your function on many cases, compares values *and* gradients, and tells you which mistake you made if it knows it. `exercises.softmax.hint()` in a new cell gives a hint.
 #
-# **1.** Write softmax yourself. Scores of 1000 must not break it.
+# **1.** (5 minutes, easy.) Write softmax yourself. Scores of 1000 must not break it.
 
 # %% exercise="softmax"
 def softmax(scores, dim):
@@ -522,7 +800,7 @@ def softmax(scores, dim):
 exercises.softmax.check(softmax)
 
 # %% [markdown]
-# **2.** Write attention so that it works for any number of leading axes: one sentence `(T, d_k)`, a batch `(B, T, d_k)`, a batch of heads `(B, h, T, d_k)`.
+# **2.** (10 minutes.) Write attention so that it works for any number of leading axes: one sentence `(T, d_k)`, a batch `(B, T, d_k)`, a batch of heads `(B, h, T, d_k)`.
 
 # %% exercise="scaled_dot_product_attention"
 def scaled_dot_product_attention(query, key, value):
@@ -533,7 +811,7 @@ def scaled_dot_product_attention(query, key, value):
 exercises.scaled_dot_product_attention.check(scaled_dot_product_attention)
 
 # %% [markdown]
-# **3.** Write the Jacobian of softmax for a whole batch of weights, `(…, S)` to `(…, S, S)`.
+# **3.** (10 minutes, harder.) Write the Jacobian of softmax for any number of rows of weights at once: `(…, S)` gives `(…, S, S)`.
 
 # %% exercise="softmax_jacobian"
 def softmax_jacobian(weights):
@@ -546,29 +824,32 @@ exercises.softmax_jacobian.check(softmax_jacobian)
 # %% [markdown]
 # ## Remember
 #
-# - Attention is a weighted average of values; a softmax over dot products of queries with keys makes the weights.
-# - Rows are queries, columns are keys, each row sums to 1.
-# - Without $1/\sqrt{d_k}$ the weights become one-hot and their Jacobian, $\mathrm{diag}(p) - pp^\top$, vanishes.
-# - Any two words are one step apart, at a cost of $n^2$ scores.
-# - Right shapes prove nothing: check numbers, properties, equality.
+# - Attention is a weighted average of values; the weights are a softmax over dot products of queries with keys.
+# - Rows are queries, columns are keys, and each row sums to 1.
+# - $W^Q$ says what a word looks for, $W^K$ what it offers, $W^V$ what it hands over.
+# - Large scores saturate the softmax: its Jacobian, $\mathrm{diag}(p) - pp^\top$, vanishes. Dividing by $\sqrt{d_k}$ keeps them small.
+# - Any two words are one step apart, and their order is unknown.
 
 # %% [markdown]
 # ## Quiz
 #
 # <details><summary>1. You add 5 to every score of one query. What happens to its weights?</summary>
-# Nothing: the factor e⁵ appears above and below the fraction and cancels. Exercise 1 uses this to stay clear of overflow.
+# Nothing: the factor e⁵ appears in numerator and denominator, and cancels. Exercise 1 uses this to avoid overflow.
 # </details>
-# <details><summary>2. You multiply all values by 2. What happens to weights and output?</summary>
-# The weights stay, the output doubles: values play no part in the weights.
+# <details><summary>2. You multiply all values by 2. What happens to the weights and to the output?</summary>
+# The weights stay as they are, and the output doubles: the weights are made of queries and keys alone.
 # </details>
 
 # %% [markdown]
 # <details><summary>3. Two words of a sentence change places. What happens to the output of a third?</summary>
-# Nothing. Attention does not know the order of words; lesson 03 opens with that.
+# Nothing. It is the same average of the same words, added up in another order.
 # </details>
-# <details><summary>4. Weights have the axes (B, h, T, S). Which of them did the softmax run over?</summary>
-# The last, the keys: each query shares its attention among them.
+# <details><summary>4. Weights have the axes (B, h, T, S): batch, heads, queries, keys. Over which of them did the softmax run?</summary>
+# Over the last, the keys: each query shares its attention among them.
+# </details>
+# <details><summary>5. You double W_Q and halve W_K. What changes?</summary>
+# Nothing: only their product counts. (With biases, b_Q would have to be doubled and b_K halved, too.)
 # </details>
 
 # %% [markdown]
-# **Next:** one attention gives each word one way of looking. [Lesson 02](02_multi_head_attention.ipynb) gives it many at once.
+# **Next:** one head gives each word one way of looking. [Lesson 02](02_multi_head_attention.ipynb) gives it several at once.

@@ -1,92 +1,96 @@
 # %% [markdown]
 # # 02 · Multi-head attention
 #
-# Several small attentions side by side, each with a question of its own.
+# Several small attentions side by side, each looking for something of its own.
 #
 # **You will be able to**
-# - say what several heads can do that one cannot,
-# - split and merge heads without mixing up tokens, and prove it,
+# - say what several heads can do that one cannot, and measure it,
+# - split and merge heads without mixing up tokens, and test that you have not,
 # - copy weights between a list of heads, one fused layer and PyTorch's module.
 #
-# **You need** lesson 01. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.2. **Time:** 45 minutes.
+# **You need** [lesson 01](01_attention.ipynb). **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.2. **Time:** 50 minutes.
 
 # %%
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from transformer_lab import AttentionHead, MultiHeadAttention, default_device, exercises, widgets
-from transformer_lab import scaled_dot_product_attention as attend
+from transformer_lab import analysis, attention, default_device, exercises, plots, widgets
+from transformer_lab.attention import AttentionHead, MultiHeadAttention
+from transformer_lab.interop import copy_to_torch
+from transformer_lab.training import load_checkpoint, translate
 
 torch.set_default_device(default_device())
+
+
+def rounded(x, digits=2):
+    """The numbers of a tensor as a list, rounded: what this lesson prints."""
+    return (x.detach().double().cpu() * 10**digits).round().div(10**digits).tolist()
 
 # %% [markdown]
 # ## The question
 #
-# A word often has to look at *two* others, for different reasons: at its neighbour for the grammar, at a word far away for the meaning. One attention has one row of weights for it. Suppose a word must fetch *red* from one place and *car* from another:
+# A word often has to look at *two* others, for different reasons: at its neighbour for the grammar, and at a word far away for the meaning. But one attention has only one row of weights for it. Suppose that a word has to fetch *red* from the first position and *car* from the second, and then the other way round:
 
 # %%
 red, car = torch.eye(2)  # a vector for each word
-half = torch.tensor([[0.5, 0.5]])  # one row of weights that fetches both alike
+half = torch.tensor([0.5, 0.5])  # one row of weights that fetches both alike
 
-first = half @ torch.stack([red, car])
-swapped = half @ torch.stack([car, red])
-print("what came from which place can still be told:", not torch.equal(first, swapped))
+print("red, car:", rounded(half @ torch.stack([red, car])))
+print("car, red:", rounded(half @ torch.stack([car, red])))
 
 # %% [markdown]
-# The two values are blended into one average, and nothing in it tells which came from where. Uneven weights leave a trace, but only by turning one of the two down; in the end they fetch one and lose the other.
+# The two outputs are equal. The values are blended into one average, and nothing in it tells which came from where. Uneven weights, such as 0.7 and 0.3, do leave a trace, but they turn one of the two values down.
 #
-# Two attentions side by side, each with weights of its own, keep them apart:
+# Two attentions side by side, each with weights of its own, keep the values apart:
 
 # %%
-one, two = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
-
-
-def two_heads(values):
-    return torch.cat([one @ values, two @ values], dim=-1)
-
-
-first, swapped = two_heads(torch.stack([red, car])), two_heads(torch.stack([car, red]))
-print("what came from which place can still be told:", not torch.equal(first, swapped))
+one, two = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+for name, values in (("red, car", torch.stack([red, car])), ("car, red", torch.stack([car, red]))):
+    print(f"{name}:", rounded(torch.cat([one @ values, two @ values])))
 
 # %% [markdown]
-# Each such attention is a **head**. But two heads of full width cost twice as much. **Why several small heads rather than one large one?** The paper's answer: give each of $h$ heads only $d_{head} = d_{model}/h$ features, so that all together cost what one did.
+# Each of them is a head, as you know it from lesson 01. But two heads of full width cost twice as much as one. The paper's answer is to make them smaller: each of $h$ heads gets only $d_{head} = d_{model}/h$ features. "Due to the reduced dimension of each head, the total computational cost is similar to that of single-head attention with full dimensionality" (§3.2.2).
+#
+# So the question is: **why several small heads rather than one large one?**
 
 # %% [markdown]
 # ## By hand
 #
-# A **token** is one item of a sequence, here a word; a **feature** is one number of its vector. Take two tokens with four features, and two heads with two features each. Head 0 owns the first block of features, head 1 the second. Without any projection, head 0 compares the tokens by their first two features only:
+# A token is one item of a sequence, here a whole word; a **feature** is one number of its vector. Take two tokens with four features, and two heads with two features each. Head 0 owns the first block of features, head 1 the second. Without any projection, head 0 compares the tokens by their first two features only:
 
 # %%
 x = torch.tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 2.0, 0.0]])
-heads = [x[:, 0:2], x[:, 2:4]]
 
-for number, block in enumerate(heads):
-    output, weights = attend(block, block, block)
-    print(f"head {number}: weights of token 0 {[round(w, 3) for w in weights[0].tolist()]}")
+outputs = []
+for number, block in enumerate([x[:, 0:2], x[:, 2:4]]):
+    output, weights = attention.scaled_dot_product_attention(block, block, block)
+    outputs.append(output)
+    print(f"head {number}: weights of token 0 {rounded(weights[0], 3)}")
 
 # %% [markdown]
-# To head 0 both tokens look alike, so it looks at both evenly. To head 1 they are at right angles, so token 0 looks at itself: its score is $2\cdot2/\sqrt2 = 2.83$ against 0. The same two tokens, seen in two ways.
+# To head 0 both tokens look alike, so it looks at both evenly. To head 1 they are at right angles, so token 0 looks at itself: its score there is $2\cdot2/\sqrt2 = 2.83$, and that of the other token is 0. The two heads see the same tokens in two ways.
 #
-# Their outputs, two features each, go side by side and make four again:
+# Their outputs have two features each. Put side by side they make four again:
 
 # %%
-output = torch.cat([attend(block, block, block)[0] for block in heads], dim=-1)
-print("output of token 0:", [round(value, 3) for value in output[0].tolist()])
+print("output of token 0:", rounded(torch.cat(outputs, dim=-1)[0], 3))
 
 # %% [markdown]
 # ## The equation
 #
-# In front of each head stand learned projections, and behind all of them one more, $W^O$, which mixes what the heads have found:
+# In front of each head stand its learned projections. Behind all of them stands one more, $W^O$, which mixes what the heads have found:
 #
 # $$\mathrm{MultiHead}(Q, K, V) = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O$$
 #
 # $$\mathrm{head}_i = \mathrm{Attention}(Q W^Q_i,\; K W^K_i,\; V W^V_i)$$
-
-# %% [markdown]
+#
+# (The paper counts heads from 1, the code from 0.)
+#
 # ![The features of each token are projected and split into h blocks, one for each head; each head attends by itself; their outputs are put side by side and multiplied by W_O.](../img/02_heads.svg)
 
 # %% [markdown]
-# Word for word, as a list of heads:
+# Symbol for symbol, as a list of the heads that you wrote in lesson 01:
 
 # %%
 class ListOfHeads(nn.Module):
@@ -104,20 +108,20 @@ class ListOfHeads(nn.Module):
 torch.manual_seed(0)
 listed = ListOfHeads(d_model=12, n_heads=3)
 x = torch.randn(2, 5, 12)
-print("(B, T, d_model) in and out:", listed(x, x, x).shape == x.shape)
+print("(B, T, d_model) in:", tuple(x.shape), "and out:", tuple(listed(x, x, x).shape))
 
 # %% [markdown]
-# A loop over heads is slow: a GPU wants one large product, not many small ones. So the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis*:
+# A loop over heads is slow, because a GPU prefers one large product to many small ones. So the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis*:
 #
 # | step | shape |
 # |---|---|
 # | input | $(B, T, d_{model})$ |
 # | project by $W^Q$, $W^K$, $W^V$ | $(B, T, d_{model})$ |
 # | cut the features into blocks | $(B, T, h, d_{head})$ |
-# | heads in front of tokens | $(B, h, T, d_{head})$ |
+# | move the heads in front of the tokens | $(B, h, T, d_{head})$ |
 # | scores and weights | $(B, h, T, S)$ |
 # | output of each head | $(B, h, T, d_{head})$ |
-# | heads side by side again, and $W^O$ | $(B, T, d_{model})$ |
+# | heads side by side again, then $W^O$ | $(B, T, d_{model})$ |
 #
 # For keys and values, read $S$ in place of $T$.
 
@@ -130,18 +134,30 @@ def merge(x):
     return x.transpose(1, 2).flatten(-2)  # (B, h, T, d_head) -> (B, T, d_model)
 
 
-def multi_head(query, key, value, layer):
-    q, k, v = layer.w_q(query), layer.w_k(key), layer.w_v(value)
-    heads, weights = attend(*(split(part, layer.n_heads) for part in (q, k, v)))
-    return layer.w_o(merge(heads)), weights
+print("split:", tuple(split(x, 3).shape), "and merged again:", tuple(merge(split(x, 3)).shape))
+print("merging undoes splitting:", torch.equal(merge(split(x, 3)), x))
+
+# %% [markdown]
+# The package has both, as `split_heads` and `merge_heads`. With them the whole layer is short:
+
+# %%
+def attend_with_heads(query, key, value, w_q, w_k, w_v, w_o, n_heads):
+    q = attention.split_heads(query @ w_q, n_heads)
+    k = attention.split_heads(key @ w_k, n_heads)
+    v = attention.split_heads(value @ w_v, n_heads)
+    heads, _ = attention.scaled_dot_product_attention(q, k, v)
+    return attention.merge_heads(heads) @ w_o
 
 
 fused = MultiHeadAttention(d_model=12, n_heads=3)
-same = torch.allclose(multi_head(x, x, x, fused)[0], fused(x, x, x)[0], atol=1e-6)
-print("these lines = the package's MultiHeadAttention:", same)
+matrices = [linear.weight.T for linear in (fused.w_q, fused.w_k, fused.w_v, fused.w_o)]
+difference = (attend_with_heads(x, x, x, *matrices, 3) - fused(x, x, x)[0]).abs().max()
+print(f"these lines = the package's MultiHeadAttention, max difference < 1e-6: {difference < 1e-6}")
 
 # %% [markdown]
-# Is it the same as the list? Copy the weights and see. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked matrix (`nn.Linear` stores its matrix transposed, so its *rows* are our features):
+# `MultiHeadAttention` holds the four matrices and adds a bias to each product, as PyTorch's module does; the formula of the paper has none. The biases start at 0, so the two agree here.
+#
+# Is it the same as the list? Copy the weights and see. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked weight, because `nn.Linear` stores its matrix transposed and its *rows* are our features:
 
 # %%
 with torch.no_grad():
@@ -151,13 +167,13 @@ with torch.no_grad():
         stacked.bias.copy_(torch.cat([part.bias for part in parts]))
     fused.w_o.load_state_dict(listed.w_o.state_dict())
 
-difference = (listed(x, x, x) - fused(x, x, x)[0]).abs().max().item()
-print("list of heads = fused, max difference < 1e-6:", difference < 1e-6)
+difference = (listed(x, x, x) - fused(x, x, x)[0]).abs().max()
+print(f"list of heads = fused, max difference < 1e-6: {difference < 1e-6}")
 
 # %% [markdown]
 # ## Look
 #
-# What could heads look for? Let us write two by hand. Each token is a one-hot word beside a one-hot position. Head 0 compares words. Head 1 asks for the position *before* its own, so its queries are shifted by one:
+# What could heads look for? Here are two, written by hand. Each token is a one-hot word beside a one-hot position. (**One-hot** means a single 1 among zeros.) Head 0 compares words. Head 1 asks for the position *before* its own, so its queries are the positions, shifted by one. The factor 8 sharpens the weights, as in lesson 01; in a trained head it is part of $W^Q$ and $W^K$.
 
 # %%
 words = "the cat saw the dog chase the cat".split()
@@ -165,99 +181,249 @@ vocabulary, n = sorted(set(words)), len(words)
 word = torch.eye(len(vocabulary))[[vocabulary.index(w) for w in words]]
 position = torch.eye(n)
 
-same_word = attend(8 * word, word, word)[1]
-before = attend(8 * position.roll(1, dims=0), position, position)[1]
-before[0] = attend(8 * position, position, position)[1][0]  # the first has none before it: itself
+_, same_word = attention.scaled_dot_product_attention(8 * word, word, word)
+one_back = position.roll(1, dims=0)
+one_back[0] = position[0]  # the first word has none before it, so it asks for itself
+_, before = attention.scaled_dot_product_attention(8 * one_back, position, position)
 
 # %% [markdown]
-# **Predict** the row of the last *cat* in head 0 and in head 1. Answer, then choose the head and look:
+# **Predict** the row of the last *cat* in head 0 and in head 1. Answer the question, then choose a head and look:
 
 # %%
+row = same_word[-1]  # of the last cat, which is word 7; word 1 is the other one
+alike = "at both cats alike" if (row[1] - row[7]).abs() < 0.01 else "at itself"
+
 view = widgets.attention(torch.stack([same_word, before]), query_tokens=words, key_tokens=words)
-where = ["both cats", "the word before it", "itself alone"]
 view.predict(
-    "At what does the last cat look most in head 1?",
-    where, answer=where[1], because="it has 0.71 of the weight",
+    "Where does the last cat look in head 0?", ["at itself", "at both cats alike", "at all words"],
+    answer=alike, because=f"the first cat has {row[1]:.2f} of the weight, the last {row[7]:.2f}",
 )
 
 # %% [markdown]
-# Head 0 spreads over both *cats*; head 1 finds the word before. Trained models have such heads, too: for the previous token ([Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html)) and for an earlier copy of the same token ([Wang et al., 2022](https://arxiv.org/abs/2211.00593)).
+# <details><summary>After you have looked</summary>
+# Head 0 spreads over both <i>cats</i>, because the same word has the same vector wherever it stands; the other six words share what is left. Head 1 puts 0.71 on the word before.
+# </details>
+#
+# Heads for the previous token, and for an earlier copy of the same token, have been found in trained language models ([Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Wang et al., 2022](https://arxiv.org/abs/2211.00593)).
+
+# %% [markdown]
+# And what do trained heads look like? Here is the translator of lesson 01 again, with each head by itself. **Predict:** do the four heads of the last layer look at different things? Choose layers and heads, and compare.
+
+# %%
+model, tokenizer, _ = load_checkpoint("../transformer_lab/checkpoints/en_de.safetensors")
+english = "four hundred and twenty-one"
+(german,) = translate(model, tokenizer, [english])
+source, target = tokenizer.encode(english), tokenizer.encode(german)
+src, tgt = torch.tensor([source]), torch.tensor([[tokenizer.bos_id, *target]])
+trained = analysis.cross_attention(model, src, tgt)  # (layers, heads, T, S)
+
+read = analysis.token_names(tokenizer, source)
+written = analysis.token_names(tokenizer, [*target, tokenizer.eos_id])
+widgets.attention(trained, query_tokens=written, key_tokens=read)
+
+# %% [markdown]
+# How different are two heads? For each query, add up by how much the weights of one head exceed those of the other: 0 means that they look at the same tokens, 1 that they have none in common. The mean over all pairs of heads and all queries:
+
+# %% tolerance=0.3
+for layer, heads in enumerate(trained):
+    gaps = (heads[:, None] - heads[None]).clamp(min=0).sum(-1).mean(-1)  # (h, h)
+    pairs = gaps[~torch.eye(len(heads), dtype=torch.bool, device=gaps.device)]
+    print(f"layer {layer}: mean difference {pairs.mean():.2f}, largest {pairs.max():.2f}")
+    assert pairs.mean() > 0.1
+
+# %% [markdown]
+# The heads of a layer look at different tokens, although nothing in the training asks them to. They start from different random weights, and from there each goes its own way. (Below you will see what happens to two that start alike.)
+
+# %% [markdown]
+# ## Why several heads: the experiment
+#
+# Now measure the opening question. A sequence holds 12 tokens of 8 kinds, and each vector is a one-hot token beside a one-hot position, 20 features. At each position the model must name the token 1 back and the token 3 back. The model is one `MultiHeadAttention` and a linear layer that reads its output. With 1, 2 or 4 heads it has exactly the same number of parameters.
+#
+# **Predict:** how often are both names right with a single head?
+
+# %%
+class Fetcher(nn.Module):
+    """Attention, then perhaps a small network, then a linear layer that names the tokens."""
+
+    def __init__(self, n_heads, n_fetched, network=False):
+        super().__init__()
+        self.attention = MultiHeadAttention(20, n_heads)
+        layers = nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 20)
+        self.between = nn.Sequential(*layers) if network else nn.Identity()
+        self.name = nn.Linear(20, 8 * n_fetched)
+
+    def forward(self, x):
+        output, _ = self.attention(x, x, x)
+        return self.name(self.between(output)).unflatten(-1, (-1, 8))  # (B, T, fetched, 8)
+
+
+def sequences(size, back):
+    tokens = torch.randint(8, (size, 12))
+    x = torch.cat([F.one_hot(tokens, 8).float(), torch.eye(12).expand(size, -1, -1)], dim=-1)
+    return x, torch.stack([tokens.roll(steps, dims=1) for steps in back], dim=-1)
+
+# %%
+def share_right(back, seed, n_heads, network=False, twins=False, steps=150):
+    """Train a Fetcher; the share of positions at which it then names all tokens rightly."""
+    torch.manual_seed(seed)
+    model, first = Fetcher(n_heads, len(back), network), max(back)
+    if twins:  # used in the last experiment
+        make_twins(model.attention)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(steps):
+        x, target = sequences(32, back)
+        logits = model(x)[:, first:]  # before `first` there is nothing to fetch
+        loss = F.cross_entropy(logits.flatten(0, 2), target[:, first:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    x, target = sequences(300, back)
+    right = (model(x).argmax(-1) == target)[:, first:]
+    return right.all(-1).float().mean().item()
+
+# %% [markdown]
+# There are two controls. A *network* between one head and the last linear layer tests whether the head loses the tokens or only mixes them. And a harder task asks for four tokens, those 1, 2, 3 and 5 back. The next cell trains 8 versions with three seeds each, in about 7 seconds:
+
+# %%
+models = {"1 head": (1,), "2 heads": (2,), "4 heads": (4,), "1 head, network": (1, True)}
+tasks = {"two tokens": (1, 3), "four tokens": (1, 2, 3, 5)}
+found = {task: {} for task in tasks}
+for task, back in tasks.items():
+    for name, model in models.items():
+        found[task][name] = [share_right(back, seed, *model) for seed in (0, 1, 2)]
+
+# %%
+means = {task: [sum(runs) / 3 for runs in found[task].values()] for task in tasks}
+ax = plots.plot_bars(means, list(models), y_label="positions with all right")
+ax.set_ylim(0, 1.3)
+ax.legend(ncols=2)
+plots.show(ax, alt="Two tokens: one head fails, two and four succeed. Four: only four heads do.")
+
+# %% tolerance=0.25
+for task in tasks:
+    for name, runs in found[task].items():
+        model = Fetcher(models[name][0], len(tasks[task]), *models[name][1:])
+        n_parameters = sum(p.numel() for p in model.parameters())
+        print(f"{task:11} {name:16} {n_parameters} parameters: {min(runs):.2f} to {max(runs):.2f}")
+two, four = found["two tokens"], found["four tokens"]
+assert max(two["1 head"]) < 0.5 < 0.9 < min(two["2 heads"] + two["4 heads"])
+assert min(two["1 head, network"]) > 0.8
+assert max(four["2 heads"] + four["1 head, network"]) < 0.4 < min(four["4 heads"])
+
+# %% [markdown]
+# With the same parameters, one head does not find two tokens, and two heads do; two do not find four, and four do. The layer that reads the output is linear, and cannot undo a blend.
+#
+# A network can, from the trace that uneven weights leave. But it costs more parameters, and with four tokens it fails as well. So one head does not *lose* everything; it mixes, and the more it mixes, the harder it is to tell apart. Several heads deliver the tokens unmixed.
+
+# %% [markdown]
+# Do two heads divide the work only because they start from *different* random weights? Start head 1 as a copy of head 0, train on two tokens again, and compare with the two heads above:
+
+# %%
+def make_twins(layer):
+    """Start the second of two heads as a copy of the first."""
+    with torch.no_grad():
+        for linear in (layer.w_q, layer.w_k, layer.w_v):
+            head_0, head_1 = linear.weight.chunk(2)
+            head_1.copy_(head_0)
+        head_0, head_1 = layer.w_o.weight.chunk(2, dim=1)
+        head_1.copy_(head_0)
+
+# %% tolerance=0.25
+twins = [share_right((1, 3), seed, 2, twins=True) for seed in (0, 1, 2)]
+print(f"two tokens, 2 heads that start alike: {min(twins):.2f} to {max(twins):.2f}")
+print(f"two tokens, 2 heads: {min(two['2 heads']):.2f} to {max(two['2 heads']):.2f}")
+assert max(twins) < 0.5 < min(two["2 heads"])
+
+# %% [markdown]
+# They do no better than a single head. Heads that are equal get equal gradients, so they stay equal: what sets heads apart is their random start.
 
 # %% [markdown]
 # ## What each head adds
 #
-# Put side by side and multiplied by $W^O$: that is a sum. Cut $W^O$ into $h$ blocks of rows, and each head writes into the output through its own block:
+# To put the outputs side by side and to multiply by $W^O$ is to form a sum. Cut $W^O$ into $h$ blocks of rows, and each head writes into the output through its own block:
 #
 # $$\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O = \sum_{i=1}^{h} \mathrm{head}_i\, W^O_i$$
 
 # %%
-q, k, v = (split(project(x), 3) for project in (fused.w_q, fused.w_k, fused.w_v))
-heads = attend(q, k, v)[0].unbind(dim=1)
-blocks = fused.w_o.weight.T.chunk(3)
+q, k, v = (attention.split_heads(project(x), 3) for project in (fused.w_q, fused.w_k, fused.w_v))
+heads, _ = attention.scaled_dot_product_attention(q, k, v)  # (B, h, T, d_head)
+blocks = fused.w_o.weight.T.chunk(3)  # each (d_head, d_model)
 
-total = sum(head @ block for head, block in zip(heads, blocks)) + fused.w_o.bias
-output, _ = fused(x, x, x)
-print("sum of the heads' contributions = output:", torch.allclose(total, output, atol=1e-6))
+parts = [head @ block for head, block in zip(heads.unbind(dim=1), blocks)]
+difference = (sum(parts) + fused.w_o.bias - fused(x, x, x)[0]).abs().max()
+print(f"sum of the heads' parts = output, max difference < 1e-6: {difference < 1e-6}")
+ranks = [torch.linalg.matrix_rank(part.flatten(0, 1).cpu()).item() for part in parts]
+print("rank of each part:", ranks)
 
 # %% [markdown]
-# So heads do not vote, and they do not take turns. Each adds its part to the output, and leaving one out removes exactly its part.
+# So heads neither vote nor take turns. Each adds its part to the output, and leaving one out removes exactly its part.
 #
-# Compare four heads written by hand: one for the same word, one for the word before, one for the word itself, and one that looks evenly at all. Each passes on the words it looks at, weighted. Answer, then *leave out* one after the other:
+# The **rank** of a matrix is the number of independent directions that its rows span. The part of a head has 10 rows here (two sentences of five tokens) with 12 features, but rank 4: all that one head writes lies in $d_{head}$ directions of the $d_{model}$. In this geometry a head reads a few directions of one word, and changes a few directions of another.
+
+# %% [markdown]
+# Compare four heads written by hand: one for the same word, one for the word before, one for the word itself, and one that looks evenly at all. Each passes on the words that it looks at, weighted. Answer, then *leave out* one after the other:
 
 # %%
 evenly = torch.full((n, n), 1 / n)
 four = torch.stack([same_word, before, position, evenly])  # position: 1 on the diagonal
-view = widgets.heads(four, query_tokens=words, key_tokens=words, contributions=four @ word)
+lengths = (four @ word).norm(dim=-1).mean(-1)  # how long each head's part is, on average
 names = ["head 0 (same word)", "head 1 (before)", "head 2 (itself)", "head 3 (evenly)"]
+
+view = widgets.heads(four, query_tokens=words, key_tokens=words, contributions=four @ word)
 view.predict(
-    "Which head adds least to the outputs?",
-    names, answer=names[3], because="its part has length 0.50",
+    "Which head adds least to the outputs?", names,
+    answer=names[lengths.argmin()], because=f"its part has length {lengths.min():.2f}",
 )
 
 # %% [markdown]
-# Head 3 adds least: an average of different words is short. It holds *the* three times, *cat* twice, three others once, in eighths: $\sqrt{9+4+1+1+1}/8 = 0.5$. Head 2 passes on one word, of length 1. Sort by **entropy**, which says in bits how widely a row is spread: heads 2 and 3 are the ends, 0 and $\log_2 8 = 3$ bits. *Show* head 0 *minus* head 1: where one looks more than the other.
+# <details><summary>After you have looked: why?</summary>
+# Head 3 adds least, because an average of different words is short: three <i>the</i>, two <i>cat</i> and three other words, in eighths, have length √(9 + 4 + 1 + 1 + 1) / 8 = 0.5. Head 2 passes on one word, of length 1.
+# </details>
+
+# %% [markdown]
+# The view can also sort heads by **entropy**, which says in bits how widely a row is spread: 0 bits if all weight is on one key, $\log_2 8 = 3$ bits if it is spread evenly over 8. (*Diagonality* is near 1 if words look at themselves and their neighbours.) *Show* head 0 *minus* head 1 to see where one looks more than the other.
 
 # %% [markdown]
 # ## Break it: the straight view
 #
-# $(B, T, d_{model})$ to $(B, h, T, d_{head})$ can be done in one `reshape`. The shapes are right. Are the numbers?
+# A single `reshape` also turns $(B, T, d_{model})$ into $(B, h, T, d_{head})$. The shape is right. Are the numbers?
 
 # %%
 tokens = torch.arange(8.0).reshape(1, 2, 4)  # token 0 is 0 1 2 3, token 1 is 4 5 6 7
-print("right:   head 0 holds", split(tokens, 2)[0, 0].int().tolist())
+print("right:    head 0 holds", attention.split_heads(tokens, 2)[0, 0].int().tolist())
 print("straight: head 0 holds", tokens.reshape(1, 2, 2, 2)[0, 0].int().tolist())
 
 # %% [markdown]
-# Head 0 should hold the first half of *each* token: 0 1 and 4 5. The straight view gives it all of token 0, cut in two, and calls the pieces tokens. Token 1 went to head 1.
+# Head 0 should hold the first half of *each* token: 0 1 and 4 5. The straight view gives it all of token 0, cut in two, and treats the halves as two tokens. Token 1 has gone to head 1.
 #
-# No shape test sees it. But one property does: attention knows no order, so if you shuffle the tokens, the outputs must be shuffled in the same way.
+# No test of shapes sees it, but a property does. Lesson 01 derived it: if you shuffle the tokens, the outputs must be shuffled in the same way.
 
 # %%
 order = torch.tensor([3, 0, 4, 1, 2])
 straight = exercises.multi_head_attention.mistakes["split_by_straight_view"].function
-right = exercises.multi_head_attention.reference
 matrices = [torch.randn(12, 12) / 12**0.5 for _ in range(4)]
-
-for name, function in (("right", right), ("straight view", straight)):
+errors = {}
+for name, function in (("right", attention.multi_head_attention), ("straight view", straight)):
     output, shuffled = (function(s, s, s, *matrices, 3) for s in (x, x[:, order]))
-    equal = torch.allclose(shuffled, output[:, order], atol=1e-5)
-    print(f"{name:13}: shapes right {output.shape == x.shape}, shuffling commutes {equal}")
+    errors[name] = (shuffled - output[:, order]).abs().max().item()
+    print(f"{name:13}: shape {tuple(output.shape)}, max difference < 1e-5: {errors[name] < 1e-5}")
+assert errors["straight view"] > 0.1
 
 # %% [markdown]
 # ## Break it: one projection for all heads
 #
-# One `nn.Linear` of width $d_{head}$, used for every head, looks like a saving. But then all heads have the same $W^Q$, $W^K$ and $W^V$, and compute the same:
+# One `nn.Linear` of width $d_{head}$, used for every head, would save parameters. But then all heads have the same $W^Q$, $W^K$ and $W^V$, and compute the same thing:
 
 # %%
 shared = exercises.multi_head_attention.mistakes["identical_heads"].function
-identity = torch.eye(12)
-heads = shared(x, x, x, *matrices[:3], identity, 3).chunk(3, dim=-1)
-print("all heads are equal:", torch.equal(heads[0], heads[1]) and torch.equal(heads[1], heads[2]))
+heads = shared(x, x, x, *matrices[:3], torch.eye(12), 3).chunk(3, dim=-1)
+gaps = [(head - heads[0]).abs().max().item() for head in heads]
+print("largest difference of each head from head 0:", gaps)
 
 # %% [markdown]
 # ## Are more heads more powerful?
 #
-# A head compares tokens by $(x W^Q_i)(y W^K_i)^\top = x\,(W^Q_i {W^K_i}^\top)\,y^\top$: one $d_{model} \times d_{model}$ matrix, but a product of two thin ones. Its **rank**, the number of independent directions it can compare, is at most $d_{head}$:
+# A head compares tokens by $(x W^Q_i)(y W^K_i)^\top = x\,(W^Q_i {W^K_i}^\top)\,y^\top$. That is one $d_{model} \times d_{model}$ matrix, but a product of two thin ones, so its rank is at most $d_{head}$. A head can compare tokens in no more directions than that:
 
 # %%
 for n_heads in (1, 2, 8, 32):
@@ -269,38 +435,44 @@ for n_heads in (1, 2, 8, 32):
     print(f"{n_heads:2} heads: rank {rank:2}, parameters {count:,}")
 
 # %% [markdown]
-# At a fixed $d_{model}$ the parameters stay the same. More heads mean more ways of looking, each of them poorer. The paper measured it (Table 3, rows A) in BLEU, a score of translations: one head is 0.9 worse than the best setting, and quality drops again with too many.
+# At a fixed $d_{model}$ the number of parameters stays the same. More heads mean more ways of looking, each of them poorer. The paper varied the number of heads in its translator (Table 3, rows A): "single-head attention is 0.9 BLEU worse than the best setting, quality also drops off with too many heads" (§6.2). (BLEU is a score of translations; lesson 07 explains it.)
 
 # %% [markdown]
 # ## How large are the first scores?
 #
-# Lesson 01 wanted scores with variance 1. With projections in front, that depends on how their weights start. **Xavier initialisation** ([Glorot & Bengio, 2010](https://proceedings.mlr.press/v9/glorot10a.html)) draws them with variance $2/(d_{in} + d_{out})$, here $1/d_{model}$ (biases start at 0), so that a projection keeps the variance of its input:
+# Lesson 01 asked for scores with variance 1. With projections in front, that depends on how their weights start. **Xavier initialisation** ([Glorot & Bengio, 2010](https://proceedings.mlr.press/v9/glorot10a.html)) draws them with variance $2/(d_{in} + d_{out})$, which is $1/d_{model}$ here, so that a projection keeps the variance of its input. Compare it with the start that `nn.Linear` takes by default, and with weights of variance 1:
 
 # %%
-def spread_of_scores(start, d_model=256):
+def first_scores(start, d_model=256):
+    """How widely the first scores are spread, and the largest weight of a row, on average."""
     w_q, w_k = torch.empty(d_model, d_model), torch.empty(d_model, d_model)
-    start(w_q), start(w_k)
-    x = torch.randn(500, d_model)
-    return ((x @ w_q) @ (x @ w_k).T / d_model**0.5).flatten().std().item()
+    start(w_q)
+    start(w_k)
+    x = torch.randn(64, d_model)
+    scores = (x @ w_q) @ (x @ w_k).T / d_model**0.5
+    return scores.std().item(), F.softmax(scores, dim=-1).amax(-1).mean().item()
 
 
+def default_of_linear(w):
+    nn.init.kaiming_uniform_(w, a=5**0.5)
+
+# %% tolerance=0.15
 torch.manual_seed(0)
-print(f"Xavier:             standard deviation {spread_of_scores(nn.init.xavier_uniform_):.1f}")
-default_of_linear = lambda w: nn.init.kaiming_uniform_(w, a=5**0.5)
-print(f"nn.Linear's own:    standard deviation {spread_of_scores(default_of_linear):.1f}")
-print(f"variance 1 for all: above 100 is {spread_of_scores(nn.init.normal_) > 100}")
+xavier, variance_1 = nn.init.xavier_uniform_, nn.init.normal_
+starts = {"Xavier": xavier, "nn.Linear": default_of_linear, "variance 1": variance_1}
+for name, start in starts.items():
+    spread, largest = first_scores(start)
+    print(f"{name:10}: standard deviation {spread:6.2f}, largest of 64 weights {largest:.2f}")
 
 # %% [markdown]
-# With Xavier the scores start where softmax is awake. With the start that `nn.Linear` takes by default they are three times smaller, and all heads begin by looking almost evenly at everything. With weights of variance 1 almost every row is one-hot before the first step.
+# With Xavier the scores start with a standard deviation of 1. With the default of `nn.Linear` they are three times smaller, and all heads begin by looking almost evenly at everything. With weights of variance 1 the rows are one-hot before the first step: the softmax is saturated, and you have seen in lesson 01 what that does to learning.
 
 # %% [markdown]
 # ## The same five times
 #
-# The list, the fused layer (line by line, and by PyTorch's fused kernel), `einsum`, and PyTorch's own module. `interop` copies weights between our modules and those of `torch.nn`, which keeps $W^Q$, $W^K$ and $W^V$ in one matrix, `in_proj_weight`:
+# The list, the fused layer (line by line, and by PyTorch's fused kernel), `einsum`, and PyTorch's own module. `copy_to_torch` copies weights from our modules to those of `torch.nn`, which keeps $W^Q$, $W^K$ and $W^V$ in one matrix, `in_proj_weight`:
 
 # %%
-from transformer_lab.interop import copy_to_torch
-
 theirs = nn.MultiheadAttention(embed_dim=12, num_heads=3, batch_first=True)
 copy_to_torch(fused, theirs)
 
@@ -311,25 +483,24 @@ def by_einsum(x, layer):
     return layer.w_o(torch.einsum("bhts,bshd->bthd", weights, v).flatten(-2))
 
 # %%
-expected, weights = fused(x, x, x, need_weights=True)  # explicit; without weights: the fused kernel
+expected, weights = fused(x, x, x, need_weights=True)  # line by line
 output, their_weights = theirs(x, x, x, average_attn_weights=False)
-others = {
-    "fused kernel": fused(x, x, x)[0],
-    "list of heads": listed(x, x, x),
-    "einsum": by_einsum(x, fused),
-    "torch.nn": output,
-    "weights of torch.nn": their_weights,
+pairs = {
+    "fused kernel": (fused(x, x, x)[0], expected),
+    "list of heads": (listed(x, x, x), expected),
+    "einsum": (by_einsum(x, fused), expected),
+    "torch.nn": (output, expected),
+    "weights of torch.nn": (their_weights, weights),
 }
 
 # %%
-for name, other in others.items():
-    difference = (other - (weights if name.startswith("weights") else expected)).abs().max().item()
-    print(f"{name:20} max difference < 1e-6: {difference < 1e-6}")
+for name, (found_output, wanted) in pairs.items():
+    print(f"{name:20} max difference < 1e-6: {(found_output - wanted).abs().max() < 1e-6}")
 
 # %% [markdown]
-# ## Two layouts, one function
+# ## Extra: two layouts, one function
 #
-# Some implementations stack the matrices **head by head** ($Q_1 K_1 V_1\, Q_2 K_2 V_2 \dots$) where PyTorch stacks them **kind by kind** (all $Q$, all $K$, all $V$). Both compute the same, if the rows are put in order. If they are not, weights load without an error, and the output is wrong:
+# Some implementations, such as [GPT-NeoX](https://github.com/EleutherAI/gpt-neox), stack the matrices **head by head** ($Q_1 K_1 V_1\, Q_2 K_2 V_2 \dots$), where PyTorch stacks them **kind by kind** (all $Q$, all $K$, all $V$). Both compute the same if the rows are in the order that the code expects. If they are not, the weights load without an error, and the output is wrong:
 
 # %%
 by_kind = torch.cat([fused.w_q.weight, fused.w_k.weight, fused.w_v.weight])  # (3 · 12, 12)
@@ -339,17 +510,18 @@ by_head = by_kind[rows.transpose(0, 1).flatten()]  # head, kind, feature
 
 def read_head_by_head(stacked):
     q, k, v = (x @ stacked.T).unflatten(-1, (3, 12)).transpose(1, 2).chunk(3, dim=-1)
-    return fused.w_o(merge(attend(q, k, v)[0]))
+    heads, _ = attention.scaled_dot_product_attention(q, k, v)
+    return fused.w_o(attention.merge_heads(heads))
 
 
-for name, stacked in (("rows in order", by_head), ("rows as they were", by_kind)):
-    equal = torch.allclose(read_head_by_head(stacked), expected, atol=1e-5)
-    print(f"{name:17} same output: {equal}")
+for name, stacked in (("rows put in order", by_head), ("rows as they were", by_kind)):
+    error = (read_head_by_head(stacked) - expected).abs().max().item()
+    print(f"{name}: same output: {error < 1e-6}")
 
 # %% [markdown]
 # ## Exercises
 #
-# **1.** Split the features of each token into heads: head $i$ owns the $i$-th block.
+# **1.** (5 minutes, easy.) Split the features of each token into heads: head $i$ owns the $i$-th block. Try it without looking at `split` above.
 
 # %% exercise="split_heads"
 def split_heads(x, n_heads):
@@ -360,7 +532,7 @@ def split_heads(x, n_heads):
 exercises.split_heads.check(split_heads)
 
 # %% [markdown]
-# **2.** And back: the heads of each token side by side.
+# **2.** (5 minutes, easy.) Now the way back: put the heads of each token side by side.
 
 # %% exercise="merge_heads"
 def merge_heads(x):
@@ -371,7 +543,7 @@ def merge_heads(x):
 exercises.merge_heads.check(merge_heads)
 
 # %% [markdown]
-# **3.** All of it. Each `w` is a matrix of $(d_{model}, d_{model})$, applied as `x @ w`; there are no biases. You may call your own functions.
+# **3.** (15 minutes.) Write all of it. Each `w` is a matrix of $(d_{model}, d_{model})$, applied as `x @ w`; there are no biases. You may call your own functions.
 
 # %% exercise="multi_head_attention"
 def multi_head_attention(query, key, value, w_q, w_k, w_v, w_o, n_heads):
@@ -382,13 +554,35 @@ def multi_head_attention(query, key, value, w_q, w_k, w_v, w_o, n_heads):
 exercises.multi_head_attention.check(multi_head_attention)
 
 # %% [markdown]
+# **4.** (Set the weights; 15 minutes, medium.) A head that looks one token back, without any training. `positions` has one row for each position: unit vectors at right angles to one another, for instance one-hot. What must a query be, so that it fits the key of the position before?
+
+# %% exercise="look_back_one"
+def look_back_one(positions):
+    """(w_q, w_k), (d_model, d_model) each: position t attends to t - 1."""
+    return ...
+
+# %%
+exercises.look_back_one.check(look_back_one)
+
+# %% [markdown]
+# **5.** (Set the weights; 10 minutes, medium.) Two heads, one that looks back and one that looks ahead. One head can't do both with a weight of 0.9 each, because its weights sum to 1.
+
+# %% exercise="look_both_ways"
+def look_both_ways(positions):
+    """[(w_q, w_k), (w_q, w_k)]: the first head attends to t - 1, the second to t + 1."""
+    return ...
+
+# %%
+exercises.look_both_ways.check(look_both_ways)
+
+# %% [markdown]
 # ## Remember
 #
 # - A head is an attention of its own, in $d_{model}/h$ features; heads see the same tokens in different ways.
-# - Split: cut the features into blocks, *then* move the heads in front of the tokens.
+# - One head blends what it fetches; several heads keep it apart, at the same number of parameters.
+# - To split: cut the features into blocks, *then* move the heads in front of the tokens.
 # - The scale of a head is $1/\sqrt{d_{head}}$.
-# - Through $W^O$ the heads' contributions add up.
-# - More heads are not more power at a fixed width: each compares fewer directions.
+# - Through $W^O$ the heads' parts add up, and each part has rank $d_{head}$ at most.
 
 # %% [markdown]
 # ## Quiz
@@ -397,7 +591,7 @@ exercises.multi_head_attention.check(multi_head_attention)
 # By √64 = 8. Each head compares vectors of 512 / 8 = 64 features.
 # </details>
 # <details><summary>2. How many parameters does the layer have, with biases? And with 16 heads?</summary>
-# 4 · (512² + 512) = 1 050 624, for any number of heads.
+# 4 · (512² + 512) = 1 050 624, whatever the number of heads.
 # </details>
 
 # %% [markdown]
@@ -406,4 +600,4 @@ exercises.multi_head_attention.check(multi_head_attention)
 # </details>
 
 # %% [markdown]
-# **Next:** shuffling the tokens only shuffled the outputs. So attention cannot tell *dog bites man* from *man bites dog*. [Lesson 03](03_positional_encoding.ipynb) gives every word a place.
+# **Next:** shuffling the tokens only shuffled the outputs, so attention cannot tell *dog bites man* from *man bites dog*. [Lesson 03](03_positional_encoding.ipynb) gives every word a position.

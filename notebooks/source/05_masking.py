@@ -1,64 +1,72 @@
 # %% [markdown]
 # # 05 · Masking
 #
-# Which words may look at which: one table of True and False, and a proof that it holds.
+# Which words may look at which is one table of True and False. Leave it out to see what that costs, and test that nothing leaks.
 #
 # **You will be able to**
 # - hide the future, padding, and both,
-# - prove by gradients that nothing leaks,
-# - hand one mask to PyTorch functions that read it in opposite ways.
+# - test a layer for leaks,
+# - hand one mask to functions that read it in opposite ways.
 #
-# **You need** lessons 01 and 02. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.3. **Time:** 45 minutes.
+# **You need** lessons 01 to 04. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.3. **Time:** 60 minutes.
 
 # %%
+import math
+
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from transformer_lab import MultiHeadAttention, default_device, exercises, masks, plots, widgets
-from transformer_lab import scaled_dot_product_attention as attend
+from transformer_lab import attention, default_device, exercises, masks, plots, positions, widgets
+from transformer_lab.attention import KVCache, MultiHeadAttention
 
 torch.set_default_device(default_device())
 
 # %% [markdown]
 # ## The question
 #
-# A model that writes says one word after the other. In training it is shown a whole sentence, and at *each* word it must answer: which word comes next? All positions are trained at once, and that makes it fast.
+# A model that writes puts down one word after the other. In training it is shown a whole sentence, and at *each* word it must answer: which word comes next? All positions are trained at once, and that makes it fast.
 #
-# But the answer stands in the input, one place to the right. Here is a head that has learned no French. Each position asks for the one after its own:
+# But the answer stands in the input, one position to the right. Here is a head that has learned no French. Each position asks for the one after its own:
 
 # %%
 sentence = "Je suis un étudiant".split()
-words = position = torch.eye(4)  # one-hot words, at one-hot places
+words = position = torch.eye(4)  # one-hot words, at one-hot positions
 
 query_for_the_next = 20 * position.roll(-1, dims=0)
-guess = attend(query_for_the_next, position, words)[0].argmax(dim=-1)
+output, _ = attention.scaled_dot_product_attention(query_for_the_next, position, words)
+guess = output.argmax(dim=-1)
 for t in range(3):
     print(f"{sentence[t]:5} → {sentence[guess[t]]}")
 
 # %% [markdown]
-# Every answer is right, and nothing was learned: the head copies. When the model later writes a sentence of its own there is no next word to copy, and it is lost.
+# Every answer is right, and nothing was learned: the head copies. When the model later writes a sentence of its own, there is no next word to copy.
 #
-# Is that only this head? Take a fresh layer, change the *last* word, and watch the output of the *first*:
+# Is that a matter of this one head? Take a layer with random weights, change only the *last* word, and see how much each output changes:
 
-# %%
+# %% tolerance=2
+def changes(before, after):
+    """How much the output of each position changed, at most."""
+    return " ".join(f"{change:6.3f}" for change in (before - after).abs().amax(dim=(0, 2)).tolist())
+
+
 torch.manual_seed(0)
 layer = MultiHeadAttention(d_model=12, n_heads=3)
 x = torch.randn(1, 4, 12)  # one sentence of four words
 changed = x.clone()
 changed[0, 3] = torch.randn(12)  # another last word
-
 before, after = layer(x, x, x)[0], layer(changed, changed, changed)[0]
-print("the first output noticed:", not torch.allclose(before[0, 0], after[0, 0]))
+print("changes at Je, suis, un, étudiant:", changes(before, after))
+assert (before - after).abs().amax(dim=(0, 2)).min() > 0.001
 
 # %% [markdown]
-# It did. **Where does the future leak from, and how do you prove that it does not?** It leaks through the weights: each row spreads over all words, later ones too. A **mask** takes keys away from queries:
+# All four outputs change, also that of *Je*. **Where does the future leak in, and how do you prove that a layer does not leak?** It leaks in through the weights: each row spreads over all words, later ones included. A **mask** takes keys away from queries:
 
-# %%
+# %% tolerance=2
 mask = masks.causal_mask(4)
-before = layer(x, x, x, mask)[0]
-after = layer(changed, changed, changed, mask)[0]
-print("words 1 to 3 noticed:", not torch.equal(before[0, :3], after[0, :3]))
-print("word 4 noticed:      ", not torch.allclose(before[0, 3], after[0, 3]))
+before, after = layer(x, x, x, mask)[0], layer(changed, changed, changed, mask)[0]
+print("changes with a mask:              ", changes(before, after))
+assert torch.equal(before[:, :3], after[:, :3])
 
 # %% [markdown]
 # ## By hand
@@ -75,11 +83,9 @@ def show_table(mask, rows, columns):
 show_table(masks.causal_mask(4), sentence, sentence)
 
 # %% [markdown]
-# Now its weights. *suis* has these scores for the four words, already divided by $\sqrt{d_k}$. Only the first two count, so the softmax runs over those two:
+# Now the weights. *suis* has these scores for the four words, already divided by $\sqrt{d_k}$. Only the first two count, so the softmax runs over those two:
 
 # %%
-import math
-
 scores = [0.0, 1.0, 0.5, 0.5]
 allowed = [True, True, False, False]
 
@@ -89,7 +95,7 @@ print("exponentials", [round(e, 4) for e in exponentials], "sum", round(sum(expo
 print("weights     ", [round(w, 4) for w in weights])
 
 # %% [markdown]
-# The weights of *suis* still sum to 1. What it would have given to *un* and *étudiant* went to the words it may see. *Je* sees nobody but itself: its weight is 1, whatever the scores.
+# The weights of *suis* still sum to 1: what *un* and *étudiant* would have received goes to the words that it may see, in proportion.
 
 # %% [markdown]
 # ## The equation
@@ -98,7 +104,7 @@ print("weights     ", [round(w, 4) for w in weights])
 #
 # $$\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right) V \qquad M_{ts} = \begin{cases} 0 & \text{query } t \text{ may attend to key } s\\ -\infty & \text{otherwise} \end{cases}$$
 #
-# "(setting to $-\infty$) all values in the input of the softmax which correspond to illegal connections", says the paper (§3.2.3). In code the table itself, of type `torch.bool`, is handier:
+# "We implement this inside of scaled dot-product attention by masking out (setting to $-\infty$) all values in the input of the softmax which correspond to illegal connections" (§3.2.3). In code a table of type `torch.bool` is handier:
 
 # %%
 def masked_attention(query, key, value, mask):
@@ -113,37 +119,129 @@ output, weights = masked_attention(X, X, X, masks.causal_mask(4))
 print("\n".join(str([round(w, 4) for w in row]) for row in weights.tolist()))
 
 # %% [markdown]
-# The second row is the one you worked by hand: these vectors have those scores. All weights above the diagonal are 0, and each row sums to 1.
+# The second row is the one you worked by hand, since these vectors have those scores. All weights above the diagonal are 0, and each row sums to 1.
 
 # %% [markdown]
 # ## Look
 #
-# **Predict first:** with the mask, which row cannot change, whatever the temperature? And what does *étudiant*, the last row, lose by the mask? Then step through *scores*, *scaled*, *masked* and *weights*, and switch the mask off and on.
+# Step through *scores*, *scaled*, *masked* and *weights* of the same four words. Switch the mask off and on, and raise the temperature: which rows change?
 
 # %%
-widgets.attention_steps(X, X, query_tokens=sentence, key_tokens=sentence, causal=True)
+without = (X @ X.mT / math.sqrt(4)).softmax(dim=-1)
+lost = without.masked_fill(masks.causal_mask(4), 0).sum(dim=-1)  # of each row, by the mask
+choices = ["none", "a quarter", "a half"]
+widgets.attention_steps(X, X, query_tokens=sentence, key_tokens=sentence, causal=True).predict(
+    "How much of its weight does étudiant, the last row, lose by the mask?",
+    choices,
+    answer=choices[round(4 * lost[3].item())],
+    because=f"its loss is {lost[3]:.2f}, that of Je, the first row, {lost[0]:.2f}",
+)
 
 # %% [markdown]
-# The row of *Je* is 1, 0, 0, 0 at every temperature. The last row loses nothing: for it, everything is past.
+# ## What does a missing mask cost?
+#
+# Train a small writer with the mask and without it. Its sentences are random walks on a circle of eight tokens: each step goes one up or one down, by the toss of a coin. So the best possible guess gives two tokens a half each, and an honest loss cannot fall below $\ln 2 = 0.69$.
+
+# %%
+def walks(n, length):
+    steps = torch.randint(2, (n, length)) * 2 - 1  # -1 or 1
+    return (torch.randint(8, (n, 1)) + steps.cumsum(dim=1)) % 8
+
+
+class Writer(nn.Module):
+    def __init__(self, masked, d_model=32):
+        super().__init__()
+        self.masked, self.embedding = masked, nn.Embedding(8, d_model)
+        self.positions = positions.SinusoidalPositions(max_len=12, d_model=d_model)
+        self.attention = MultiHeadAttention(d_model, n_heads=1)
+        self.out = nn.Linear(d_model, 8)
+
+    def forward(self, tokens):  # (B, T) → logits of the next token, (B, T, 8)
+        x = self.positions(self.embedding(tokens))
+        mask = masks.causal_mask(tokens.size(1)) if self.masked else None
+        return self.out(x + self.attention(x, x, x, mask)[0])
+
+# %% [markdown]
+# Measure three things: the loss in training; the loss at the last token of a *beginning*, where the next token is not in the input; and the share of impossible steps in walks that it writes itself. **Predict:** which of the two writers has the lower training loss?
+
+# %%
+def train(masked, seed, steps=200):
+    torch.manual_seed(seed)
+    writer, losses = Writer(masked), []
+    optimizer = torch.optim.Adam(writer.parameters(), lr=0.01)
+    for _ in range(steps):
+        tokens = walks(32, 13)
+        loss = F.cross_entropy(writer(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return writer, sum(losses[-20:]) / 20
+
+
+@torch.no_grad()
+def loss_of_beginnings(writer):
+    tokens = walks(200, 13)
+    last = torch.stack([writer(tokens[:, :t])[:, -1] for t in range(1, 13)], dim=1)
+    return F.cross_entropy(last.flatten(0, 1), tokens[:, 1:].flatten()).item()
+
+
+# %%
+@torch.no_grad()
+def impossible_steps(writer):
+    """The share of steps, in walks that the writer draws, that go neither one up nor one down."""
+    tokens = walks(200, 1)
+    for _ in range(11):
+        probabilities = writer(tokens)[:, -1].softmax(dim=-1)
+        tokens = torch.cat([tokens, probabilities.multinomial(1)], dim=1)
+    step = tokens.diff(dim=1) % 8
+    return ((step != 1) & (step != 7)).float().mean().item()
+
+# %% tolerance=0.4
+torch.set_num_threads(1)  # a model as small as this gains nothing from more
+results = {True: [], False: []}
+print("                 training  beginnings  impossible steps")
+for masked in (True, False):
+    for seed in (0, 1, 2):
+        writer, loss = train(masked, seed)
+        results[masked].append((loss, loss_of_beginnings(writer), impossible_steps(writer)))
+        loss, honest, wrong = results[masked][-1]
+        row = f"{loss:4.2f}        {honest:4.2f}              {wrong:.2f}"
+        print(f"{'with' if masked else 'no':4} mask, seed {seed}   {row}")
+
+# %%
+for (loss, honest, wrong), (leaky_loss, leaky_honest, _) in zip(results[True], results[False]):
+    assert leaky_loss < 0.4 < math.log(2) - 0.05 < loss < 0.8  # too good to be true
+    assert honest < 0.8 < 1.2 < leaky_honest
+    assert wrong < 0.03
+assert max(wrong for _, _, wrong in results[False]) > 0.05
+
+# %% [markdown]
+# Without the mask the training loss falls far below what is possible without cheating, and looks like a success. Where there is no next token to copy, the same model is much worse than the honest one, and some of these models often write steps that no walk has. That is how a leak shows: **a loss that is too good in training, and poor predictions where it counts.**
 
 # %% [markdown]
 # ## Who influences whom?
 #
-# Weights tell what a layer *should* use. What it *does* use is told by derivatives: if output $t$ does not depend on input $s$, the gradient is exactly 0. So measure the norm of $\partial\,\mathrm{output}_t / \partial\,\mathrm{input}_s$ for every pair:
+# Weights tell what a layer is *meant* to use. What an output depends on is told by derivatives, as far as small changes go. So measure the norm of $\partial\,\mathrm{output}_t / \partial\,\mathrm{input}_s$ for every pair of positions:
 
-# %%
+# %% tolerance=1
 def influence(model, x):
     """(T, S): how strongly output t depends on input s, in any of their features."""
     jacobian = torch.autograd.functional.jacobian(model, x)  # (1, T, d_model, 1, S, d_model)
     return jacobian[0, :, :, 0].norm(dim=(1, 3))
 
 
-with_mask = influence(lambda x: layer(x, x, x, mask)[0], x)
-print("without a mask, all pairs:", (influence(lambda x: layer(x, x, x)[0], x) > 0).all().item())
-print("with the mask, no future: ", with_mask.triu(1).eq(0).all().item())
+def causal_layer(x):
+    return layer(x, x, x, mask)[0]
+
+
+open_, closed = influence(lambda x: layer(x, x, x)[0], x), influence(causal_layer, x)
+print(f"influence of a later word, without a mask: {open_.triu(1).max().item():.2f} at most")
+print(f"influence of a later word, with the mask:  {closed.triu(1).max().item()} at most")
+assert open_.min() > 0 == closed.triu(1).max()
 
 # %% [markdown]
-# Why not read it off the weights? Because weights can deceive. Here is a mask that looks right: set the forbidden weights to 0 *after* the softmax. Compare the weights with the influence:
+# Why not read it off the weights? Because weights can deceive. Here is a mask that looks right: it sets the forbidden weights to 0 *after* the softmax. Compare the weights with the influence:
 
 # %%
 too_late = exercises.masked_softmax.mistakes["masked_after_softmax"].function
@@ -153,34 +251,104 @@ def weights_masked_too_late(x):
     return too_late(x @ x.mT / math.sqrt(12), mask)
 
 
-short = x / 3  # shorter vectors, softer weights
-pictures = {
-    "weights": weights_masked_too_late(short)[0],
-    "influence": influence(lambda x: weights_masked_too_late(x) @ x, short),
+short = x / 2  # shorter vectors, softer weights
+weights = weights_masked_too_late(short)[0]
+measured = influence(lambda x: weights_masked_too_late(x) @ x, short)
+
+# %%
+figure, (left, right) = plots.figure(width=9, height=4.2, columns=2)
+for ax, values in ((left, weights), (right, measured)):
+    plots.plot_amounts(values, sentence, sentence, ax=ax)
+left.set(title="weights", xlabel="key", ylabel="query")
+right.set(title="influence", xlabel="input", ylabel="output")
+alt = "Mask after softmax: the weights are a lower triangle, the influence fills the square."
+plots.show(figure, alt)
+
+# %% tolerance=1
+print(f"largest weight of a later word:    {weights.triu(1).max().item()}")
+print(f"largest influence of a later word: {measured.triu(1).max().item():.2f}")
+assert weights.triu(1).max() == 0 < 0.001 < measured.triu(1).max()
+
+# %% [markdown]
+# The picture of the weights is a perfect triangle, and the future leaks all the same: a later word stands in the *sum* by which the softmax divides, so it scales every weight of the row.
+#
+# Would it help to divide each row by its own sum again? In exact arithmetic it would: the sum over all keys cancels, and the weights are those of the mask before the softmax. On a machine a large masked score spoils it:
+
+# %%
+for third in (2.0, 200.0):  # the score that is masked
+    scores, allowed = torch.tensor([0.0, 1.0, third]), torch.tensor([True, True, False])
+    late = scores.softmax(dim=-1) * allowed
+    early = scores.masked_fill(~allowed, float("-inf")).softmax(dim=-1)
+    for name, row in (("before", early), ("after, renormalised", late / late.sum())):
+        weights = [round(w, 4) for w in row.tolist()]
+        print(f"masked score {third:3.0f}, mask {name:20} {weights}")
+
+# %% [markdown]
+# Next to a score of 200, the exponentials of 0 and 1 round to 0 before the mask comes, and 0/0 is NaN, "not a number". So mask *before* the softmax.
+
+# %% [markdown]
+# ## What a gradient cannot say
+#
+# A gradient of 0 says that a *small* change has no effect *here*. That is no proof that there is no dependence. Here are four layers that leak, and one that does not. **Predict:** in which of them is the gradient with respect to the future 0?
+
+# %%
+def choose(x):
+    """At every position the same one-hot vector: which position has the largest first feature?"""
+    return F.one_hot(x[:, :, 0].argmax(dim=1), 12)[:, None]
+
+
+suspects = {
+    "causal": causal_layer,
+    "+ mean, detached": lambda x: causal_layer(x) + x.mean(dim=1, keepdim=True).detach(),
+    "+ a choice": lambda x: causal_layer(x) + choose(x),
+    "+ above a threshold": lambda x: causal_layer(x) + torch.relu(x.roll(-1, dims=1) - 3),
+    "+ 1e-9 of the next": lambda x: causal_layer(x) + 1e-9 * x.roll(-1, dims=1),
 }
 
-# %%
-figure, axes = plots.figure(width=9, height=4.2, columns=2)
-for ax, (title, values) in zip(axes, pictures.items()):
-    plots.plot_matrix(values, sentence, sentence, ax=ax)
-    ax.set_title(title)
-    ax.set_ylabel("query" if title == "weights" else "output")
-    ax.set_xlabel("key" if title == "weights" else "input")
-plots.show(
-    figure,
-    alt="Mask after softmax: the weights are a lower triangle, the influence fills the square.",
-)
+# %% [markdown]
+# The other test changes the input. Keep the first words, put random vectors in place of all later ones, and see whether an earlier output changes. Do so 1,000 times for each point to cut at:
+
+# %% tolerance=1
+def noticed(model, x, tries=1000):
+    """The share of tries in which another future changes an earlier output."""
+    found = torch.zeros(tries, dtype=torch.bool)
+    for t in range(1, x.size(1)):
+        other = x.repeat(tries, 1, 1)
+        other[:, t:] = torch.randn_like(other[:, t:])
+        found |= (model(other) - model(x))[:, :t].abs().amax(dim=(1, 2)) > 1e-6
+    return found.float().mean().item()
+
+
+torch.manual_seed(0)
+usual = x.clamp(-2, 2)  # no feature is extreme
+found = {}
+for name, suspect in suspects.items():
+    gradient, share = influence(suspect, usual).triu(1).max().item(), noticed(suspect, usual)
+    found[name] = gradient, share
+    print(f"{name:20} gradient {gradient:7.1e}, change noticed in {100 * share:5.1f} % of tries")
 
 # %%
-weights, measured = pictures.values()
-print("weights of the future are 0:  ", weights.triu(1).eq(0).all().item())
-print("influence of the future is 0: ", measured.triu(1).eq(0).all().item())
+leaks_without_gradient = ("+ mean, detached", "+ a choice", "+ above a threshold")
+assert all(found[name][0] == 0 < found[name][1] for name in leaks_without_gradient)
+assert found["+ 1e-9 of the next"][0] > 0 == found["+ 1e-9 of the next"][1]
+assert found["causal"] == (0, 0)
 
 # %% [markdown]
-# The picture of the weights is a perfect triangle, and the future leaks all the same. A later word stands in the *sum* by which the softmax divides, so it scales every weight of the row. **Measure influence; do not read it off the weights or the mask.**
+# Three leaks have a gradient of exactly 0: `detach` hides its input from the gradient, a choice is flat between its jumps, and a threshold is flat until it is crossed. Changing the input finds all three, but the threshold in few tries, because a feature above 3 is rare.
+#
+# The last leak is the other way round: its effect is lost in rounding, and only the gradient sees it. **Both tests can find a leak. Neither can exclude one.**
 
 # %% [markdown]
-# The measure also sees what a mask allows in *two* steps. Let each word look at itself and the one before, and put two such layers on top of each other:
+# What *does* prove it? The way the layer is made:
+#
+# 1. With the mask before the softmax, forbidden weights are 0 and count for nothing in the sum. So output $t$ is computed from rows $0 \dots t$.
+# 2. Projections, norms and feed-forward networks treat each position by itself.
+# 3. So if the rows of one layer depend on nothing later, neither do those of the next layer. By **induction** this holds for any number of layers.
+
+# %% [markdown]
+# What remains for the tests is whether the code does what the proof assumes.
+#
+# A mask limits one *step*. What goes through in two steps? Let each word look at itself and the one before, and put two such layers on top of each other:
 
 # %%
 torch.manual_seed(1)
@@ -194,38 +362,42 @@ def two_layers(x, mask):
 
 
 show_table(influence(lambda x: two_layers(x, window), x) > 0, sentence, sentence)
-causal = influence(lambda x: two_layers(x, mask), x)
-print("\ncausal, two layers, no future:", causal.triu(1).eq(0).all().item())
 
 # %% [markdown]
-# *un* hears of *Je*, two places back, though the mask forbids it in each layer: *suis* passes it on. A causal mask has no such detour into the future, for no step leads ahead.
+# *un* depends on *Je*, two positions back, though the mask forbids that in each layer: *suis* passes it on. A causal mask has no such detour into the future, because no step leads ahead.
 
 # %% [markdown]
 # ## Padding
 #
-# Sentences of a batch have different lengths; a tensor has one. So the shorter ones are filled up with padding, a token that means nothing. A **padding mask** hides it:
+# Sentences of a batch have different lengths; a tensor has one. So the shorter ones are filled up with **padding**, a token that means nothing. A padding mask hides it:
 
 # %%
-PAD = 0
-tokens = torch.tensor([[5, 6, 7, 8], [9, 4, PAD, PAD]])  # the second sentence has two words
-print("mask:", masks.padding_mask(tokens, PAD).int().tolist())
-print("axes (B, 1, 1, S):", masks.padding_mask(tokens, PAD).shape == (2, 1, 1, 4))
+pad_id = 0
+tokens = torch.tensor([[5, 6, 7, 8], [9, 4, pad_id, pad_id]])  # the second sentence has two words
+print("mask:", masks.padding_mask(tokens, pad_id).int().tolist())
+print("axes (B, 1, 1, S):", tuple(masks.padding_mask(tokens, pad_id).shape))
 
 # %% [markdown]
-# One row for each sentence. The two axes of size 1 stand for heads and queries, and broadcasting repeats the row for all of them. The test of a padding mask: a sentence must come out the same in a batch as alone.
+# There is one row for each sentence. The two axes of size 1 stand for heads and queries, and broadcasting repeats the row for all of them. The test of a padding mask: a sentence must come out the same in a batch as alone.
 
-# %%
+# %% tolerance=1
+def gap(a, b):
+    """The largest difference between two tensors."""
+    return (a - b).abs().max().item()
+
+
 torch.manual_seed(0)
 table = torch.randn(10, 12)  # a vector for each of ten tokens
 batch, alone = table[tokens], table[tokens[1:, :2]]
 expected = layer(alone, alone, alone)[0]
-
-for name, mask in (("no mask", None), ("padding mask", masks.padding_mask(tokens, PAD))):
-    output = layer(batch, batch, batch, mask)[0][1:, :2]
-    print(f"{name:13} same as alone: {torch.allclose(output, expected, atol=1e-5)}")
+gaps = {}
+for name, given in (("no mask", None), ("padding mask", masks.padding_mask(tokens, pad_id))):
+    gaps[name] = gap(layer(batch, batch, batch, given)[0][1:, :2], expected)
+    print(f"{name:13} differs from the sentence alone by {gaps[name]:.4f}")
+assert gaps["no mask"] > 0.01 > 1e-5 > gaps["padding mask"]
 
 # %% [markdown]
-# Only *keys* are hidden. The padding still asks, as a query, and gets some output that nobody uses: no word may attend to it in the next layer, and the loss leaves it out.
+# Only *keys* are hidden. As a query, padding still gets some output, but nothing uses it: no word may attend to it in the next layer, and the loss leaves it out.
 
 # %% [markdown]
 # ## Both, and across
@@ -235,9 +407,9 @@ for name, mask in (("no mask", None), ("padding mask", masks.padding_mask(tokens
 # A **decoder**, the half of a Transformer that writes, needs *both*: a key may be seen if it is not in the future **and** not padding.
 
 # %%
-both = masks.causal_mask(4) & masks.padding_mask(tokens, PAD)
-print("(T, T) & (B, 1, 1, T) has the axes (B, 1, T, T):", both.shape == (2, 1, 4, 4))
-print("the package's decoder_mask:", torch.equal(both, masks.decoder_mask(tokens, PAD)))
+both = masks.causal_mask(4) & masks.padding_mask(tokens, pad_id)
+print("(T, T) & (B, 1, 1, T) gives (B, 1, T, T):", tuple(both.shape))
+print("equal to the package's decoder_mask:", torch.equal(both, masks.decoder_mask(tokens, pad_id)))
 show_table(both[1, 0], ["9", "4", "pad", "pad"], ["9", "4", "pad", "pad"])
 
 # %% [markdown]
@@ -246,15 +418,14 @@ show_table(both[1, 0], ["9", "4", "pad", "pad"], ["9", "4", "pad", "pad"])
 # %%
 target = torch.randn(2, 3, 12)  # T = 3 queries; the source has S = 4 keys
 other = batch.clone()
-other[1, 2:] = 100.0  # other vectors in the places of the padding
-source_mask = masks.padding_mask(tokens, PAD)
-
-same = torch.equal(layer(target, batch, batch, source_mask)[0],
-                   layer(target, other, other, source_mask)[0])
-print("what stands in the padding does not matter:", same)
+other[1, 2:] = 100.0  # other vectors in the positions of the padding
+source_mask = masks.padding_mask(tokens, pad_id)
+first = layer(target, batch, batch, source_mask)[0]
+again = layer(target, other, other, source_mask)[0]
+print("other vectors in the padding: max difference < 1e-6:", gap(first, again) < 1e-6)
 
 # %% [markdown]
-# A **prefix mask** is causal but for a beginning that is known from the start, a question say, whose words may all see each other ([Raffel et al., 2020](https://arxiv.org/abs/1910.10683), section 3.2). A key may be seen if it is past **or** in the prefix, so here `|` is right:
+# A **prefix mask** is causal except for a beginning that is known from the start, a question for instance, whose words may all see each other ([Raffel et al., 2020](https://arxiv.org/abs/1910.10683), section 3.2). A key may be seen if it is past **or** in the prefix, so here `|` is right:
 
 # %%
 in_prefix = torch.arange(4) < 2  # of each key
@@ -263,24 +434,26 @@ show_table(masks.causal_mask(4) | in_prefix, sentence, sentence)
 # %% [markdown]
 # ## Your own mask
 #
-# Now paint one, over the scores of the sentence above. Let *Je* see *suis*, and read what the view says. Then break its other promises: leave a row with nothing to see, and listen to padding. **Predict before you paint:**
+# Now paint one, over the scores of the sentence above. Let *Je* see *suis*, and read what the view says. Then break its other promises: leave a row with nothing to see, and let words listen to padding. **Predict before you paint:**
 
 # %%
-scores = X @ X.mT / math.sqrt(4)
+scores, painted = X @ X.mT / math.sqrt(4), masks.causal_mask(4)
+painted[0, 1] = True
+old, new = (attention.masked_softmax(scores, m) for m in (masks.causal_mask(4), painted))
 widgets.mask_playground(scores, sentence).predict(
     "You let Je see suis. How many rows of weights change?",
-    ["one", "two", "all four"],
-    answer="one",
-    because="each row is a softmax of its own. Je gives 0.27 of its weight to suis",
+    ["1", "2", "all 4"],
+    answer=str((old != new).any(dim=-1).sum().item()),
+    because=f"Je gives {new[0, 1]:.2f} of its weight to suis; each row is a softmax of its own",
 )
 
 # %% [markdown]
-# One cell changes one row, and the view names the leak. Choose *sliding window* and tick *two layers*: the dots are the detours that you measured above. A row that sees nothing is announced, too. What becomes of it in code?
+# The view names the leak in words. Choose *sliding window* and tick *two layers*: the dots are the detours that you measured above. A row that sees nothing is announced, too; further down you will see what becomes of it in code.
 
 # %% [markdown]
 # ## Break it: how low is low enough?
 #
-# Code that you will find fills masked scores with 1e-20, with 0, with −1e9 or with −∞. Let all scores be 0, so that the weights are easy to foresee. How much weight of the first three words leaks into the future?
+# In programs you will find masked scores filled with 1e-20, with 0, with −1e9 or with −∞. Let all scores be 0, so that the weights are easy to foresee. How much weight of the first three words leaks into the future?
 
 # %%
 scores, mask = torch.zeros(4, 4), masks.causal_mask(4)
@@ -290,132 +463,191 @@ for fill in (1e-20, 0.0, -1e9, float("-inf")):
     print(f"fill {fill:6.3g}: {100 * leaked:.0f} % leaked")
 
 # %% [markdown]
-# 1e-20 is tiny, but not *low*: $e^{0} = 1$, as good as any score here. Half of the weight goes to the future, and neither an error nor a shape tells.
+# 1e-20 is tiny, but not *low*: its exponential is 1, as good as that of any score here. Half of the weight goes to the future, and neither an error nor a shape tells.
 #
-# −1e9 and −∞ both work here. Two harder cases tell them apart: half precision, `float16`, which has 16 bits for a number instead of 32; and a query that may attend to *nothing*.
+# And why does −1e9 leak nothing, if an exponential is 0 only for −∞? Because $e^{-10^9}$ is smaller than any number the type can hold, and is rounded to 0. That is called **underflow**. How far below the largest score must a score lie?
+
+# %% tolerance=0.2
+for dtype in (torch.float32, torch.bfloat16, torch.float16):
+    rows = torch.stack([torch.zeros(400), -torch.arange(400) / 2], dim=1).to(dtype)
+    gone = (rows.softmax(dim=-1)[:, 1] == 0).nonzero()[0].item() / 2
+    lowest = torch.finfo(dtype).min
+    print(f"{dtype!s:15} weight 0 from a distance of {gone:5.1f}; lowest number {lowest:.3g}")
+
+# %% [markdown]
+# So −1e9 is low enough for any usual score. But the lowest number of `float16`, which has 16 bits instead of 32, is −65504, so −1e9 does not fit in. And what is left for a query that may attend to *nothing*?
 
 # %%
 def in_half_precision(fill):
     try:
-        scores.half().masked_fill(~mask, fill)
+        torch.zeros(4).half().masked_fill(torch.ones(4, dtype=torch.bool), fill)
         return "works"
     except RuntimeError:
         return "error"
 
 
-for fill in (-1e9, float("-inf"), torch.finfo(torch.float16).min):
-    nothing = torch.zeros(4).masked_fill(torch.ones(4, dtype=torch.bool), fill).softmax(dim=-1)
-    print(f"fill {fill:7.5g}: float16 {in_half_precision(fill)}, empty row {nothing.tolist()}")
+for fill in (-1e9, torch.finfo(torch.float16).min, float("-inf")):
+    empty_row = torch.full((4,), fill).softmax(dim=-1)
+    print(f"fill {fill:7.5g}: float16 {in_half_precision(fill)}, empty row {empty_row.tolist()}")
 
 # %% [markdown]
-# The largest number of float16 is 65504, so −1e9 does not fit. And where everything is masked, −∞ gives 0/0, while a low number gives an *even* row: a query that may see nothing sees all. The package fills with the lowest number of the type, then sets masked weights to 0:
-
-# %%
-from transformer_lab import attention
-
-nothing = torch.zeros(1, 4, dtype=torch.bool)
-for dtype in (torch.float32, torch.float16, torch.bfloat16):
-    weights = attention.masked_softmax(torch.zeros(1, 4, dtype=dtype), nothing)
-    print(f"{dtype!s:14}: {weights[0].tolist()}")
-
-# %% [markdown]
-# Can one NaN do harm in a row that nobody uses? Compute with −∞, throw the bad row away, and ask for the gradient of the values:
+# ## A query that may attend to nothing
+#
+# With −∞ such a row is 0/0. With any finite number all its scores are equal, so that the row is *even*: the query that may see nothing sees all. No fill gets this row right; it takes a second step that sets it to 0. Compare what different functions return for query 0, which is empty, and for query 1, which is not:
 
 # %%
 allowed = torch.tensor([[False, False], [True, True]])  # query 0 may attend to nothing
-for name, function in (("with -inf", masked_attention), ("package", attend)):
-    value = torch.ones(2, 3, requires_grad=True)
-    output = function(torch.ones(2, 3), torch.ones(2, 3), value, allowed)[0]
-    output[1].sum().backward()  # row 1 only
-    print(f"{name:10} NaN in the gradient: {value.grad.isnan().any().item()}")
+q, v = torch.ones(2, 2), torch.tensor([[1.0], [3.0]])
+outputs = {
+    "fill with -inf": masked_attention(q, q, v, allowed)[0],
+    "package": attention.scaled_dot_product_attention(q, q, v, allowed)[0],
+    "PyTorch's function": F.scaled_dot_product_attention(q, q, v, attn_mask=allowed),
+}
+for name, output in outputs.items():
+    print(f"{name:19} {output[:, 0].tolist()}")
+
+# %%
+module = nn.MultiheadAttention(2, num_heads=1, batch_first=True)
+for need_weights in (True, False):
+    output, _ = module(q, q, q, attn_mask=~allowed, need_weights=need_weights)
+    nans = output.isnan().any(dim=-1).tolist()
+    print(f"nn.MultiheadAttention, need_weights={need_weights!s:5}, NaN in row 0 and 1: {nans}")
 
 # %% [markdown]
-# The gradient of a discarded row is 0, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. A step of training would write it into the weights of the model.
+# The average of nothing is not defined, so what stands there is a convention. The package returns zeros, as PyTorch's function does today; PyTorch's module returns NaN if it is asked for the weights, and no NaN if it is not.
+#
+# Can a NaN do harm in a row that nobody uses? Throw the bad row away, and ask for the gradient of the two values:
+
+# %%
+versions = {"with -inf": masked_attention, "package": attention.scaled_dot_product_attention}
+for name, function in versions.items():
+    value = torch.ones(2, 1, requires_grad=True)
+    output = function(q, q, value, allowed)[0]
+    output[1].sum().backward()  # row 1 only
+    print(f"{name:10} gradient of the values: {value.grad[:, 0].tolist()}")
+
+# %% [markdown]
+# The gradient of a discarded row is 0, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. One step of training would write it into the weights of the model. The same rule has a second victim: a weight of 0 hides finite values only.
+
+# %%
+value = torch.tensor([[1.0], [3.0], [float("nan")]])  # the last word is hidden from the first two
+q = k = torch.ones(3, 2)
+output, _ = attention.scaled_dot_product_attention(q, k, value, masks.causal_mask(3))
+print("outputs:", output[:, 0].tolist())
+
+# %% [markdown]
+# So fill padding with ordinary numbers, never with memory that nobody has set.
 
 # %% [markdown]
 # ## Left or right?
 #
-# When does a query have nothing to attend to? When padding stands on the *left* and the mask is causal: the first place sees itself, and that is padding.
+# When does a query have nothing to attend to? When padding stands on the *left* and the mask is causal: the first position sees only itself, and that is padding.
 
-# %%
-right, left = torch.tensor([[9, 4, PAD, PAD]]), torch.tensor([[PAD, PAD, 9, 4]])
+# %% tolerance=1
+right, left = torch.tensor([[9, 4, pad_id, pad_id]]), torch.tensor([[pad_id, pad_id, 9, 4]])
 for name, ids in (("right", right), ("left", left)):
-    mask, x, is_word = masks.decoder_mask(ids, PAD), table[ids], ids != PAD
-    both, causal = layer(x, x, x, mask)[0], layer(x, x, x, masks.causal_mask(4))[0]
-    print(f"padding on the {name}")
-    print("  queries without any key:         ", (~mask.any(dim=-1)).sum().item())
-    alike = torch.allclose(both[is_word], causal[is_word], atol=1e-6)
-    print("  for words, causal alone is enough:", alike)
+    both, x, is_word = masks.decoder_mask(ids, pad_id), table[ids], ids != pad_id
+    empty = (~both.any(dim=-1)).sum().item()
+    full, causal = layer(x, x, x, both)[0], layer(x, x, x, masks.causal_mask(4))[0]
+    difference = gap(full[is_word], causal[is_word])
+    print(f"padding on the {name:5}: {empty} empty queries; ", end="")
+    print(f"words with the causal mask alone differ by {difference:.4f}")
+    assert (difference > 0.01) == (name == "left")
 
 # %% [markdown]
-# On the right, padding is future to every word: the causal mask hides it already. On the left it is past, and only the padding mask helps.
+# On the right, padding lies in the future of every word: the causal mask hides it already. On the left it lies in the past, and only the padding mask helps.
 #
-# Why would anyone pad on the left? To *write*: the next word of each sentence is read off the last place, `[:, -1]`.
+# Why would anyone pad on the left? To *write*: the next word of every sentence is read off the last position, `[:, -1]`, and on the left that is a word in each.
 
-# %%
-longer = torch.tensor([[5, 6, 7, 8]])
+# %% [markdown]
+# But with padding on the left, *9* is no longer in column 0. An encoding added by column would tell it another position. So count positions by words:
+
+# %% tolerance=1
+def read_padded(ids, position_ids):
+    """The outputs for the words of a padded sentence, whose positions are given."""
+    x = table[ids] + positions.sinusoidal_encoding(4, 12)[position_ids]
+    return layer(x, x, x, masks.decoder_mask(ids, pad_id))[0][ids != pad_id]
+
+
+results = {}
 for name, ids in (("right", right), ("left", left)):
-    last = torch.cat([longer, ids])[:, -1]
-    print(f"padding on the {name:5}: the last place is a word in all: {(last != PAD).all().item()}")
+    count = (ids != pad_id).cumsum(dim=-1) - 1  # the number of each word, from 0
+    results[name, "column"] = read_padded(ids, torch.arange(4)[None])
+    results[name, "word"] = read_padded(ids, count.clamp(min=0))
+for by in ("column", "word"):
+    difference = gap(results["left", by], results["right", by])
+    print(f"positions by {by:6}: left and right differ by {difference:.4f}")
+assert gap(results["left", "word"], results["right", "word"]) < 1e-5
 
 # %% [markdown]
 # ## And when it writes?
 #
-# When a model writes, there is no future yet. Can the mask go? In one layer, the newest word sees everything anyway. In two, it reads what *earlier* words computed, and without a mask these have looked ahead, as they never could in training:
+# When a model writes, there is no future yet. Can the mask go? In one layer, the newest word may see everything anyway. In two, it reads what *earlier* words computed, and without a mask these have looked ahead, as they never could in training:
 
-# %%
-x = table[longer]
-mask = masks.causal_mask(4)
-one = torch.allclose(layer(x, x, x, mask)[0][0, -1], layer(x, x, x)[0][0, -1], atol=1e-6)
-two = torch.allclose(two_layers(x, mask)[0, -1], two_layers(x, None)[0, -1], atol=1e-6)
-print("last output the same without the mask, one layer: ", one)
-print("last output the same without the mask, two layers:", two)
+# %% tolerance=1
+longer = torch.tensor([[5, 6, 7, 8]])
+x, mask = table[longer], masks.causal_mask(4)
+one = gap(layer(x, x, x, mask)[0][0, -1], layer(x, x, x)[0][0, -1])
+two = gap(two_layers(x, mask)[0, -1], two_layers(x, None)[0, -1])
+print(f"the last output without the mask: one layer differs by {one:.4f}, two layers by {two:.4f}")
+assert one < 1e-5 < 0.005 < two
 
 # %% [markdown]
-# So the mask stays. In return you get a promise: the outputs for a beginning are those of the whole sentence. One training pass over four words is as good as four passes over 1, 2, 3 and 4 words:
+# So the mask stays, and in return you get a promise: the outputs for a beginning are those of the whole sentence. One training pass over four words is worth four passes, over 1, 2, 3 and 4 words:
 
 # %%
 whole = two_layers(x, mask)
 for length in (1, 2, 3, 4):
     beginning = two_layers(x[:, :length], masks.causal_mask(length))
-    same = torch.allclose(beginning, whole[:, :length], atol=1e-5)
-    print(f"beginning of length {length}: same as in the whole sentence: {same}")
+    print(f"beginning of length {length}: differs by {gap(beginning, whole[:, :length]):.4f}")
+
+# %% [markdown]
+# There is one way to write without a mask: compute each word once, when it is the newest, and keep its keys and values. Then no word ever looks ahead, because what comes later did not exist yet. This is the **cache** of lesson 08:
+
+# %%
+cache = KVCache()  # keys and values of the words so far, for each layer
+for t in range(4):
+    newest = x[:, t : t + 1]
+    newest = layer(newest, newest, newest, cache=cache)[0]
+    newest = second(newest, newest, newest, cache=cache)[0]
+print(f"the last output with a cache and no mask: differs by {gap(newest[0, 0], whole[0, -1]):.4f}")
 
 # %% [markdown]
 # ## Two opposite conventions
 #
-# PyTorch reads a boolean mask in two ways. In `F.scaled_dot_product_attention` True means *may attend*; in `nn.MultiheadAttention`, *may not*. Neither complains about the other's mask. And a mask of *numbers* is added to the scores, by both:
+# PyTorch reads a boolean mask in two ways. In `F.scaled_dot_product_attention` True means *may attend*; in `nn.MultiheadAttention` it means *may not*. Neither complains about the other's mask. And a mask of *numbers* is added to the scores, by both:
 
-# %%
-import torch.nn.functional as F
-
+# %% tolerance=1
 q = k = v = table[tokens][:, None]  # (B, h, T, d_k)
 causal = masks.causal_mask(4)
-expected = attend(q, k, v, causal)[0]
+expected, _ = attention.scaled_dot_product_attention(q, k, v, causal)
 
-additive = masks.to_additive_mask(causal)
+additive, gaps = masks.to_additive_mask(causal), {}
 for name, given in (("ours", causal), ("0 and -inf", additive), ("1.0 and 0.0", causal.float())):
-    output = F.scaled_dot_product_attention(q, k, v, attn_mask=given)
-    print(f"{name:12}: right {torch.allclose(output, expected, atol=1e-5)}")
+    gaps[name] = gap(F.scaled_dot_product_attention(q, k, v, attn_mask=given), expected)
+    print(f"{name:12} differs from the right output by {gaps[name]:.4f}")
+assert gaps["1.0 and 0.0"] > 0.01 > 1e-5 > max(gaps["ours"], gaps["0 and -inf"])
 
 # %% [markdown]
 # The last line is a trap: as numbers, 1.0 and 0.0 hide nothing at all. Now the module, with copied weights. `masks` has a converter for each of its arguments:
 
-# %%
+# %% tolerance=1
 from transformer_lab.interop import copy_to_torch
 
 theirs = nn.MultiheadAttention(embed_dim=12, num_heads=3, batch_first=True)
 copy_to_torch(layer, theirs)
 x = table[tokens]
 expected = layer(x, x, x, causal)[0]
-
 for name, given in (("ours", causal), ("~ours", ~causal)):
     output = theirs(x, x, x, attn_mask=given)[0]
-    right = torch.allclose(output, expected, atol=1e-5)
-    print(f"{name:6}: right {right}, NaN {output.isnan().any().item()}")
+    nans, wrong = output.isnan().any(dim=-1)[0].sum().item(), gap(output[:, :3], expected[:, :3])
+    print(f"{name:6} first three words differ by {wrong:.4f}; words with NaN: {nans} of 4")
 
 # %% [markdown]
-# Handed over as it is, our mask hides each word itself and its past, and shows the future; the last word may attend to nothing, and there the module returns NaN. Turned round by `~`, it is right.
+# Handed over as it is, our mask hides from each word itself and its past, and shows it the future; the last word may attend to nothing. Inverted by `~`, the mask is right.
+
+# %% [markdown]
+# **Laws and conventions.** Some of this is law, and you can derive it: a finite key that is masked before the softmax does not influence the query's output; a row with at least one key sums to 1; a stack of causal layers is causal. The rest is convention, and you must look it up: what True means, which axes a mask has, what an empty row returns, on which side padding stands.
 
 # %% [markdown]
 # ## The same five times
@@ -423,33 +655,32 @@ for name, given in (("ours", causal), ("~ours", ~causal)):
 # A decoder's mask differs from sentence to sentence. The module wants it with batch and heads in *one* axis, $(B \cdot h, T, S)$, the heads of a sentence side by side; or padding apart, as $(B, S)$:
 
 # %%
-mask = masks.decoder_mask(tokens, PAD)
+mask = masks.decoder_mask(tokens, pad_id)
 expected, _ = layer(x, x, x, mask, need_weights=True)  # lesson 01's lines, and masked_softmax
 
-turned = masks.to_torch_attn_mask(mask, batch=2, n_heads=3)
-ignored = masks.to_torch_key_padding_mask(masks.padding_mask(tokens, PAD))
+inverted = masks.to_torch_attn_mask(mask, batch=2, n_heads=3)
+ignored = masks.to_torch_key_padding_mask(masks.padding_mask(tokens, pad_id))
 others = {
     "fused kernel": layer(x, x, x, mask)[0],
-    "attn_mask": theirs(x, x, x, attn_mask=turned)[0],
+    "attn_mask": theirs(x, x, x, attn_mask=inverted)[0],
     "key_padding_mask": theirs(x, x, x, attn_mask=~causal, key_padding_mask=ignored)[0],
 }
 
 # %%
 def by_hand(x, mask):
     projections = (layer.w_q, layer.w_k, layer.w_v)
-    q, k, v = (project(x).unflatten(-1, (3, 4)).transpose(1, 2) for project in projections)
-    return layer.w_o(masked_attention(q, k, v, mask)[0].transpose(1, 2).flatten(-2))
+    q, k, v = (attention.split_heads(project(x), 3) for project in projections)
+    return layer.w_o(attention.merge_heads(masked_attention(q, k, v, mask)[0]))
 
 
 others["our one new line"] = by_hand(x, mask)
 for name, output in others.items():
-    difference = (output - expected).abs().max().item()
-    print(f"{name:17} max difference < 1e-5: {difference < 1e-5}")
+    print(f"{name:17} max difference < 1e-5: {gap(output, expected) < 1e-5}")
 
 # %% [markdown]
 # ## Exercises
 #
-# **1.** The causal mask.
+# **1.** (5 minutes) The causal mask.
 
 # %% exercise="causal_mask"
 def causal_mask(length):
@@ -460,7 +691,7 @@ def causal_mask(length):
 exercises.causal_mask.check(causal_mask)
 
 # %% [markdown]
-# **2.** The padding mask of a batch. `pad_id` may be any number, and padding may stand anywhere.
+# **2.** (5 minutes) The padding mask of a batch. `pad_id` may be any number, and padding may stand anywhere.
 
 # %% exercise="padding_mask"
 def padding_mask(tokens, pad_id):
@@ -471,7 +702,7 @@ def padding_mask(tokens, pad_id):
 exercises.padding_mask.check(padding_mask)
 
 # %% [markdown]
-# **3.** Both at once, for the self-attention of a decoder. You may call your own functions.
+# **3.** (10 minutes) Both at once, for the self-attention of a decoder. You may call your own functions.
 
 # %% exercise="decoder_mask"
 def decoder_mask(tokens, pad_id):
@@ -482,7 +713,7 @@ def decoder_mask(tokens, pad_id):
 exercises.decoder_mask.check(decoder_mask)
 
 # %% [markdown]
-# **4.** The softmax that keeps to a mask: zeros where it is False, a whole row of zeros where nothing is allowed, and never a NaN, in float16 as well.
+# **4.** (15 minutes) A softmax that respects the mask: zeros where it is False, a whole row of zeros where nothing is allowed, and never a NaN, in float16 as well.
 
 # %% exercise="masked_softmax"
 def masked_softmax(scores, mask):
@@ -493,13 +724,24 @@ def masked_softmax(scores, mask):
 exercises.masked_softmax.check(masked_softmax)
 
 # %% [markdown]
+# **5.** (Write the test; 15 minutes, medium) Now you are the one who checks. `layer` maps `(B, T, 16)` to the same shape. Is there an output that depends on a later input? Your test is tried on layers that leak and on layers that don't, and it is scored.
+
+# %% exercise="leaks"
+def leaks(layer):
+    """Whether any output of the layer depends on a later input."""
+    return ...
+
+# %%
+exercises.leaks.check(leaks)
+
+# %% [markdown]
 # ## Remember
 #
-# - A mask is a table of queries and keys; here True = may attend, and masks are joined by `&`.
-# - Mask the scores *before* the softmax, with something lower than any score.
-# - Causal hides the future, padding hides keys that mean nothing; cross-attention needs padding alone.
-# - A query without any key gets zeros, not NaN and not an average.
-# - Prove it: change a later word, or measure the gradient.
+# - A mask is a table of queries and keys; here True = may attend, and masks are combined by `&`.
+# - Mask the scores *before* the softmax; an empty row needs a second step.
+# - Causal hides the future, padding hides pads; cross-attention needs padding alone.
+# - A missing mask shows as a loss that is too good, and as poor writing.
+# - A gradient or a changed word can *find* a leak; a proof excludes one.
 
 # %% [markdown]
 # ## Quiz
@@ -513,11 +755,11 @@ exercises.masked_softmax.check(masked_softmax)
 
 # %% [markdown]
 # <details><summary>3. Why is the padding mask (B, 1, 1, S) and not (B, 1, S, 1)?</summary>
-# The last axis is that of the keys. Padding must not be listened to; that it asks does no harm.
+# The last axis is that of the keys. Nothing may attend to padding; what padding computes as a query does no harm.
 # </details>
-# <details><summary>4. All weights above the diagonal are 0. Is that proof that nothing leaks?</summary>
-# No: zeroed after the softmax they are 0, too, and the future still scales the row. The gradient tells.
+# <details><summary>4. The gradient of every earlier output with respect to the last word is 0. Does that prove that nothing leaks?</summary>
+# No. Through a detached tensor, a choice or a threshold it can still matter. Change the word, too.
 # </details>
 
 # %% [markdown]
-# **Next:** you have attention, heads, places, residual blocks and masks. [Lesson 06](06_the_transformer.ipynb) puts them together: the whole Transformer of 2017, on one page.
+# **Next:** you have attention, heads, positions, residual blocks and masks. [Lesson 06](06_the_transformer.ipynb) puts them together: the whole Transformer of 2017, on one page.

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 07 · Training
 #
-# Ten thousand pairs of texts, less than a minute: what does a Transformer learn?
+# Ten thousand pairs of texts and less than a minute: what does a Transformer learn from them?
 #
 # **You will be able to**
-# - cut any text into parts by byte-pair encoding,
-# - say what the decoder reads in training, and what when it writes,
+# - split any text into tokens by byte-pair encoding,
+# - say what the decoder reads in training and what it reads when it writes,
 # - train a translator, and tell whether its score can be trusted.
 #
-# **You need** lessons 05 and 06. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 5. **Time:** 60 minutes.
+# **You need** lessons 05 and 06. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), sections 5 and 6. **Time:** 60 minutes; the cells that train say how long they take.
 
 # %%
 import torch
@@ -22,19 +22,30 @@ torch.set_num_threads(1)  # for a model as small as this, more would only wait f
 # %% [markdown]
 # ## The question
 #
-# German says the small digit first: 21 is *ein-und-zwanzig*, one-and-twenty. Here are names of numbers below a million, in English and in German; some are kept for the test:
+# German says the last digit before the tens: 21 is *ein-und-zwanzig*, one-and-twenty. Here are the names of numbers below a million in English and in German. The model learns from the **training** pairs. The **validation** pairs let you watch it while it learns, and the **test** pairs stay untouched until the end:
 
 # %%
-pairs = tasks.number_names("en", "de", seed=42)
-print(len(pairs.train), "pairs to learn from,", len(pairs.test), "for the test")
+pairs = tasks.number_names("en", "de", seed=44)
+parts_of_it = {"training": pairs.train, "validation": pairs.validation, "test": pairs.test}
+print({name: len(part) for name, part in parts_of_it.items()})
 for source, target in pairs.train[:3]:
     print(f"  {source}\n  → {target}")
 
 twenty_one = ("twenty-one", tasks.number_name(21, pairs.target))
-print("is 21 in the training?", twenty_one in pairs.train, "in the test?", twenty_one in pairs.test)
+print("21 is in:", [name for name, part in parts_of_it.items() if twenty_one in part])
 
 # %% [markdown]
-# And here is a Transformer, a small one: 2 + 2 layers, $d_{model} = 64$. It reads and writes *tokens*, parts of words, which a **tokenizer** makes; you will build one in a moment. Ask the model:
+# All these names come from a library, num2words, and a model learns its mistakes as faithfully as everything else. The German names are fine. In Dutch a space must follow *duizend*, and in Spanish *uno* loses its *o* before *mil*: both are [known](https://github.com/savoirfairelinux/num2words/issues/628) [mistakes](https://github.com/savoirfairelinux/num2words/issues/515) of the library.
+
+# %%
+print("it says:  ", tasks.number_name(2222, "nl"), " | ", tasks.number_name(31000, "es"))
+print("should be: tweeduizend tweehonderdtweeëntwintig  |  treinta y un mil")
+
+# %% [markdown]
+# So a score against such data says how often the model agrees with the library, which is not always how often it is right.
+
+# %% [markdown]
+# And here is a small Transformer: 2 + 2 layers, $d_{model} = 64$. It reads and writes **tokens**, which are pieces of words; a **tokenizer** splits texts into them, and you will build one in a moment. Ask the model:
 
 # %%
 from itertools import chain
@@ -50,12 +61,12 @@ print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
 print("twenty-one →", said[:16], "…")
 
 # %% [markdown]
-# Nonsense, of course: its weights are random. **Can a laptop learn to say 21 as *einundzwanzig* in a minute?** It must find out the words, their order and their spelling from the pairs alone. Nobody tells it what a digit is.
+# That is nonsense, because its weights are random. **Can a laptop learn to say 21 as *einundzwanzig* in a minute?** The model has to find the words, their order and their spelling from other numbers alone, since 21 is not among the training pairs.
 
 # %% [markdown]
-# ## By hand: from letters to parts
+# ## By hand: from letters to tokens
 #
-# What should a token be? With whole words, *einundzwanzig* has nothing in common with *zweiundzwanzig*, and a word that was not in the training has no token at all. With letters, every text is long. **Byte-pair encoding** ([Sennrich et al., 2016](https://arxiv.org/abs/1508.07909), §3.2) starts with letters, and joins the two neighbours that occur together most often:
+# What should a token be? If each word were one, *einundzwanzig* would have nothing in common with *zweiundzwanzig*, and a new word would have no token at all. If each letter were one, every text would be long. **Byte-pair encoding** ([Sennrich et al., 2016](https://arxiv.org/abs/1508.07909), §3.2) lies between the two: it starts with letters, and joins the two neighbours that occur together most often.
 
 # %%
 from collections import Counter
@@ -70,7 +81,7 @@ print(spelled[0])
 print({" + ".join(pair): n for pair, n in count.most_common(3)})
 
 # %% [markdown]
-# Most often, *e* stands before *i*. That is the first **merge**: *ei* becomes one symbol. Count again, merge again. Of pairs that occur equally often, take the one whose symbols are oldest:
+# The most frequent pair is *e* followed by *i*. That is the first **merge**: *ei* becomes one symbol. Then you count again and merge again. If several pairs are equally frequent, take the one whose left symbol was created first, and among these the one whose right symbol was (the letters count as created in alphabetical order):
 
 # %%
 def commonest(spelled, known):
@@ -91,7 +102,7 @@ for _ in range(11):
     print(f"{left + ' + ' + right:12} {spelled[0]}")
 
 # %% [markdown]
-# Nobody told it any grammar, and out come *einund* and *zwanzig*. The package's tokenizer finds the same merges. To encode a *new* word it replays them, in the order in which it learned them:
+# The merges follow counts, not grammar. Here they come close to it: *zwanzig* is a word, and *einund* is two. The package's tokenizer finds the same merges. To encode a *new* word, it replays them in the order in which it learned them:
 
 # %%
 small = Tokenizer.train(words, n_merges=11)
@@ -100,7 +111,7 @@ for symbols in small.steps("vierundzwanzig"):
     print(" ".join(symbols))
 
 # %% [markdown]
-# It has never seen this word, and finds *und* and *zwanzig* in it. And a character that it has never seen at all? That falls apart into its *bytes*, and each byte is a token. So no text is too strange:
+# It has never seen this word, and yet it finds *und* and *zwanzig* in it. A character that never occurred is split into its *bytes*, and each of the 256 bytes is a token (a fallback that Sennrich's paper does not have). So every text can be encoded, and decoded again:
 
 # %%
 print("z€ →", [*small.steps("z€")][-1])
@@ -108,13 +119,13 @@ strange = "  21 € ≈ 二十一\n"
 print("there and back:", tokenizer.decode(tokenizer.encode(strange)) == strange)
 
 # %% [markdown]
-# `text.replace` has a hole, though. It looks at letters, where it should look at symbols. With the symbols `xa` and `b`, no symbol is `a`, and nothing should be merged. (In exercise 1 you do it right.)
+# The loop above has a flaw: `text.replace` compares letters where it should compare symbols. In the symbols `xa` and `b`, no symbol is `a`, so nothing should be merged. In exercise 1 you do it right.
 
 # %%
 print("a + b in the symbols xa, b:", "xa b".replace("a b", "ab"))
 
 # %% [markdown]
-# The tokenizer of this lesson has learned 120 merges from both languages at once, as the paper does (§5.1), so that one table of embeddings serves both:
+# The tokenizer of this lesson has learned 120 merges. Its three special tokens stand for *begin*, *end* and *padding*; you meet them below. "Sentences were encoded using byte-pair encoding, which has a shared source-target vocabulary", says §5.1, and so it is here: one table of embeddings serves both languages.
 
 # %%
 def parts(text):
@@ -124,47 +135,53 @@ def parts(text):
 print(" | ".join(parts("twenty-one")), "   ", " | ".join(parts("einundzwanzig")))
 print(" | ".join(parts("seven hundred and eighty-nine")))
 print(" | ".join(parts("siebenhundertneunundachtzig")))
+used = {i for pair in pairs.train for text in pair for i in tokenizer.encode(text)}
 print(f"{len(tokenizer)} = 3 special + 256 bytes + {len(tokenizer.alphabet)} characters + merges")
+print("tokens that occur in the training:", len(used))
 
 # %% [markdown]
-# ## The right answer, one place late
+# Two things look odd. Where a word begins, its token begins with a space: in the tokenizer, the space belongs to the word behind it. And some tokens, such as *undzwan*, cross the border of two words, since the merges go by frequency alone. The bytes occur in no name, so the model never learns to read them: a text with a € can be encoded, but this model could not translate it.
+
+# %% [markdown]
+# ## The right answer, one position late
 #
-# ![Left, training: the targets ein, undzwan, zig, end stand above the decoder; below it the same targets, one place further right, behind begin. Right, writing: four steps, each of which appends one token to what was written before.](../img/07_shift.svg)
+# ![Left, training: the targets ein, undzwan, zig, end stand above the decoder; below it the same targets, one position further right, behind begin. Right, writing: four steps, each of which appends one token to what was written before.](../img/07_shift.svg)
 #
-# In training, the decoder is given the *right* beginning and must say the next token: **teacher forcing**. Its input is the target, **shifted right** by one place, behind a token that means *begin*.
+# In training, the decoder is given the *right* beginning and must say the next token: this is called **teacher forcing**. Its input is the target **shifted right** by one position, behind a token that means *begin*.
 
 # %%
-BEGIN, END, PAD = tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id
+bos_id, eos_id, pad_id = tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id
 
 
 def row(ids):
-    names = {BEGIN: "begin", END: "end", PAD: "pad"}
+    names = {bos_id: "begin", eos_id: "end", pad_id: "pad"}
     return " ".join(f"{names.get(i) or tokenizer.decode([i]):>8}" for i in ids.tolist())
 
 
-tgt = torch.tensor([[*tokenizer.encode("einundzwanzig"), END]])
+tgt = torch.tensor([[*tokenizer.encode("einundzwanzig"), eos_id]])
 print("target:", row(tgt[0]))
-print("input: ", row(training.shift_right(tgt, BEGIN)[0]))
+print("input: ", row(training.shift_right(tgt, bos_id)[0]))
 
 # %% [markdown]
-# Read it column by column: each place sees its own input and all to the left of it, never the target above. So every place is a task of its own, and the causal mask (lesson 05) lets one pass through the decoder do them all. The same, one beginning after the other:
+# Read it column by column. Each position sees its own input and everything to the left of it, but never the target above it. So every position is a task of its own, and thanks to the causal mask (lesson 05) one pass through the decoder solves them all. Compare it with one pass for each beginning:
 
 # %%
-src = torch.tensor([[*tokenizer.encode("twenty-one"), END]]).to(default_device())
-inputs = training.shift_right(tgt, BEGIN).to(default_device())
+src = torch.tensor([[*tokenizer.encode("twenty-one"), eos_id]]).to(default_device())
+inputs = training.shift_right(tgt, bos_id).to(default_device())
 model.eval()
 with torch.no_grad():
     at_once = model(src, inputs)[0]
-    one_by_one = [model(src, inputs[:, : t + 1])[0, -1] for t in range(inputs.size(1))]
-print("same logits:", torch.allclose(at_once, torch.stack(one_by_one), atol=1e-4))
+    one_by_one = torch.stack([model(src, inputs[:, : t + 1])[0, -1] for t in range(inputs.size(1))])
+print("passes:", len(one_by_one), "against 1")
+print("max difference < 1e-4:", (at_once - one_by_one).abs().max().item() < 1e-4)
 
 # %% [markdown]
-# When the model *writes*, there is no target and nothing to shift: it starts with *begin* and appends what it says, token by token. One of the five texts of lesson 06, the lecture notes, says the opposite: that the shift belongs to **inference**, to writing. Keep that in mind; further below you will train as they say.
+# When the model *writes*, there is no target and nothing to shift: it starts with *begin* and appends its own tokens one by one. You may read the opposite: that the shift belongs to **inference**, which is another word for writing. Further below you will train a model in this way, and see what comes of it.
 
 # %% [markdown]
 # ## By hand: the loss
 #
-# How wrong is an answer? Say there are four tokens, the first is right, and the model gives it 70 %. The **cross-entropy** is $-\sum_i t_i \ln p_i$, where $t$ is the truth and $p$ what the model says. If the truth is one token, only its own probability counts:
+# How wrong is an answer? Say that there are four tokens, that the first is right, and that the model gives it 70 %. The **cross-entropy** is $-\sum_i t_i \ln p_i$, where $t$ is the truth and $p$ are the model's probabilities. If the truth is a single token, only the probability of that token counts:
 
 # %%
 import math
@@ -178,7 +195,7 @@ print("softened truth:", [round(t, 3) for t in soft])
 print("cross-entropy:", round(-sum(t * math.log(q) for t, q in zip(soft, p)), 4))
 
 # %% [markdown]
-# The second is **label smoothing** (§5.4): a tenth of the truth is spread over all tokens. What for? Without it the loss falls as long as the right logit grows, without end. With it, being too sure costs as well. Here are five degrees of being sure:
+# The second one is **label smoothing** (§5.4): a tenth of the truth is spread evenly over all tokens. Without it, the loss goes on falling as the right logit grows, without end. With it, being too sure costs something as well. Here are five degrees of being sure:
 
 # %%
 for sure in (0.7, 0.9, 0.925, 0.99, 0.9999):
@@ -187,7 +204,11 @@ for sure in (0.7, 0.9, 0.925, 0.99, 0.9999):
     print(f"{sure:6}: plain {plain:.4f}, smoothed {smooth:.4f}")
 
 # %% [markdown]
-# The plain loss goes on falling; the smoothed one is least where $p$ *is* the softened truth. So it never gets to 0, even for a perfect model: the least it can reach is the entropy of the softened truth. For this tokenizer:
+# The plain loss goes on falling; the smoothed one has a least value. *Where* it lies can be derived. Add and subtract $\sum_i t_i \ln t_i$, and the cross-entropy splits into two terms:
+#
+# $$-\sum_i t_i \ln p_i = \underbrace{-\sum_i t_i \ln t_i}_{\text{entropy of the truth}} + \underbrace{\sum_i t_i \ln \frac{t_i}{p_i}}_{\text{divergence} \;\ge\; 0}$$
+#
+# The model cannot change the first. The second is at least 0, since $\ln x \le x - 1$ gives $-\sum_i t_i \ln \frac{p_i}{t_i} \ge \sum_i t_i - \sum_i p_i = 0$, and it is 0 if $p = t$. So the entropy of the softened truth is the **floor** of the loss.
 
 # %%
 def floor(vocab, smoothing=0.1):
@@ -195,86 +216,145 @@ def floor(vocab, smoothing=0.1):
     return -right * math.log(right) - (vocab - 1) * other * math.log(other)
 
 
-print("4 tokens:", round(floor(4), 4))
-print(f"{len(tokenizer)} tokens: {floor(len(tokenizer)):.2f}")
+for sure in (0.7, 0.925, 0.9999):
+    p = [sure, *[(1 - sure) / 3] * 3]
+    divergence = sum(t * math.log(t / q) for t, q in zip(soft, p))
+    loss = floor(4) + divergence
+    print(f"{sure:6}: entropy {floor(4):.4f} + divergence {divergence:.4f} = {loss:.4f}")
+print(f"floor for {len(tokenizer)} tokens: {floor(len(tokenizer)):.2f}")
 
 # %% [markdown]
-# Remember that number: a loss of 0.92 is *perfect* here. The package's loss and PyTorch's own, given the logits $\ln p$, say the same as your sum:
+# Remember that last number: here, a loss of 0.92 is *perfect*. The package's loss and PyTorch's own, given the logits $\ln p$, agree with your sum:
 
 # %%
 p = torch.tensor([0.7, 0.1, 0.1, 0.1])
-ours = training.label_smoothing_loss(p.log()[None, None], torch.tensor([[0]]), 0.1, pad_id=3)
-theirs = F.cross_entropy(p.log()[None], torch.tensor([0]), label_smoothing=0.1)
+ours = training.label_smoothing_loss(p.log()[None, None], torch.tensor([[0]]), 0.1, pad_id=3).item()
+theirs = F.cross_entropy(p.log()[None], torch.tensor([0]), label_smoothing=0.1).item()
 by_hand = -sum(t * math.log(q) for t, q in zip(soft, p.tolist()))
-print("ours = by hand:  ", abs(ours.item() - by_hand) < 1e-6)
-print("torch = by hand: ", abs(theirs.item() - by_hand) < 1e-6)
+print(f"ours {ours:.4f}, torch {theirs:.4f}, by hand {by_hand:.4f}")
+print("max difference < 1e-6:", max(abs(ours - by_hand), abs(theirs - by_hand)) < 1e-6)
 
 # %% [markdown]
-# `pad_id` is for the padding behind short sentences. It is no answer to anything, so it is left out of the mean:
+# `pad_id` is for the padding behind short sentences. There is nothing to say at these positions, so they are left out of the mean:
 
 # %%
 logits = torch.randn(1, 4, 9)
-short, padded = torch.tensor([[5, 7]]), torch.tensor([[5, 7, PAD, PAD]])
-without = training.label_smoothing_loss(logits[:, :2], short, 0.1, PAD)
-with_padding = training.label_smoothing_loss(logits, padded, 0.1, PAD)
-print("same loss:", torch.allclose(without, with_padding))
+short, padded = torch.tensor([[5, 7]]), torch.tensor([[5, 7, pad_id, pad_id]])
+without = training.label_smoothing_loss(logits[:, :2], short, 0.1, pad_id)
+with_padding = training.label_smoothing_loss(logits, padded, 0.1, pad_id)
+print("max difference < 1e-6:", (without - with_padding).abs().item() < 1e-6)
 
 # %% [markdown]
-# ## The rate
+# What does smoothing cost? "This hurts perplexity, as the model learns to be more unsure, but improves accuracy and BLEU score" (§5.4). **Perplexity** is $e^{loss}$ of the plain loss: the number of equally likely tokens among which the model seems to choose.
+
+# %%
+vocab = len(tokenizer)
+chances = {"guessing": 1 / vocab, "70 % sure": 0.7, "perfect, smoothed": 0.9 + 0.1 / vocab}
+for name, right in chances.items():
+    print(f"{name:18} perplexity {math.exp(-math.log(right)):6.2f}")
+
+# %% [markdown]
+# So a model that has learned the smoothed truth perfectly has a perplexity of 1.11 instead of 1, as it keeps a tenth of its probability for other tokens. This half of the sentence you have just derived; the other half is a result of the paper's experiments.
+
+# %% [markdown]
+# ## The step
 #
-# How far should a step go? In the paper, the **learning rate** first climbs, for `warmup_steps` steps, and then falls (§5.3, equation 3):
+# "We used the Adam optimizer with $\beta_1 = 0.9$, $\beta_2 = 0.98$ and $\epsilon = 10^{-9}$" (§5.3). **Adam** ([Kingma & Ba](https://arxiv.org/abs/1412.6980)) keeps two running means for each weight, $m$ of the gradient and $v$ of its square, and steps along $m / \sqrt{v}$. Both start at 0, and the divisions by $1 - \beta^{step}$ correct for that:
+
+# %%
+def adam(gradients, rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
+    """Where a weight that starts at 0 is after each gradient."""
+    weight, m, v, path = 0.0, 0.0, 0.0, []
+    for step, gradient in enumerate(gradients, start=1):
+        m = beta_1 * m + (1 - beta_1) * gradient
+        v = beta_2 * v + (1 - beta_2) * gradient**2
+        m_hat, v_hat = m / (1 - beta_1**step), v / (1 - beta_2**step)
+        weight = weight - rate * m_hat / (v_hat**0.5 + eps)
+        path.append(weight)
+    return path
+
+
+gradients = [3.0, 1.0, -2.0, 4.0]
+tiny = [gradient / 1000 for gradient in gradients]
+print("path:             ", [round(weight, 4) for weight in adam(gradients, rate=0.01)])
+print("gradients × 0.001:", [round(weight, 4) for weight in adam(tiny, rate=0.01)])
+
+# %% [markdown]
+# Two things to keep in mind. The size of the gradients cancels: a thousandth of them takes the same path. And the first step is a full `rate` long whatever the gradient, since after one gradient, and so corrected, $m / \sqrt{v} = \pm 1$. Torch's Adam takes the same path:
+
+# %%
+weight = torch.nn.Parameter(torch.zeros(()))
+optimizer, path = torch.optim.Adam([weight], lr=0.01, betas=(0.9, 0.98), eps=1e-9), []
+for gradient in gradients:
+    weight.grad = torch.tensor(gradient)
+    optimizer.step()
+    path.append(weight.item())
+print("max difference < 1e-6:", max(abs(a - b) for a, b in zip(path, adam(gradients, 0.01))) < 1e-6)
+
+# %% [markdown]
+# How large should the rate be? "We varied the learning rate over the course of training" (§5.3, equation 3). It climbs for `warmup_steps` steps and falls from then on:
 #
 # $$rate = d_{model}^{-0.5} \cdot \min\left(step^{-0.5},\; step \cdot warmup^{-1.5}\right)$$
 #
-# The smaller of two: one falls, one climbs. **Predict:** at which step do they meet?
+# **Predict:** at which step do the two terms meet, with a warm-up of 80 steps?
 
 # %%
+def paper_rate(step):
+    return 0.3 * training.warmup_rate(step, d_model=64, warmup_steps=80)
+
+
 steps = range(1, 301)
-falling = [0.3 * 64**-0.5 * s**-0.5 for s in steps]
-climbing = [0.3 * 64**-0.5 * s * 80**-1.5 for s in steps]
-rate = [0.3 * training.warmup_rate(s, d_model=64, warmup_steps=80) for s in steps]
-smaller = [min(pair) for pair in zip(falling, climbing)]
-print("the smaller of the two:", all(abs(a - b) < 1e-12 for a, b in zip(rate, smaller)))
-print("highest at step", 1 + rate.index(max(rate)))
+curves = {
+    "falling": [0.3 * 64**-0.5 * s**-0.5 for s in steps],
+    "climbing": [0.3 * 64**-0.5 * s * 80**-1.5 for s in steps],
+    "rate": [paper_rate(s) for s in steps],
+}
+print(f"highest at step {1 + curves['rate'].index(max(curves['rate']))}: {max(curves['rate']):.4f}")
 
 # %%
-curves = {"falling": falling, "climbing": climbing, "rate": rate}
 ax = plots.plot_lines(steps, curves, x_label="step", y_label="rate", log_x=True, log_y=True)
 plots.show(ax, alt="Learning rate by step, both logarithmic: it climbs to step 80, then falls.")
 
 # %% [markdown]
-# Both scales are logarithmic, so that powers are straight lines. This is the rate that we shall use: a warm-up of 80 steps (the paper: 4000), and 0.3 times the rate, since after so short a climb the peak is high.
+# They meet where $step^{-0.5} = step \cdot warmup^{-1.5}$, that is at $step = warmup$. On logarithmic scales both are straight lines. This is the rate of this lesson: a warm-up of 80 steps (the paper: 4000), and 0.3 times the formula, whose own peak, after so short a climb, would be 0.014.
 
 # %% [markdown]
 # ## The loop
 #
-# That is all; the rest is repetition. Take a batch, shift, ask, compare, follow the gradient. Adam with the paper's numbers ($\beta_2 = 0.98$, $\varepsilon = 10^{-9}$) does the steps; a gradient that is too long is cut back to length 1, of which the paper says nothing:
+# Now you have all the parts. Take a batch, shift, compute the loss, and follow the gradient. A gradient longer than 1 is cut back to that length, about which the paper says nothing:
 
 # %%
+from itertools import count
+
 from torch.nn.utils import clip_grad_norm_
 
-examples = training.Examples.encode(pairs.train, tokenizer)
-PAPER_LOSS, PAPER_RATE = training.label_smoothing_loss, training.warmup_rate
+examples = training.Examples.from_pairs(pairs.train, tokenizer)
+PAPER_LOSS = training.label_smoothing_loss
 
 
-def train(model, steps, shift=training.shift_right, loss_of=PAPER_LOSS, rate_of=PAPER_RATE):
+SHIFT = training.shift_right
+
+
+def train(model, steps, shift=SHIFT, loss_of=PAPER_LOSS, rate_of=paper_rate, data=examples, seed=0):
+    """The losses of so many steps."""
     model.train()
     optimizer, losses = training.paper_adam(model), []
-    for step, batch in enumerate(examples.batches(64, seed=0, epoch=0)[:steps], start=1):
-        src, tgt = (tokens.to(default_device()) for tokens in examples.rows(batch))
-        loss = loss_of(model(src, shift(tgt, BEGIN)), tgt, 0.1, PAD)
+    batches = chain.from_iterable(data.batches(64, seed, epoch) for epoch in count())
+    for step, batch in zip(range(1, steps + 1), batches):
+        src, tgt = (tokens.to(default_device()) for tokens in data.rows(batch))
+        loss = loss_of(model(src, shift(tgt, bos_id)), tgt, 0.1, pad_id)
         optimizer.zero_grad()
         loss.backward()
         clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.param_groups[0]["lr"] = 0.3 * rate_of(step, 64, 80)
+        optimizer.param_groups[0]["lr"] = rate_of(step)
         optimizer.step()
         losses.append(loss.item())
     return losses
 
 # %% [markdown]
-# The package has the same loop, with all that it takes to stop, store and resume. Two models with equal weights, one trained by each, and without dropout, so that chance plays no part:
+# The package has the same loop, and what it takes to stop, store and resume. Train two models with equal weights, one with each loop, and without dropout, so that chance plays no part:
 
-# %%
+# %% tolerance=0.2
 from dataclasses import replace
 
 recipe = training.Recipe(batch_size=64, warmup_steps=80)
@@ -283,63 +363,105 @@ one, other = (Transformer(certain).to(default_device()) for _ in range(2))
 other.load_state_dict(one.state_dict())
 
 mine = train(one, 8)
-reports = training.Training(other, examples, recipe).run(until=8)
-theirs = [report.loss for report in reports]
-print("same losses in 8 steps:", all(abs(a - b) < 1e-3 for a, b in zip(mine, theirs)))
-print("and they fall:", mine[-1] < mine[0])
+theirs = [report.loss for report in training.Training(other, examples, recipe).run(until=8)]
+print("max difference < 1e-3:", max(abs(a - b) for a, b in zip(mine, theirs)) < 1e-3)
+print(f"loss from {mine[0]:.1f} to {mine[-1]:.1f} in 8 steps")
 
 # %% [markdown]
 # ## Live
 #
-# Now the model from above, for 300 steps of 64 pairs. **Predict:** how many of 200 unseen numbers will it translate right, to the letter, after 100 steps, and after 300? The monitor shows the loss, that share (*exact match*), two translations and where it looks. You may stop it (■) at any time and resume; in a terminal, `training.progress` draws a bar.
+# Now train the model from above for 300 steps of 64 pairs (10 to 20 seconds). **Predict:** how many of the 200 validation numbers will it translate right, to the letter, after 100 steps, and after 300? The monitor shows the loss above its floor, that share (*exact match*), two translations and where the decoder looks. You may stop it (■) at any time and resume. Five states of its weights are kept for later.
 
 # %%
+from copy import deepcopy
+
+
 def evaluate():
-    return training.exact_match(model, tokenizer, pairs.test[:200])
+    return training.exact_match(model, tokenizer, pairs.validation)
 
 
+def keep(reports, states):
+    """The same reports; the weights of steps 200, 225, …, 300 are kept."""
+    for report in reports:
+        if report.step in range(200, 301, 25):
+            states.append(deepcopy(model.state_dict()))
+        yield report
+
+
+states = []
 run = training.Training(model, examples, recipe)
-samples = [twenty_one, ("ninety-eight", tasks.number_name(98, pairs.target))]
-widgets.training_monitor(run.run(300, evaluate, every=50), 300, model, tokenizer, samples)
+reports = keep(run.run(300, evaluate, every=50), states)
+samples = [twenty_one, ("ninety-nine", tasks.number_name(99, pairs.target))]
+widgets.training_monitor(reports, 300, model, tokenizer, samples, floor=floor(len(tokenizer)))
 
 # %% [markdown]
-# At step 50 it gets next to nothing right, at 100 a part, at 200 nearly all. The score on *all* thousand test numbers, none of which it has ever seen:
+# The training is over, and no choice is left that the score could sway: now use the test. Its score comes by **slice**, since an average can hide what matters: of all numbers below a million, 90 % have six digits, and the hundred shortest names would not show. The kinds are: *short* (below 100), *round* (multiples of 100), *and* (no hundreds behind the thousands, as in *two thousand and one*), and the others by their digits.
+
+# %% tolerance=0.15
+def by_slice(model, slices):
+    return {kind: training.exact_match(model, tokenizer, slice) for kind, slice in slices.items()}
+
+
+scores = by_slice(model, pairs.slices)
+for kind, score in scores.items():
+    print(f"{kind:9} {100 * score:5.1f} % of {len(pairs.slices[kind])}")
+score = sum(scores[kind] * len(pairs.slices[kind]) for kind in scores) / len(pairs.test)
+assert min(scores.values()) > 0.6
+assert score > 0.9
+
+# %% [markdown]
+# None of these numbers was in the training. So memorised pairs cannot explain the score: the model has learned words and how they are put together. The answer to the question is *yes*, with ten thousand pairs and fewer than two hundred thousand parameters; and the slices say where it still errs.
+#
+# The paper goes one step further: "we used a single model obtained by averaging the last 5 checkpoints" (§6.1). Average the five states of your training, weight by weight:
 
 # %%
-score = training.exact_match(model, tokenizer, pairs.test)
-seen = {source for source, _ in pairs.train}
-print("test numbers that were trained on:", sum(source in seen for source, _ in pairs.test))
-print("right to the letter, above 90 %:", score > 0.9)
+validation = training.Examples.from_pairs(pairs.validation, tokenizer)
+val_src, val_tgt = (tokens.to(default_device()) for tokens in (validation.src, validation.tgt))
+is_token = val_tgt != pad_id
+
+
+@torch.no_grad()
+def told(model, shift=training.shift_right):
+    """The share of tokens right if the model is told all tokens before, and the plain loss."""
+    model.eval()
+    logits = model(val_src, shift(val_tgt, bos_id))
+    right = (logits.argmax(-1) == val_tgt)[is_token].float().mean().item()
+    return right, PAPER_LOSS(logits, val_tgt, 0.0, pad_id).item()
+
+
+def alone(model):
+    """The share of names that are right if the model writes alone."""
+    return training.exact_match(model, tokenizer, pairs.validation)
+
+# %% tolerance=0.1
+averaged = Transformer(config).to(default_device())
+averaged.load_state_dict(training.average_weights(states))
+for name, one in {"last weights": model, "average of 5": averaged}.items():
+    loss, right = told(one)[1], 100 * alone(one)
+    print(f"{name}: plain loss {loss:.3f}, perplexity {math.exp(loss):.2f}, {right:.0f} % right")
+assert told(averaged)[1] < told(model)[1]
 
 # %% [markdown]
-# Did it learn the pairs by heart, or did it learn to count? Compare what it says of numbers that it knows, and of those that it does not:
-
-# %%
-of_known = training.exact_match(model, tokenizer, pairs.train[:1000])
-print("known numbers right, above 90 %:", of_known > 0.9)
-print("difference below 5 points:      ", abs(of_known - score) < 0.05)
-
-# %% [markdown]
-# A table of pairs would know the first and none of the second. So the answer to the question is *yes*: with ten thousand examples, and fewer than two hundred thousand parameters.
+# The average has the lower loss. A likely reason is that late in the training the weights move to and fro around a good point, and that the mean cancels part of this. (The perplexity lies below 1.11: on average, the model is surer than the softened truth asks.)
 
 # %% [markdown]
 # ## Look: it crosses
 #
-# English says the tens first, German the unit. To write *ein* of *einundzwanzig*, the decoder must look at *one*, at the end, and then back at *twenty*. Type a number of your own, and step through the output tokens, the layers (0 and 1) and the heads. **Predict first:** in which layer does it look at the words that it translates?
+# English says the tens first, German says the unit first. To write *ein* of *einundzwanzig*, the decoder needs *one*, at the end of the source, and then *twenty*, before it. Type a number of your own, and step through the output tokens, the layers (0 and 1) and the heads. **Predict first:** in which layer does it look at the words that it translates?
 
 # %%
 widgets.own_sentence(model, tokenizer, ["twenty-one"])
 
 # %% [markdown]
-# In layer 1, the last: *ein* looks at *one*, the tens at *twenty*. Is that one pretty picture, or what the model does? Measure it, on all test numbers that end in tens and a unit. The spelling tells which tokens belong together:
+# In layer 1, the last, *ein* looks at *one* and the tens look at *twenty*. Is that one pretty picture, or what the model does? Measure it on all test numbers that end in tens and a unit. The spelling tells which tokens belong together:
 
 # %%
-def places(text, word, behind=""):
-    """The places of the tokens that hold a word; the text ends in it and in what is behind it."""
+def positions(text, word, behind=""):
+    """Positions of the tokens that hold a word; the text ends in it and in what is behind it."""
     end, at, found = len(text) - len(behind), 0, []
-    for place, part in enumerate(parts(text)):
+    for position, part in enumerate(parts(text)):
         if at < end and at + len(part) > end - len(word):
-            found.append(place)
+            found.append(position)
         at += len(part)
     return found
 
@@ -349,12 +471,12 @@ german = {tasks.number_name(n, "en"): tasks.number_name(n, "de") for n in number
 
 
 def truth_of(source, target):
-    """For unit and tens: the target place that begins the word, and the source places of it."""
+    """For unit and tens: the target position where the word begins, its source positions."""
     tens, unit = source.split()[-1].split("-")
     behind = "und" + german[tens]
     return {
-        "unit": (places(target, german[unit], behind)[0], places(source, unit)),
-        "tens": (places(target, german[tens])[0], places(source, tens, "-" + unit)),
+        "unit": (positions(target, german[unit], behind)[0], positions(source, unit)),
+        "tens": (positions(target, german[tens])[0], positions(source, tens, "-" + unit)),
     }
 
 
@@ -362,19 +484,19 @@ print(" | ".join(parts("twenty-one")), "→", " | ".join(parts("einundzwanzig"))
 print(truth_of(*twenty_one))
 
 # %% [markdown]
-# To write the unit, target place 0 must look at source place 2, *one*. The tens begin in place 1, which must look at places 0 and 1. Now let the model read the test, and ask each head of each layer for its *largest* weight:
+# To write the unit, target position 0 should look at source position 1, *one*. The tens begin at target position 1, which should look at source position 0. Now let the model read the test, and ask each head of each layer for its *largest* weight:
 
 # %%
 from transformer_lab import record_attention
 
 crossing = [(source, target) for source, target in pairs.test if "-" in source.split()[-1]]
-test = training.Examples.encode(crossing, tokenizer)
+test = training.Examples.from_pairs(crossing, tokenizer)
 src, tgt = (tokens.to(default_device()) for tokens in (test.src, test.tgt))
 model.eval()
 with record_attention(model) as maps, torch.no_grad():
-    model(src, training.shift_right(tgt, BEGIN))
+    model(src, training.shift_right(tgt, bos_id))
 cross = torch.stack([maps[f"decoder.layers.{i}.cross_attention"].cpu() for i in (0, 1)])
-looks = cross.argmax(-1)  # (layers, B, heads, T): a source place
+looks = cross.argmax(-1)  # (layers, B, heads, T): a source position
 
 # %%
 hits, straight = {"unit": [], "tens": []}, {"unit": [], "tens": []}  # heads, and a diagonal
@@ -384,93 +506,132 @@ for b, (source, target) in enumerate(crossing):
         hits[word].append(torch.isin(looks[:, b, :, at], torch.tensor(right)))
         straight[word].append(round(at * slope) in right)
 
+# %% tolerance=0.15
+best, diagonal = {}, {}
 for word in hits:
-    best = torch.stack(hits[word]).float().mean(0)[-1].max().item()  # of the last layer's heads
-    diagonal = sum(straight[word]) / len(crossing)
-    print(f"{word}: best head above 90 %: {best > 0.9}; a diagonal: {100 * diagonal:.0f} %")
+    best[word] = torch.stack(hits[word]).float().mean(0)[-1].max().item()  # of layer 1's heads
+    diagonal[word] = sum(straight[word]) / len(crossing)
+    print(f"{word}: best head {100 * best[word]:.0f} %, a diagonal {100 * diagonal[word]:.0f} %")
+assert best["unit"] > diagonal["unit"] + 0.5
 
 # %% [markdown]
-# It crosses: in more than nine of ten unseen numbers, the unit looks at the end and the tens before it. If both languages had one order, the largest weights would lie on a **diagonal**; that one misses every unit. (The tens it often hits by accident: *twenty-* and *undzwan* are both the last but one.) Nobody gave the model this alignment: it was the way to a low loss.
+# If both languages had one order, the largest weights would lie on a **diagonal**, and that rule misses nearly every unit. The model's best head finds them: its attention crosses. (The tens a diagonal hits by accident: they stand near the end in both languages.) Nobody told the model which words belong together.
 
 # %% [markdown]
-# ## Break it: training as the notes say
-#
-# Shifted in inference, and not in training: then input and target are the same. **Predict** the loss. How much does the model get right with the answer before it (*told*), and how much alone?
+# But weights only show where it looks. Does it *need* to look there? Hide the tokens of the unit from the decoder, and for comparison those of the tens, in the 72 names from *twenty-one* to *ninety-nine*. How often is the first token, the unit's, still right?
 
 # %%
-def fresh(kind=Transformer):
-    torch.manual_seed(0)
+from transformer_lab import decoder_mask, padding_mask
+
+
+def first_right(hidden):
+    right = 0
+    for tens in range(20, 100, 10):
+        for unit in range(1, 10):
+            source, target = (tasks.number_name(tens + unit, language) for language in ("en", "de"))
+            src = torch.tensor([[*tokenizer.encode(source), eos_id]]).to(default_device())
+            visible = padding_mask(src, pad_id).clone()
+            if hidden:
+                visible[..., truth_of(source, target)[hidden][1]] = False
+            with torch.no_grad():
+                memory = model.encode(src, padding_mask(src, pad_id))
+                begin = torch.full((1, 1), bos_id, device=src.device)
+                logits = model.decode(begin, memory, decoder_mask(begin, pad_id), visible)
+            right += logits.argmax(-1).item() == tokenizer.encode(target)[0]
+    return right
+
+# %% tolerance=0.3
+found = {hidden: first_right(hidden) for hidden in (None, "tens", "unit")}
+for hidden, right in found.items():
+    print(f"{hidden or 'nothing':7} hidden: first token right in {right} of 72")
+assert found["unit"] < found["tens"] - 20
+
+# %% [markdown]
+# Without the tens it still says the unit; without the unit it is reduced to guessing among nine digits. So the decoder does use what it looks at.
+
+# %% [markdown]
+# ## Break it: training without the shift
+#
+# Suppose that the shift belonged to inference and not to training. Then input and target are the same. **Predict** the loss. How many tokens does the model get right if it is *told* the answer, and how many names if it writes *alone*? (5 seconds)
+
+# %%
+def fresh(kind=Transformer, seed=0):
+    torch.manual_seed(seed)
     return kind(config).to(default_device())
 
 
-held_out = training.Examples.encode(pairs.test[:200], tokenizer)
-test_src, test_tgt = (tokens.to(default_device()) for tokens in (held_out.src, held_out.tgt))
-is_token = test_tgt != PAD
-
-
-@torch.no_grad()
-def told(model, shift=training.shift_right):
-    """The share of tokens that are right, given the answer as the input; and the plain loss."""
-    model.eval()
-    logits = model(test_src, shift(test_tgt, BEGIN))
-    right = (logits.argmax(-1) == test_tgt)[is_token].float().mean().item()
-    return right, PAPER_LOSS(logits, test_tgt, 0.0, PAD).item()
-
-
-def alone(model):
-    return training.exact_match(model, tokenizer, pairs.test[:200])
-
-# %%
 def not_shifted(tgt, begin):
     return tgt
 
-
+# %% tolerance=0.15
 copier = fresh()
 losses = train(copier, 40, shift=not_shifted)
 right, plain_loss = told(copier, not_shifted)
-print("told:  above 99 % of tokens right:", right > 0.99)
-print("       plain loss below 0.2:      ", plain_loss < 0.2)
-print("alone: numbers right of 200:      ", round(200 * alone(copier)))
+print(f"told:  {100 * right:.0f} % of tokens right, plain loss {plain_loss:.2f}")
+print(f"alone: {100 * alone(copier):.0f} % of names right")
+assert right > 0.95
+assert alone(copier) < 0.05
+
+# %%
 said = training.translate(copier, tokenizer, ["twenty-one"])[0]
 print("it repeats itself:", said[:3] in said[3:])
 
 # %% [markdown]
-# After 40 steps the score is nearly perfect, and the model is worthless: it has learned to say what it reads. Alone it reads *begin*, says something, reads *that* and says it again. **The shift belongs in training.** In inference nothing is shifted; the model's own words stand where the targets stood.
+# After 40 steps the score is nearly perfect and the model is worthless: it has learned to repeat what it reads. Alone it reads *begin*, says some token, reads *that* one and says it again. **The shift belongs in training.** In inference nothing is shifted; the model's own tokens stand where the targets stood.
 
 # %% [markdown]
 # ## Break it: a validation that cheats
 #
-# Some code masks the future in training only, some nowhere. Does the **validation**, the score on pairs kept back, notice? Two models, both validated by *told* without a causal mask: yours, which was trained with one, and one that never had any.
+# Suppose that the causal mask is missing in training, in validation, or in both. Does the validation notice? Take two models, your own and one that is trained without the mask, and validate both by *told*, with the mask and without it. (5 seconds)
 
 # %%
-from transformer_lab import padding_mask
-
-
 class NoMask(Transformer):
     def forward(self, src, tgt):
-        src_mask, tgt_mask = padding_mask(src, PAD), padding_mask(tgt, PAD)
+        src_mask, tgt_mask = padding_mask(src, pad_id), padding_mask(tgt, pad_id)
         return self.decode(tgt, self.encode(src, src_mask), tgt_mask, src_mask)
 
 
 unmasked = fresh(NoMask)
 unmasked.load_state_dict(model.state_dict())  # your model, the mask off
 cheater = fresh(NoMask)
-losses = train(cheater, 120)
+losses = train(cheater, 100)
 
-# %%
-print("your model   told with the mask: above 95 %:", told(model)[0] > 0.95)
-print("             told without it:    below 90 %:", told(unmasked)[0] < 0.9)
-print("             alone:              above 90 %:", alone(model) > 0.9)
-print("never masked told without it:    above 90 %:", told(cheater)[0] > 0.9)
-print("             alone:              below 10 %:", alone(cheater) < 0.1)
+# %% tolerance=0.2
+rows = {"your model, masked": model, "your model, mask off": unmasked, "never masked": cheater}
+for name, one in rows.items():
+    print(f"{name:20} told: {100 * told(one)[0]:.0f} % of tokens right")
+shares = [100 * alone(one) for one in (model, cheater)]
+print(f"alone: your model {shares[0]:.0f} %, never masked {shares[1]:.0f} % of names right")
+assert told(unmasked)[0] < told(cheater)[0]
+assert alone(cheater) < 0.2 < alone(model)
 
 # %% [markdown]
-# Without the mask, the score says nothing in either direction. It calls the good model bad, since each place is suddenly shown words that it never saw in training. And it calls the bad one good: that one copies the next word from the future, and alone there is no future. **Validate the computation that you will use**: let the model write, and count.
+# Without the mask, the score says nothing in either direction. It calls the good model worse, since each position is suddenly shown tokens that it never saw in training. And it calls the bad model good: that one copies the next token from the future, and when it writes alone there is no future. **Validate the computation that you will use**: let the model write, and count.
+
+# %% [markdown]
+# ## Break it: one wrong token
+#
+# Teacher forcing has a price. In training the decoder only ever reads right beginnings; alone it reads its own mistakes, too. This difference is called **exposure bias** ([Ranzato et al., 2016](https://arxiv.org/abs/1511.06732)). Replace the first token that your model is told by that of another number, and count how many of the *later* tokens it still gets right:
+
+# %% tolerance=0.15
+inputs = training.shift_right(val_tgt, bos_id)
+wrong = inputs.clone()
+wrong[:, 1] = inputs[:, 1].roll(1)  # the first token of the number above it
+changed = (wrong[:, 1] != inputs[:, 1])[:, None] & is_token
+later = changed & (torch.arange(val_tgt.size(1), device=val_tgt.device) >= 1)
+with torch.no_grad():
+    said = [model(val_src, read).argmax(-1) for read in (inputs, wrong)]
+shares = [(tokens == val_tgt)[later].float().mean().item() for tokens in said]
+print(f"later tokens right: {100 * shares[0]:.0f} %, after a wrong one {100 * shares[1]:.0f} %")
+assert shares[1] < shares[0] - 0.02
+
+# %% [markdown]
+# One wrong token makes others wrong, since the model never saw such a beginning. Yet most of what follows comes out right: each word of a number can be read from the source again. How much exposure bias costs depends on the task; here it is little.
 
 # %% [markdown]
 # ## Break it: softmax before the loss
 #
-# `F.cross_entropy` takes logits. Some models end in a softmax, and hand it probabilities (lesson 06). Then the softmax comes twice. How low can that loss get, with a model that is *certain* and right?
+# `F.cross_entropy` takes logits. Some models end in a softmax and hand it probabilities (lesson 06), so that the softmax comes twice. How low can that loss get, with a model that is *certain* and right?
 
 # %%
 vocab = len(tokenizer)
@@ -480,63 +641,149 @@ print(f"lowest loss: {bound:.2f}; of pure guessing: {math.log(vocab):.2f}")
 print("ln(vocab - 1 + e) - 1:", round(math.log(vocab - 1 + math.e) - 1, 2))
 
 # %% [markdown]
-# From guessing to certainty, the loss can fall by one unit only: even then $e^{1}$ stands against 405 times $e^{0}$. What does that cost? The same model, batches and steps, once with logits and once with probabilities:
+# From guessing to certainty the loss can fall by less than one unit, because even then $e^{1}$ stands against 405 times $e^{0}$. What does that cost? Train the same model on the same batches, once with logits and once with probabilities (5 seconds):
 
-# %%
+# %% tolerance=0.2
 def of_probabilities(logits, targets, smoothing, pad_id):
     return PAPER_LOSS(logits.softmax(-1), targets, smoothing, pad_id)
 
 
 with_logits, with_probabilities = fresh(), fresh()
-train(with_logits, 100)
-losses = train(with_probabilities, 100, loss_of=of_probabilities)
-print("the loss never gets below the bound:", min(losses) > bound)
-print("logits:        above 50 % of tokens right:", told(with_logits)[0] > 0.5)
-print("probabilities: above 30 % of tokens right:", told(with_probabilities)[0] > 0.3)
+train(with_logits, 60)
+losses = train(with_probabilities, 60, loss_of=of_probabilities)
+shares = [told(one)[0] for one in (with_logits, with_probabilities)]
+print(f"logits:        {100 * shares[0]:.0f} % of tokens right")
+print(f"probabilities: {100 * shares[1]:.0f} % of tokens right")
+print(f"lowest loss of probabilities: {min(losses):.2f}")
+assert min(losses) > bound
+assert shares[0] > shares[1] + 0.1
 
 # %% [markdown]
-# The same hundred steps, and one of the two has learned next to nothing. There is no error and no warning: the loss falls a little, and looks like a hard problem. **Models return logits.**
+# After the same steps one of them has learned far less. There is no error and no warning: the loss falls a little, and the problem only looks hard. **Models return logits.**
 
 # %% [markdown]
 # ## Break it: no warm-up
 #
-# What is the climb good for? Leave it out, and start on the falling branch, $d_{model}^{-0.5} \cdot step^{-0.5}$, at once:
+# What is the climb good for? Two things are often mixed up: *that* the rate climbs, and *how high* it gets. So change one at a time. Take a rate, keep it from the first step on, or climb to it in 20 steps and keep it then. To save time, learn short names only: 40 steps, two seeds each (5 to 10 seconds). **Predict** what the climb changes.
 
 # %%
-def without_warm_up(step, d_model, warmup_steps):
-    return d_model**-0.5 * step**-0.5
+def constant(peak):
+    return lambda step: peak
 
 
-hasty = fresh()
-losses = train(hasty, 100, rate_of=without_warm_up)
-times = without_warm_up(1, 64, 80) / training.warmup_rate(1, 64, 80)
-print(f"the first step is {times:.0f} times as large")
-print("with warm-up:    above 50 % of tokens right:", told(with_logits)[0] > 0.5)
-print("without warm-up: above 30 % of tokens right:", told(hasty)[0] > 0.3)
+def climb(peak):
+    return lambda step: peak * min(1, step / 20)
+
+
+short_names = [(source, target) for source, target in pairs.train if "thousand" not in source]
+short = training.Examples.from_pairs(short_names, tokenizer)
+final = {}
+for peak, schedule in ((0.003, constant), (0.003, climb), (0.01, constant), (0.01, climb)):
+    final[schedule.__name__, peak] = [
+        sum(train(fresh(seed=s), 40, rate_of=schedule(peak), data=short, seed=s)[-10:]) / 10
+        for s in (0, 1)
+    ]
+
+# %% tolerance=0.35
+mean = {key: sum(losses) / 2 for key, losses in final.items()}
+for (name, peak), losses in final.items():
+    listed = "  ".join(f"{loss:.2f}" for loss in losses)
+    print(f"{name:8} {peak:5}: loss {listed}  mean {mean[name, peak]:.2f}")
+assert mean["climb", 0.01] < mean["constant", 0.01] - 0.1
+assert mean["constant", 0.003] < mean["climb", 0.003] + 0.1
+assert mean["constant", 0.003] < mean["climb", 0.01] + 0.1
 
 # %% [markdown]
-# A few steps that are too large, at the very start, and the model is stuck. Lesson 04 looked for the reason: in a post-norm stack the first gradients are large. Is it the climb, then, or only the size of the first steps? **Try it** with the highest rate from the start: `rate_of=lambda step, d, w: training.warmup_rate(w, d, w)`.
+# At 0.01, which is too high for this model, the climb saves part of the training. At 0.003 it gains nothing: the constant rate of 0.003 ends about as low as either climb, or lower. Two rates, two seeds and 40 steps are not much; but they show that a warm-up need not help at every rate, and that it can make a rate that is too high less harmful.
+
+# %% [markdown]
+# Large first gradients cannot be the reason: Adam cancels their size, as you saw above. But its first steps are full ones, although only a few batches have been seen, and a climb makes these steps small. In larger models the climb can decide whether anything is learned at all: for a Transformer that translates German into English, [Liu et al. (2020)](https://arxiv.org/abs/1908.03265) report that the training loss ends near 10 instead of 3 without it.
+
+# %% [markdown]
+# ## Break it: too few pairs
+#
+# So far, what the model learned held for new names as well. It need not. Train on 64 pairs only, and watch the plain loss on these pairs and on the validation pairs (5 to 10 seconds). **Predict** both curves:
+
+# %%
+few = training.Examples.from_pairs(pairs.train[:64], tokenizer)
+few_recipe = replace(recipe, smoothing=0.0, warmup_steps=20, rate_factor=0.15)
+memoriser = fresh()
+seen = {"training": [], "validation": []}
+for report in training.Training(memoriser, few, few_recipe).run(until=120):
+    if report.step % 10 == 0:
+        seen["training"].append(report.loss)
+        seen["validation"].append(told(memoriser)[1])
+
+# %%
+ax = plots.plot_lines(range(10, 121, 10), seen, x_label="step", y_label="plain loss")
+plots.show(ax, alt="Plain loss by step: training falls near 0; validation falls, then rises.")
+
+# %% tolerance=0.3
+last = seen["validation"][-1]
+print(f"training loss {seen['training'][-1]:.2f}")
+print(f"validation loss {last:.2f}, at its lowest {min(seen['validation']):.2f}")
+known = training.exact_match(memoriser, tokenizer, pairs.train[:64])
+print(f"known names right {100 * known:.0f} %, new names right {100 * alone(memoriser):.0f} %")
+assert last > seen["training"][-1] + 0.5
+assert last > min(seen["validation"]) + 0.05
+assert known > alone(memoriser) + 0.3
+
+# %% [markdown]
+# This is **overfitting**: the training loss goes on falling, while the validation loss stays far above it and, after some time, rises again. The model knows its 64 pairs by heart and can do little else. You can stop when the validation loss is at its lowest, but it is high even there. More data help more: from ten thousand pairs a model of the same size learned to translate names that it had never seen.
+
+# %% [markdown]
+# ## Break it: a test with a blind spot
+#
+# The pairs of this lesson are drawn by the kind of their names, and each short name stands in the training ten times. Suppose that you only see to it that each *length* occurs, from one digit to six. Train on such a split for 200 steps (10 seconds), and test on its own test, then on short names and whole thousands. Compare it with your model as it was after 200 steps. **Predict** where the new one fails.
+
+# %%
+blind = tasks.number_names("en", "de", kinds=tasks.lengths_of_numbers, seed=44)
+blind_model = fresh()
+losses = train(blind_model, 200, data=training.Examples.from_pairs(blind.train, tokenizer))
+for name, part in {"training": blind.train, "test": blind.test}.items():
+    round_ones = sum(source.endswith("thousand") for source, _ in part)
+    print(f"names that end in thousand, in the {name}: {round_ones} of {len(part)}")
+
+# %% tolerance=0.2
+def right_of(model, numbers):
+    names = [(tasks.number_name(n, "en"), tasks.number_name(n, "de")) for n in numbers]
+    return 100 * training.exact_match(model, tokenizer, names)
+
+
+by_kind_model = Transformer(config).to(default_device())
+by_kind_model.load_state_dict(states[0])  # after 200 steps, too
+simple = {"0 to 20": range(21), "whole thousands": range(1000, 1_000_000, 7000)}
+own_test = 100 * training.exact_match(blind_model, tokenizer, blind.test)
+print(f"the model of the split by length, on its own test: {own_test:.0f} %")
+for name, numbers in simple.items():
+    by_length, by_kind = (right_of(one, numbers) for one in (blind_model, by_kind_model))
+    print(f"{name:15} split by length {by_length:.0f} %, by kind {by_kind:.0f} %")
+assert own_test > 80
+assert by_length < by_kind - 10  # of whole thousands
+assert by_length < own_test - 10
+
+# %% [markdown]
+# Its own test says that most names come out right, and yet the model gets far fewer of the whole thousands right than the other one. Among its ten thousand training names hardly any is so round, and its test, drawn in the same way, does not ask for one. **A test cannot see what its data leave out.** So think of the slices that matter before you draw it.
 
 # %% [markdown]
 # ## Your language
 #
-# Which language shall it learn? One line decides, and the cells above train it. `tasks.languages()` lists all that there are:
+# Which language should the model learn? One line decides, and the cells above train it. `tasks.languages()` lists all that num2words can count in; not all of them reach a million: `am` does not.
 
 # %%
 french = tasks.number_names("en", target="fr", n_train=300, n_test=20)
 print(french.test[0])
-languages = tasks.languages()
-print("more than 40:", len(languages) > 40, "with da, fi, tr:", {"da", "fi", "tr"} <= {*languages})
+print(", ".join(language for language in tasks.languages() if len(language) == 2))
 
 # %% [markdown]
-# Write `"fr"` for `"de"` in the first cell of *The question*, and run the cells from there to the view of *Look: it crosses*. **Predict** what its map shows for *ninety-nine*, which is *quatre-vingt-dix-neuf*. The command line trains a larger model, for longer:
+# Write `"fr"` for `"de"` in the first cell of *The question*, and run the cells from there to the view of *Look: it crosses*. **Predict** what its map shows for *ninety-nine*, which is *quatre-vingt-dix-neuf* (four-twenty-ten-nine). The command line trains a larger model, for longer:
 #
 # ```
 # python -m transformer_lab.training --target fr --out fr.safetensors
 # ```
 
 # %% [markdown]
-# One that was made so, of 0.7 million parameters and for German, comes with the package. How good is it, on the numbers that *it* has never seen?
+# A larger model, made by this command for German, comes with the package: 0.7 million parameters, the average of its last five checkpoints. How good is it on the slices of *its* test, none of which it was trained on?
 
 # %%
 from pathlib import Path
@@ -544,15 +791,56 @@ from pathlib import Path
 import transformer_lab
 
 path = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
-sister, its_tokenizer, facts = training.load_checkpoint(path)
-unseen = tasks.number_names("en", "de").test[:300]
-its_score = training.exact_match(sister, its_tokenizer, unseen)
-print("steps:", facts["steps"], "  right, at least 98 %:", its_score >= 0.98)
+larger, its_tokenizer, facts = training.load_checkpoint(path)
+print({kind: f"{100 * share:.1f} %" for kind, share in facts["slices"].items()})
+names = [(tasks.number_name(n, "en"), tasks.number_name(n, "de")) for n in range(1000)]
+its_score = training.exact_match(larger, its_tokenizer, names)
+print(f"all names from 0 to 999, many of them from its training: {100 * its_score:.1f} % right")
+assert its_score == 1
+
+# %% [markdown]
+# Its seed was chosen, though: the same command with seed 0 gets one of the 1000 test names wrong. So these shares are a little too good for what such a training gives. Lesson 08 starts from this model.
+
+# %% [markdown]
+# ## Extra: BLEU
+#
+# A sentence has many right translations, so exact match would be too strict for most texts. The paper reports **BLEU** (§6.1; [Papineni et al., 2002](https://aclanthology.org/P02-1040)). It takes the share of the translation's n-grams (runs of n tokens) that also occur in the reference, for n from 1 to 4, and then their geometric mean; a translation that is too short is punished by $e^{1 - r/c}$, where $r$ and $c$ are the lengths of reference and translation:
+
+# %%
+def bleu(pairs):
+    """BLEU of (translation, reference) pairs of token lists: counts of all pairs together."""
+    found, possible = [0] * 4, [0] * 4
+    for said, wanted in pairs:
+        for n in range(1, 5):
+            grams = [Counter(zip(*[words[i:] for i in range(n)])) for words in (said, wanted)]
+            found[n - 1] += sum((grams[0] & grams[1]).values())  # each at most as often as there
+            possible[n - 1] += sum(grams[0].values())
+    length, reference = (sum(len(pair[side]) for pair in pairs) for side in (0, 1))
+    precisions = [share / most for share, most in zip(found, possible)]
+    shortness = min(1, math.exp(1 - reference / length))
+    return 100 * shortness * math.prod(precisions) ** 0.25
+
+
+wanted = "the bank of the river is green".split()
+for said in ("the river bank is green", "the bank of the river is red"):
+    print(f"{said:32} BLEU {bleu([(said.split(), wanted)]):.0f}")
+
+# %% [markdown]
+# The first is a good translation and scores 0, as no run of four words agrees; the second is wrong and scores high. So BLEU is meant for whole test sets, not for single sentences, and it rewards words, not meaning. For the names of numbers, which have one right answer, exact match is stricter:
+
+# %% tolerance=0.1
+said = training.translate(model, tokenizer, [source for source, _ in pairs.validation])
+lists = [(parts(ours), parts(wanted)) for ours, (_, wanted) in zip(said, pairs.validation)]
+one_wrong = [([*parts(wanted)[:-1], "?"], parts(wanted)) for _, wanted in pairs.validation]
+equal = sum(said == wanted for said, wanted in one_wrong) / len(one_wrong)
+print(f"your model: BLEU {bleu(lists):.0f}, exact match {100 * alone(model):.0f} %")
+print(f"every last token wrong: BLEU {bleu(one_wrong):.0f}, exact match {100 * equal:.0f} %")
+assert bleu(one_wrong) > 40
 
 # %% [markdown]
 # ## Exercises
 #
-# **1.** One merge of byte-pair encoding, from left to right, without the hole of `text.replace`. `pair` is a tuple of two symbols.
+# **1.** One merge of byte-pair encoding, from left to right, without the flaw of `text.replace`. `pair` is a tuple of two symbols.
 
 # %% exercise="merge_pair"
 def merge_pair(symbols, pair):
@@ -563,7 +851,7 @@ def merge_pair(symbols, pair):
 exercises.merge_pair.check(merge_pair)
 
 # %% [markdown]
-# **2.** The input of the decoder for a batch of targets.
+# **2.** The decoder's input for a batch of targets.
 
 # %% exercise="shift_right"
 def shift_right(tokens, bos_id):
@@ -574,7 +862,7 @@ def shift_right(tokens, bos_id):
 exercises.shift_right.check(shift_right)
 
 # %% [markdown]
-# **3.** The loss of a batch: smoothed over the whole vocabulary, as the mean over all targets that are not padding.
+# **3.** The loss of a batch: smoothed over the whole vocabulary, and averaged over all targets that are not padding.
 
 # %% exercise="label_smoothing_loss"
 def label_smoothing_loss(logits, targets, smoothing, pad_id):
@@ -596,31 +884,58 @@ def warmup_rate(step, d_model, warmup_steps):
 exercises.warmup_rate.check(warmup_rate)
 
 # %% [markdown]
+# **5.** (30 minutes, hard) The whole learning of merges. `words` says how often each word occurs. Take the most frequent pair, merge it everywhere, and go on. Of equally frequent pairs take the one whose symbols were created first; characters come first of all, in the order of their code points.
+
+# %% exercise="learn_merges"
+def learn_merges(words, n_merges):
+    """A list of pairs of symbols, in the order in which they were merged."""
+    return ...
+
+# %%
+exercises.learn_merges.check(learn_merges)
+
+# %% [markdown]
+# **6.** (Find the bug; 25 minutes, medium) This training step has three defects. The loss climbs from step to step. Somebody made it fall, and the model then said one word again and again. And the same sentences, in a batch with a longer one, have another loss. Mend the step.
+
+# %% exercise="mend_training_step"
+def mend_training_step(weights, tokens, rate, pad_id):
+    inputs, targets = tokens, tokens
+    weights = weights.detach().requires_grad_()
+    logits = weights[inputs]  # (B, T, vocab)
+    losses = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+    loss = losses.mean()
+    (gradient,) = torch.autograd.grad(loss, weights)
+    return weights.detach() + rate * gradient, loss.detach()
+
+# %%
+exercises.mend_training_step.check(mend_training_step)
+
+# %% [markdown]
 # ## Remember
 #
-# - Byte-pair encoding joins the commonest neighbours; encoding replays the merges, bytes catch the rest.
-# - Teacher forcing: the input is the target, shifted right; all places learn at once.
-# - With label smoothing a perfect loss is not 0; with softmax before the loss it never gets low.
-# - A score counts if the model had to write alone, on what it has never seen.
-# - Learned attention can be measured: it must beat a straight diagonal.
+# - Byte-pair encoding joins the most frequent neighbours; encoding replays the merges, and bytes catch the rest.
+# - Teacher forcing: the input is the target, shifted right; all positions learn at once.
+# - With label smoothing a perfect loss is not 0, but the entropy of the softened truth.
+# - A score counts if the model wrote alone, on names it has never seen, slice by slice.
+# - Adam cancels the size of gradients; a warm-up makes its first steps small.
 
 # %% [markdown]
 # ## Quiz
 #
-# <details><summary>1. The targets are 7 8 9 end. What does the decoder read in training, and what in the third step of writing?</summary>
-# begin 7 8 9. In the third step begin and the two tokens that it has said itself, right or wrong.
+# <details><summary>1. The targets are 7 8 9 end. What does the decoder read in training, and what does it read in the third step of writing?</summary>
+# begin 7 8 9. In the third step it reads begin and the two tokens that it has written itself, right or wrong.
 # </details>
 # <details><summary>2. A loss of 0.95 with 406 tokens and smoothing 0.1: is there much left to learn?</summary>
-# Hardly: the least possible is 0.92.
+# Hardly anything: the floor, the entropy of the softened truth, is 0.92.
 # </details>
 
 # %% [markdown]
-# <details><summary>3. Your validation is at 100 % after a minute. Name two bugs of this lesson that do this.</summary>
+# <details><summary>3. Your validation is at 100 % after a minute. Name two bugs of this lesson that can cause this.</summary>
 # Targets that are not shifted, and a causal mask that is missing. Both let the model read the answer; both are found by letting it write.
 # </details>
 # <details><summary>4. Why can the tokenizer encode a word in any script?</summary>
-# What is not in its alphabet becomes bytes, and all 256 bytes are tokens.
+# A character that is not in its alphabet becomes bytes, and all 256 bytes are tokens.
 # </details>
 
 # %% [markdown]
-# **Next:** at each step you took the most probable token. Is that the most probable *sentence*? [Lesson 08](08_decoding.ipynb) takes the decoder apart: greedy, sampling, beam search, and what a cache saves.
+# **Next:** at each step the model wrote the most probable token. Is that the most probable *sentence*? [Lesson 08](08_decoding.ipynb) takes the decoder apart: greedy, sampling, beam search, and what a cache saves.

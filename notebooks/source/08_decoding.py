@@ -1,28 +1,28 @@
 # %% [markdown]
 # # 08 · Decoding
 #
-# A model gives probabilities; a sentence is a choice. How to choose, and how to choose fast.
+# A model gives probabilities, and you want a sentence. How do you choose one, and choose it fast?
 #
 # **You will be able to**
-# - cut and reshape a distribution by temperature, top-k and top-p,
-# - say when greedy choice fails, and what a beam finds instead,
-# - count what a key-value cache saves, before you measure it.
+# - reshape and cut a distribution by temperature, top-k and top-p,
+# - say when greedy choice misses the best sentence, and which errors a beam search can't repair,
+# - predict and measure what a key-value cache saves.
 #
-# **You need** lessons 05 to 07. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 6.1. **Time:** 60 minutes.
+# **You need** lessons 05 to 07. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), §6.1. **Time:** 60 minutes.
 
 # %%
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import beam_search, default_device, exercises, greedy, plots, sample, widgets
+from transformer_lab import beam, default_device, exercises, greedy, plots, sample, widgets
 
 torch.set_default_device(default_device())
-torch.set_num_threads(1)  # for a model as small as this, more would only wait for each other
+torch.set_num_threads(1)  # a model as small as this gains nothing from a second thread
 
 # %% [markdown]
 # ## The question
 #
-# Here is the translator of lesson 07, trained and stored. It says English numbers in German:
+# Here is the translator that comes with the package. It was trained as in lesson 07, and turns English number names into German ones:
 
 # %%
 from pathlib import Path
@@ -34,39 +34,71 @@ from transformer_lab.training import load_checkpoint
 path = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
 model, tokenizer, _ = load_checkpoint(path)
 model = model.to(default_device())
-PAD, BEGIN, END = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
-special = {"bos_id": BEGIN, "eos_id": END}
+pad_id, bos_id, eos_id = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
+settings = {"bos_id": bos_id, "eos_id": eos_id, "max_length": 24}  # the longest name takes 11
 
 
-def encode(texts):
-    return tasks.pad([[*tokenizer.encode(text), END] for text in texts], PAD).to(default_device())
+def to_ids(texts):
+    ids = [[*tokenizer.encode(text), eos_id] for text in texts]
+    return tasks.pad(ids, pad_id).to(default_device())
 
 
-def decode(ids):
+def to_texts(ids):
     return [tokenizer.decode(row) for row in ids.tolist()]
 
 
-decode(greedy(model, encode(["twenty-seven"]), **special, max_length=40))
+to_texts(greedy(model, to_ids(["twenty-seven"]), **settings))
 
 # %% [markdown]
-# Now type in a hurry, and lose a letter. The same model, the same input, and three ways to choose the words:
+# Now type in a hurry, and lose a letter. The model has never seen a typing error. Take 300 of them, in names that it was not trained on:
 
 # %%
-typo = encode(["twenty-sevn"])
-print("greedy:", *decode(greedy(model, typo, **special, max_length=40)))
-print("beam:  ", *decode(beam_search(model, typo, **special, max_length=40, length_penalty=0.0)))
+import random
 
-generator = torch.Generator("cpu").manual_seed(0)
-drawn = sample(model, typo.expand(100, -1), **special, max_length=40, generator=generator)
-print("sampling 100 times gives more than 10 sentences:", len(set(decode(drawn))) > 10)
+held_out = tasks.number_names().test
+short_names = [pair for pair in held_out if len(pair[0]) < 26]  # up to 25 letters: quick to decode
+
+
+def drop(name, at):
+    return name[:at] + name[at + 1 :]
+
+
+def misspelled(damage, seed):
+    """300 pairs of a damaged name and the right translation of the whole one."""
+    generator = random.Random(seed)
+    chosen = generator.choices(short_names, k=300)
+    return [(damage(name, generator.randrange(len(name) - 1)), right) for name, right in chosen]
+
+
+typos = misspelled(drop, seed=0)
+src = to_ids([text for text, _ in typos])
 
 # %% [markdown]
-# **One distribution, many sentences.** One of these answers is right, one is a thousand times too large, and the model is the same for all. What is the difference, and what does each way cost?
+# Let two methods, *greedy choice* and *beam search*, translate all of them. Where they differ, the same model gives two answers to the same input. Here is the shortest such case, and what a third method, *sampling*, makes of it. (The lesson explains all three.)
+
+# %%
+by_greedy = greedy(model, src, **settings)
+by_beam = beam(model, src, **settings, beam_size=4, length_penalty=0.0)
+answers = list(zip(typos, to_texts(by_greedy), to_texts(by_beam)))
+differ = [answer for answer in answers if answer[1] != answer[2]]
+
+# %% tolerance=0.3
+(typo, truth), first, second = min(differ, key=lambda answer: len(answer[1] + answer[2]))
+print(f"greedy and beam differ on {len(differ)} of {len(typos)} typing errors. The shortest case:")
+print(f"you type “{typo}” and mean {truth}\n  greedy: {first}\n  beam:   {second}")
+
+generator = torch.Generator("cpu").manual_seed(0)
+drawn = to_texts(sample(model, to_ids([typo]).expand(100, -1), **settings, generator=generator))
+print("100 samples give", len(set(drawn)), "different sentences")
+assert len(set(drawn)) > 5
+
+# %% [markdown]
+# **One distribution, many sentences.** Where do these differences come from? Is the answer of the more thorough search more often the right one? And what does each method cost?
 
 # %% [markdown]
 # ## By hand: one distribution
 #
-# *The cat sleeps on the …* Suppose that a model gives five words these probabilities. **Greedy** choice takes the largest, always. **Sampling** draws: *mat* four times in ten.
+# *The cat sleeps on the …* Suppose that a model gives five words these probabilities. **Greedy choice** always takes the most probable word, here *mat*. **Sampling** draws a word at random, so that *mat* comes four times in ten on average.
 
 # %%
 import math
@@ -84,7 +116,7 @@ def show(name, probabilities):
     print(f"{name:9}", *(f"{word} {p:.2f}  " for word, p in zip(words, probabilities)))
 
 # %% [markdown]
-# Between the two lies **temperature**: all logits are divided by $T$ before the softmax. **Predict**: which way do the probabilities move at $T = 2$? Can the order change?
+# Between the two lies **temperature**: all logits are divided by a positive number $T$ before the softmax. **Predict**: does *mat* become more or less probable at $T = 2$? Can two words change their order?
 
 # %%
 at = {f"T = {t}": softmax([logit / t for logit in logits]) for t in (0.5, 1, 2)}
@@ -94,7 +126,14 @@ bars = plots.plot_bars(at, words)
 plots.show(bars, alt="Five words at three temperatures: the hotter, the more even.")
 
 # %% [markdown]
-# Below 1 the first word gains, above 1 the last ones do. The order stays. (Check one: $T = 0.5$ squares each probability, and $0.16 / 0.285 = 0.56$.) Hot or cold, *moon* can always be drawn. Two cuts prevent that. **Top-k** ([Fan et al., 2018](https://arxiv.org/abs/1805.04833)) keeps the $k$ most probable words:
+# Below 1 the most probable words gain, above 1 the least probable ones do. The order stays, because dividing a logit by $T$ raises its exponential to the power $1/T$, and of two positive numbers the larger one stays the larger:
+#
+# $$\mathrm{softmax}(z / T)_i \;\propto\; e^{z_i / T} = (e^{z_i})^{1/T} \;\propto\; p_i^{1/T}$$
+#
+# Check one: $T = 0.5$ squares each probability, so that *mat* gets $0.16 / (0.16 + 0.09 + 0.0225 + 0.01 + 0.0025) = 0.56$.
+
+# %% [markdown]
+# At every temperature, *moon* can still be drawn. Two cuts prevent that. **Top-k** ([Fan et al., 2018](https://arxiv.org/abs/1805.04833)) keeps the $k$ most probable words, and divides by their sum, so that the probabilities add up to 1 again:
 
 # %%
 def renormalised(probabilities, kept):
@@ -102,19 +141,19 @@ def renormalised(probabilities, kept):
     return [p / total if keep else 0.0 for p, keep in zip(probabilities, kept)]
 
 
-def top_k(probabilities, k):  # they stand in order
-    return renormalised(probabilities, [place < k for place in range(5)])
+def top_k(probabilities, k):  # the words are sorted already
+    return renormalised(probabilities, [rank < k for rank in range(5)])
 
 
 show("k = 2", top_k(softmax(logits), 2))
 show("k = 3", top_k(softmax(logits), 3))
 
 # %% [markdown]
-# **Top-p**, or *nucleus* sampling ([Holtzman et al., 2020](https://arxiv.org/abs/1904.09751)), keeps the smallest set that reaches the probability $p$: a word stays if those before it have not reached $p$ yet.
+# **Top-p**, or *nucleus* sampling ([Holtzman et al., 2020](https://arxiv.org/abs/1904.09751)), keeps the smallest set of words whose probabilities add up to at least $p$. Going from the most probable word down, a word is kept as long as the words before it have not reached $p$:
 
 # %%
 def top_p(probabilities, p):
-    before = [sum(probabilities[:place]) for place in range(5)]
+    before = [sum(probabilities[:rank]) for rank in range(5)]
     return renormalised(probabilities, [b < p for b in before])
 
 
@@ -122,25 +161,39 @@ show("p = 0.6", top_p(softmax(logits), 0.6))
 show("p = 0.8", top_p(softmax(logits), 0.8))
 
 # %% [markdown]
-# *mat* and *sofa* reach 0.7: enough for 0.6, too little for 0.8, so *roof* comes in. Why two cuts? **Predict** how many words each keeps of a sharp, a middling and a flat distribution:
+# *mat* and *sofa* have 0.70 together. That is enough for $p = 0.6$, and too little for $p = 0.8$, so there *roof* is kept as well. Why are there two cuts? **Predict** how many words top-k 3 and top-p 0.79 keep of three distributions: a sharp one (0.96, and four times 0.01), a middling one (that of the cat), and a flat one (five times 0.20).
 
 # %%
 shapes = {"sharp": [0.96, 0.01, 0.01, 0.01, 0.01], "middling": softmax(logits), "flat": [0.2] * 5}
 for name, probabilities in shapes.items():
-    by_k, by_p = top_k(probabilities, 3), top_p(probabilities, 0.79)
+    by_k, by_p = top_k(probabilities, 3), top_p(probabilities, 0.79)  # just below 4 · 0.20
     print(f"{name:9} k = 3 keeps {5 - by_k.count(0)}, p = 0.79 keeps {5 - by_p.count(0)}")
 
 # %% [markdown]
-# Top-k keeps three, needed or not. Top-p follows the shape: one word where the model is sure, many where it is not.
+# Top-k keeps three words whatever the distribution looks like. Top-p follows its shape: it keeps one word where the model is sure, and four where all words are equally probable.
+#
+# Now draw 10 000 words in four ways, and put the share that was *drawn* beside the one that is *expected*. By chance, a share of 10 000 draws is typically off by $\sqrt{q (1 - q) / 10\,000}$, where $q$ is the expected share. This is at most 0.005:
+
+# %%
+from collections import Counter
+
+plain, ways = softmax(logits), {"T = 1": softmax(logits), "T = 0.5": at["T = 0.5"]}
+ways |= {"k = 2": top_k(plain, 2), "p = 0.8": top_p(plain, 0.8)}
+print("drawn/expected", *(f"{word:>12}" for word in words))
+for seed, (name, expected) in enumerate(ways.items()):
+    counts = Counter(random.Random(seed).choices(words, weights=expected, k=10_000))
+    shares = [counts[word] / 10_000 for word in words]
+    print(f"{name:14}", *(f"{share:.3f}/{p:.3f} " for share, p in zip(shares, expected)))
+    assert all(abs(share - p) < 0.02 for share, p in zip(shares, expected))
 
 # %% [markdown]
 # ## By hand: a sentence
 #
-# The probability of a sentence is the product of its words', each given those before it:
+# The probability of a sentence is the product of the probabilities of its words, each given the words before it:
 #
 # $$P(y_1 \dots y_n \mid x) = \prod_{t=1}^{n} P(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
-# Programs add logarithms instead: a product of a thousand small numbers is 0 in floating point. A small tree that can be written out:
+# Programs add logarithms instead, because a product of very many small numbers becomes 0 in floating point. Here is a tree of sentences that is small enough to be written out:
 #
 # ![A tree of sentences. It will: be 0.55, or rain 0.45. After be: sunny 0.40, windy 0.35, cold 0.25. After rain: the end 0.90, or again 0.10. The greedy path, be sunny, has 0.22 in all; the best, rain, 0.405.](../img/08_tree.svg)
 
@@ -165,12 +218,13 @@ def sentences(last="It will", so_far=(), probability=1.0):
 every = sentences()
 for sentence, probability in every.items():
     print(f"It will {sentence:13} {probability:.4f}")
+print("together:            ", round(sum(every.values()), 4))
 
 # %% [markdown]
-# Together they have 1, so nothing is left out. Greedy takes *be*, since 0.55 > 0.45, then *sunny*: 0.22. The best sentence starts with the *second* word: 0.405. Greedy never looks back, and here that costs nearly half of the probability.
+# The five sentences have probability 1 together, so none is missing. Greedy choice takes *be*, since 0.55 > 0.45, then *sunny*, and ends with 0.22. The best sentence starts with the *less* probable word, *rain*, and has 0.405, nearly twice as much. Greedy choice never goes back to a word that it has passed over.
 
 # %% [markdown]
-# A **beam** keeps several beginnings alive. Each step extends all of them, and the `beam_size` best survive; what has ended is set aside. Follow it with two:
+# **Beam search** keeps several beginnings alive. In each step it extends all of them by every word, and keeps the most probable of all these extensions, as many as the **beam size** says. A sentence that has ended is set aside. Follow it with a beam of two:
 
 # %%
 live, ended = [(("It will",), 1.0)], []
@@ -183,13 +237,11 @@ while live:
 print("the winner:", *max(ended, key=lambda pair: pair[1])[0])
 
 # %% [markdown]
-# *rain* survived the first step as the second best, and won in the next. Greedy choice is a beam of one. And sampling? It finds each sentence as often as its probability says. 10 000 draws:
+# *rain* survived the first step as the second best, and won in the next one. Greedy choice is a beam of one.
+#
+# And sampling? It should find each sentence as often as its probability says. Here are 10 000 draws:
 
 # %%
-import random
-from collections import Counter
-
-
 def draw(generator):
     text, last = [], "It will"
     while last != ".":
@@ -200,12 +252,14 @@ def draw(generator):
 
 generator = random.Random(0)
 counts = Counter(draw(generator) for _ in range(10_000))
-print("every share within 0.02:", all(abs(counts[s] / 10_000 - p) < 0.02 for s, p in every.items()))
+for sentence, probability in every.items():
+    print(f"{sentence:13} drawn {counts[sentence] / 10_000:.3f}, expected {probability:.3f}")
+    assert abs(counts[sentence] / 10_000 - probability) < 0.02
 
 # %% [markdown]
 # ## Look
 #
-# The same tree, to play with. **Predict** before you move: at which beam size does the winner change? Which sentences are left at top-k 1? Which comes most often when you draw cold, at temperature 0.1?
+# The same tree, to play with. **Predict** before you move anything: which sentences can still be drawn with top-k 1, and which with top-p 0.5? Which sentence comes most often at temperature 0.1, and is it the most probable one?
 
 # %%
 names = ["It will", ".", "be", "rain", "sunny", "windy", "cold", "again"]
@@ -218,9 +272,26 @@ def next_logits(ids):
 widgets.decoding(next_logits, names, bos_id=0, eos_id=1, depth=3)
 
 # %% [markdown]
-# A beam of 2 is enough here. Sampling with top-k 1 *is* greedy choice, and the colder it draws, the nearer it comes.
-#
-# How wide must a beam be? Make 200 random trees with four symbols, five steps deep, and compare with the best of *all* $4^5$ sentences:
+# Sampling with top-k 1 *is* greedy choice. Top-p 0.5 leaves *be sunny* and *be windy*. For temperature 0.1, raise each probability to the power $1/T = 10$, and divide by the sum:
+
+# %%
+def at_low_temperature(last):
+    powers = {word: p**10 for word, p in tree[last].items()}
+    return {word: power / sum(powers.values()) for word, power in powers.items()}
+
+
+low = {}
+for first, second in (("be", "sunny"), ("rain", ".")):
+    low[first] = at_low_temperature("It will")[first] * at_low_temperature(first)[second]
+    usual = tree["It will"][first] * tree[first][second]
+    print(f"{first} {second:6} at T = 1: {usual:.2f}, at T = 0.1: {low[first]:.2f}")
+assert low["be"] > 0.5 > low["rain"]
+
+# %% [markdown]
+# A low temperature comes close to greedy choice: it prefers the more probable *word* at each step, and so *be sunny*, although *rain* is nearly twice as probable as a sentence. None of these three settings favours the most probable *sentence*.
+
+# %% [markdown]
+# How wide must a beam be? **Predict**: can a wider beam find a *worse* sentence than a narrower one? Make 400 random trees with four symbols and five steps, and compare each beam with the best of all $4^5$ sentences (± is the standard error of a share, by the formula above):
 
 # %%
 def random_tree(seed):
@@ -229,31 +300,65 @@ def random_tree(seed):
     return [torch.randn(4**t, 4, generator=g, device="cpu").log_softmax(-1) for t in range(5)]
 
 
-def best_total(steps, beam_size):
+def tree_search(steps, beam_size):
+    """After each step: the beginnings in the beam, numbered in base 4, and their totals."""
     beginnings = torch.zeros(1, dtype=torch.long, device="cpu")
     totals = torch.zeros(1, device="cpu")
     for log_probs in steps:
         extended = (totals[:, None] + log_probs[beginnings]).flatten()
         totals, picked = extended.topk(min(beam_size, len(extended)))
         beginnings = 4 * beginnings[picked // 4] + picked % 4
+        yield beginnings, totals
+
+
+def best_total(steps, beam_size):
+    *_, (_, totals) = tree_search(steps, beam_size)
     return totals.max().item()
 
 
-trees, found = [random_tree(seed) for seed in range(200)], {}
-for beam_size in (1, 2, 4, 8, 256):
-    hits = [best_total(t, beam_size) > best_total(t, 1024) - 1e-5 for t in trees]
-    found[beam_size] = sum(hits) / len(trees)
-print("greedy finds the best in less than 3 of 4:", found[1] < 0.75)
-print("a beam of 4 finds more:                   ", found[4] > found[1])
-print("a beam of 256 = 4⁴ finds all:             ", found[256] == 1)
+trees = [random_tree(seed) for seed in range(400)]
+of_all, of_greedy = ([best_total(t, size) for t in trees] for size in (1024, 1))
+found, worse = {}, {}
+
+# %% tolerance=0.02
+for size in (1, 2, 4, 8, 256):
+    totals = of_greedy if size == 1 else [best_total(t, size) for t in trees]
+    found[size] = sum(a > b - 1e-5 for a, b in zip(totals, of_all)) / 400
+    worse[size] = sum(a < b - 1e-5 for a, b in zip(totals, of_greedy))
+    spread = (found[size] * (1 - found[size]) / 400) ** 0.5
+    print(f"beam {size:3}: finds the best in {found[size]:.2f} ± {spread:.2f}", end=", ")
+    print(f"ends below greedy {worse[size]} times")
+assert found[1] < 0.6 < found[2] < found[4] - 0.05
+assert found[256] == 1
 
 # %% [markdown]
-# A beam as wide as the tree is exhaustive search. Narrow ones come close at a small part of the cost, and promise nothing.
+# Greedy choice finds the best sentence of about every second tree, a beam of four of nearly all. Only a beam of $4^4 = 256$ is sure to find it, since it never has to drop a beginning. A narrower one promises nothing. Now and then, a beam of two even ends *below* greedy choice, because two extensions of the other beginning have pushed greedy's path out. Here is the first tree where it does, step by step:
+
+# %% tolerance=0.001
+for seed in range(10_000):
+    steps = random_tree(seed)
+    if best_total(steps, 2) < best_total(steps, 1) - 1e-5:
+        break
+
+
+def spelt(beginnings, totals, length):
+    """Each beginning of the beam in letters, with its total."""
+    digits = [[b // 4**k % 4 for k in reversed(range(length))] for b in beginnings.tolist()]
+    texts = ["".join("abcd"[digit] for digit in each) for each in digits]
+    return "  ".join(f"{text:5} {total:.3f}" for text, total in zip(texts, totals.tolist()))
+
+
+print(f"tree {seed}, the best of all: ln P {best_total(steps, 1024):.3f}")
+for length, (one, two) in enumerate(zip(tree_search(steps, 1), tree_search(steps, 2)), start=1):
+    print("greedy", spelt(*one, length), "   beam of two", spelt(*two, length))
+assert best_total(steps, 2) < best_total(steps, 1)
+# %% [markdown]
+# As long as greedy's beginning is in the beam, only extensions of the *other* beginning can rank above its best one. As soon as two of them do (here in step 3), greedy's beginning has left the beam, and what would have followed is never seen.
 
 # %% [markdown]
 # ## The loop, line for line
 #
-# Training shifted the target to the right, and the model said all its words at once (lesson 07). *Now* there is no target: each word that is chosen is appended, and the model asked again.
+# In training, the target was shifted to the right, and the model predicted all its tokens at once (lesson 07). *Now* there is no target. The paper says in §3 what happens instead: "At each step the model is auto-regressive, consuming the previously generated symbols as additional input when generating the next."
 
 # %%
 from transformer_lab import decoder_mask, padding_mask
@@ -264,56 +369,57 @@ def most_probable(logits):
 
 
 @torch.no_grad()
-def write(src, choose=most_probable, max_length=40, tgt_mask=decoder_mask, src_mask=padding_mask):
-    hidden = src_mask(src, PAD)
-    memory = model.encode(src, hidden)
-    ids = torch.full_like(src[:, :1], BEGIN)
+def generate(
+    src, choose=most_probable, max_length=40, tgt_mask=decoder_mask, memory_mask=padding_mask
+):
+    memory = model.encode(src, padding_mask(src, pad_id))
+    visible = memory_mask(src, pad_id)  # what the decoder may see of the source
+    ids = torch.full_like(src[:, :1], bos_id)
     ended = torch.zeros_like(ids[:, 0], dtype=torch.bool)
     while ids.size(1) < max_length and not ended.all():  # early stop
-        logits = model.decode(ids, memory, tgt_mask(ids, PAD), hidden)[:, -1]  # of the last place
-        chosen = choose(logits).masked_fill(ended, PAD)
+        logits = model.decode(ids, memory, tgt_mask(ids, pad_id), visible)[:, -1]  # last position
+        chosen = choose(logits).masked_fill(ended, pad_id)
         ids = torch.cat([ids, chosen[:, None]], dim=1)
-        ended |= chosen == END
+        ended |= chosen == eos_id
     return ids
 
 # %% [markdown]
-# The choice alone makes the method. **Early stop** ends the loop with the longest sentence of the batch; the others are filled up. (The package's beam stops when no unfinished sentence can overtake the best one.) On 300 numbers that the model has never seen:
+# What `choose` returns is the only difference between greedy choice and sampling. **Early stop** (§6.1: "terminate early when possible") ends the loop when the longest sentence of the batch has ended; the shorter ones are filled up with padding. Translate 300 numbers that the model has never seen:
 
-# %%
-held_out = tasks.number_names().test
+# %% tolerance=0.03
 pairs = held_out[:300]
-unseen, wanted = encode([source for source, _ in pairs]), [target for _, target in pairs]
+unseen, wanted = to_ids([source for source, _ in pairs]), [target for _, target in pairs]
 
 
 def share_right(ids):
-    return sum(text == right for text, right in zip(decode(ids), wanted)) / len(wanted)
+    return sum(text == right for text, right in zip(to_texts(ids), wanted)) / len(wanted)
 
 
-written = write(unseen, max_length=120)
+written = generate(unseen, max_length=120)
 whole = share_right(written)
-print("right, at least 97 %: ", whole >= 0.97)
-print("steps taken, of 119: ", written.size(1) - 1)
-print("steps for “one” alone:", write(encode(["one"]), max_length=120).size(1) - 1)
+print(f"right to the letter: {whole:.3f}")
+print("steps, of at most 119:", written.size(1) - 1)
+print("steps for “one” alone:", generate(to_ids(["one"]), max_length=120).size(1) - 1)
+assert whole > 0.97
 
 # %% [markdown]
 # ## Same as the package
 #
-# `greedy`, `sample` and `beam_search` are this loop with a cache (further below), and their own choices. Where only one word is left to choose, all must agree:
+# `greedy`, `sample` and `beam` are this loop with a cache (see below) and a choice of their own. Where only one token is left to choose from, all of them must write the same sentences:
 
 # %%
-settings = {**special, "max_length": 40}
-expected = decode(written)
+expected = to_texts(written)
 others = {
     "greedy": greedy(model, unseen, **settings),
     "sampling, top-k 1": sample(model, unseen, **settings, top_k=1),
     "sampling, top-p 0.01": sample(model, unseen, **settings, top_p=0.01),
-    "beam of one": beam_search(model, unseen, **settings, beam_size=1),
+    "beam of one": beam(model, unseen, **settings, beam_size=1),
 }
 for name, ids in others.items():
-    print(f"our loop = {name:20} {decode(ids) == expected}")
+    print(f"our loop = {name:20} {to_texts(ids) == expected}")
 
 # %% [markdown]
-# And the cuts by hand are the package's filters:
+# The cuts that you made by hand are the package's filters. These give a dropped token the logit $-\infty$, which the softmax turns into probability 0:
 
 # %%
 from transformer_lab import top_k_filter, top_p_filter
@@ -327,248 +433,431 @@ for ours, theirs in (
     print("max difference < 1e-6:", difference < 1e-6)
 
 # %% [markdown]
-# What must *not* matter: who else is in the batch, and how much padding that brings. Each of 20 sentences alone, and all together:
+# Two things must *not* matter: which other sentences are in the batch, and how much padding they bring. Translate 20 sentences one by one, and all together; then add seven padding tokens to one of them:
 
 # %%
-twenty = encode([source for source, _ in pairs[:20]])
-together = decode(greedy(model, twenty, **settings))
-alone = [decode(greedy(model, encode([source]), **settings))[0] for source, _ in pairs[:20]]
+twenty = to_ids([source for source, _ in pairs[:20]])
+together = to_texts(greedy(model, twenty, **settings))
+alone = [to_texts(greedy(model, to_ids([source]), **settings))[0] for source, _ in pairs[:20]]
 print("the same sentences:", together == alone)
 
-padded = F.pad(typo, (0, 7), value=PAD)
-answer = torch.tensor([[BEGIN, *tokenizer.encode("siebenundzwanzig")]])
-difference = (model(padded, answer) - model(typo, answer)).abs().max().item()
+one = to_ids([typo])
+padded = F.pad(one, (0, 7), value=pad_id)
+answer = torch.tensor([[bos_id, *tokenizer.encode(truth)]])
+difference = (model(padded, answer) - model(one, answer)).abs().max().item()
 print("logits with 7 more padding tokens: max difference < 1e-3:", difference < 1e-3)
 
 # %% [markdown]
 # ## Break it
 #
-# Three mistakes in the loop that run without an error. **Predict** what each costs. First, nobody looks for the end:
+# Here are three mistakes in the loop that run without an error. In the first one, nobody looks for the end. **Predict** what the model writes after it:
 
 # %%
 @torch.no_grad()
-def write_on(src, steps):
-    ids = torch.full_like(src[:, :1], BEGIN)
+def generate_without_end(src, steps):
+    ids = torch.full_like(src[:, :1], bos_id)
     for _ in range(steps):
         ids = torch.cat([ids, model(src, ids)[:, -1:].argmax(-1)], dim=1)
     return ids
 
 
-endless = write_on(encode(["twenty-one"]), 10)[0].tolist()
-after = endless[endless.index(END) + 1 :]
-print("written up to the end:", tokenizer.decode(endless[: endless.index(END)]))
-print("tokens written after the end:", len(after))
+endless = generate_without_end(to_ids(["twenty-one"]), 12)[0].tolist()
+end = endless.index(eos_id)
+print("up to the end:     ", tokenizer.decode(endless[:end]))
+print("tokens after it:   ", len(endless[end + 1 :]))
+print("of these, the end: ", endless[end + 1 :].count(eos_id))
 
 # %% [markdown]
-# It writes on: what follows an end was never trained. Second, "there is no future yet, so no mask is needed". Third, the source's padding is not hidden:
+# The loop never stops by itself. No training example says what follows an end, so these tokens mean nothing, whatever they are. Second mistake: "There is no future yet, so I need no causal mask." Third mistake: the source's padding is not hidden from the decoder. **Predict** what each of the two costs:
 
-# %%
+# %% tolerance=0.05
 def nothing_hidden(ids, pad_id):
     return None
 
 
-no_causal = share_right(write(unseen, tgt_mask=nothing_hidden, max_length=16))
-no_padding = share_right(write(unseen, src_mask=nothing_hidden, max_length=16))
-print("without the causal mask at least 2 points fewer are right:", no_causal < whole - 0.02)
-print("without the padding mask at least 10 points fewer:        ", no_padding < whole - 0.10)
+no_causal = share_right(generate(unseen, tgt_mask=nothing_hidden, max_length=16))
+no_padding = share_right(generate(unseen, memory_mask=nothing_hidden, max_length=16))
+print(f"right with both masks:          {whole:.3f}")
+print(f"right without the causal mask:  {no_causal:.3f}")
+print(f"right without the padding mask: {no_padding:.3f}")
+assert no_causal < whole - 0.01
+assert no_padding < whole - 0.01
 
 # %% [markdown]
-# The last place may see all anyway. But in the layer below, the *earlier* places now hear of later ones, which they never did in training. **The masks of training hold when you write**, too. With a cache (below) earlier places are computed before later ones exist: its causal mask comes for free.
+# Why does the causal mask matter while you write? The last position may see everything anyway. But in the next layer it reads what the *earlier* positions have computed, and without the mask these have read later tokens, which they never did in training. If that is the reason, a decoder of *one* layer must not care. Cut the decoder down and compare the last position's output:
+
+# %% tolerance=0.5
+@torch.no_grad()
+def last_position(n_layers, mask):
+    x = model.tgt_embedding(beginnings)
+    for layer in model.decoder.layers[:n_layers]:
+        x = layer(x, model.encode(sources, visible), mask, visible)
+    return x[:, -1]
+
+
+long = (written[:, :6] != pad_id).all(1)  # no padding, so that the causal mask alone differs
+beginnings, sources = written[long, :6], unseen[long]
+visible, causal = padding_mask(sources, pad_id), decoder_mask(beginnings, pad_id)
+for n_layers in (1, 2):
+    change = last_position(n_layers, causal) - last_position(n_layers, None)
+    largest = change.abs().max().item()
+    print(f"{n_layers} of the layers: largest change {0 if largest < 1e-4 else largest:.1f}")
+    assert (largest < 1e-4) == (n_layers == 1)
 
 # %% [markdown]
-# ## On the trained model: when is a beam worth it?
+# With one layer nothing changes, with two it does. So **the masks of training also hold while you write**. With a cache (below) you get the causal mask for free: the earlier positions are computed before the later ones exist.
+
+# %% [markdown]
+# ## Does the model need what it looks at?
 #
-# First where the model is sure, on the 300 unseen numbers. `log_prob` adds up the log probabilities of a sentence, word by word:
+# English says *twenty-one*, German *einundzwanzig*: the unit comes first. So the first word that the decoder writes translates the *last* word of the source. Where does it look at that moment? For all 72 numbers from 21 to 99 with a unit, add up the weights of each head on the tens, the unit and the end:
+
+# %%
+from transformer_lab import record_attention
+
+numbers = [n for n in range(21, 100) if n % 10]
+english = [tasks.number_name(n, "en") for n in numbers]
+units = [tasks.number_name(n, "de").partition("und")[0] for n in numbers]  # ein, zwei, …
+source = to_ids(english)
+hyphen = [name.index("-") + 1 for name in english]
+
+
+def mask_of(part):
+    """(72, S): True for the tokens that hold a letter of the tens or the unit, or for the end."""
+    mask = torch.zeros_like(source, dtype=torch.bool)
+    for row, (name, middle) in enumerate(zip(english, hyphen)):
+        start, stop = {"tens": (0, middle), "unit": (middle, len(name))}.get(part, (0, 0))
+        at = 0
+        for position, token in enumerate(tokenizer.encode(name)):
+            after = at + len(tokenizer.decode([token]))
+            mask[row, position] = at < stop and after > start
+            at = after
+    return source == eos_id if part == "end" else mask
+
+
+parts = {part: mask_of(part) for part in ("tens", "unit", "end")}
+
+# %% tolerance=0.1
+with record_attention(model) as maps, torch.no_grad():
+    model(source, torch.full_like(source[:, :1], bos_id))
+
+weight = {}
+for layer in (0, 1):
+    weights = maps[f"decoder.layers.{layer}.cross_attention"][:, :, 0]  # (72, heads, S)
+    for part, mask in parts.items():
+        heads = weight[layer, part] = (weights * mask[:, None]).sum(-1).mean(0).tolist()
+        print(f"layer {layer}, on the {part}:", *(f"{share:.2f}" for share in heads))
+assert min(weight[1, "unit"]) > 0.8
+assert max(weight[0, "tens"]) > 0.5
+
+# %% [markdown]
+# In layer 1 nearly all weight lies on the unit; in layer 0 at least one head reads mostly the tens. A weight says where a head *reads*. To find out whether the model *needs* what it reads, take that away, and nothing else. **Predict**: if the cross-attention can't see the unit, the tens, the end, or all but the unit, how many of the 72 translations begin with the right unit? How many are right as a whole?
+
+# %% tolerance=0.1
+def without(mask):
+    """A mask for the loop that hides padding, and these tokens as well."""
+    return lambda src, pad_id: padding_mask(src, pad_id) & ~mask[:, None, None]
+
+
+truths = [tasks.number_name(n, "de") for n in numbers]
+hidden = {"nothing": torch.zeros_like(parts["unit"])} | parts
+hidden["all but the unit"] = ~parts["unit"]
+begins = {}
+for name, mask in hidden.items():
+    said = to_texts(generate(source, memory_mask=without(mask), max_length=16))
+    begins[name] = sum(text.startswith(unit) for text, unit in zip(said, units))
+    right = sum(text == truth for text, truth in zip(said, truths))
+    print(f"hidden: {name:17} right unit {begins[name]:2}, right number {right:2} of 72")
+assert begins["nothing"] == 72
+assert begins["unit"] < 20
+assert min(begins["tens"], begins["end"], begins["all but the unit"]) > 60
+
+# %% [markdown]
+# Without the unit's tokens, the right unit is gone; with nothing but them, it is there. A hidden token is new to the model, but that is not the cause: hide the tens, and the first word stays right, although a head of layer 0 read mostly there. So for the first word the decoder needs the unit, and can do without the tens. Only the rest of the number needs these.
+
+# %% [markdown]
+# **What attention weights can say:** where each head read, for this input, at this step. **What they can't say:** that the model needed it. Nor do they say what was read, since after the encoder a position holds more than its own token. Whether weights *explain* a model is a debate of its own ([Jain & Wallace, 2019](https://arxiv.org/abs/1902.10186); [Wiegreffe & Pinter, 2019](https://arxiv.org/abs/1908.04626)). To test it, take away what the head reads; as a control, take away something else.
+# %% [markdown]
+# ## On the trained model: when is a beam worth its cost?
+#
+# `log_prob` adds up the log probabilities of a sentence, token by token. First try names without an error, where the model is sure. **Predict**: on how many of the 300 does a beam of four find a more probable sentence?
 
 # %%
 @torch.no_grad()
 def log_prob(src, ids):
     log_probs = model(src, ids[:, :-1]).log_softmax(-1).gather(-1, ids[:, 1:, None])[..., 0]
-    return (log_probs * (ids[:, 1:] != PAD)).sum(1)
+    return (log_probs * (ids[:, 1:] != pad_id)).sum(1)
 
 
-def beam(src, size=4, alpha=0.0):
-    return beam_search(model, src, **settings, beam_size=size, length_penalty=alpha)
+def search(src, size=4, alpha=0.0):
+    return beam(model, src, **settings, beam_size=size, length_penalty=alpha)
 
-
-agree = [a == b for a, b in zip(expected, decode(beam(unseen)))]
-print("greedy and beam agree in at least 98 %:", sum(agree) >= 0.98 * len(agree))
-
-# %% [markdown]
-# A sure model needs no search. So make it unsure: take every unseen number with a short name, and drop each character in turn. The model never saw a typing error.
-
-# %%
-short = [pair for pair in held_out if len(pair[0]) < 26]
-typos = {name[:i] + name[i + 1 :]: right for name, right in short for i in range(len(name))}
-src = encode(list(typos))
-by_greedy, by_beam = greedy(model, src, **settings), beam(src)
-gain = log_prob(src, by_beam) - log_prob(src, by_greedy)
-
-print(f"{len(typos)} typing errors")
-higher, lower = (gain > 0.01).sum().item(), (gain < -0.01).sum().item()
-print("the beam's sentence is more probable in at least 3 %:", higher > 0.03 * len(typos))
-print("it is less probable in:", lower)
+# %% tolerance=0.02
+by_search = search(unseen)
+agree = sum(a == b for a, b in zip(expected, to_texts(by_search)))
+print(f"greedy and beam agree on {agree} of {len(expected)}")
+sure, unsure = log_prob(unseen, by_search).exp().mean(), log_prob(src, by_beam).exp().mean()
+print(f"mean probability of the sentence: {sure:.2f}, with typing errors {unsure:.2f}")
+assert sure > unsure + 0.1
+assert agree >= 0.98 * len(expected)
 
 # %% [markdown]
-# Here greedy choice misses the model's own favourite again and again; the beam never did worse. Did it also find the *truth*?
+# Where the model is sure, the search finds nothing better. So return to the typing errors, now of three kinds: a letter dropped, a letter doubled, two letters exchanged, 300 of each. Both methods see the same inputs, so the inputs that tell them apart are those that only *one* of them gets right. If chance decided which one, the difference of the two counts would be off from 0 by about the square root of their sum.
 
 # %%
-answers = zip(typos, decode(by_greedy), decode(by_beam), typos.values(), gain.tolist())
-for name, first, second, right, more in answers:
-    if more > 0.05 and right in (first, second):
-        marks = ["✓" if text == right else "✗" for text in (first, second)]
-        print(f"{name}: greedy {first} {marks[0]}, beam {second} {marks[1]}")
+def double(name, at):
+    return name[: at + 1] + name[at:]
 
 
-def hits(ids):
-    return sum(text == right for text, right in zip(decode(ids), typos.values()))
+def exchange(name, at):
+    return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
 
 
-more = hits(by_beam) - hits(by_greedy)
-print("shares of right answers within 2 points:", abs(more) < 0.02 * len(typos))
+def compare(typos, answers=None):
+    """What the beam gains in log probability, where either method is right, source and answer."""
+    src, truths = to_ids([text for text, _ in typos]), [right for _, right in typos]
+    answers = answers or (greedy(model, src, **settings), search(src))
+    gain = log_prob(src, answers[1]) - log_prob(src, answers[0])
+    right = [[text == truth for text, truth in zip(to_texts(ids), truths)] for ids in answers]
+    return gain, *(torch.tensor(each, device="cpu") for each in right), src, answers[1]
+
+
+damages = {"dropped": drop, "doubled": double, "exchanged": exchange}
+known = {"dropped": (by_greedy, by_beam)}  # from the beginning of the lesson
+compared = {name: compare(misspelled(f, seed=0), known.get(name)) for name, f in damages.items()}
+
+# %% tolerance=0.5
+for name, (gain, first, second, _, _) in compared.items():
+    more, less = (gain > 0.01).sum().item(), (gain < -0.01).sum().item()
+    print(f"{name:9}  beam more probable {more:2}, less {less}", end="   ")
+    print(f"right: greedy {first.sum().item():3}, beam {second.sum().item():3}")
+
+# %% tolerance=0.5
+gains, first, second = (torch.cat([each[i].cpu() for each in compared.values()]) for i in range(3))
+n_more, n_less = (gains > 0.01).sum().item(), (gains < -0.01).sum().item()
+gained, lost = (second & ~first).sum().item(), (first & ~second).sum().item()
+print(f"of {len(gains)}: beam more probable {n_more}, less {n_less}")
+print(f"right by the beam alone: {gained}, by greedy alone: {lost}", end="; ")
+print(f"difference {gained - lost} ± {(gained + lost) ** 0.5:.1f}")
+assert n_more > 10 * max(n_less, 2)
+assert gained + lost < 0.03 * 900
 
 # %% [markdown]
-# Twice greedy fails and the beam wins, and once it is the other way round. A beam mends **search errors**: the best sentence was missed. It can't mend **model errors**: the most probable sentence is wrong. Here is the search for *twenty-sevn*, as a tree. Which beam size does it take to find *siebenundzwanzig*, and in which step do smaller ones lose it?
+# The beam's sentence is often the more probable one, and hardly ever the less probable. But it is the *right* one in hardly more cases. Why does the better search help so little? There are two kinds of error. In a **search error**, the right sentence is more probable than the one that was found; in a **model error**, it is less probable. Count both among the beam's wrong answers:
+
+# %% tolerance=0.5
+search_errors = model_errors = 0
+for (_, _, right, src, found), f in zip(compared.values(), damages.values()):
+    ids = to_ids([truth for _, truth in misspelled(f, seed=0)])
+    truths = torch.cat([torch.full_like(ids[:, :1], bos_id), ids], dim=1)
+    missed = (log_prob(src, truths) > log_prob(src, found) + 0.01).cpu() & ~right
+    search_errors += missed.sum().item()
+    model_errors += (~right & ~missed).sum().item()
+print(f"wrong: {search_errors} search errors, {model_errors} model errors")
+assert model_errors > 20 * search_errors
+
+# %% [markdown]
+# Nearly all of them are model errors: the model itself holds the wrong sentence to be more probable. **A better search mends search errors, never model errors.** Here is the search for the sentence of the opening, as a tree. Which beam size does it take to find the beam's answer, and in which step do smaller beams lose it?
 
 # %%
-from transformer_lab.widgets.own_sentence import token_names
+from transformer_lab.analysis import token_names
+
+opening = to_ids([typo])
+read = model.encode(opening, padding_mask(opening, pad_id)).detach()  # once for all beginnings
 
 
 @torch.no_grad()
 def next_logits(ids):
-    return model(typo, torch.tensor([ids]))[0, -1]
+    ids = torch.tensor([ids])
+    return model.decode(ids, read, decoder_mask(ids, pad_id))[0, -1]
 
 
 token_list = token_names(tokenizer, range(len(tokenizer)))
-widgets.decoding(next_logits, token_list, **special, depth=5, branching=4)
+ends = {"bos_id": bos_id, "eos_id": eos_id}
+widgets.decoding(next_logits, token_list, **ends, depth=5, branching=4)
+
+# %% tolerance=0.02
+for size in (1, 2, 3, 4):
+    ids = search(opening, size)
+    print(f"beam of {size}: ln P = {log_prob(opening, ids).item():.2f}  {to_texts(ids)[0]}")
 
 # %% [markdown]
-# It takes 4. In step 3 *sieben undzwan zig* is only the fourth: three beginnings with *zigtausend* are more probable. In step 4 its end is nearly certain, theirs are not, and it wins.
+# It takes a beam of three. The beam's answer, *sechs* and the end, comes third in step 2, behind *sechs l* and *sechstausend*. A beam of two drops it there, and can't know that both rivals will lose more later.
 
 # %% [markdown]
-# ## Too short: length normalisation
+# ## How long? The length penalty
 #
-# Every further word lowers $P(Y)$. Give the model gibberish, and let the beam grow. **Predict**: does the sentence get longer or shorter?
+# Give the model gibberish, and let the beam grow. **Predict**: do the sentences get longer, shorter, or neither? And those for real names? Lengths are counted in tokens, the end included; ± is the standard error of a mean.
 
 # %%
 letters = random.Random(0)
-gibberish = encode(["".join(letters.choices("bcdfghjklmnpqrstvwxz", k=30)) for _ in range(150)])
+gibberish = to_ids(["".join(letters.choices("bcdfghjklmnpqrstvwxz", k=30)) for _ in range(120)])
 
 
-def mean_length(ids):
-    return (ids[:, 1:] != PAD).sum(1).float().mean().item()
+def lengths_of(ids):
+    return (ids[:, 1:] != pad_id).sum(1).float()
 
 
-lengths = {size: mean_length(beam(gibberish, size)) for size in (1, 4, 16)}
-print("a beam of 4 writes less than greedy:     ", lengths[4] < lengths[1] - 0.2)
-print("a beam of 16 writes less than a beam of 4:", lengths[16] < lengths[4] - 0.2)
+def mean_and_spread(values):
+    return f"{values.mean().item():5.2f} ± {values.std().item() / len(values) ** 0.5:.2f}"
+
+# %% tolerance=0.1
+answers = {size: search(gibberish, size) for size in (1, 4, 16)}
+by_size = {size: lengths_of(ids) for size, ids in answers.items()}
+of_names = {size: lengths_of(search(unseen[:60], size)) for size in (1, 4, 16)}
+for size, lengths in by_size.items():
+    names, shorter = mean_and_spread(of_names[size]), mean_and_spread(by_size[1] - lengths)
+    print(f"beam {size:2}: gibberish {mean_and_spread(lengths)}   names {names}", end="   ")
+    print(f"gibberish is shorter than at beam 1 by {shorter}")
+assert by_size[1].mean() - 0.2 > by_size[4].mean() > by_size[16].mean()
+assert (of_names[1] - of_names[16]).abs().mean() < 0.1
 
 # %% [markdown]
-# The better the search, the shorter the sentence. The shortest of all is the empty one, an end right after the begin:
+# Where the model is sure, the beam changes nothing. Where it is not, a better search finds shorter sentences. One reason is that each further token multiplies $P(Y)$ by a number below 1. The shortest sentence of all is silence: the end at once. How probable is it? Label smoothing (lesson 07) teaches 0.9 for the right token, and shares 0.1 among all tokens, the end included. Here is what that asks for, and what the model gives:
+
+# %% tolerance=0.15
+empty = torch.tensor([[bos_id, eos_id]]).expand(len(unseen), 2)
+at_once = log_prob(unseen, empty).mean().item()
+a_token = (log_prob(unseen, by_search) / lengths_of(by_search)).mean().item()
+taught = math.log(0.1 / len(tokenizer)), math.log(0.9 + 0.1 / len(tokenizer))
+for name, (end, right) in {"taught": taught, "measured": (at_once, a_token)}.items():
+    print(f"{name:9} the end at once: ln P = {end:.1f}, a right token: {right:.2f}", end="; ")
+    print(f"equal at {end / right:.0f} tokens")
+
+# %% [markdown]
+# At this price per token, even a perfect sentence is less probable than silence if it is long enough. The names are far shorter than that. But on gibberish each token costs more, so the sentence comes much nearer to silence, and for some texts it may fall below:
+
+# %% tolerance=3
+texts = {"names": (unseen, by_search), "gibberish": (gibberish, answers[1])}
+gap = {}
+for name, (src, ids) in texts.items():
+    lead = log_prob(src, ids) - log_prob(src, empty[: len(src)])
+    gap[name], below = lead.mean().item(), (lead < 0).sum().item()
+    a_token = (log_prob(src, ids) / lengths_of(ids)).mean().item()
+    print(f"{name:9} ln P of a token {a_token:.2f}; of the sentence {gap[name]:.1f}", end=" ")
+    print(f"above that of silence, below it in {below} of {len(src)}")
+assert gap["gibberish"] < gap["names"] / 2
+
+# %% [markdown]
+# Large translators do the same with real sentences. For more than half of a test set, a Transformer base gives its highest probability to the empty translation ([Stahlberg & Byrne, 2019](https://arxiv.org/abs/1908.10090)); label smoothing is one of the reasons ([Shi et al., 2020](https://arxiv.org/abs/2012.13454)).
+
+# %% [markdown]
+# §6.1 of the paper: "We used beam search with a beam size of 4 and length penalty α = 0.6." The **length penalty** is that of [Wu et al., 2016](https://arxiv.org/abs/1609.08144), equation 14, without its second term, which rewards attention to every source token. Sentences are compared by
+#
+# $$s(Y) = \frac{\log P(Y \mid X)}{lp(Y)}, \qquad lp(Y) = \frac{(5 + |Y|)^{\alpha}}{(5 + 1)^{\alpha}}$$
+#
+# A log probability is negative, so dividing it by a larger number makes it *better*. Which wins, at which $\alpha$: a sentence of 3 tokens with $\ln P = -2.0$, or one of 8 with $-2.6$?
 
 # %%
-empty = torch.tensor([[BEGIN, END]]).expand(len(gibberish), 2)
-chosen = greedy(model, gibberish, **settings)
-missed = log_prob(gibberish, empty) > log_prob(gibberish, chosen) + 0.01
-print("saying nothing beats greedy's sentence for some:", missed.any().item())
-
-sure, floor = math.log(0.9 + 0.1 / len(tokenizer)), math.log(0.1 / len(tokenizer))
-print(f"perfect under smoothing: a right token ln P = {sure:.3f}, an end at once {floor:.2f}")
-print(f"beyond {floor / sure:.0f} tokens, saying nothing is the most probable")
+two = {"3 tokens, ln P = -2.0": (3, -2.0), "8 tokens, ln P = -2.6": (8, -2.6)}
+for alpha in (0.0, 0.6, 1.0):
+    scores = {name: total / ((5 + n) / 6) ** alpha for name, (n, total) in two.items()}
+    said = "   ".join(f"{name}: {score:.2f}" for name, score in scores.items())
+    print(f"α = {alpha}   {said}   best: {max(scores, key=scores.get)[:8]}")
 
 # %% [markdown]
-# Label smoothing teaches 0.1 / 406 for the end, everywhere, and 0.9 for each right token. So a long sentence, perfectly learned, loses to silence. This is no toy effect. For more than half of a test set a Transformer base prefers the empty translation ([Stahlberg & Byrne, 2019](https://arxiv.org/abs/1908.10090)); smoothing is one of the reasons ([Shi et al., 2020](https://arxiv.org/abs/2012.13454)).
+# With $\alpha = 0$ the more probable sentence wins. With $\alpha = 1$, long sentences are compared nearly by their mean per token, since $5 + |Y|$ is close to $|Y|$, and the 6 is the same for all. And on the gibberish, with a beam of four?
+
+# %% tolerance=0.1
+by_alpha = {0.0: answers[4]} | {alpha: search(gibberish, 4, alpha) for alpha in (0.6, 1.0)}
+lengths, worth = [], []
+for alpha, ids in by_alpha.items():
+    lengths.append(lengths_of(ids).mean().item())
+    worth.append(log_prob(gibberish, ids).mean().item())
+    print(f"α = {alpha}: length {mean_and_spread(lengths_of(ids))}, mean ln P {worth[-1]:.2f}")
+assert lengths == sorted(lengths)
+assert worth == sorted(worth, reverse=True)
 
 # %% [markdown]
-# The cure of §6.1, from [Wu et al., 2016](https://arxiv.org/abs/1609.08144), equation 14 (which has one more term, for coverage), compares sentences by
-#
-# $$s(Y) = \frac{\log P(Y \mid X)}{lp(Y)}, \qquad lp(Y) = \left(\frac{5 + |Y|}{6}\right)^{\alpha}$$
-#
-# With $\alpha = 0$ nothing changes, with $\alpha = 1$ long sentences are ranked nearly by their mean per token. The paper uses a beam of 4 and $\alpha = 0.6$:
-
-# %%
-by_alpha = {alpha: beam(gibberish, 4, alpha) for alpha in (0.0, 0.6, 1.0)}
-lengths = [mean_length(ids) for ids in by_alpha.values()]
-print("the length rises with alpha:", lengths[0] < lengths[1] < lengths[2])
-worth = [log_prob(gibberish, ids).mean().item() for ids in by_alpha.values()]
-print("the log probability falls:  ", worth[0] > worth[1] > worth[2])
-
-# %% [markdown]
-# It trades probability for length: a repair of the *goal*, not of the search.
+# The penalty trades probability for length. It doesn't repair the search: it changes what is searched for.
 
 # %% [markdown]
 # ## Many answers: sampling
 #
-# A translator should give the best answer; a story-teller should not give the same one each time. How many different sentences come out of 100 draws for *twenty-sevn*?
+# A translator should give the best answer, but a storyteller should not tell the same story each time. **Predict** how the number of *different* sentences among 100 samples changes with the temperature and with the cuts. The text is the typing error of the opening:
 
-# %%
+# %% tolerance=0.3
 def different(**how):
     generator = torch.Generator("cpu").manual_seed(0)
-    ids = sample(model, typo.expand(100, -1), **settings, generator=generator, **how)
-    return len(set(decode(ids)))
+    ids = sample(model, opening.expand(100, -1), **settings, generator=generator, **how)
+    return len(set(to_texts(ids)))
 
 
-counts = [different(temperature=temperature) for temperature in (0.1, 0.5, 1.0, 2.0)]
-print("temperature 0.1, 0.5, 1, 2: more and more:", counts == sorted(set(counts)))
-print("top-k 2 gives fewer:  ", different(top_k=2) < different())
-print("top-p 0.5 gives fewer:", different(top_p=0.5) < different())
+by_temperature = {t: different(temperature=t) for t in (0.1, 0.5, 1.0, 2.0)}
+print("temperature:", ", ".join(f"{t} → {n}" for t, n in by_temperature.items()))
+cuts = different(top_k=2), different(top_p=0.5)
+print(f"temperature 1 with top-k 2 → {cuts[0]}, with top-p 0.5 → {cuts[1]}")
+assert list(by_temperature.values()) == sorted(by_temperature.values())
+assert max(cuts) < by_temperature[1.0] < by_temperature[2.0]
 
 # %% [markdown]
-# And where the model is sure? Label smoothing taught it to leave nearly a tenth to all the wrong tokens together, at every step. **Predict** what that costs over a whole sentence, and what top-p makes of it:
+# And where the model is sure? Sampling writes a sentence as often as the sentence is probable, so you can compute beforehand how many of the 300 names it gets right: the mean probability of the right sentences. **Predict** what top-p 0.9 makes of that.
 
-# %%
+# %% tolerance=0.1
+ids = to_ids(wanted)
+right_ids = torch.cat([torch.full_like(ids[:, :1], bos_id), ids], dim=1)
+forecast = log_prob(unseen, right_ids).exp().mean().item()
 generator = torch.Generator("cpu").manual_seed(0)
 plain = share_right(sample(model, unseen, **settings, generator=generator))
 nucleus = share_right(sample(model, unseen, **settings, top_p=0.9, generator=generator))
-print("drawn from all tokens, at least 10 points fewer right than greedy:", plain < whole - 0.10)
-print("drawn from the nucleus of 0.9, within 5 points of greedy:         ", nucleus > whole - 0.05)
+print(f"right: sampled {plain:.2f}, expected {forecast:.2f}")
+print(f"       from the nucleus {nucleus:.2f}, greedy {whole:.2f}")
+assert abs(plain - forecast) < 0.1
+assert nucleus > max(plain + 0.1, whole - 0.05)
 
 # %% [markdown]
-# Each step draws from the tail with a small probability; one such draw spoils the sentence. The nucleus has no tail.
+# In each step there is a small chance of drawing one of the many improbable tokens, and one such token spoils the sentence: 0.95, the probability of a right token, to the power of about 7 tokens is 0.70. The nucleus leaves the improbable tokens out.
 
 # %% [markdown]
 # ## What a KV cache saves
 #
-# Our loop runs the decoder over the whole beginning for each new word. But the keys and values of old words don't change, for these words see no later ones. So keep them, and compute those of the new word alone:
+# Our loop runs the decoder over the whole beginning for each new token. But the keys and values of earlier positions don't change, because these positions see no later one. A **KV cache** keeps them, so that each step computes those of the new position alone:
 #
 # ![Keys and values computed in five steps. Without a cache step t computes t of them, 15 in all. With a cache each step computes one and keeps the others, 5 in all.](../img/08_cache.svg)
 
+# %% [markdown]
+# Predict the work in **FLOPs**, multiplications and additions. A vector times an $n \times m$ matrix takes $2nm$. In each layer, a position costs six $d \times d$ projections (four of self-attention, two of cross-attention) and the two matrices of the feed-forward network. A pair of query and key costs $2d$ for the score and $2d$ for the sum. A source token costs a key and a value: once with a cache, in every step without. Last come the logits.
+
 # %%
-from transformer_lab import CachedDecoder
+config = model.config
 
 
-def predict(src_length, n, vocab, d=128, d_ff=256, layers=2):
-    """FLOPs of the decoder for n new tokens, without and with a cache; a multiply-add is 2."""
-    position = layers * (6 * 2 * d * d + 2 * 2 * d * d_ff) + 2 * d * vocab
-    memory = layers * 2 * 2 * d * d * src_length  # its keys and values
-    pair = layers * 2 * 2 * d  # a score and its share of the sum
+def predict(src_length, n):
+    """FLOPs of the decoder for n new tokens, without and with a cache."""
+    d, layers = config.d_model, config.n_layers
+    position = layers * (6 * 2 * d * d + 2 * 2 * d * config.d_ff) + 2 * d * config.vocab_size
+    memory = layers * 2 * 2 * d * d * src_length
+    pair = layers * 2 * 2 * d
     without = [t * position + memory + pair * (t * t + t * src_length) for t in range(1, n + 1)]
     cached = [position + pair * (t + src_length) for t in range(1, n + 1)]
     return sum(without), memory + sum(cached)
 
 
-one = encode(["three hundred and twelve"])
-without, cached = predict(one.size(1), 100, len(tokenizer))
-print(f"without {without / 1e6:,.0f} million, with {cached / 1e6:,.0f} million")
+one = to_ids(["three hundred and twelve"])
+without, cached = predict(one.size(1), 100)
+print(f"FLOPs of 100 tokens: {without:,} without a cache, {cached:,} with one")
 print(f"saved: a factor of {without / cached:.0f}")
 
 # %% [markdown]
-# That was the prediction. Torch can count what is really done. The two loops write 100 tokens, whatever they say:
+# That was the prediction. Torch can count what is really done. Here are both loops; they write $n$ tokens, whatever these say, and 20 are enough to compare. (`SDPBackend.MATH` makes attention plain products of matrices, all of which the counter sees.)
 
 # %%
-def all_anew(model, memory, hidden, n):
-    ids = torch.full_like(memory[:, :1, 0], BEGIN, dtype=torch.long)
+from transformer_lab import CachedDecoder
+
+
+def all_anew(model, memory, visible, n):
+    ids = torch.full_like(memory[:, :1, 0], bos_id, dtype=torch.long)
     for _ in range(n):
-        logits = model.decode(ids, memory, decoder_mask(ids, PAD), hidden)[:, -1:]
+        logits = model.decode(ids, memory, decoder_mask(ids, pad_id), visible)[:, -1:]
         ids = torch.cat([ids, logits[..., 3:].argmax(-1) + 3], dim=1)  # no padding, no end
     return ids, logits
 
 
-def with_cache(model, memory, hidden, n):
-    ids = torch.full_like(memory[:, :1, 0], BEGIN, dtype=torch.long)
-    decoder = CachedDecoder(model, memory, hidden)
+def with_cache(model, memory, visible, n):
+    ids = torch.full_like(memory[:, :1, 0], bos_id, dtype=torch.long)
+    decoder = CachedDecoder(model, memory, visible)
     for _ in range(n):
-        logits = decoder(ids[:, -1:])
+        logits = decoder(ids[:, -1:])  # the newest token alone
         ids = torch.cat([ids, logits[..., 3:].argmax(-1) + 3], dim=1)
     return ids, logits
 
@@ -577,52 +866,92 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 with torch.no_grad():
-    hidden = padding_mask(one, PAD)
-    memory = model.encode(one, hidden)
-    for loop, predicted in ((all_anew, without), (with_cache, cached)):
+    visible = padding_mask(one, pad_id)
+    memory = model.encode(one, visible)
+    for loop, predicted in zip((all_anew, with_cache), predict(one.size(1), 20)):
         with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-            loop(model, memory, hidden, 100)
+            loop(model, memory, visible, 20)
         counted = counter.get_total_flops()
-        print(f"{loop.__name__:10} as predicted, to the last one: {counted == predicted}")
+        print(f"{loop.__name__:10} counted {counted:,}, as predicted: {counted == predicted}")
 
 # %% [markdown]
-# Is time saved in proportion? **Predict**, then measure, with 8 sentences and on the processor:
+# The prediction is right to the last FLOP. Is time saved in proportion? **Predict**, then measure with 8 sentences, on the processor. As a control, measure a model with hardly any parameters as well: if the arithmetic takes the time, that one must be faster in proportion.
 
 # %%
+from dataclasses import replace
 from time import perf_counter
 
-mates = encode([source for source, _ in pairs[:8]]).cpu()
-seconds, results, cpu = {}, {}, model.cpu()
-with torch.no_grad(), torch.device("cpu"):
-    hidden = padding_mask(mates, PAD)
-    memory = cpu.encode(mates, hidden)
-    for loop in (all_anew, with_cache, all_anew, with_cache):
-        start = perf_counter()
-        results[loop] = loop(cpu, memory, hidden, 100)
-        seconds[loop] = min(perf_counter() - start, seconds.get(loop, math.inf))
+from transformer_lab import Transformer
+
+tiny = Transformer(replace(config, d_model=16, n_heads=config.n_heads, d_ff=16)).cpu().eval()
+mates = to_ids([source for source, _ in pairs[:8]]).cpu()
+
+
+@torch.no_grad()
+def timed(loop, model, n=100):
+    """The shorter of two times in seconds, and what the loop returns."""
+    with torch.device("cpu"):
+        visible = padding_mask(mates, pad_id)
+        memory, seconds = model.encode(mates, visible), []
+        for _ in range(2):
+            start = perf_counter()
+            result = loop(model, memory, visible, n)
+            seconds.append(perf_counter() - start)
+    return min(seconds), result
+
+# %% tolerance=1.5
+cpu = model.cpu()
+slow, (ids, logits) = timed(all_anew, cpu)
+fast, (same_ids, same_logits) = timed(with_cache, cpu)
+of_tiny, _ = timed(with_cache, tiny)
+model = model.to(default_device())
+fewer = sum(p.numel() for p in cpu.parameters()) / sum(p.numel() for p in tiny.parameters())
+print(f"with the cache {slow / fast:.1f} times as fast")
+print(f"a model of {fewer:.0f} times fewer parameters is {fast / of_tiny:.1f} times as fast")
+assert 1.5 < slow / fast < without / cached
+assert fast / of_tiny < fewer / 5
+
+# %% [markdown]
+# The cache makes the loop faster, but by far less than the FLOPs promise. The control shows why: a model with a small part of the arithmetic is not nearly as much faster as it is smaller. So a large part of a step's time doesn't depend on the size of the model: it goes into the many calls of torch's functions. Is it still the same computation?
 
 # %%
-model = model.to(default_device())
-ratio = seconds[all_anew] / seconds[with_cache]
-print("more than twice as fast:", ratio > 2)
-print("as many times as FLOPs are saved:", ratio >= without / cached)
-(ids, logits), (same_ids, same_logits) = results.values()
 print("the same tokens:", torch.equal(ids, same_ids))
 print("last logits: max difference < 1e-3:", (logits - same_logits).abs().max().item() < 1e-3)
 
 # %% [markdown]
-# The same sentences, faster, but not 50 times: one token at a time is too little work to fill a processor, and each step must read all weights. The price is memory. Two numbers per feature, layer and token:
+# The price is memory: for each layer and position a key and a value of $d_{model}$ numbers, and the same once for each source token. **Predict** the bytes for one sentence after 100 tokens, with 4 bytes a number; then look into the cache:
+
+# %%
+with torch.no_grad():
+    visible = padding_mask(one, pad_id)
+    decoder = CachedDecoder(model, model.encode(one, visible), visible)
+    decoder(torch.full((1, 100), bos_id))
+    stored = sum(tensor.nbytes for tensor in decoder.cache.tensors.values())
+tokens = 100 + one.size(1)
+predicted = 4 * 2 * config.n_layers * config.d_model * tokens
+print(f"predicted {predicted:,} bytes, stored {stored:,}")
+
+# %% [markdown]
+# The same for a language model, which has no source. **Predict**, then move: what does twice the length cost in bytes? What do 12 query heads save if they share *one* key-value head (multi-query attention, [Shazeer, 2019](https://arxiv.org/abs/1911.02150)), or a few ([Ainslie et al., 2023](https://arxiv.org/abs/2305.13245))?
 
 # %%
 widgets.cache_cost("GPT-2 small", length=1024)
 
-# %% [markdown]
-# **Predict**, then move: what does twice the length cost in bytes? What do 12 query heads save if they share *one* key-value head (multi-query attention, [Shazeer, 2019](https://arxiv.org/abs/1911.02150)), or a few ([Ainslie et al., 2023](https://arxiv.org/abs/2305.13245))?
+# %%
+from transformer_lab.analysis import PRESETS, cache_bytes
+
+gpt2 = PRESETS["GPT-2 small"]
+for length in (1024, 2048):
+    sizes = {kv: cache_bytes(replace(gpt2, n_kv_heads=kv), length) / 1e6 for kv in (12, 4, 1)}
+    said = ", ".join(f"{kv:2} → {size:4.1f} MB" for kv, size in sizes.items())
+    print(f"{length} tokens; key-value heads: {said}")
 
 # %% [markdown]
-# ## Three families, three tasks
+# Bytes grow in proportion to the length and to the number of key-value heads. (These are numbers of two bytes.)
+# %% [markdown]
+# ## Extra: three families, three tasks
 #
-# Lesson 06 drew the families. Here they work. Encoder-only and decoder-only are the *same* blocks; a mask makes the difference:
+# Lesson 06 drew three families of Transformers. Here each of them does what it is made for. Encoder-only and decoder-only models consist of the *same* blocks; the mask makes the difference:
 
 # %%
 from torch import nn
@@ -633,7 +962,7 @@ from transformer_lab import Embedding, Encoder, TransformerConfig, causal_mask
 class Tower(nn.Module):
     def __init__(self, vocab=11):
         super().__init__()
-        config = TransformerConfig(vocab, d_model=32, n_heads=4, d_ff=64, n_layers=2, dropout=0.0)
+        config = TransformerConfig(vocab, d_model=32, n_heads=4, d_ff=64, n_layers=1, dropout=0.0)
         self.embedding, self.stack = Embedding(config), Encoder(config)
         self.to_logits = nn.Linear(32, vocab)
 
@@ -641,12 +970,12 @@ class Tower(nn.Module):
         return self.to_logits(self.stack(self.embedding(tokens), mask))
 
 
-def train(make, mask, steps, seed=0):
+def train(make, mask, steps, seed):
     torch.manual_seed(seed)
     tower, generator = Tower(), torch.Generator("cpu").manual_seed(seed)
     optimizer = torch.optim.Adam(tower.parameters())
     for step in range(steps):
-        optimizer.param_groups[0]["lr"] = 0.006 * min(1, (step + 1) / 30)
+        optimizer.param_groups[0]["lr"] = 0.01 * min(1, (step + 1) / 20)
         tokens, answers = (part.to(default_device()) for part in make(64, generator))
         loss = F.cross_entropy(tower(tokens, mask).flatten(0, 1), answers.flatten())
         optimizer.zero_grad()
@@ -655,15 +984,15 @@ def train(make, mask, steps, seed=0):
     return tower
 
 # %% [markdown]
-# **Encoder-only**, as [BERT](https://arxiv.org/abs/1810.04805): fill in what is masked. Eight digits read the same both ways; one of the left half is hidden, so the answer stands on its *right*. Token 10 is the mask, and −100 marks places without a question:
+# **Encoder-only**, as in [BERT](https://arxiv.org/abs/1810.04805): fill in what is masked. Eight digits read the same both ways, and one of the left half is hidden, so that the answer stands in the *right* half. Token 10 is the mask, and −100 marks positions without a question. Train three models that see everything, and one with a causal mask:
 
 # %%
 def palindromes(n, generator):
     left = torch.randint(10, (n, 4), generator=generator, device="cpu")
     digits = torch.cat([left, left.flip(1)], dim=1)
-    place = torch.randint(4, (n, 1), generator=generator, device="cpu")
-    answers = torch.full_like(digits, -100).scatter(1, place, digits.gather(1, place))
-    return digits.scatter(1, place, 10), answers
+    position = torch.randint(4, (n, 1), generator=generator, device="cpu")
+    answers = torch.full_like(digits, -100).scatter(1, position, digits.gather(1, position))
+    return digits.scatter(1, position, 10), answers
 
 
 @torch.no_grad()
@@ -672,41 +1001,43 @@ def filled_in(tower, mask):
     tokens, answers = (part.to(default_device()) for part in new)
     return (tower(tokens, mask).argmax(-1) == answers)[answers >= 0].float().mean().item()
 
-
-both_ways = filled_in(train(palindromes, None, 300), None)
-past_only = filled_in(train(palindromes, causal_mask(8), 300), causal_mask(8))
-print("sees everything:   above 80 % right:", both_ways > 0.8)
-print("sees the past only: below 30 % right:", past_only < 0.3)
+# %% tolerance=0.15
+everything = [filled_in(train(palindromes, None, 160, seed), None) for seed in range(3)]
+past = [filled_in(train(palindromes, causal_mask(8), 160, 0), causal_mask(8))]
+for name, shares in {"everything": everything, "the past only": past}.items():
+    print(f"right, seeing {name}:", *(f"{share:.2f}" for share in shares))
+assert min(everything) > 0.4
+assert max(past) < 0.25
 
 # %% [markdown]
-# With a causal mask, no training could help: the answer lies in the future. **Decoder-only**, as [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf): go on with what is there. It learns to count in steps, modulo 10, each place predicting the next, and then writes by the loop above:
+# With a causal mask the answer lies in the future, so no training can help: the model can only guess, with one chance in ten.
+#
+# **Decoder-only**, as in [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf): continue a text. Three models learn to count in steps modulo 10, where each position predicts the next one. Then they write six more numbers, one at a time, with greedy choice:
 
-# %%
+# %% tolerance=0.15
 def counting(n, generator):
     start, step = torch.randint(10, (2, n, 1), generator=generator, device="cpu")
     digits = (start + step * torch.arange(9, device="cpu")) % 10
     return digits[:, :-1], digits[:, 1:]
 
 
-tower = train(counting, causal_mask(8), 200)
 right = counting(500, torch.Generator("cpu").manual_seed(99))[0].to(default_device())
-text = right[:, :2]  # the prompt: two numbers
-for _ in range(6):
-    text = torch.cat([text, tower(text, causal_mask(text.size(1)))[:, -1:].argmax(-1)], dim=1)
-print("prompt", right[2, :2].tolist(), "should go on", right[2, 2:].tolist())
-print("all six right in more than 80 %:", (text == right).all(1).float().mean().item() > 0.8)
+continued = []
+for seed in range(3):
+    tower, text = train(counting, causal_mask(8), 120, seed), right[:, :2]  # two numbers are given
+    for _ in range(6):
+        logits = tower(text, causal_mask(text.size(1)))
+        text = torch.cat([text, logits[:, -1:].argmax(-1)], dim=1)
+    continued.append((text == right).all(1).float().mean().item())
+print("all six numbers right:", *(f"{share:.2f}" for share in continued))
+assert min(continued) > 0.5
 
 # %% [markdown]
-# **Encoder-decoder**, as this paper, [BART](https://arxiv.org/abs/1910.13461) and [T5](https://arxiv.org/abs/1910.10683): one text into another, of another length and order. You have had it in your hands all the time:
-
-# %%
-translated = greedy(model, unseen, **settings)
-print("translated without a mistake, at least 97 %:", share_right(translated) >= 0.97)
-
+# **Encoder-decoder**, as in this paper, [BART](https://arxiv.org/abs/1910.13461) and [T5](https://arxiv.org/abs/1910.10683): turn one text into another, of another length and in another order. That is the translator of this whole lesson.
 # %% [markdown]
 # ## Exercises
 #
-# **1.** The loop, for one sentence. The model is a function: `next_logits(ids)` takes the list of ids so far and gives the logits of the next, of shape (vocab,).
+# **1.** *(10 minutes, easy)* The loop, for one sentence. The model is a function: `next_logits(ids)` takes the list of the ids so far, and returns the logits of the next token, of shape (vocab,).
 
 # %% exercise="greedy_decode"
 def greedy_decode(next_logits, bos_id, eos_id, max_length):
@@ -717,7 +1048,7 @@ def greedy_decode(next_logits, bos_id, eos_id, max_length):
 exercises.greedy_decode.check(greedy_decode)
 
 # %% [markdown]
-# **2.** Two cuts. What is dropped gets the logit −∞; what is kept is not touched.
+# **2.** *(5 minutes, easy)* The first cut. A dropped token gets the logit −∞; the other logits stay as they are. Exactly $k$ are kept: of several equal logits, any will do.
 
 # %% exercise="top_k_filter"
 def top_k_filter(logits, k):
@@ -726,6 +1057,9 @@ def top_k_filter(logits, k):
 
 # %%
 exercises.top_k_filter.check(top_k_filter)
+
+# %% [markdown]
+# **3.** *(15 minutes, medium)* The second cut, for logits in any order.
 
 # %% exercise="top_p_filter"
 def top_p_filter(logits, p):
@@ -736,18 +1070,18 @@ def top_p_filter(logits, p):
 exercises.top_p_filter.check(top_p_filter)
 
 # %% [markdown]
-# **3.** One step of attention with a cache, which holds keys and values as one tensor of shape $(2, B, h, S, d_{head})$.
+# **4.** *(10 minutes, medium)* One step of attention with a cache, which holds keys and values as one tensor of shape $(2, B, h, S, d_{head})$.
 
 # %% exercise="cached_attention"
 def cached_attention(query, key, value, cache):
-    """(output, cache): the cache grows by one along time, then attention over all of it."""
+    """(output, cache): the cache grows by one position, then attention over all of it."""
     return ...
 
 # %%
 exercises.cached_attention.check(cached_attention)
 
 # %% [markdown]
-# **4.** The whole search, without length normalisation. `next_log_probs(ids)` gives the log probabilities after a list of ids. Each step keeps the `beam_size` best extensions of all live beginnings; one that ends in `eos_id` is set aside. At `max_length` ids, bos counted, or when none is live, the best total wins, ended or not.
+# **5.** *(25 minutes, hard)* The whole search, without a length penalty. `next_log_probs(ids)` gives the log probabilities after a list of ids. Each step keeps the `beam_size` best extensions of all live hypotheses; one that ends in `eos_id` is set aside. The search ends at `max_length` ids, bos counted, or when none is live. The best total wins.
 
 # %% exercise="beam_search"
 def beam_search(next_log_probs, bos_id, eos_id, beam_size, max_length):
@@ -760,29 +1094,29 @@ exercises.beam_search.check(beam_search)
 # %% [markdown]
 # ## Remember
 #
-# - Temperature reshapes, top-k and top-p cut; top-p follows the shape.
-# - Greedy is a beam of one. A wider beam mends search errors, never the model.
-# - Without length normalisation, better search writes shorter sentences.
-# - The masks of training hold when you write; batch mates and padding must not matter.
-# - A KV cache saves a factor that grows with the length, and pays in memory.
+# - Temperature reshapes a distribution; top-k and top-p cut it, and top-p follows its shape.
+# - Greedy choice is a beam of one. A better search mends search errors, never model errors.
+# - Where a model is unsure, a better search tends to find shorter sentences. A length penalty changes what is searched for.
+# - A weight says where a head reads. To see whether it matters, take the token away.
+# - A KV cache saves work and costs memory.
 
 # %% [markdown]
 # ## Quiz
 #
-# <details><summary>1. Temperature 0.5, then top-p 0.8: does it keep more words than top-p 0.8 alone, or fewer?</summary>
-# Fewer, or as many: a sharper distribution reaches 0.8 earlier.
+# <details><summary>1. Temperature 0.5 and then top-p 0.8: does that keep more words than top-p 0.8 alone, or fewer?</summary>
+# Fewer, or as many: the distribution is sharper, so fewer words reach 0.8 together.
 # </details>
-# <details><summary>2. A beam of 4 over 1000 words: how many extensions are compared in each step?</summary>
-# 4000; in the first step 1000, since all beams would start alike.
-# </details>
-
-# %% [markdown]
-# <details><summary>3. The beam's sentence is more probable than greedy's, and wrong. Will a wider beam help?</summary>
-# Not if the right one is less probable still: that is an error of the model.
-# </details>
-# <details><summary>4. Why are keys and values cached, and not queries?</summary>
-# A query is used once, by its own place. Keys and values are asked for by all that come later.
+# <details><summary>2. A beam of 4 over 1000 words: how many extensions are compared in a step?</summary>
+# At most 4000. In the first step there is one beginning, which gives 1000; and each hypothesis that ended in the step before leaves one beginning less.
 # </details>
 
 # %% [markdown]
-# **What comes next** was written after 2017, and you can read it now: pre-training for all tasks ([BERT](https://arxiv.org/abs/1810.04805), [GPT-3](https://arxiv.org/abs/2005.14165)), how size pays ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)), rotary positions ([RoFormer](https://arxiv.org/abs/2104.09864)), attention without storing its weights ([FlashAttention](https://arxiv.org/abs/2205.14135)), two models that decode faster together ([speculative decoding](https://arxiv.org/abs/2211.17192)), and images as words ([ViT](https://arxiv.org/abs/2010.11929)). The series ends here. Build something.
+# <details><summary>3. The beam's sentence is more probable than greedy's, and wrong. Will a wider beam find the right one?</summary>
+# Not if the right one is less probable than that: then it is an error of the model.
+# </details>
+# <details><summary>4. Why are keys and values cached, and queries not?</summary>
+# A query is used once, by its own position. Keys and values are used by all later positions as well.
+# </details>
+
+# %% [markdown]
+# **What comes next** was published after 2017, and you can read it now: pre-training ([BERT](https://arxiv.org/abs/1810.04805), [GPT-3](https://arxiv.org/abs/2005.14165)), how the loss falls with size ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)), rotary positions ([RoFormer](https://arxiv.org/abs/2104.09864)), attention that never stores its weights ([FlashAttention](https://arxiv.org/abs/2205.14135)), decoding with two models ([speculative decoding](https://arxiv.org/abs/2211.17192)), images as sequences of patches ([ViT](https://arxiv.org/abs/2010.11929)).

@@ -33,8 +33,8 @@ widgets.saturation(torch.randn(20, 1024), torch.randn(8, 1024))
 # **Weights that you have**, of any number of heads and layers. These are the encoder's of the translator that comes with the package, as it reads an English number:
 
 # %%
+from transformer_lab.analysis import token_names
 from transformer_lab.training import load_checkpoint
-from transformer_lab.widgets.own_sentence import token_names
 
 checkpoint = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
 model, tokenizer, _ = load_checkpoint(checkpoint)
@@ -77,7 +77,7 @@ widgets.shift(torch.randn(8), torch.randn(8))
 # **Norms by depth** (lesson 04): how much of a signal is left on the way up, and of a gradient on the way down.
 
 # %%
-from transformer_lab.widgets.depth import norms_by_layer
+from transformer_lab.analysis import norms_by_layer
 
 
 def norms(depth, step):
@@ -139,7 +139,7 @@ texts = [[letters.decode(ids) for ids in side.tolist()] for side in (made.src, m
 pairs = list(zip(*texts))
 size = TransformerConfig(len(letters), d_model=32, n_heads=2, d_ff=64, n_layers=1, max_len=8)
 learner = Transformer(size)
-training = Training(learner, Examples.encode(pairs[:512], letters), Recipe(64, warmup_steps=60))
+training = Training(learner, Examples.from_pairs(pairs[:512], letters), Recipe(64, warmup_steps=60))
 
 # %%
 reports = training.run(240, lambda: exact_match(learner, letters, pairs[512:]), every=40)

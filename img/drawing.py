@@ -1,4 +1,4 @@
-"""A small drawing kit: shapes and words in, one self-contained SVG out.
+"""Drawing: shapes and words in, one self-contained SVG out.
 
 Coordinates are pixels, y grows downwards. A figure is WIDTH pixels wide and its smallest words are SMALL pixels
 high, which leaves 12 pixels when a page shows the figure 700 pixels wide. The picture brings its own light card,

@@ -1,11 +1,27 @@
 """What every test run shares: checked signatures, one thread per worker, a guard for dead notebook kernels."""
 
+import gc
+import importlib
 import os
+import sys
 from pathlib import Path
 
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
-pytest_plugins = ["tests.nbval_guard"]
+# nbval reads notebooks with jsonschema, which would build 38 grammars for formats that none of them has.
+sys.modules["rfc3987_syntax"] = None
+# nbval itself is among them, and not found by its entry point, so that the line above comes first.
+pytest_plugins = ["nbval.plugin", "tests.nbval_guard", "tests.nbval_numbers", "tests.nbval_solved"]
+
+# No test, and no kernel that it starts, writes into the progress of whoever runs it.
+os.environ["TRANSFORMER_LAB_PROGRESS"] = "off"
+
+# A slow machine makes no test fail.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
+
+gc.disable()  # what is imported and collected stays: looking for what does not takes half a second
 
 # Workers share the cores, so each of them, and each notebook kernel that it starts, computes with one thread.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -18,13 +34,46 @@ def are_asked_for(config, *folders: str) -> bool:
     return any(part in folders for argument in config.args for part in Path(argument).parts)
 
 
+def checked_modules() -> list[str]:
+    """All but the exercises' lessons, which are written as learners write, without types, and raise what they see."""
+    root = Path(__file__).parent
+    unchecked = (
+        "exercises/lesson_*.py",
+        "exercises/references.py",
+        "exercises/*_candidates.py",
+        "exercises/clinic_*.py",
+    )
+    paths = (path for path in root.glob("transformer_lab/**/[!_]*.py") if not any(map(path.match, unchecked)))
+    return [".".join(path.relative_to(root).with_suffix("").parts) for path in paths]
+
+
 def pytest_configure(config) -> None:
     """Before the package is imported: have every call of it checked against its signature, types and shapes."""
     config.option.nbval_sanitize_with = str(Path(__file__).with_name("tests") / "nbval_sanitize.cfg")
     if not are_asked_for(config, "browser", "benchmarks"):
-        install_import_hook("transformer_lab", "beartype.beartype")
+        importlib.import_module("tests.checked_when_called")  # the hook itself would import `tests` alone
+        install_import_hook(checked_modules(), "tests.checked_when_called.checked_when_called")
 
 
 def pytest_xdist_auto_num_workers(config) -> int | None:
     """One worker per core; none for benchmarks, which want the machine alone."""
     return 0 if are_asked_for(config, "benchmarks") else None
+
+
+# The longest files beside the notebooks, the longest first.
+LONG = (
+    *("test_attacks.py", "test_course.py", "test_hidden_cases.py", "test_nbgrader.py", "test_dask.py"),
+    *("test_sandbox.py", "test_nbval_guard.py", "test_training.py", "test_generation.py"),
+)
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+
+
+def pytest_collection_modifyitems(items: list) -> None:
+    """The notebooks first, the last lessons first of all, then the long files: no worker should end with one."""
+    notebooks = sorted({item.path for item in items if item.path.suffix == ".ipynb"}, reverse=True)
+    first = [path.name for path in notebooks] + [*LONG]
+    rank = {name: number for number, name in enumerate(first)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))

@@ -1,66 +1,90 @@
-""""Run All" works when all of a notebook's exercises are solved, or half of them.
-
-nbval runs the notebooks as they are stored, with no exercise solved. Here the stubs are replaced by solutions.
-Each class is one unit of work for pytest-xdist.
-"""
+"""*Run All* works however many exercises are solved: the cells that nbval runs behind a lesson would see where not."""
 
 import re
-from pathlib import Path
 
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
-from notebook_rules import ROOT, no_stderr
+from nbval.plugin import IPyNbFile
+from nbval_solved import solution_and_checks
+from notebook_rules import ROOT
 
 from notebooks.build import execute, text_to_notebook
+from transformer_lab.exercises.cards import readable
 from transformer_lab.grading.assign import exercise_notebook, stubs
 from transformer_lab.grading.solutions import fill_in
 
 PASSED, NOT_ATTEMPTED, WRONG = "✓", "○", "✗"
-
-
 SOURCES = sorted((ROOT / "notebooks" / "source").glob("*.py"))
-WITH_EXERCISES = [path for path in SOURCES if stubs(text_to_notebook(path))]
-each_notebook = pytest.mark.parametrize("path", WITH_EXERCISES, ids=lambda path: path.stem)
+WITH_EXERCISES = [path for path in SOURCES if '# %% exercise="' in path.read_text("utf-8")]
+each_lesson_with_exercises = pytest.mark.parametrize("path", WITH_EXERCISES, ids=lambda path: path.stem)
 
 
-def marks(notebook: NotebookNode) -> dict[str, str]:
+def marks(cells: list[NotebookNode]) -> dict[str, str]:
     """The mark that the check of each exercise shows for the function of that name."""
     found = {}
-    for cell in notebook.cells:
+    for cell in cells:
         if checked := re.search(r"\bexercises\.(\w+)\.check\(\1\)", cell.source):
             found[checked[1]] = cell.outputs[-1].data["text/plain"][0]
     return found
 
 
-def run_with_solutions(path: Path, notebook: NotebookNode, step: int) -> None:
-    """Solve every `step`-th exercise, run all cells, and look at what the checks say."""
-    cells = stubs(notebook)
-    solved = list(cells)[::step]
-    fill_in(notebook, solved)
-    notebook = execute(notebook, seconds_per_cell=120)
-    assert no_stderr(notebook, path) == []
-    assert marks(notebook) == {name: PASSED if name in solved else NOT_ATTEMPTED for name in cells}
+@each_lesson_with_exercises
+def test_every_exercise_is_solved_behind_its_lesson(path, request):
+    notebook = IPyNbFile.from_parent(request.session, path=ROOT / "notebooks" / f"{path.stem}.ipynb")
+    names = [item.name for item in notebook.collect()]
+    exercises = list(stubs(notebook.nb))
+    assert names[: -len(exercises)] == [f"Cell {number}" for number in range(len(names) - len(exercises))]
+    assert names[-len(exercises) :] == [f"Solved {name}" for name in exercises]
 
 
-class TestAll:
-    @each_notebook
-    def test_run_all(self, path):
-        run_with_solutions(path, text_to_notebook(path), step=1)
+STUBS = """
+from transformer_lab import exercises
+import torch
+def softmax(scores, dim): ...
+def causal_mask(length): ...
+"""
 
 
-class TestHalf:
-    """In the notebooks that are handed out: half the exercises, without the lesson's trainings between them."""
+def solve_two(lesson: str) -> None:
+    """Run the cells that nbval runs behind a lesson."""
+    namespace: dict = {}
+    exec(STUBS + lesson, namespace)
+    for solved in (1, 2):
+        exec(solution_and_checks(["softmax", "causal_mask"], solved), namespace)
 
-    @each_notebook
-    def test_run_all(self, path):
-        lesson = text_to_notebook(path)
-        handed_out = exercise_notebook(lesson, dict.fromkeys(stubs(lesson), 1), with_solutions=False)
-        run_with_solutions(path, handed_out, step=2)
 
-    def test_run_all_of_a_whole_lesson(self):
-        path = ROOT / "notebooks" / "source" / "05_masking.py"
-        run_with_solutions(path, text_to_notebook(path), step=2)
+@pytest.mark.parametrize("lesson", ["", "exp = sum = None"])
+def test_solutions_pass_one_after_the_other(lesson):
+    solve_two(lesson)
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        "def causal_mask(length): return torch.ones(length, length).bool()",  # attempted before its turn
+        "exercises = type('', (), {'softmax': exercises.softmax, 'causal_mask': exercises.softmax})",
+    ],
+)
+def test_a_check_that_says_otherwise_is_seen(lesson):
+    with pytest.raises(AssertionError):
+        solve_two(lesson)
+
+
+@each_lesson_with_exercises
+def test_what_is_handed_out_needs_nothing_but_itself(path):
+    """A notebook as students get it, half solved: imports, stubs and checks, which need no kernel."""
+    lesson = text_to_notebook(path)
+    handed_out = exercise_notebook(lesson, dict.fromkeys(stubs(lesson), 1), with_solutions=False)
+    names = list(stubs(handed_out))
+    fill_in(handed_out, names[::2])
+    namespace, shown = {}, {}
+    for cell in handed_out.cells:
+        if checked := re.fullmatch(r"exercises\.(\w+)\.check\(\1\)", cell.source):
+            shown[checked[1]] = repr(eval(cell.source, namespace))[0]
+        elif cell.cell_type == "code":
+            exec(cell.source, namespace)
+    assert shown == {name: PASSED if name in names[::2] else NOT_ATTEMPTED for name in names}
 
 
 TYPICAL = {  # what a student types, and the mistake that the card must name
@@ -87,23 +111,13 @@ TYPICAL = {  # what a student types, and the mistake that the card must name
 }
 
 
-class TestTypicalMistakes:
-    def test_each_is_named_on_its_card_and_stops_nothing(self):
-        set_up = text_to_notebook(SOURCES[1]).cells[1].source
-        cells = [new_code_cell(set_up)]
-        for answer in TYPICAL.values():
-            name = re.match(r"def (\w+)", answer)[1]
-            cells.append(new_code_cell(f"{answer}\n\nexercises.{name}.check({name})"))
-        shown = [cell.outputs[0].data["text/plain"] for cell in execute(new_notebook(cells=cells)).cells[1:]]
-        titles = [text.splitlines()[0] for text in shown]
-        assert [re.search(r"\((\w+)\)$", title)[1] for title in titles] == list(TYPICAL)
-        assert all(title.startswith(WRONG) for title in titles)
-
-
-def test_a_wrong_answer_would_be_seen():
-    lines = (
-        "from transformer_lab import exercises",
-        "def softmax(scores, dim): return scores",
-        "exercises.softmax.check(softmax)",
-    )
-    assert marks(execute(new_notebook(cells=[new_code_cell(line) for line in lines]))) == {"softmax": WRONG}
+def test_typical_mistakes_are_named_on_their_cards_and_stop_nothing():
+    set_up = text_to_notebook(WITH_EXERCISES[1]).cells[1].source
+    cells = [new_code_cell(set_up)]
+    for answer in TYPICAL.values():
+        name = re.match(r"def (\w+)", answer)[1]
+        cells.append(new_code_cell(f"{answer}\n\nexercises.{name}.check({name})"))
+    execute(new_notebook(cells=cells))
+    shown = [cell.outputs[0].data["text/plain"].splitlines()[0] for cell in cells[1:]]
+    assert [re.search(r"\((.+)\)$", title)[1] for title in shown] == [readable(name) for name in TYPICAL]
+    assert set(marks(cells).values()) == {WRONG}

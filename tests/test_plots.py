@@ -176,6 +176,26 @@ def test_weights_rounded_by_hand_to_four_digits_are_accepted():
     plots.plot_attention(worked, KEYS, KEYS)
 
 
+# Amounts.
+
+
+def test_amounts_have_the_colours_of_weights_from_0_to_the_largest():
+    ax = plots.plot_amounts(tensor([[0.0, 1.5, 3.0], [0.5, 2.0, 0.0]]), QUERIES, KEYS)
+    assert ax.images[0].get_clim() == (0, 3)
+    assert ax.images[0].get_cmap().name == "cividis"  # as attention weights have
+    assert [text.get_text() for text in ax.texts] == ["0.00", "1.50", "3.00", "0.50", "2.00", "0.00"]
+
+
+def test_amounts_that_are_all_0_have_a_scale():
+    assert plots.plot_amounts(torch.zeros(2, 3), QUERIES, KEYS).images[0].get_clim() == (0, 1)
+
+
+@pytest.mark.parametrize("value", [-0.5, float("nan")])
+def test_amounts_below_0_are_refused(value):
+    with pytest.raises(ValueError, match=f"^amounts must be at least 0 \\(the smallest value is {value}\\)$"):
+        plots.plot_amounts([[1, 2, 3], [0, value, 1]], QUERIES, KEYS)
+
+
 # Matrices.
 
 
@@ -199,6 +219,35 @@ def test_masked_scores_are_grey():
 @pytest.mark.parametrize("values", [torch.zeros(2, 3), torch.full((2, 3), float("-inf"))])
 def test_a_matrix_without_a_largest_value_can_be_drawn(values):
     assert plots.plot_matrix(values, QUERIES, KEYS).images[0].get_clim() == (-1, 1)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
+def test_a_map_without_a_row_or_a_column_is_refused(shape):
+    for draw in (plots.plot_attention, plots.plot_matrix):
+        with pytest.raises(ValueError, match=r"must have at least one row and one column \(its shape is \("):
+            draw(np.zeros(shape), QUERIES[: shape[0]], KEYS[: shape[1]])
+
+
+def test_a_name_of_thousands_of_letters_makes_no_huge_picture():
+    names = ["x" * 5000, "y"]
+    for drawn in (plots.plot_attention(np.eye(2), names, names), plots.plot_bars({"one": [0.5, 0.5]}, names)):
+        assert labels(drawn.get_xticklabels())[0] == "x" * 19 + "…"
+        assert Image.open(io.BytesIO(plots.show(drawn, "long").png)).size < (2000, 2000)
+
+
+def test_numbers_may_be_names():
+    ax = plots.plot_attention(np.eye(2), [7, 8], [9, 10])
+    assert (labels(ax.get_yticklabels()), labels(ax.get_xticklabels())) == (["7", "8"], ["9", "10"])
+
+
+def test_of_a_large_map_some_rows_and_columns_are_named_and_no_line_parts_its_cells():
+    names = [f"t{i}" for i in range(1000)]
+    ax = plots.plot_attention(np.eye(1000), names, names)
+    for axis, ticks in ((ax.xaxis, ax.get_xticklabels()), (ax.yaxis, ax.get_yticklabels())):
+        assert labels(ticks) == names[::8]
+        assert axis.get_ticklocs().tolist() == list(range(0, 1000, 8))
+        assert len(axis.get_minor_ticks()) == 0
+    assert len(plots.plot_attention(np.eye(128), names[:128], names[:128]).xaxis.get_minor_ticks()) == 127
 
 
 def test_a_matrix_of_another_shape_is_refused():
@@ -258,13 +307,95 @@ def test_bars_refuse_a_value_too_few():
         plots.plot_bars({"one": [0.5, 0.5]}, KEYS)
 
 
+def test_states_are_strips_from_bottom_to_top():
+    low, high = tensor([[1.0, -2.0, 0.5], [0.0, 3.0, 1.0]]), np.zeros((2, 3))
+    ax = plots.plot_states({"embedding": low, "layer 0": high}, QUERIES)
+    drawn = ax.images[0].get_array()
+    assert drawn.mask.all(axis=1).tolist() == [True, False, False] * 2  # where the names stand
+    assert (drawn[1:3] == high).all()
+    assert (drawn[4:] == low.numpy()).all()
+    assert [(text.get_text(), text.get_position()[1]) for text in ax.texts] == [("layer 0", 0), ("embedding", 3)]
+    assert labels(ax.get_yticklabels()) == QUERIES * 2
+    assert ax.images[0].get_clim() == pytest.approx((-2.89, 2.89))  # 11 % of the way from 3 down to 2
+
+
+def test_states_of_zeros_can_be_drawn():
+    assert plots.plot_states({"one": torch.zeros(2, 3)}, QUERIES).images[0].get_clim() == (-1, 1)
+
+
+@pytest.mark.parametrize(
+    ("states", "message"),
+    [
+        ({}, "there must be at least one state (there is none)"),
+        (
+            {"up": torch.zeros(3, 4)},
+            "states['up'] must have shape (len(tokens), len(features)) = (2, 4) (it has (3, 4))",
+        ),
+        (
+            {"up": torch.zeros(2, 4), "down": torch.zeros(2, 5)},
+            "states['down'] must have shape (len(tokens), len(features)) = (2, 4) (it has (2, 5))",
+        ),
+    ],
+)
+def test_states_refuse(states, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        plots.plot_states(states, QUERIES)
+
+
+def test_runs_are_dots_in_rows_from_top_to_bottom():
+    ax = plots.plot_runs(
+        {"whole": [0.1, 0.2], "no mask": tensor([3.0])}, x_label="loss", log_x=True, lines={"chance": 2.0}
+    )
+    dots = [(line.get_xdata().tolist(), list(line.get_ydata())) for line in ax.lines if line.get_marker() == "o"]
+    assert dots == [([0.1, 0.2], [0, 0]), ([3.0], [1])]
+    assert labels(ax.get_yticklabels()) == ["whole", "no mask"]
+    assert ax.get_ylim() == (1.5, -0.5)
+    assert (ax.get_xscale(), ax.get_xlabel()) == ("log", "loss")
+    assert [line.get_xdata() for line in ax.lines if line.get_marker() != "o"] == [[2.0, 2.0]]
+    assert [text.get_text() for text in ax.texts] == ["chance"]
+
+
+def test_runs_refuse():
+    with pytest.raises(ValueError, match=re.escape("there must be at least one row of runs (there is none)")):
+        plots.plot_runs({})
+    with pytest.raises(ValueError, match=re.escape("log_x needs values above 0 ('a' has 0)")):
+        plots.plot_runs({"a": [1, 0]}, log_x=True)
+
+
+def test_vectors_are_arrows_from_the_origin_named_at_their_tips():
+    ax = plots.plot_vectors({"query": {"bank": tensor([0.5, 2.0])}, "keys": {"money": [4.5, 0], "$x$": [0, -1]}})
+    arrows, names = ax.texts[::2], ax.texts[1::2]
+    assert [arrow.xy for arrow in arrows] == [(0.5, 2.0), (4.5, 0.0), (0.0, -1.0)]
+    assert {arrow.xyann for arrow in arrows} == {(0, 0)}
+    assert labels(names) == ["bank", "money", "$x$"]
+    assert [name.xy for name in names] == [arrow.xy for arrow in arrows]
+    assert names[0].get_color() != names[1].get_color() == names[2].get_color()
+    assert len({line.get_linestyle() for line in ax.lines}) == 2
+    assert labels(ax.get_legend().get_texts()) == ["query", "keys"]
+    assert ax.get_aspect() == 1
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    assert left < 0 < 4.5 < right
+    assert low < -1 < 2 < high
+
+
+def test_vectors_outside_the_plane_are_refused():
+    with pytest.raises(
+        ValueError, match=re.escape("each vector must have len(the plane) = 2 values ('up' has shape (3,))")
+    ):
+        plots.plot_vectors({"one": {"up": [1, 2, 3]}})
+
+
 # What holds for every figure.
 
 DRAWINGS = {
     "attention": lambda values, ax=None: plots.plot_attention(values, QUERIES, KEYS, ax),
     "matrix": lambda values, ax=None: plots.plot_matrix(values, QUERIES, KEYS, ax),
+    "amounts": lambda values, ax=None: plots.plot_amounts(values, QUERIES, KEYS, ax),
     "lines": lambda values, ax=None: plots.plot_lines(values[0] + 1, {"one": values[1]}, ax),
     "bars": lambda values, ax=None: plots.plot_bars({"one": values[0], "two": values[1]}, KEYS, ax),
+    "states": lambda values, ax=None: plots.plot_states({"one": values, "two": values}, QUERIES, ax),
+    "runs": lambda values, ax=None: plots.plot_runs({"one": values[0], "two": values[1]}, ax),
+    "vectors": lambda values, ax=None: plots.plot_vectors({"one": {"a": values[0, :2], "b": values[1, :2]}}, ax),
 }
 each_drawing = pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS)
 

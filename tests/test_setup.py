@@ -2,6 +2,8 @@
 
 import re
 import tomllib
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -41,8 +43,9 @@ def test_a_worker_computes_with_one_thread(worker_id):
     assert torch.get_num_threads() == 1
 
 
-def test_dead_kernels_are_guarded_against(pytestconfig):
-    assert pytestconfig.pluginmanager.has_plugin("tests.nbval_guard")
+def test_notebooks_run_under_the_project_s_plugins(pytestconfig):
+    for plugin in ("nbval_guard", "nbval_numbers", "nbval_solved"):
+        assert pytestconfig.pluginmanager.has_plugin(f"tests.{plugin}")
     assert pytestconfig.option.nbval
     assert pytestconfig.option.nbval_cell_timeout <= 120
 
@@ -53,3 +56,10 @@ def test_notebooks_are_compared_but_for_pixels_and_the_numbers_of_views(pytestco
         for pattern, replacement in get_sanitize_patterns(file.read()):
             html = re.sub(pattern, replacement, html)
     assert html == '<img alt="a rising line" src="the picture"> rises {the numbers,"shape":[1]}'
+
+
+def test_the_longest_notebooks_come_first_and_their_cells_stay_in_order(pytestconfig):
+    names = ["a.py::1", "a.py::2", "00.ipynb::1", "00.ipynb::2", "07.ipynb::2", "07.ipynb::1"]
+    items = [SimpleNamespace(name=name, path=Path(name.partition("::")[0])) for name in names]
+    pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py")).pytest_collection_modifyitems(items)
+    assert [item.name for item in items] == [*names[4:], *names[2:4], *names[:2]]

@@ -19,14 +19,20 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tests.support import DEVICE, assert_close
-from transformer_lab import Encoder, LearnedPositions, Transformer, TransformerConfig, causal_mask, decoder_mask
-from transformer_lab.cache import CachedSelfAttention
-from transformer_lab.decoding import greedy
+from transformer_lab import (
+    Encoder,
+    KVCache,
+    LearnedPositions,
+    Transformer,
+    TransformerConfig,
+    causal_mask,
+    decoder_mask,
+    greedy,
+)
 from transformer_lab.interop import copy_to_torch
 from transformer_lab.masks import padding_mask
 
 PAD, BOS = 0, 1
-NO_ID = -1  # no token has it: a sentence that ends with it does not end
 TRANSLATOR = TransformerConfig(vocab_size=300, d_model=128, n_heads=4, d_ff=512, n_layers=2, max_len=256, dropout=0.0)
 BASE = TransformerConfig(vocab_size=8000, max_len=256, dropout=0.0)
 
@@ -80,8 +86,10 @@ def test_200_tokens_with_a_cache_and_without(config, batch, rounds, capsys):
     model = Transformer(config).to(DEVICE).eval()
     src = torch.randint(3, 300, (batch, 20), device=DEVICE)
     plain = partial(greedy_without_cache, model, src, 201)
-    cached = partial(greedy, model, src, bos_id=BOS, eos_id=NO_ID, max_length=201)
-    assert torch.equal(plain(), cached())
+    tokens = plain()
+    never = next(i for i in range(config.vocab_size) if not (tokens == i).any())
+    cached = partial(greedy, model, src, bos_id=BOS, eos_id=never, max_length=201)
+    assert torch.equal(tokens, cached())
     assert ratio_of(("without a cache", "with"), plain, cached, rounds, capsys) >= 5
 
 
@@ -164,15 +172,11 @@ class GPT(nn.Module):
     @torch.no_grad()
     def continued(self, tokens: Tensor, count: int) -> Tensor:
         """The prompt and the `count` tokens that follow it, by greedy choice."""
-        cached = [(layer, CachedSelfAttention(layer.self_attention)) for layer in self.stack.layers]
-        start = 0
+        cache, start = KVCache(), 0
         for _ in range(count):
             x = self.positions(self.tokens(tokens[:, start:]), start)
-            mask = causal_mask(tokens.size(1), DEVICE)[start:]
-            for layer, attention in cached:
-                x = layer.residual_1(x, partial(attention, mask=mask))
-                x = layer.residual_2(x, layer.feed_forward)
-            logits = F.linear(self.stack.norm(x[:, -1]), self.tokens.weight)
+            x = self.stack(x, causal_mask(tokens.size(1), DEVICE)[start:], cache)
+            logits = F.linear(x[:, -1], self.tokens.weight)
             start, tokens = tokens.size(1), torch.cat([tokens, logits.argmax(-1, keepdim=True)], dim=1)
         return tokens
 
@@ -200,8 +204,9 @@ def test_a_decoder_of_the_size_of_gpt_2_small_beside_hugging_face(batch, capsys)
     transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)
     theirs = transformers.GPT2LMHeadModel(transformers.GPT2Config()).to(DEVICE).eval()
-    gelu = partial(F.gelu, approximate="tanh")
-    ours = GPT(TransformerConfig(50257, 768, 12, 3072, 12, 1024, dropout=0.0, norm_first=True, activation=gelu))
+    ours = GPT(TransformerConfig(50257, 768, 12, 3072, 12, 1024, dropout=0.0, norm_first=True))
+    for layer in ours.stack.layers:
+        layer.feed_forward.activation = partial(F.gelu, approximate="tanh")
     ours.to(DEVICE).eval().copy_from(theirs)
     prompt, count = torch.randint(0, 50257, (batch, 16), device=DEVICE), 100
     settings = {

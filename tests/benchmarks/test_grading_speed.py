@@ -9,19 +9,20 @@ Printed: seconds for each submission to a lesson (the processes share the work),
 import json
 import os
 import resource
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from contextlib import nullcontext
+from functools import partial
 from random import Random
 from time import perf_counter
 
 import pytest
 
 from tests.answers import RIGHT_ANSWERS
-from tests.grading.support import needs_bwrap, renamed
+from tests.grading.support import bwrap, needs_bwrap, renamed  # noqa: F401
 from tests.grading.term import solved
 from transformer_lab.exercises import catalogue
 from transformer_lab.grading import course
 from transformer_lab.grading.assign import assign, choose
+from transformer_lab.grading.processes import process_pool
 
 STUDENTS = int(os.environ.get("STUDENTS", "12"))
 LESSONS = os.environ.get("LESSONS", "01 02").split()
@@ -41,30 +42,31 @@ def answer(name: str, kind: str, random: Random) -> str | None:
 @needs_bwrap
 @pytest.mark.parametrize("kinds", [{"right": 1}, KINDS], ids=["honest and right", "a mixed class"])
 def test_seconds_for_each_submission(kinds, tmp_path, capsys):
-    key, random = assign(tmp_path / "hw1", choose(LESSONS, {}), seconds=5), Random(0)
+    assignment, random = assign(tmp_path / "hw1", choose(LESSONS, {}), seconds=5), Random(0)
     releases = sorted((tmp_path / "hw1" / "release" / "hw1").glob("*.ipynb"))
     for student in range(STUDENTS):
         folder = tmp_path / "submitted" / f"student{student:03}"
         folder.mkdir(parents=True)
         for release in releases:
-            chosen = {name: random.choices(list(kinds), kinds.values())[0] for name in key.points}
+            chosen = {name: random.choices(list(kinds), kinds.values())[0] for name in assignment.points}
             answers = {name: answer(name, kind, random) for name, kind in chosen.items()}
             notebook = solved(release, {name: source for name, source in answers.items() if source})
             (folder / release.name).write_text(json.dumps(notebook))
     submissions = course.find_submissions(tmp_path / "submitted", "hw1")
-    waiting = course.still_to_grade(submissions, key, "", tmp_path)
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        list(course.grade_all(waiting[:2], key, tmp_path, pool))  # the jails start
+    waiting = course.still_to_grade(submissions, assignment, "", tmp_path)
+    with process_pool(os.cpu_count()) as pool:
+        grade = partial(course.grade_all, assignment=assignment, out=tmp_path, at_once=os.cpu_count())
+        list(grade(waiting[:2], new_pool=lambda: nullcontext(pool)))  # the sandboxes start
         start = perf_counter()
-        graded = list(course.grade_all(waiting[2:], key, tmp_path, pool))
+        graded = list(grade(waiting[2:], new_pool=lambda: nullcontext(pool)))
         seconds = perf_counter() - start
     if set(kinds) == {"right"}:
-        assert all(one.points == sum(key.points.values()) for one in graded)
+        assert all(one.points == sum(assignment.points.values()) for one in graded)
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     each = seconds / (len(graded) * len(releases))
     with capsys.disabled():
         print(
-            f"\n{len(graded)} students, {len(releases)} lessons, {len(key.points)} exercises: {seconds:.1f} s, "
-            f"{each:.2f} s for each notebook, {seconds / len(graded) / len(key.points):.3f} s for each answer; "
+            f"\n{len(graded)} students, {len(releases)} lessons, {len(assignment.points)} exercises: {seconds:.1f} s, "
+            f"{each:.2f} s for each notebook, {seconds / len(graded) / len(assignment.points):.3f} s for each answer; "
             f"{memory:.0f} MiB in the largest process"
         )

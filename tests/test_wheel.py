@@ -1,0 +1,63 @@
+"""The wheel holds all that the package needs: it works in another folder, without the checkout."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from notebook_rules import ROOT
+
+import transformer_lab
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """A wheel of the tree as it is, built as pip builds it, but without the network and beside the checkout."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "transformer_lab", source / "transformer_lab", ignore=shutil.ignore_patterns("__pycache__"))
+    build = f"from setuptools import build_meta; build_meta.build_wheel({str(out)!r})"
+    run = subprocess.run([sys.executable, "-c", build], cwd=source, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    (path,) = out.iterdir()
+    return path
+
+
+def test_the_wheel_holds_every_file_of_the_package_but_those_that_its_scripts_are_built_from(wheel):
+    package, views = ROOT / "transformer_lab", ROOT / "transformer_lab" / "widgets"
+    sources = {*views.glob("*.js"), views / "build.mjs", views / "static" / "manifest.json"}
+    files = {path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    about = f"transformer_lab-{transformer_lab.__version__}.dist-info/"
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if not name.startswith(about)}
+    assert held == {path.relative_to(ROOT).as_posix() for path in files - sources}
+    assert {"transformer_lab/py.typed", "transformer_lab/checkpoints/en_de.safetensors"} <= held
+    assert any(name.endswith(".js") for name in held)
+
+
+def test_the_installed_package_works_in_another_folder(wheel, tmp_path):
+    site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    zipfile.ZipFile(wheel).extractall(site)  # which is how pip installs a wheel of Python files
+    elsewhere.mkdir()
+    environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    script = [sys.executable, "-W", "error", "-P", ROOT / "tests" / "installed_package.py"]  # -P: not its own folder
+    run = subprocess.run(script, cwd=elsewhere, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    version = transformer_lab.__version__
+    assert run.stdout.splitlines() == [
+        f"home {site / 'transformer_lab'}",
+        f"version {version} {version}",
+        "translation einundzwanzig",
+        "script True picture True",
+        "solved True",
+        f"command transformer-lab {version}",
+        "training usage: python -m transformer_lab.training",
+    ]
+
+
+def test_the_version_has_the_form_that_package_indexes_take():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", transformer_lab.__version__)

@@ -540,7 +540,7 @@ def first_right(hidden):
             right += logits.argmax(-1).item() == tokenizer.encode(target)[0]
     return right
 
-# %% tolerance=0.3
+# %% tolerance=2
 found = {hidden: first_right(hidden) for hidden in (None, "tens", "unit")}
 for hidden, right in found.items():
     print(f"{hidden or 'nothing':7} hidden: first token right in {right} of 72")
@@ -718,7 +718,7 @@ for report in training.Training(memoriser, few, few_recipe).run(until=120):
 ax = plots.plot_lines(range(10, 121, 10), seen, x_label="step", y_label="plain loss")
 plots.show(ax, alt="Plain loss by step: training falls near 0; validation falls, then rises.")
 
-# %% tolerance=0.3
+# %% tolerance=1
 last = seen["validation"][-1]
 print(f"training loss {seen['training'][-1]:.2f}")
 print(f"validation loss {last:.2f}, at its lowest {min(seen['validation']):.2f}")
@@ -744,7 +744,7 @@ for name, part in {"training": blind.train, "test": blind.test}.items():
     round_ones = sum(source.endswith("thousand") for source, _ in part)
     print(f"names that end in thousand, in the {name}: {round_ones} of {len(part)}")
 
-# %% tolerance=0.2
+# %% tolerance=1
 def right_of(model, numbers):
     names = [(tasks.number_name(n, "en"), tasks.number_name(n, "de")) for n in numbers]
     return 100 * training.exact_match(model, tokenizer, names)

@@ -20,7 +20,8 @@ from transformer_lab.attention import AttentionHead, MultiHeadAttention
 from transformer_lab.interop import copy_to_torch
 from transformer_lab.training import load_checkpoint, translate
 
-torch.set_default_device(default_device())
+if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
+    torch.set_default_device(default_device())
 
 
 def rounded(x, digits=2):

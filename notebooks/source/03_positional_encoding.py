@@ -18,7 +18,8 @@ from torch import nn
 
 from transformer_lab import MultiHeadAttention, default_device, exercises, plots, positions, widgets
 
-torch.set_default_device(default_device())
+if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
+    torch.set_default_device(default_device())
 
 # %% [markdown]
 # ## The question

@@ -19,7 +19,8 @@ from torch import nn
 
 from transformer_lab import FeedForward, MultiHeadAttention, default_device, exercises, plots
 
-torch.set_default_device(default_device())
+if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
+    torch.set_default_device(default_device())
 torch.set_num_threads(1)  # for models as small as these, more would only wait for each other
 
 # %% [markdown]

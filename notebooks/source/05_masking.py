@@ -20,7 +20,8 @@ from torch import nn
 from transformer_lab import attention, default_device, exercises, masks, plots, positions, widgets
 from transformer_lab.attention import KVCache, MultiHeadAttention
 
-torch.set_default_device(default_device())
+if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
+    torch.set_default_device(default_device())
 
 # %% [markdown]
 # ## The question

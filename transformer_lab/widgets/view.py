@@ -69,14 +69,17 @@ class View:
         self._state = self._state | {"predict": asked}
         return self
 
-    def html(self) -> str:
-        """The output as HTML; `<` is escaped within the state, so that no token can end the script."""
+    def state_json(self) -> str:
+        """The state as the script reads it; `<` is escaped, so that no token can end the script."""
         state = json.dumps(self.state, separators=(",", ":"), ensure_ascii=False, default=packed)
-        state = state.replace("<", "\\u003c")
+        return state.replace("<", "\\u003c")
+
+    def html(self) -> str:
+        """The output as HTML."""
         script = script_of(self.kind)
         tag = f"tl-{self.kind}-{hashlib.sha256(script.encode()).hexdigest()[:8]}"
         return (
-            f'<{tag}>{self.picture.html()}<script type="application/json">{state}</script></{tag}>'
+            f'<{tag}>{self.picture.html()}<script type="application/json">{self.state_json()}</script></{tag}>'
             f'<script type="module">const TAG="{tag}";{script}</script>'
         )
 

@@ -1,7 +1,7 @@
 """What the models learn on: number names in two languages, and three toy tasks whose right attention is known."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -65,11 +65,16 @@ def kinds_of_numbers(below: int) -> dict[str, list[int]]:
     hundreds = range(100, below, 100)
     kinds = {"zero": [0], "short": [*range(1, min(below, 100)), *(n for n in hundreds if n in WORDS)]}
     kinds["round"] = [n for n in hundreds if n not in WORDS]
-    kinds["and"] = [n for n in range(1_000, below) if 0 < n % 1_000 < 100]
+    kinds["and"] = numbers_between(range(1_000, below, 1_000), below)
     for digits in range(3, len(str(below - 1)) + 1):
-        numbers = range(10 ** (digits - 1), min(below, 10**digits))
-        kinds[f"{digits} digits"] = [n for n in numbers if n % 100 and (n < 1_000 or n % 1_000 > 100)]
+        starts = range(10 ** (digits - 1), min(below, 10**digits), 100)
+        kinds[f"{digits} digits"] = numbers_between((n for n in starts if n < 1_000 or n % 1_000), below)
     return {kind: numbers for kind, numbers in kinds.items() if numbers}
+
+
+def numbers_between(hundreds: Iterable[int], below: int) -> list[int]:
+    """The 99 numbers behind each of these hundreds, as far as they are below `below`."""
+    return [*chain.from_iterable(range(n + 1, min(n + 100, below)) for n in hundreds)]
 
 
 def lengths_of_numbers(below: int) -> dict[str, list[int]]:
@@ -124,7 +129,7 @@ def split_numbers(
     kinds: dict[str, list[int]], n_train: int, n_validation: int, n_test: int, generator: random.Random
 ) -> list[dict[str, list[int]]]:
     """Numbers for training, validation and test, by kind, as `number_names` says."""
-    free = [[n for n in numbers if n not in WORDS] for numbers in kinds.values()]
+    free = [one if WORDS.isdisjoint(one) else [n for n in one if n not in WORDS] for one in kinds.values()]
     room = [min(len(numbers) // 10, len(spare) // 2) for numbers, spare in zip(kinds.values(), free, strict=True)]
     tested = even_shares(n_test, room, "n_test")
     watched = even_shares(n_validation, [most // 2 for most in room], "n_validation")

@@ -31,6 +31,7 @@ from transformer_lab.exercises.lesson_08 import (
 )
 from transformer_lab.exercises.lesson_14 import clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06
 from transformer_lab.exercises.lesson_14_around import clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12
+from transformer_lab.exercises.own_answers import Mine
 from transformer_lab.exercises.progress_map import ProgressMap, progress_map
 from transformer_lab.exercises.specification import Mistake
 
@@ -57,4 +58,9 @@ def progress() -> ProgressMap:
     return progress_map(catalogue)
 
 
-__all__ = [*catalogue, "progress", "Exercise", "Mistake", "Verdict", "catalogue"]
+def mine() -> Mine:
+    """The functions that you have passed, to use in place of the package's: `exercises.mine().softmax(scores, dim)`."""
+    return Mine(catalogue)
+
+
+__all__ = [*catalogue, "mine", "progress", "Exercise", "Mistake", "Verdict", "catalogue"]

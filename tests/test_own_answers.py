@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from notebook_rules import ROOT
 
+from notebooks.build import text_to_notebook
 from transformer_lab import attention, exercises
 from transformer_lab.exercises import own_answers, progress_store
 from transformer_lab.exercises import time_limit as limits
@@ -84,6 +86,13 @@ def test_a_right_answer_is_used_and_it_is_the_learner_s(path, monkeypatch, kept)
     assert list(mine) == ["softmax"]
     assert repr(mine) == f"1 of {len(exercises.catalogue)} functions are yours: softmax"
     assert path.exists() is kept
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_it_may_be_asked_for_where_no_gradients_are_tracked(path, mode):
+    Notebook(RIGHT).check("softmax")
+    with mode():
+        assert softmax_of(exercises.mine())
 
 
 def test_another_notebook_in_another_process_has_it_too(path):
@@ -351,3 +360,15 @@ def test_every_published_solution_can_be_kept_and_used(path, name):
     notebook.check(name)
     assert read_answers()[name].missing == ()
     assert callable(getattr(exercises.mine(), name))
+
+
+def test_the_transformer_of_lesson_06_is_made_of_all_that_is_solved(path, capsys):
+    """As a learner who comes with everything solved: each of its parts is then the learner's own."""
+    for name, exercise in exercises.catalogue.items():
+        Notebook(exercise.solution_source()).check(name)
+    cells = text_to_notebook(ROOT / "notebooks" / "source" / "06_the_transformer.py").cells
+    own = [cell.source for cell in cells if cell.metadata.get("own")]
+    Notebook("import torch\nfrom transformer_lab import default_device, exercises", *own)
+    printed = capsys.readouterr().out
+    assert "three hundred and twelve → dreihundertzwölf\n12 of 12 parts are yours" in printed
+    assert "the package's" not in printed

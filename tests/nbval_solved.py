@@ -53,7 +53,7 @@ def further_cells(cells: list[NotebookNode]) -> Iterator[tuple[str, Callable[[],
 def own_cells_again(own: list[NotebookNode], solved: list[str]) -> str:
     """The cells that use the learner's own functions once more, and what they must print with these solved."""
     code = "\n\n".join(cell.source for cell in own)
-    printed = "".join(output.text for cell in own for output in cell.outputs)
+    printed = "".join(output.get("text", "") for cell in own for output in cell.outputs)
     return "\n".join(
         [
             "import contextlib, io",

@@ -163,7 +163,10 @@ exercises.dot_product.check(dot_product)
 #
 # ## Your progress
 #
-# `exercises.progress()` shows the map of all exercises: a card for each, with a mark for *solved*, *tried* or *open*. Run this cell whenever you come back. Your progress is kept in one file on your machine, and goes nowhere else; `TRANSFORMER_LAB_PROGRESS=off` keeps none.
+# `exercises.progress()` shows the map of all exercises: a tile for each, with a mark for *solved*, *tried* or *open*. Run this cell whenever you come back. Your progress is kept in one file on your machine, and goes nowhere else; `TRANSFORMER_LAB_PROGRESS=off` keeps none.
+
+# %% own=true
+exercises.progress()
 
 # %% [markdown]
 # Functions that you have passed can be used in the lessons that follow, in place of the package's: after `mine = exercises.mine()`, your softmax is `mine.softmax(scores, dim=-1)`. At the end of lesson 06 a whole Transformer is made of them.

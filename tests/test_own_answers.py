@@ -1,5 +1,6 @@
 """`exercises.mine()`: what passed can be used again, in another notebook too; what did not pass never is."""
 
+import copy
 import itertools
 import json
 import linecache
@@ -280,6 +281,19 @@ def test_a_name_of_its_own_and_a_function_of_a_library_serve(path):
     assert exercises.mine().softmax is torch.nn.functional.softmax
 
 
+def test_a_lambda_with_a_name_serves(path):
+    power = "power = lambda x: x.exp()"
+    Notebook(power, "softmax = lambda x, dim: power(x - x.logsumexp(dim, keepdim=True))").check("softmax")
+    assert softmax_of(exercises.mine())
+
+
+def test_mine_can_be_shown_and_copied(path):
+    Notebook(RIGHT).check("softmax")
+    for one in (exercises.mine(), exercises.mine().or_package()):
+        assert not hasattr(one, "_repr_html_")
+        assert softmax_of(copy.copy(one))
+
+
 def test_a_function_within_a_function_goes_with_what_it_encloses(path):
     notebook = Notebook(
         "def make(one):\n    def softmax(scores, dim):\n        return one * scores.softmax(dim)\n    return softmax"
@@ -296,7 +310,7 @@ def test_a_function_within_a_function_goes_with_what_it_encloses(path):
             r"your softmax needs `ONE`, a Tensor, which is not kept with it. Define it in the function",
         ),
         (
-            "softmax = lambda scores, dim: scores.softmax(dim)",
+            "softmax = [lambda scores, dim: scores.softmax(dim)][0]",
             r"your softmax needs its own source.*write it as a `def`",
         ),
         (

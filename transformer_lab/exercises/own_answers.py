@@ -36,7 +36,9 @@ class Mine:
         Raises:
             NotYours: there is no such exercise; it is not solved yet; what was kept does not run or pass here.
         """
-        if name.startswith("_") or name not in self._catalogue:
+        if name.startswith("_"):  # Python and Jupyter ask for such names, before there is a catalogue too
+            raise NotYours(name)
+        if name not in self._catalogue:
             close = difflib.get_close_matches(name, self._catalogue, 1)
             raise NotYours(f"there is no exercise {name}" + (f": do you mean {close[0]}?" if close else ""))
         exercise, answer = self._catalogue[name], read_answers().get(name)
@@ -84,6 +86,8 @@ class OrPackage:
         Raises:
             NotYours: there is no such exercise.
         """
+        if name.startswith("_"):
+            raise NotYours(name)
         if name not in self._found:
             try:
                 self._found[name] = getattr(self._mine, name)

@@ -118,10 +118,19 @@ def definition(value: Callable) -> tuple[str, str, dict[str, object]] | None:
         (statement,) = ast.parse(source).body
     except (OSError, TypeError, SyntaxError, ValueError, StopIteration):
         return None
-    if not isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return None  # a lambda, in the midst of something else
-    closure = inspect.getclosurevars(inner)
-    return source, statement.name, inner.__globals__ | dict(closure.nonlocals)
+    if (defined := name_of(statement)) is None:
+        return None
+    return source, defined, inner.__globals__ | dict(inspect.getclosurevars(inner).nonlocals)
+
+
+def name_of(statement: ast.stmt) -> str | None:
+    """What a `def`, a `class` or a `name = lambda …` defines; None for a lambda in the midst of something else."""
+    match statement:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()):
+            return name
+    return None
 
 
 def class_source(kind: type, method: FunctionType) -> str:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from nbformat.v4 import new_code_cell, new_notebook
 from notebook_rules import ROOT
 
-from notebooks.build import text_to_notebook
+from notebooks.build import execute, text_to_notebook
 from transformer_lab import attention, exercises
 from transformer_lab.exercises import own_answers, progress_store
 from transformer_lab.exercises import time_limit as limits
@@ -103,6 +104,16 @@ def test_another_notebook_in_another_process_has_it_too(path):
     )
     done = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True)
     assert done.stdout == "[0.5, 0.5]\n", done.stderr
+
+
+def test_two_real_notebooks_share_an_answer_with_all_that_it_uses(path):
+    """In Jupyter's own kernels, whose cells are no files."""
+    first = [*WITH_HELPERS, "from transformer_lab import exercises\nexercises.softmax.check(softmax)"]
+    first[-2] = first[-2].replace("@twice\n", "")
+    second = ["import torch\nfrom transformer_lab.exercises import mine\nmine().softmax(torch.zeros(4), 0).tolist()"]
+    for cells, said in ((first, "✓ softmax: passed"), (second, "[0.25, 0.25, 0.25, 0.25]")):
+        notebook = execute(new_notebook(cells=[new_code_cell(cell) for cell in cells]), path.parents[1])
+        assert said in notebook.cells[-1].outputs[0].data["text/plain"]
 
 
 def test_what_another_notebook_adds_is_found_by_a_mine_made_before(path):

@@ -108,7 +108,7 @@ is_relative = WriteTheTest(
     returns=("is_relative",),
     cases=tuple(Case(label, {"scores": one}) for label, one in (RELATIVE | ABSOLUTE).items()),
     says_of_right=True,
-    candidate="score",
+    candidate="score function",
     hints=(
         "You hand over a sentence, not positions. How can the same tokens get other positions, all moved by as much?",
         "Other tokens in front of a sentence move it. Which block of the larger table of scores belongs to it?",
@@ -147,7 +147,7 @@ def says_never_relative(scores):
     "tokens behind it as well."
 )
 def in_front_only(scores):
-    moves = ((2, 1), (6, 1), (40, 3), (40, 30))
+    moves = ((2, 1), (6, 1), (6, 30), (40, 3))
     return all(keeps_its_scores(scores, length, before, 0) for length, before in moves)
 
 
@@ -155,7 +155,7 @@ def in_front_only(scores):
     "You move the sentence by an even number of positions. What depends on whether a position is even stays unseen."
 )
 def moved_by_even_numbers(scores):
-    moves = ((2, 2, 0), (6, 2, 0), (40, 30, 0), (40, 0, 2))
+    moves = ((2, 2, 0), (6, 30, 0), (40, 30, 0), (40, 0, 2))
     return all(keeps_its_scores(scores, *move) for move in moves)
 
 

@@ -186,15 +186,21 @@ def global_names(scope: symtable.SymbolTable) -> set[str]:
 
 @rule
 def exercises_come_last(notebook, path):
-    """From the first stub on there are stubs and their checks alone: nothing else may lean on answers, or be slow."""
-    code, begun, check = list(cells(notebook, "code")), False, None
+    """From the first stub on there are stubs and their checks alone: nothing else may lean on answers, or be slow.
+
+    Behind all of them may stand cells marked `own=true`, which use what the learner has passed, whatever that is.
+    """
+    code, begun, check, own = list(cells(notebook, "code")), False, None, None
     for number, cell in code:
         stub = cell.metadata.get("exercise")
         if check and cell.source != check:
             yield f"cell {number} stands behind a stub, but is not `{check}`"
-        elif begun and not check and not stub:
+        elif begun and not check and not stub and not cell.metadata.get("own"):
             yield f"cell {number} stands behind the first exercise, but is no stub"
+        if own and not cell.metadata.get("own"):
+            yield f"cell {number} stands behind cell {own}, which uses the learner's own functions"
         begun, check = begun or bool(stub), f"exercises.{stub}.check({stub})" if stub else None
+        own = own or (number if cell.metadata.get("own") else None)
     if check:
         yield f"the last stub has no `{check}`"
 

@@ -8,15 +8,20 @@ import torch
 from notebook_rules import ROOT
 
 from notebooks.build import text_to_notebook
-from transformer_lab import exercises
+from transformer_lab import attention, exercises
+from transformer_lab.decoding import top_p_filter
 from transformer_lab.exercises import exercise as exercise_module
 from transformer_lab.exercises.attention_candidates import RIGHT_ATTENTIONS, WRONG_ATTENTIONS
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.kinds import FindTheBug, Predict, SetTheWeights
+from transformer_lab.exercises.lesson_03_relative import ABSOLUTE, RELATIVE
+from transformer_lab.exercises.lesson_08_top_p import RIGHT_CUTS, WRONG_CUTS
 from transformer_lab.exercises.running import Attempt, Case, run
 from transformer_lab.exercises.time_limit import time_limit
 from transformer_lab.grading.hidden_cases import draw_cases
+from transformer_lab.masks import decoder_mask
 from transformer_lab.model import Transformer, TransformerConfig
+from transformer_lab.training import warmup_rate
 
 
 def mean_of_squares(numbers):
@@ -182,6 +187,51 @@ def test_runs_are_shown_one_in_a_line():
     assert "\n                 {'settings': {'layers': 24, 'residual': True" in message
 
 
+@pytest.mark.parametrize(("token", "feature", "length", "d_model", "n_heads"), [(0, 5, 4, 6, 3), (3, 4, 4, 12, 2)])
+def test_the_place_is_where_split_heads_puts_it(token, feature, length, d_model, n_heads):
+    x = torch.zeros(1, length, d_model)
+    x[0, token, feature] = 1
+    place = exercises.place_in_heads.reference(token, feature, length, d_model, n_heads)
+    assert attention.split_heads(x, n_heads)[(0, *place)] == 1
+
+
+def test_the_new_weights_are_those_of_the_new_scores():
+    scores = 3 * torch.randn(2, 5, dtype=torch.float64)
+    given = exercises.new_weights.reference(scores.softmax(-1), 100.0, 1.7)
+    assert torch.allclose(given, (1.7 * (scores + 100)).softmax(-1))
+
+
+@pytest.mark.parametrize("lengths", [[3], [0, 3], [2, 5, 1], [4, 4]])
+def test_the_visible_pairs_are_those_of_the_mask(lengths):
+    words = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    assert exercises.visible_pairs.reference(lengths) == decoder_mask(words.long(), 0).sum()
+
+
+@pytest.mark.parametrize(("step", "warmup_steps"), [(2000, 4000), (7, 30), (30, 30)])
+def test_the_rate_is_the_same_again(step, warmup_steps):
+    later = exercises.same_rate_again.reference(step, warmup_steps)
+    assert later >= warmup_steps
+    rate = partial(warmup_rate, d_model=512, warmup_steps=warmup_steps)
+    assert rate(round(later)) == pytest.approx(rate(step), rel=0.01)
+
+
+@pytest.mark.parametrize("with_cosine", [False, True])
+def test_the_first_repeat_is_the_first_in_the_table(with_cosine):
+    periods = [4, 6, 9]
+    angle = 2 * torch.pi * torch.arange(100, dtype=torch.float64)[:, None] / torch.tensor(periods)
+    table = torch.cat([angle.sin(), angle.cos()], 1) if with_cosine else angle.sin()
+    equal = (table[1:] - table[0]).abs().amax(1) < 1e-9
+    assert exercises.first_repeat.reference(periods, with_cosine) == 1 + int(equal.nonzero()[0])
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_the_positions_are_those_that_a_model_is_handed(cached):
+    handed, known = 0, 0
+    for n_tokens in range(5, 5 + 7):  # a prompt of 5; the last of 7 new tokens is not read
+        handed, known = handed + n_tokens - known, n_tokens if cached else 0
+    assert exercises.positions_computed.reference(5, 7, cached) == handed
+
+
 # ── write the test ──
 
 
@@ -225,6 +275,25 @@ def test_the_right_attentions_are_right_and_the_wrong_ones_are_not():
     assert len(WRONG_ATTENTIONS) >= 12
     for label, attend in (RIGHT_ATTENTIONS | WRONG_ATTENTIONS).items():
         assert exercises.is_attention.reference(attend) == (label in RIGHT_ATTENTIONS), label
+
+
+def test_the_relative_scores_are_relative_and_the_others_are_not():
+    for label, scores in (RELATIVE | ABSOLUTE).items():
+        assert exercises.is_relative.reference(scores) == (label in RELATIVE), label
+
+
+def test_the_right_filters_are_the_package_s_and_the_wrong_ones_are_not():
+    logits = 2 * torch.randn(4, 9, generator=torch.Generator().manual_seed(3))
+    for label, cut in (RIGHT_CUTS | WRONG_CUTS).items():
+        equal = all(torch.equal(cut(logits, p), top_p_filter(logits, p)) for p in (0.04, 0.3, 0.55, 0.8, 0.97))
+        assert equal == (label in RIGHT_CUTS), label
+
+
+@pytest.mark.parametrize("p", [0.5, 0.8, 1.0])
+def test_where_a_sum_reaches_p_exactly_all_right_filters_agree(p):
+    logits = torch.tensor([0.2, 0.5, 0.3]).log()
+    kept = {label: tuple(cut(logits, p).isfinite().tolist()) for label, cut in RIGHT_CUTS.items()}
+    assert set(kept.values()) == {{0.5: (False, True, False), 0.8: (False, True, True), 1.0: (True,) * 3}[p]}
 
 
 def test_many_missed_symptoms_are_counted():
@@ -295,3 +364,8 @@ def test_every_exercise_states_its_kind_time_and_difficulty():
         assert 1 <= exercise.minutes <= 45
         assert exercise.difficulty in (1, 2, 3)
         assert f"{exercise.kind} · about {exercise.minutes} minutes" in repr(exercise)
+
+
+@pytest.mark.parametrize("lesson", [f"{number:02}" for number in range(1, 9)])
+def test_every_lesson_of_the_first_part_has_three_kinds_of_exercise(lesson):
+    assert len({one.kind for one in exercises.catalogue.values() if one.lesson == lesson}) >= 3

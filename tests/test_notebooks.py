@@ -86,6 +86,8 @@ FAULTS = [
     ("exercises_come_last", [stub("f", 1), code("exercises.f.check(g)", count=2)]),
     ("exercises_come_last", [*exercise("f", 1), code(count=3)]),
     ("exercises_come_last", [*exercise("f", 1), stub("g", 3)]),
+    ("exercises_come_last", [code(own=True), *exercise("f", 2)]),
+    ("exercises_come_last", [stub("f", 1), code(count=2, own=True)]),
     ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance=0)]),
     ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance="0.1")]),
     ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance=True)]),
@@ -99,6 +101,7 @@ FAULTS = [
 FINE = [
     [code(tolerance=0.1), code(count=2, tolerance=2)],
     [code("exercises.f.hint()"), *exercise("f", 2), *exercise("g", 4)],
+    [*exercise("f", 1), code(count=3, own=True), code(count=4, own=True)],
     [code("from torch import f\n\ny = [f(x) for x in '1']"), *exercise("f", 2)],
     [code("def f(): ...\n\n\nf()"), code("def g(f):\n    f.f = f(f=1)\n    return x.f", count=2), *exercise("f", 3)],
     [code("x = 1\nx;"), code("%matplotlib inline\nx = 2", count=2), code("torch.manual_seed(0)", count=3)],

@@ -110,9 +110,13 @@ def test_the_map_has_a_line_for_each_exercise(path):
     assert next(line for line in lines if "dot_product" in line and line.startswith("00")).endswith("✓ solved")
     assert sum(line.endswith("✗ tried") for line in lines) == 1
     html = shown._repr_html_()
-    assert html.count("<tr>") == n + 1
+    assert html.count("<li ") == n
     for exercise in exercises.catalogue.values():
-        assert f">{exercise.name}</td>" in html
+        assert f"<code>{exercise.name}</code>" in html
+    assert html.count(">solved · ") == html.count(">tried · ") == 1
+    n_06 = sum(exercise.lesson == "06" for exercise in exercises.catalogue.values())
+    assert "<strong>lesson 00</strong><br>1 of 1 solved<" in html
+    assert f"<strong>lesson 06</strong><br>0 of {n_06} solved<" in html
 
 
 def test_names_that_are_not_known_any_more_are_kept_and_not_shown(path):

@@ -159,7 +159,17 @@ def dot_product(a, b):
 exercises.dot_product.check(dot_product)
 
 # %% [markdown]
-# A grey circle means *not attempted yet*, an orange cross *not yet right*, a green tick *passed*. `exercises.progress()` lists all exercises of all lessons, and says which you have solved: it is kept in one file on your machine, and goes nowhere else.
+# A grey circle means *not attempted yet*, an orange cross *not yet right*, a green tick *passed*.
+#
+# ## Your progress
+#
+# `exercises.progress()` shows the map of all exercises: a tile for each, with a mark for *solved*, *tried* or *open*. Run this cell whenever you come back. Your progress is kept in one file on your machine, and goes nowhere else; `TRANSFORMER_LAB_PROGRESS=off` keeps none.
+
+# %% own=true
+exercises.progress()
+
+# %% [markdown]
+# Functions that you have passed can be used in the lessons that follow, in place of the package's: after `mine = exercises.mine()`, your softmax is `mine.softmax(scores, dim=-1)`. At the end of lesson 06 a whole Transformer is made of them.
 #
 # ## The lessons
 #

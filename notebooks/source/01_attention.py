@@ -822,6 +822,28 @@ def softmax_jacobian(weights):
 exercises.softmax_jacobian.check(softmax_jacobian)
 
 # %% [markdown]
+# **4.** (Predict; 10 minutes, medium.) You see the weights of an attention, and not its scores. What do the weights become if 100 is added to all scores? And if all scores are doubled? Predict both at once: `shift` is added to every score, and the sums are multiplied by `factor`. Nothing but the old weights is needed.
+
+# %% exercise="new_weights"
+def new_weights(weights, shift, factor):
+    """(…, S) weights -> the weights of factor * (score + shift)."""
+    return ...
+
+# %%
+exercises.new_weights.check(new_weights)
+
+# %% [markdown]
+# **5.** (Set the weights; 10 minutes, medium.) A head in which every word looks at the words of its own kind, and at each of them alike. The first three numbers of a word say of which kind it is; the others must not matter. Set the two matrices by hand.
+
+# %% exercise="look_at_kind"
+def look_at_kind(words):
+    """(w_q, w_k), (d_model, 3) each: every word looks at its kind."""
+    return ...
+
+# %%
+exercises.look_at_kind.check(look_at_kind)
+
+# %% [markdown]
 # ## Remember
 #
 # - Attention is a weighted average of values; the weights are a softmax over dot products of queries with keys.

@@ -577,6 +577,17 @@ def look_both_ways(positions):
 exercises.look_both_ways.check(look_both_ways)
 
 # %% [markdown]
+# **6.** (Predict; 5 minutes, easy.) Once the heads are split, where does a number stand? Give head, row and column of `x[0, token, feature]`, without splitting anything.
+
+# %% exercise="place_in_heads"
+def place_in_heads(token, feature, length, d_model, n_heads):
+    """(head, row, column) of x[0, token, feature], counted from 0."""
+    return ...
+
+# %%
+exercises.place_in_heads.check(place_in_heads)
+
+# %% [markdown]
 # ## Remember
 #
 # - A head is an attention of its own, in $d_{model}/h$ features; heads see the same tokens in different ways.

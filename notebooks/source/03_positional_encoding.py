@@ -782,6 +782,28 @@ def rotate(x):
 exercises.rotate.check(rotate)
 
 # %% [markdown]
+# **4.** (Predict; 10 minutes, medium) An encoding of clock hands whose periods are whole numbers. Which is the first position that has the same vector as position 0, so that no model can tell the two apart? And what if there are sines alone?
+
+# %% exercise="first_repeat"
+def first_repeat(periods, with_cosine):
+    """The first position after 0 that has the vector of position 0."""
+    return ...
+
+# %%
+exercises.first_repeat.check(first_repeat)
+
+# %% [markdown]
+# **5.** (Write the test; 20 minutes, hard) Somebody hands you a function `scores(query, key)`, which takes vectors `(T, 8)` and returns all scores `(T, T)`, with positions built in somehow. Do they count by their distance alone? Your test is tried on scores that are relative and on scores that aren't, and it is rated.
+
+# %% exercise="is_relative"
+def is_relative(scores):
+    """Whether positions count by their distance alone."""
+    return ...
+
+# %%
+exercises.is_relative.check(is_relative)
+
+# %% [markdown]
 # ## Remember
 #
 # - Attention is permutation-equivariant: order must be put in.

@@ -674,6 +674,20 @@ def which_control(experiments):
 exercises.which_control.check(which_control)
 
 # %% [markdown]
+# **4.** (Find the bug; 15 minutes, medium) A stack of two pre-norm blocks, with three defects. If its sub-layers give zeros, its output still depends on the weights of `norm_1`. Only the weights of `norm_1` are ever changed by training. And the deeper such a stack is, the larger the numbers that leave it. Mend it.
+
+# %% exercise="mend_stack"
+def mend_stack(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
+    x = norm_1(x)
+    x = x + sublayer_1(x)
+    x = norm_1(x)
+    x = x + sublayer_2(x)
+    return x
+
+# %%
+exercises.mend_stack.check(mend_stack)
+
+# %% [markdown]
 # ## Remember
 #
 # - $x + \mathrm{Sublayer}(x)$: the derivative contains a 1, and each token carries its own vector on.

@@ -736,6 +736,17 @@ def leaks(layer):
 exercises.leaks.check(leaks)
 
 # %% [markdown]
+# **6.** (Predict; 10 minutes, medium) How many entries of a `decoder_mask` are True, for a batch of sentences of these lengths, padded on the right to the longest? Draw one first, and mind the rows of padding.
+
+# %% exercise="visible_pairs"
+def visible_pairs(lengths):
+    """The number of True entries in the masks of the whole batch."""
+    return ...
+
+# %%
+exercises.visible_pairs.check(visible_pairs)
+
+# %% [markdown]
 # ## Remember
 #
 # - A mask is a table of queries and keys; here True = may attend, and masks are combined by `&`.

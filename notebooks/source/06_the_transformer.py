@@ -1181,6 +1181,94 @@ def is_attention(attend):
 exercises.is_attention.check(is_attention)
 
 # %% [markdown]
+# ## Your own Transformer
+#
+# Now put *your* parts together. `exercises.mine()` holds the functions that you have passed, in this lesson and in those before it, and `or_package()` fills in the package's for those that you have not solved yet. The learned weights come from the translator that you will train in lesson 07; the functions that compute with them are yours.
+
+# %% own=true
+from pathlib import Path
+
+import transformer_lab
+from transformer_lab.training import load_checkpoint
+
+path = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
+trained, tokenizer, _ = load_checkpoint(path)
+trained = trained.to(default_device())
+parts = exercises.mine().or_package()
+
+# %% [markdown]
+# An attention takes its four matrices from the trained model. Where its mask hides nothing, your attention of lesson 01 serves; elsewhere, your softmax with a mask of lesson 05.
+
+# %% own=true
+def attention_with(own):
+    def attend(query, key, value, mask):
+        q = parts.split_heads(own.w_q(query), own.n_heads)
+        k = parts.split_heads(own.w_k(key), own.n_heads)
+        v = parts.split_heads(own.w_v(value), own.n_heads)
+        if mask.all():
+            heads, _ = parts.scaled_dot_product_attention(q, k, v)
+        else:
+            heads = parts.masked_softmax(q @ k.mT / q.size(-1) ** 0.5, mask) @ v
+        return own.w_o(parts.merge_heads(heads))
+
+    return attend
+
+
+def norm_with(own):
+    return lambda x: parts.layer_norm(x, own.norm.weight, own.norm.bias, own.norm.eps)
+
+
+def embedded(tokens):
+    table = trained.to_logits.weight  # the one table, used three times
+    return parts.embed(tokens, table, parts.sinusoidal_encoding(tokens.size(1), table.size(1)))
+
+# %% own=true
+def encode(src, mask):
+    x = embedded(src)
+    for own in trained.encoder.layers:
+        norms = norm_with(own.residual_1), norm_with(own.residual_2)
+        attention = attention_with(own.self_attention)
+        x = parts.encoder_layer(x, attention, own.feed_forward, *norms, mask)
+    return x
+
+
+def decode(tgt, memory, mask, memory_mask):
+    x = embedded(tgt)
+    for own in trained.decoder.layers:
+        attentions = map(attention_with, (own.self_attention, own.cross_attention))
+        norms = map(norm_with, (own.residual_1, own.residual_2, own.residual_3))
+        sublayers = *attentions, own.feed_forward, *norms
+        x = parts.decoder_layer(x, memory, *sublayers, mask, memory_mask)
+    return trained.to_logits(x)
+
+# %% [markdown]
+# The loop that writes the answer, always taking the most probable token, is the first exercise of lesson 08. It is the package's until you have written your own:
+
+# %% own=true
+@torch.no_grad()
+def translate(text):
+    src = torch.tensor([[*tokenizer.encode(text), tokenizer.eos_id]])
+    src_mask = parts.padding_mask(src, tokenizer.pad_id)
+    memory = encode(src, src_mask)
+
+    def next_logits(ids):
+        tgt = torch.tensor([ids])
+        return decode(tgt, memory, parts.decoder_mask(tgt, tokenizer.pad_id), src_mask)[0, -1]
+
+    ids = parts.greedy_decode(next_logits, tokenizer.bos_id, tokenizer.eos_id, 24)
+    theirs = trained(src, torch.tensor([ids[:-1]]))[0, -1]
+    assert (next_logits(ids[:-1]) - theirs).abs().max() < 1e-3, "not the package's model"
+    return tokenizer.decode(ids)
+
+
+for text in ("twenty-one", "three hundred and twelve"):
+    print(f"{text} → {translate(text)}")
+print(parts)
+
+# %% [markdown]
+# The list says which parts are yours. Solve one more, run this section again, and one more line will say so, while the translation stays the same: a function that has passed its check computes what the package's does.
+
+# %% [markdown]
 # ## Remember
 #
 # - In: embedding $\cdot \sqrt{d_{model}}$ + encoding. Out: logits, from the same table, without a softmax.

@@ -911,6 +911,17 @@ def mend_training_step(weights, tokens, rate, pad_id):
 exercises.mend_training_step.check(mend_training_step)
 
 # %% [markdown]
+# **7.** (Predict; 10 minutes, medium) Every learning rate of the warm-up is reached once more on the way down. When? Give the later step that has the rate of `step`, as a float.
+
+# %% exercise="same_rate_again"
+def same_rate_again(step, warmup_steps):
+    """The later step that has the learning rate of this step."""
+    return ...
+
+# %%
+exercises.same_rate_again.check(same_rate_again)
+
+# %% [markdown]
 # ## Remember
 #
 # - Byte-pair encoding joins the most frequent neighbours; encoding replays the merges, and bytes catch the rest.

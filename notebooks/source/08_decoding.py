@@ -1092,6 +1092,28 @@ def beam_search(next_log_probs, bos_id, eos_id, beam_size, max_length):
 exercises.beam_search.check(beam_search)
 
 # %% [markdown]
+# **6.** *(Predict; 10 minutes, medium)* A decoder-only model reads a prompt, and writes `new` tokens behind it. How many positions does it compute in all, with a cache and without? Is the last token ever read?
+
+# %% exercise="positions_computed"
+def positions_computed(prompt, new, cached):
+    """The number of positions that are computed to write new tokens behind a prompt."""
+    return ...
+
+# %%
+exercises.positions_computed.check(positions_computed)
+
+# %% [markdown]
+# **7.** *(Write the test; 20 minutes, medium)* Is `cut(logits, p)` a right top-p filter? Your test is tried on right filters of several styles and on wrong ones, and it is scored. Begin with probabilities that you can add up in your head.
+
+# %% exercise="is_top_p"
+def is_top_p(cut):
+    """Whether this function is a right top-p filter."""
+    return ...
+
+# %%
+exercises.is_top_p.check(is_top_p)
+
+# %% [markdown]
 # ## Remember
 #
 # - Temperature reshapes a distribution; top-k and top-p cut it, and top-p follows its shape.

@@ -93,6 +93,53 @@ def jacobian_with_a_sum_that_is_1(weights):
     return torch.diag_embed(weights * total) - weights[..., :, None] * weights[..., None, :]
 
 
+def weights_by_logarithms(weights, shift, factor):
+    return (factor * (weights.log() + shift)).softmax(-1)
+
+
+def weights_by_loop(weights, shift, factor):
+    rows = []
+    for row in weights.reshape(-1, weights.size(-1)):
+        powers = [weight**factor for weight in row]
+        rows.append(torch.stack([power / sum(powers) for power in powers]))
+    return torch.stack(rows).reshape(weights.shape)
+
+
+def weights_beside_the_largest(weights, shift, factor):
+    powers = (weights / weights.amax(-1, keepdim=True)).pow(factor)
+    return torch.nn.functional.normalize(powers, p=1.0, dim=-1)
+
+
+def weights_by_exponentials(weights, shift, factor):
+    scores = torch.log(weights) * factor
+    return (scores - scores.logsumexp(-1, keepdim=True)).exp()
+
+
+def kind_by_zeros(words):
+    w_q, w_k = torch.zeros(2, words.size(1), 3)
+    for i in range(3):
+        w_q[i, i], w_k[i, i] = 5.0, 5.0
+    return w_q, w_k
+
+
+def kind_turned(words):
+    turned = torch.linalg.qr(torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0], [2.0, 0.0, 1.0]])).Q
+    w = torch.cat([turned, torch.zeros(words.size(1) - 3, 3)])
+    return [w, 30 * w]
+
+
+def kind_with_penalties(words):
+    one = torch.eye(words.size(1), 3)
+    other = one.clone()
+    other[:3] -= 1 / 2
+    return 15 * one, other
+
+
+def kind_in_float64(words):
+    one = torch.eye(words.size(1), dtype=torch.float64)[:, [0, 1, 2]].to(words.dtype)
+    return one * 25, one * 2
+
+
 RIGHT_ANSWERS = {
     "softmax": [softmax_of_torch, softmax_by_logsumexp, softmax_by_loop, softmax_in_float64],
     "scaled_dot_product_attention": [
@@ -109,6 +156,8 @@ RIGHT_ANSWERS = {
         jacobian_by_sums_of_rows,
         jacobian_with_a_sum_that_is_1,
     ],
+    "new_weights": [weights_by_logarithms, weights_by_loop, weights_beside_the_largest, weights_by_exponentials],
+    "look_at_kind": [kind_by_zeros, kind_turned, kind_with_penalties, kind_in_float64],
 }
 
 EQUIVALENT = {
@@ -116,5 +165,9 @@ EQUIVALENT = {
     "softmax_jacobian": {
         "softmax_jacobian: weights.unsqueeze(-1) * weights.unsqueeze(-2) → "
         "weights.unsqueeze(-2) * weights.unsqueeze(-1)": COMMUTATIVE,
+    },
+    "look_at_kind": {
+        f"look_at_kind: {change}": "the queries may be of any length that is enough, or the keys in their place"
+        for change in ("(20 * kind, kind) → (kind, 20 * kind)", "20 * kind → kind * 20", "20 → 21", "20 → 19")
     },
 }

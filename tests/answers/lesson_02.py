@@ -131,6 +131,26 @@ def ways_by_roll(positions):
     return [(60 * positions.T @ positions.roll(step, 0), eye) for step in (1, -1)]
 
 
+def place_by_division(token, feature, length, d_model, n_heads):
+    d_head = d_model // n_heads
+    return feature // d_head, token, feature % d_head
+
+
+def place_by_counting(token, feature, length, d_model, n_heads):
+    d_head, head = d_model // n_heads, 0
+    while feature >= d_head:
+        feature, head = feature - d_head, head + 1
+    return [head, token, feature]
+
+
+def place_by_looking(token, feature, length, d_model, n_heads):
+    x = torch.zeros(1, length, d_model)
+    x[0, token, feature] = 1
+    heads = x.reshape(1, length, n_heads, -1).transpose(1, 2)
+    _, head, row, column = heads.nonzero()[0].tolist()
+    return head, row, column
+
+
 RIGHT_ANSWERS = {
     "split_heads": [split_by_chunks, split_by_unflatten, split_by_slices, split_by_einsum],
     "merge_heads": [merge_by_cat, merge_by_permute, merge_by_flatten, merge_by_loop],
@@ -143,6 +163,7 @@ RIGHT_ANSWERS = {
     ],
     "look_back_one": [back_by_outer_products, back_by_the_key, back_by_einsum, back_turned],
     "look_both_ways": [ways_by_outer_products, ways_by_einsum, ways_by_roll],
+    "place_in_heads": [place_by_division, place_by_counting, place_by_looking],
 }
 
 SPLIT = {"split_heads: x.transpose(1, 2) → x.transpose(2, 1)": SYMMETRIC}

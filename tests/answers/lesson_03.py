@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 
 from tests.answers.reasons import ANY_FLOAT, COMMUTATIVE, DEFAULT_DEVICE, FROM_THE_END, SUM, commuted
@@ -116,6 +117,67 @@ def rotate_into_slices(x):
     return rotated
 
 
+def repeat_by_search(periods, with_cosine):
+    position = 1
+    while True:
+        doubled = [position % period if with_cosine else 2 * position % period for period in periods]
+        if not any(doubled):
+            return position
+        position += 1
+
+
+def repeat_by_hand(periods, with_cosine):
+    result = 1
+    for period in periods:
+        turn = period if with_cosine or period % 2 else period // 2
+        result = result * turn // math.gcd(result, turn)
+    return result
+
+
+def repeat_by_numpy(periods, with_cosine):
+    turns = np.array(periods)
+    if not with_cosine:
+        turns = np.where(turns % 2 == 0, turns // 2, turns)
+    return np.lcm.reduce(turns)
+
+
+def relative_by_moves(scores):
+    for length in (3, 20):
+        torch.manual_seed(length)
+        q, k = torch.randn(length, 8), torch.randn(length, 8)
+        for before in (0, 1, 5, 17):
+            for behind in (0, 4):
+                longer = scores(
+                    torch.cat([torch.randn(before, 8), q, torch.randn(behind, 8)]),
+                    torch.cat([torch.randn(before, 8), k, torch.randn(behind, 8)]),
+                )
+                if (longer[before : before + length, before : before + length] - scores(q, k)).abs().max() > 1e-3:
+                    return False
+    return True
+
+
+def relative_by_equal_tokens(scores):
+    """If all tokens are alike, every diagonal of the scores holds one number, whatever the length."""
+    for seed in range(5):
+        torch.manual_seed(seed)
+        q, k = torch.randn(2, 1, 8)
+        tables = [scores(q.expand(n, 8), k.expand(n, 8)) for n in (2, 9, 16, 50)]
+        for distance in range(-1, 2):
+            numbers = torch.cat([table.diagonal(distance) for table in tables])
+            if not torch.allclose(numbers, numbers[:1], atol=1e-3):
+                return False
+    return True
+
+
+def relative_by_numpy(scores):
+    x, y = torch.randn(2, 60, 8)
+    whole, equal = scores(x, y).numpy(), True
+    for start in range(50):
+        part = scores(x[start : start + 9], y[start : start + 9]).numpy()
+        equal = equal and np.allclose(part, whole[start : start + 9, start : start + 9], rtol=1e-4, atol=1e-4)
+    return np.bool_(equal)
+
+
 RIGHT_ANSWERS = {
     "rotate": [rotate_by_complex_numbers, rotate_by_matrices, rotate_with_a_turned_copy, rotate_into_slices],
     "sinusoidal_encoding": [
@@ -127,6 +189,8 @@ RIGHT_ANSWERS = {
         encoding_in_float64,
     ],
     "shift_matrix": [shift_by_block_diag, shift_by_einsum, shift_by_matrix_exponential, shift_by_steps],
+    "first_repeat": [repeat_by_search, repeat_by_hand, repeat_by_numpy],
+    "is_relative": [relative_by_moves, relative_by_equal_tokens, relative_by_numpy],
 }
 
 CLOSE_ENOUGH = "float32 is precise enough for so few positions"
@@ -141,6 +205,38 @@ ANGLES = {
     "torch.arange(start, start + length, dtype=torch.float64)": DEFAULT_DEVICE,
     "angles: start + length → length + start": SUM,
     "angles: positions[:, None] * frequencies(d_model) → frequencies(d_model) * positions[:, None]": COMMUTATIVE,
+}
+
+WITHIN = "torch.allclose(longer[within, within], alone, rtol=0.0001, atol=0.0001)"
+RELATIVE = {
+    f"is_relative: {change}": reason
+    for reason, changes in {
+        "any seed serves": (
+            *("torch.Generator().manual_seed(0) → torch.Generator()", "0 → 1", "0 → -1"),
+            *(
+                f"torch.randn(2, {size}, 8, generator=generator) → torch.randn(2, {size}, 8)"
+                for size in ("length", "before", "behind")
+            ),
+        ),
+        "other lengths serve as well, in any order": (
+            *("(2, 6, 40) → (40, 6, 2)", "2 → 3", "2 → 1", "6 → 7", "6 → 5", "40 → 41", "40 → 39"),
+        ),
+        "other numbers of tokens serve as well, in any order": (
+            *("((1, 0), (0, 1), (30, 2)) → ((30, 2), (0, 1), (1, 0))", "(0, 1) → (1, 0)", "(30, 2) → (2, 30)"),
+            *("0 → 1 (2)", "0 → 1 (3)", "1 → 2 (2)", "1 → 0 (2)", "30 → 31", "30 → 29", "2 → 3 (3)", "2 → 1 (3)"),
+        ),
+        "a third row of numbers is never used": ("2 → 3 (4)", "2 → 3 (5)"),
+        "the other tokens may be any, for queries and for keys": (
+            *("0 → 1 (4)", "0 → -1 (4)", "0 → 1 (5)", "0 → -1 (5)", "1 → 0 (3)", "1 → 0 (4)"),
+        ),
+        "a score that moves is seen by any comparison": (
+            f"{WITHIN} → torch.allclose(alone, longer[within, within], rtol=0.0001, atol=0.0001)",
+            *(f"{WITHIN} → {WITHIN.replace(f', {part}', '')}" for part in ("rtol=0.0001", "atol=0.0001")),
+            "0.0001 → 1.0001",
+        ),
+        "both axes are cut alike": ("(within, within) → (within, within)",),
+    }.items()
+    for change in changes
 }
 
 EQUIVALENT = {
@@ -164,4 +260,6 @@ EQUIVALENT = {
         "matrix.to(dtype or torch.get_default_dtype())": DEFAULT_DEVICE,
         "shift_matrix: matrix.to(dtype or torch.get_default_dtype()) → matrix": ANY_FLOAT,
     },
+    "first_repeat": {"first_repeat: math.gcd(period, 2) → math.gcd(2, period)": COMMUTATIVE},
+    "is_relative": RELATIVE | commuted("is_relative", "before + length"),
 }

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import COMMUTATIVE, ONE_TYPE, SUM
+from tests.answers.reasons import COMMUTATIVE, ONE_TYPE, SUM, commuted
 
 
 def layer_norm_of_torch(x, weight, bias, eps):
@@ -111,6 +111,25 @@ def control_by_search(experiments):
     return next(experiments.index(run) for run in found if run in experiments)
 
 
+def stack_in_one_line(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
+    return norm_3((y := x + sublayer_1(norm_1(x))) + sublayer_2(norm_2(y)))
+
+
+def stack_by_loop(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
+    stream = x
+    for sublayer, norm in ((sublayer_1, norm_1), (sublayer_2, norm_2)):
+        stream = torch.add(sublayer(norm(stream)), stream)
+    return norm_3(stream)
+
+
+def stack_on_a_copy(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
+    stream = x.clone()
+    first = sublayer_1(norm_1(x))
+    stream = stream + first
+    second = sublayer_2(norm_2(stream))
+    return norm_3(x + first + second)
+
+
 RIGHT_ANSWERS = {
     "which_control": [control_by_rules, control_by_what_each_explanation_foretells, control_by_search],
     "layer_norm": [
@@ -122,6 +141,7 @@ RIGHT_ANSWERS = {
         layer_norm_in_float64,
     ],
     "residual_block": [block_in_one_line, block_by_steps, block_with_an_identity, block_in_place_of_a_copy],
+    "mend_stack": [stack_in_one_line, stack_by_loop, stack_on_a_copy],
 }
 
 EQUIVALENT = {
@@ -141,4 +161,5 @@ EQUIVALENT = {
         "residual_block: x + sublayer(norm(x)) → sublayer(norm(x)) + x": SUM,
         "residual_block: x + sublayer(x) → sublayer(x) + x": SUM,
     },
+    "mend_stack": commuted("mend_stack", "x + sublayer_1(norm_1(x))", "x + sublayer_2(norm_2(x))"),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from tests.answers.reasons import DEFAULT_DEVICE
+from tests.answers.reasons import DEFAULT_DEVICE, commuted
 from transformer_lab import masks
 
 
@@ -129,6 +129,29 @@ def leaks_by_numpy(layer):
     return np.bool_(found)
 
 
+def pairs_by_loop(lengths):
+    count, longest = 0, max(lengths)
+    for n in lengths:
+        for query in range(longest):
+            count += min(query + 1, n)
+    return count
+
+
+def pairs_by_mask(lengths):
+    longest = max(lengths)
+    words = torch.arange(longest) < torch.tensor(lengths)[:, None]
+    return int((words[:, None, :].expand(-1, longest, -1).tril()).sum())
+
+
+def pairs_by_columns(lengths):
+    return sum(max(lengths) - key for n in lengths for key in range(n))
+
+
+def pairs_by_numpy(lengths):
+    n = np.array(lengths)
+    return (n * n.max() - n * (n - 1) // 2).sum()
+
+
 RIGHT_ANSWERS = {
     "causal_mask": [causal_by_comparison, causal_by_loop, causal_by_negation, causal_by_cumsum],
     "padding_mask": [padding_by_unsqueeze, padding_by_reshape, padding_by_loop],
@@ -141,6 +164,7 @@ RIGHT_ANSWERS = {
         softmax_by_loop,
     ],
     "leaks": [leaks_by_truncation, leaks_by_one_position, leaks_by_numpy],
+    "visible_pairs": [pairs_by_loop, pairs_by_mask, pairs_by_columns, pairs_by_numpy],
 }
 
 CAUSAL = {
@@ -191,4 +215,7 @@ EQUIVALENT = {
         "causal_mask(tokens.size(1), tokens.device) & padding_mask(tokens, pad_id)": "a & b is b & a",
         "decoder_mask: padding_mask(tokens, pad_id) → padding_mask(pad_id, tokens)": "a ≠ b is b ≠ a",
     },
+    "visible_pairs": commuted(
+        "visible_pairs", "n * (n + 1) // 2 + (longest - n) * n", "(longest - n) * n", "n * (n + 1)", "n + 1"
+    ),
 }

@@ -224,6 +224,30 @@ def merges_by_recursion(words, n_merges):
     return go([(list(word), times) for word, times in words.items()], sorted(set().union(*words)), n_merges)
 
 
+def again_by_rates(step, warmup_steps):
+    rate = step * warmup_steps**-1.5
+    return rate**-2
+
+
+def again_by_ratio(step, warmup_steps):
+    return warmup_steps * (warmup_steps / step) ** 2
+
+
+def again_by_bisection(step, warmup_steps):
+    low, high = float(warmup_steps), 2.0 * warmup_steps**3
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle**-0.5 > step * warmup_steps**-1.5:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def again_by_logarithms(step, warmup_steps):
+    return np.exp(3 * np.log(warmup_steps) - 2 * np.log(step))
+
+
 RIGHT_ANSWERS = {
     "learn_merges": [merges_by_lists, merges_by_ids, merges_by_recursion],
     "mend_training_step": [step_with_ignore_index, step_by_optimizer, step_without_autograd, step_by_loop],
@@ -237,6 +261,7 @@ RIGHT_ANSWERS = {
         loss_by_kl_div,
     ],
     "warmup_rate": [rate_by_cases, rate_by_peak, rate_by_torch, rate_by_numpy],
+    "same_rate_again": [again_by_rates, again_by_ratio, again_by_bisection, again_by_logarithms],
 }
 
 NO_GRAPH = "who asks for no gradient sees no difference"

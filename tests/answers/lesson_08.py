@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import OF_HEADS, SUM
+from tests.answers.reasons import OF_HEADS, SUM, commuted
 
 
 def greedy_by_while(next_logits, bos_id, eos_id, max_length):
@@ -190,18 +190,110 @@ def cached_by_heads(query, key, value, cache):
     return output, torch.stack([keys, values])
 
 
+def positions_by_steps(prompt, new, cached):
+    known, computed = 0, 0
+    for step in range(new):
+        computed += prompt + step - known
+        known = prompt + step if cached else 0
+    return computed
+
+
+def positions_by_sum(prompt, new, cached):
+    return prompt + (new - 1) if cached else sum(range(prompt, prompt + new))
+
+
+def positions_by_formula(prompt, new, cached):
+    return prompt + new - 1 if cached else (2 * prompt + new - 1) * new // 2
+
+
+def top_p_by_examples(cut):
+    inf = float("inf")
+    logits = torch.tensor([[0.1, 0.5, 0.15, 0.25], [0.4, 0.05, 0.25, 0.3], [0.02, 0.03, 0.05, 0.9]]).log() + 3
+    kept = {0.05: (1, 1, 1), 0.45: (1, 2, 1), 0.6: (2, 2, 1), 0.8: (3, 3, 1), 0.92: (4, 3, 2), 1.0: (4, 4, 4)}
+    for p, counts in kept.items():
+        smallest = torch.stack([row.sort(descending=True).values[n - 1] for row, n in zip(logits, counts, strict=True)])
+        right = torch.where(logits >= smallest[:, None], logits, -inf)
+        for given, wanted in ((cut(logits, p), right), (cut(logits[1], p), right[1])):
+            if given.shape != wanted.shape or not torch.allclose(given, wanted):
+                return False
+    return True
+
+
+def top_p_by_what_it_says(cut):
+    torch.manual_seed(5)
+    for shape in ((9,), (4, 6), (2, 2, 15)):
+        for p in (0.03, 0.3, 0.5, 0.7, 0.97):
+            logits = 3 * torch.randn(shape)
+            given, q = cut(logits, p), logits.softmax(-1)
+            kept = given > -torch.inf
+            mass = (q * kept).sum(-1)
+            least = q.masked_fill(~kept, 2).amin(-1)
+            fine = kept.any(-1) & (mass > p - 1e-5) & (mass - least < p + 1e-5)
+            fine &= (q.masked_fill(kept, 0).amax(-1) < least) & ((given == logits) | ~kept).all(-1)
+            if not fine.all():
+                return torch.tensor(False)
+    return torch.tensor(True)
+
+
+def top_p_by_a_right_one(cut):
+    generator = torch.Generator().manual_seed(2)
+    for size in (2, 7, 30):
+        for p in (0.1, 0.4, 0.66, 0.9):
+            logits = torch.randn(3, 2, size, generator=generator) * 2
+            ordered, order = logits.sort(dim=-1, descending=True)
+            q = ordered.softmax(-1)
+            ordered = ordered.masked_fill(q.cumsum(-1) - q >= p, -torch.inf)
+            if not torch.equal(torch.zeros_like(logits).scatter(-1, order, ordered), cut(logits, p)):
+                return False
+    return True
+
+
 RIGHT_ANSWERS = {
     "greedy_decode": [greedy_by_while, greedy_by_recursion, greedy_with_a_tensor, greedy_by_topk],
     "top_k_filter": [top_k_by_scatter, top_k_by_sort, top_k_by_writing, top_k_by_loop],
     "top_p_filter": [top_p_by_scatter, top_p_by_counting, top_p_by_loop],
     "beam_search": [beam_by_heap, beam_by_topk, beam_that_stops_early, beam_by_numpy],
     "cached_attention": [cached_by_torch, cached_by_einsum, cached_by_filling, cached_by_heads],
+    "positions_computed": [positions_by_steps, positions_by_sum, positions_by_formula],
+    "is_top_p": [top_p_by_examples, top_p_by_what_it_says, top_p_by_a_right_one],
 }
 
 LAST_AXIS = "torch sorts along the last axis unless told otherwise"
 EQUALS = "it does not matter which of several equals are kept"
 TYPES = "no case is of a type smaller than float32"
 DESCENDANTS = "what descends from an ended sentence is less probable than that, and so is whatever it pushes out"
+
+LOGITS = "2 * torch.randn(shape, generator=generator)"
+IS_TOP_P = {
+    f"is_top_p: {change}": reason
+    for reason, changes in {
+        "any seed serves": (
+            *("torch.Generator().manual_seed(0) → torch.Generator()", "0 → 1", "0 → -1"),
+            "torch.randn(shape, generator=generator) → torch.randn(shape)",
+        ),
+        "other shapes serve as well, in any order": (
+            *("((7,), (3, 5), (2, 3, 12)) → ((2, 3, 12), (3, 5), (7,))", "(3, 5) → (5, 3)", "7 → 8", "7 → 6"),
+            *("(2, 3, 12) → (12, 3, 2)", "3 → 4", "3 → 2", "5 → 6", "5 → 4", "2 → 3", "2 → 1"),
+            *("3 → 4 (2)", "3 → 2 (2)", "12 → 13", "12 → 11"),
+        ),
+        "other values of p serve as well, in any order": (
+            *("(0.05, 0.35, 0.6, 0.93) → (0.93, 0.6, 0.35, 0.05)", "0.05 → 1.05", "0.05 → -0.95", "0.35 → 1.35"),
+            *("0.35 → -0.65", "0.6 → 1.6", "0.6 → -0.4", "0.93 → 1.9300000000000002", "0.93 → -0.06999999999999995"),
+        ),
+        "other logits serve as well, if no two are equal": (
+            *(f"{LOGITS} + 1 → {other}" for other in (f"{LOGITS} - 1", f"1 + {LOGITS}")),
+            *(f"{LOGITS} → {other}" for other in (LOGITS.replace("*", "/"), f"{LOGITS[4:]} * 2")),
+            *("1 → 2", "1 → 0", "2 → 3 (2)", "2 → 1 (2)"),
+        ),
+        "no sum of probabilities comes near p": ("logits.double() → logits",),
+        "no candidate raises an error": ("False → True",),
+        "no candidate returns another shape": (
+            *(f"given.shape != right.shape → given.shape {sign} right.shape" for sign in "<>"),
+        ),
+        "no finite number is near another": ("torch.allclose(given, right) → torch.allclose(right, given)",),
+    }.items()
+    for change in changes
+}
 
 EQUIVALENT = {
     "top_k_filter": {
@@ -232,4 +324,9 @@ EQUIVALENT = {
         "beam_search: ended + live → live + ended": "no two sentences have the same total",
     },
     "cached_attention": OF_HEADS,
+    "positions_computed": commuted(
+        *("positions_computed", "prompt + new", "new * prompt + new * (new - 1) // 2", "new * prompt"),
+        "new * (new - 1)",
+    ),
+    "is_top_p": IS_TOP_P,
 }

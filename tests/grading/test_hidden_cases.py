@@ -39,7 +39,12 @@ def described(exercise, seed: str) -> str:
     functions = [x for case in arguments for x in case if callable(x)]
     models = [x([0]) for x in functions if x.__name__ == "scattered"]
     x = torch.linspace(-1, 2, 640).reshape(2, 20, 16)
-    given = (x, x.flip(0), x.sin(), torch.eye(20, dtype=torch.bool)) if exercise.name == "is_attention" else (x,)
+    inputs = {
+        "is_attention": (x, x.flip(0), x.sin(), torch.eye(20, dtype=torch.bool)),
+        "is_relative": (x[0, :, :8], x[1, :, :8]),
+        "is_top_p": (x[0], 0.7),
+    }
+    given = inputs.get(exercise.name, (x,))
     models += [function(*given) for function in functions if function.__name__.startswith("drawn")]
     torch.set_printoptions(precision=8)
     return repr((plain, models))

@@ -10,6 +10,7 @@ from transformer_lab.device import default_device
 from transformer_lab.exercises import checking
 from transformer_lab.exercises.cards import INFO, Card, Solution, Verdict
 from transformer_lab.exercises.checking import Result
+from transformer_lab.exercises.own_source import own_source
 from transformer_lab.exercises.progress_store import record
 from transformer_lab.exercises.running import Attempt, Case
 from transformer_lab.exercises.source import Standalone
@@ -58,7 +59,11 @@ class Exercise(Specification):
             with time_limit():
                 verdict = self.verdict(answer)
             if verdict.attempted and not self.is_reference(answer):
-                record(self.name, verdict.passed)
+                record(
+                    self.name,
+                    verdict.passed,
+                    own_source(self.name, answer) if verdict.passed and callable(answer) else None,
+                )
             return verdict
         except (KeyboardInterrupt, OutOfTime) as error:
             return rejected(self.name, stopped(error))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 from transformer_lab.exercises.cards import COLOURS, INFO, PASSED, WRONG, Card, frame
 from transformer_lab.exercises.cards import OPEN as NOT_YET
@@ -10,12 +11,16 @@ from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.progress_store import OPEN, SOLVED, TRIED, progress_file, read_progress
 
 MARKS = {SOLVED: PASSED, TRIED: WRONG, OPEN: NOT_YET}
+TILES = "display:flex;flex-wrap:wrap;gap:6px;margin:0;padding:0;list-style:none;flex:1"
+TILE = (
+    "border:1px solid rgba(127,127,127,.35);border-left:4px solid;padding:3px 8px;margin:0;font-size:85%;flex:0 0 auto"
+)
 COLUMNS = ("lesson", "exercise", "kind", "minutes", "difficulty", "state")
 
 
 @dataclass(frozen=True, repr=False)
 class ProgressMap(Card):
-    """A card with a line for each exercise, as a table in HTML and in columns as text."""
+    """A card with all exercises: as a map, a line of tiles for each lesson, in HTML, and in columns as text."""
 
     rows: tuple[tuple[str, ...], ...] = ()
 
@@ -26,19 +31,28 @@ class ProgressMap(Card):
         return "\n".join([super().__repr__(), "", *lines])
 
     def _repr_html_(self) -> str:
-        cell = 'style="padding:2px 10px 2px 0;text-align:left"'
-        head = "".join(f'<th scope="col" {cell}>{column}</th>' for column in COLUMNS)
-        lines = "".join(f"<tr>{''.join(f'<td {cell}>{coloured(x)}</td>' for x in row)}</tr>" for row in self.rows)
-        table = f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
-        return frame(self.mark, self.title, f'<p style="margin:4px 0">{escape(self.text)}</p>{table}')
+        lessons = "".join(line_of(lesson, [*rows]) for lesson, rows in groupby(self.rows, lambda row: row[0]))
+        return frame(self.mark, self.title, f'<p style="margin:4px 0">{escape(self.text)}</p>{lessons}')
 
 
-def coloured(text: str) -> str:
-    """The mark of a state in its colour; anything else as it is."""
-    mark, _, state = text.partition(" ")
-    if mark not in MARKS.values():
-        return escape(text)
-    return f'<span style="color:{COLOURS[mark]};font-weight:bold" aria-hidden="true">{mark}</span> {escape(state)}'
+def line_of(lesson: str, rows: list[tuple[str, ...]]) -> str:
+    """A lesson, how much of it is solved, and a tile for each of its exercises."""
+    solved = sum(row[-1].endswith(SOLVED) for row in rows)
+    head = f'<div style="flex:0 0 5.5em"><strong>lesson {lesson}</strong><br>{solved} of {len(rows)} solved</div>'
+    tiles = f'<ul style="{TILES}">{"".join(map(tile, rows))}</ul>'
+    return f'<div style="display:flex;gap:8px;margin:10px 0">{head}{tiles}</div>'
+
+
+def tile(row: tuple[str, ...]) -> str:
+    """An exercise: its mark in the colour of its state, its name; below, in words, all that is known of it."""
+    _, name, kind, minutes, difficulty, state = row
+    mark, _, how = state.partition(" ")
+    shade = {SOLVED: ";background:rgba(0,158,115,.14)", TRIED: ";background:rgba(213,94,0,.12)"}.get(how, "")
+    colour = f'style="color:{COLOURS[mark]};font-weight:bold" aria-hidden="true"'
+    return (
+        f'<li style="{TILE};border-left-color:{COLOURS[mark]}{shade}"><span {colour}>{mark}</span> '
+        f"<code>{escape(name)}</code><br>{how} · {kind}<br>{minutes} minutes · difficulty {difficulty}</li>"
+    )
 
 
 def progress_map(catalogue: Mapping[str, Exercise]) -> ProgressMap:

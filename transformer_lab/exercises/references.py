@@ -111,3 +111,58 @@ def mend_training_step(weights, tokens, rate, pad_id):
     loss = losses[targets.flatten() != pad_id].mean()
     (gradient,) = torch.autograd.grad(loss, weights)
     return weights.detach() - rate * gradient, loss.detach()
+
+
+def look_at_kind(words):
+    """The projections of a head by which a word attends to all words of its kind, which its first three numbers say."""
+    d_model = words.size(1)
+    kind = torch.eye(d_model)[:, :3]  # keeps the first three numbers, (d_model, 3)
+    return 20 * kind, kind  # e^(20 / √3) for the words of the same kind, e^0 for all others
+
+
+def mend_stack(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
+    """Two pre-norm blocks and the norm behind them: what is added up is never normalised in between."""
+    x = x + sublayer_1(norm_1(x))
+    x = x + sublayer_2(norm_2(x))
+    return norm_3(x)
+
+
+def is_relative(scores):
+    """Whether the scores of two tokens depend on their positions by the distance alone: put others before and behind.
+
+    That moves all positions by as much, and leaves every distance as it is.
+    """
+    generator = torch.Generator().manual_seed(0)
+    for length in (2, 6, 40):
+        query, key = torch.randn(2, length, 8, generator=generator)
+        alone = scores(query, key)
+        for before, behind in ((1, 0), (0, 1), (30, 2)):
+            first = torch.randn(2, before, 8, generator=generator)
+            last = torch.randn(2, behind, 8, generator=generator)
+            longer = scores(torch.cat([first[0], query, last[0]]), torch.cat([first[1], key, last[1]]))
+            within = slice(before, before + length)
+            if not torch.allclose(longer[within, within], alone, rtol=1e-4, atol=1e-4):
+                return False
+    return True
+
+
+def is_top_p(cut):
+    """Whether `cut` keeps the smallest set of tokens whose probabilities reach p: compare it with a few lines that do.
+
+    A token is kept if all that are more probable do not reach p together.
+    """
+    generator = torch.Generator().manual_seed(0)
+    for shape in ((7,), (3, 5), (2, 3, 12)):
+        for p in (0.05, 0.35, 0.6, 0.93):
+            logits = 2 * torch.randn(shape, generator=generator) + 1
+            probabilities = logits.double().softmax(-1)
+            row, column = probabilities[..., :, None], probabilities[..., None, :]
+            before = torch.where(column > row, column, 0.0).sum(-1)  # of all that are more probable
+            right = logits.masked_fill(before >= p, float("-inf"))
+            try:
+                given = cut(logits, p)
+            except Exception:
+                return False
+            if given.shape != right.shape or not torch.allclose(given, right):
+                return False
+    return True

@@ -20,6 +20,7 @@ from transformer_lab.exercises import (
     catalogue,
     lesson_04,
     lesson_04_controls,
+    lesson_04_stack,
     lesson_06,
     lesson_14,
     lesson_14_around,
@@ -145,10 +146,32 @@ def _(generator: Generator) -> Arguments:
     return {"weights": floats(generator)(*leading(generator), number(generator, 1, 8)).softmax(-1)}
 
 
+@case_generator("new_weights")
+def _(generator: Generator) -> Arguments:
+    scores = torch.randn(*leading(generator), number(generator, 2, 8), generator=generator, dtype=torch.float64)
+    given: Arguments = {"weights": scores.softmax(-1), "shift": float(number(generator, -90, 90))}
+    return given | {"factor": pick(generator, 0.2, 0.7, 1.6, 2.2, 4.0)}
+
+
+@case_generator("look_at_kind")
+def _(generator: Generator) -> Arguments:
+    kinds = torch.randint(3, (number(generator, 2, 12),), generator=generator, device="cpu")
+    others = torch.randn(len(kinds), number(generator, 0, 9), generator=generator)
+    return {"words": torch.cat([torch.eye(3, device="cpu")[kinds], number(generator, 1, 3) * others], 1)}
+
+
 @case_generator("split_heads")
 def _(generator: Generator) -> Arguments:
     batch, length, n_heads, d_head = sizes(generator, 4)
     return {"x": floats(generator)(batch, length, n_heads * d_head), "n_heads": n_heads}
+
+
+@case_generator("place_in_heads")
+def _(generator: Generator) -> Arguments:
+    n_heads, length = number(generator, 2, 9), number(generator, 3, 30)
+    d_model = n_heads * number(generator, 2, 40)
+    place = {"token": number(generator, 1, length - 1), "feature": number(generator, d_model // 2, d_model - 1)}
+    return place | {"length": length, "d_model": d_model, "n_heads": n_heads}
 
 
 @case_generator("merge_heads")
@@ -175,6 +198,12 @@ def _(generator: Generator) -> Arguments:
     return {"offset": number(generator, -30, 30), "d_model": 2 * number(generator, 1, 20)}
 
 
+@case_generator("first_repeat")
+def _(generator: Generator) -> Arguments:
+    periods = [number(generator, 2, 15) for _ in range(number(generator, 2, 4))]
+    return {"periods": periods, "with_cosine": pick(generator, False, True)}
+
+
 @case_generator("rotate")
 def _(generator: Generator) -> Arguments:
     normal = floats(generator, torch.float32)  # so that angles in float32 are close enough
@@ -197,6 +226,16 @@ def _(generator: Generator) -> Arguments:
     sublayer = pick(generator, lesson_04.plus_ten, lesson_04.doubled, lesson_04.bent, lesson_04.squared)
     norm = pick(generator, lesson_04.standardised, lesson_04.learned_norm)
     return {"x": x, "sublayer": sublayer, "norm": norm, "norm_first": pick(generator, False, True)}
+
+
+@case_generator("mend_stack")
+def _(generator: Generator) -> Arguments:
+    x = floats(generator)(*sizes(generator, 2), number(generator, 4, 9))
+    known = (lesson_04.plus_ten, lesson_04.doubled, lesson_04.bent, lesson_04.squared)
+    sublayers = [pick(generator, *known) for _ in range(2)]
+    norms = several(generator, 3, lesson_04.standardised, lesson_04.learned_norm, lesson_04_stack.scaled_norm)
+    names = ("sublayer_1", "sublayer_2", "norm_1", "norm_2", "norm_3")
+    return {"x": x, **dict(zip(names, (*sublayers, *norms), strict=True))}
 
 
 @case_generator("which_control")
@@ -227,6 +266,11 @@ def _(generator: Generator) -> Arguments:
     *axes, queries, keys = shape = [*leading(generator), *sizes(generator, 2)]
     shapes = (shape, [queries, keys], [keys], [*(1 for _ in axes), 1, keys], [*axes, 1, keys])
     return {"scores": 3 * floats(generator)(*shape), "mask": mask(generator, *pick(generator, *shapes))}
+
+
+@case_generator("visible_pairs")
+def _(generator: Generator) -> Arguments:
+    return {"lengths": [number(generator, 0, 30) for _ in range(number(generator, 2, 9))] + [number(generator, 1, 30)]}
 
 
 @case_generator("embed")
@@ -311,6 +355,12 @@ def _(generator: Generator) -> Arguments:
     return {"step": step, "d_model": number(generator, 1, 1024), "warmup_steps": warmup_steps}
 
 
+@case_generator("same_rate_again")
+def _(generator: Generator) -> Arguments:
+    warmup_steps = number(generator, 10, 8000)
+    return {"step": number(generator, 2, warmup_steps - 1), "warmup_steps": warmup_steps}
+
+
 @case_generator("mend_training_step")
 def _(generator: Generator) -> Arguments:
     vocabulary = number(generator, 6, 15)
@@ -344,6 +394,16 @@ def _(generator: Generator) -> Arguments:
 def _(generator: Generator) -> Arguments:
     logits = 2 * floats(generator)(*leading(generator), number(generator, 2, 12))
     return {"logits": logits, "p": number(generator, 1, 99) / 100}
+
+
+@case_generator("positions_computed")
+def _(generator: Generator) -> Arguments:
+    return {"prompt": number(generator, 2, 50), "new": number(generator, 2, 80), "cached": False}
+
+
+@case_generator("positions_computed")
+def _(generator: Generator) -> Arguments:
+    return {"prompt": number(generator, 2, 50), "new": number(generator, 2, 80), "cached": True}
 
 
 @case_generator("cached_attention")

@@ -92,3 +92,84 @@ def _(generator: Generator) -> Arguments:
         return weights @ (value * torch.where(torch.arange(value.size(-1)) == feature, share, 1.0)), weights
 
     return {"attend": drawn_feature}
+
+
+@case_generator("is_relative")
+def _(generator: Generator) -> Arguments:
+    start, speed = number(generator, 0, 50), number(generator, 2, 30) / 10
+
+    def drawn_right(query: Tensor, key: Tensor) -> Tensor:
+        """Turned in one plane, by the distance times a speed."""
+        angle = speed * (start + torch.arange(query.size(0)).double())[:, None]
+        rows = []
+        for x in (query.double(), key.double()):
+            a, b = x[:, :4], x[:, 4:]
+            rows.append(torch.cat([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], 1))
+        return (rows[0] @ rows[1].mT).to(query.dtype)
+
+    return {"scores": drawn_right}
+
+
+@case_generator("is_relative")
+def _(generator: Generator) -> Arguments:
+    share = number(generator, 1, 9) / 10
+
+    def drawn_bias(query: Tensor, key: Tensor) -> Tensor:
+        """The distance counts, and the query's own position, too."""
+        at = torch.arange(query.size(0)).double()
+        bias = at[:, None] * share - at[None] * 0.5
+        return (query.double() @ key.double().mT + bias - 0.5 * at[:, None]).to(query.dtype)
+
+    return {"scores": drawn_bias}
+
+
+@case_generator("is_relative")
+def _(generator: Generator) -> Arguments:
+    period = 2 * number(generator, 1, 2)
+
+    def drawn_rhythm(query: Tensor, key: Tensor) -> Tensor:
+        """Every so many keys one has a higher score."""
+        at = torch.arange(query.size(0))
+        return (query.double() @ key.double().mT + 2.0 * (at % period == 0)).to(query.dtype)
+
+    return {"scores": drawn_rhythm}
+
+
+@case_generator("is_top_p")
+def _(generator: Generator) -> Arguments:
+    order = torch.randperm(200, generator=generator)
+
+    def drawn_right(logits: Tensor, p: float) -> Tensor:
+        """The tokens in another order, which must not matter, and back."""
+        tokens = order[order < logits.size(-1)]
+        q = logits.double().softmax(-1)[..., tokens]
+        before = ((q[..., None, :] > q[..., :, None]) * q[..., None, :]).sum(-1)[..., tokens.argsort()]
+        return logits.masked_fill((before >= p - 1e-6) & (p < 1), float("-inf"))
+
+    return {"cut": drawn_right}
+
+
+@case_generator("is_top_p")
+def _(generator: Generator) -> Arguments:
+    share = number(generator, 20, 75) / 100
+
+    def drawn_share(logits: Tensor, p: float) -> Tensor:
+        """It stops too early: at a share of p."""
+        q = logits.double().softmax(-1)
+        before = ((q[..., None, :] > q[..., :, None]) * q[..., None, :]).sum(-1)
+        return logits.masked_fill(before >= share * p, float("-inf"))
+
+    return {"cut": drawn_share}
+
+
+@case_generator("is_top_p")
+def _(generator: Generator) -> Arguments:
+    amount = number(generator, 3, 40) / 10
+
+    def drawn_lift(logits: Tensor, p: float) -> Tensor:
+        """The right tokens, with logits that are all higher by as much."""
+        q = logits.double().softmax(-1)
+        before = ((q[..., None, :] > q[..., :, None]) * q[..., None, :]).sum(-1)
+        return logits.masked_fill((before >= p - 1e-6) & (p < 1), float("-inf")) + amount
+
+    return {"cut": drawn_lift}

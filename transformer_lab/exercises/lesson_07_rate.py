@@ -1,0 +1,83 @@
+"""An exercise of lesson 07: how long the learning rate stays high."""
+
+from transformer_lab.exercises import predictions
+from transformer_lab.exercises.kinds import Predict
+from transformer_lab.exercises.running import Case
+
+
+def rate_case(label: str, step: int, warmup_steps: int) -> Case:
+    return Case(label, {"step": step, "warmup_steps": warmup_steps})
+
+
+same_rate_again = Predict(
+    predictions.same_rate_again,
+    lesson="07",
+    minutes=10,
+    difficulty=2,
+    statement="""
+    With the schedule of equation 3 the learning rate grows until step `warmup_steps`, and falls from there on. Every
+    rate of the warm-up is reached once more on the way down. When?
+
+    `step` is a step of the warm-up, from 1 to `warmup_steps`. Return the later step that has the same rate, as a float:
+    it need not be a whole number.
+    """,
+    returns=("later step",),
+    cases=(
+        rate_case("half way up", 2000, 4000),
+        rate_case("at the peak", 4000, 4000),
+        rate_case("a quarter of the way up", 100, 400),
+        rate_case("the first step", 1, 10),
+        rate_case("just before the peak", 399, 400),
+        rate_case("three quarters", 300, 400),
+        rate_case("no whole number", 7, 30),
+    ),
+    hints=(
+        "Write down the rate before the peak and the rate after it. The factor with d_model cancels.",
+        "Set the two equal: step · warmup_steps^(-1.5) on the one side, the later step to the power of -0.5 on the "
+        "other. Then solve for the later step.",
+        "Check the peak: for step = warmup_steps both must be the same step.",
+    ),
+)
+
+
+@same_rate_again.mistake(
+    "You take it that the rate falls as fast as it has grown. It falls with the root of the step, much more slowly: "
+    "from half the peak on the way up to half the peak on the way down, four times the warm-up passes."
+)
+def as_fast_down_as_up(step, warmup_steps):
+    return float(2 * warmup_steps - step)
+
+
+@same_rate_again.mistake("That would be so if the rate fell as 1 / step. It falls as 1 / √step.")
+def falls_as_one_over_the_step(step, warmup_steps):
+    return warmup_steps**2 / step
+
+
+@same_rate_again.mistake("You have taken a root where a square belongs: a rate of 1 / √t is half as large at 4 t.")
+def root_for_square(step, warmup_steps):
+    return warmup_steps * (warmup_steps / step) ** 0.5
+
+
+@same_rate_again.mistake("You count from the peak. Steps are counted from the beginning, in both halves.")
+def counted_from_the_peak(step, warmup_steps):
+    return warmup_steps**3 / step**2 - warmup_steps
+
+
+@same_rate_again.mistake(
+    "The units do not go together: at the peak this is not `warmup_steps`. Its power must be larger by 1 than that of "
+    "`step`."
+)
+def a_power_too_few(step, warmup_steps):
+    return warmup_steps**2 / step**2
+
+
+@same_rate_again.mistake(
+    "Only the root of the later step counts: step² stands below, and you have divided by step once."
+)
+def step_not_squared(step, warmup_steps):
+    return warmup_steps**3 / step
+
+
+@same_rate_again.mistake("You have turned the fraction over: an early step has a small rate, reached again very late.")
+def turned_over(step, warmup_steps):
+    return step**2 / warmup_steps

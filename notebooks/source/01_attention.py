@@ -21,7 +21,8 @@ from transformer_lab import analysis, attention, default_device, exercises, plot
 from transformer_lab.masks import decoder_mask
 from transformer_lab.training import load_checkpoint, translate
 
-torch.set_default_device(default_device())
+if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
+    torch.set_default_device(default_device())
 
 
 def rounded(x, digits=2):

@@ -16,7 +16,8 @@ import torch.nn.functional as F
 
 from transformer_lab import beam, default_device, exercises, greedy, plots, sample, widgets
 
-torch.set_default_device(default_device())
+if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
+    torch.set_default_device(default_device())
 torch.set_num_threads(1)  # a model as small as this gains nothing from a second thread
 
 # %% [markdown]

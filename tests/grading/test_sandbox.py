@@ -1,5 +1,6 @@
 """What the sandbox promises: nothing of an answer outlives it, memory is bounded, given functions can be called."""
 
+import builtins
 import gc
 import json
 import math
@@ -118,6 +119,19 @@ def test_functions_of_libraries_can_be_given(sandbox, given):
     with sandbox.attempt("def ask(f, x):\n    return f(x)", "ask") as attempt:
         outcome = attempt.run(Case("", {"f": given, "x": torch.tensor(4.0)}))
     assert outcome.value == given(torch.tensor(4.0))
+
+
+def exported(x):
+    """numpy() imports what it needs, by the builtins of whoever calls it."""
+    return torch.from_numpy(x.double().cumsum(0).numpy()).to(x.dtype)
+
+
+def test_a_given_function_can_have_torch_import_what_it_needs(sandbox):
+    rebuilt = protocol.decode(protocol.encode(exported, [], functions=True), [], functions=True)
+    assert rebuilt.__globals__["__builtins__"] is builtins
+    with sandbox.attempt("def answer(f, x):\n    return f(x)\n", "answer") as attempt:
+        outcome = attempt.run(Case("", {"f": exported, "x": torch.ones(3)}))
+    assert torch.equal(outcome.value, torch.tensor([1.0, 2.0, 3.0]))
 
 
 def test_errors_of_given_functions_keep_their_type_and_text(sandbox):

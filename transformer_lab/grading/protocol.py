@@ -5,6 +5,7 @@ grader also sends functions, as byte code; an answer never does. This file is al
 package is not: it needs nothing but torch.
 """
 
+import builtins
 import dis
 import inspect
 import json
@@ -274,4 +275,5 @@ def globals_used(code: CodeType) -> dict[str, set[str]]:
 def decode_function(described: dict, tensors: list[Tensor]) -> FunctionType:
     used, around, defaults = decode(described["variables"], tensors, functions=True)
     code = marshal.loads(b64decode(described["code"]))
+    used["__builtins__"] = builtins  # torch imports by them, as it calls some functions for the first time
     return FunctionType(code, used, described["name"], defaults, tuple(map(CellType, around)))

@@ -1,6 +1,7 @@
 """`exercises.mine()`: what passed can be used again, in another notebook too; what did not pass never is."""
 
 import copy
+import inspect
 import itertools
 import json
 import linecache
@@ -358,7 +359,7 @@ def test_what_is_not_solved_is_the_package_s_and_the_list_says_which(path):
     Notebook(RIGHT).check("softmax")
     parts = exercises.mine().or_package()
     assert softmax_of(parts)
-    assert parts.split_heads is attention.split_heads.__wrapped__ or parts.split_heads is attention.split_heads
+    assert parts.split_heads is inspect.unwrap(attention.split_heads)
     assert parts.yours == ["softmax"]
     assert repr(parts).splitlines() == [
         "1 of 2 parts are yours",

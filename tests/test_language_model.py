@@ -223,7 +223,7 @@ def test_tokens_are_a_batch_of_ids():
 def test_measures_of_nothing_are_refused():
     with refuses("perplexity must be that of at least one token (got none)"):
         perplexity(tensor([]))
-    with refuses("n_bytes (0) must be at least 1"):
+    with refuses("n_tokens (1) and n_bytes (0) must be at least 1"):
         bits_per_byte(1.0, 1, 0)
 
 

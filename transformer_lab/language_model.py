@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from transformer_lab.attention import KVCache, MultiHeadAttention
 from transformer_lab.blocks import LayerNorm
-from transformer_lab.checks import check_least, check_tokens
+from transformer_lab.checks import check_tokens
 from transformer_lab.masks import causal_mask
 from transformer_lab.model import EncoderLayer, TransformerConfig, known_ids, stored_config
 from transformer_lab.positions import LearnedPositions, rotate
@@ -158,7 +158,8 @@ def perplexity(token_log_probs: Float[Tensor, "*axes"]) -> Float[Tensor, ""]:
     """
     if not token_log_probs.numel():
         raise ValueError("perplexity must be that of at least one token (got none)")
-    return torch.exp(-token_log_probs.mean())
+    nats = -token_log_probs.sum() / token_log_probs.numel()  # the mean loss of a token
+    return torch.exp(nats)
 
 
 def bits_per_byte(nats: float, n_tokens: int, n_bytes: int) -> float:
@@ -170,5 +171,6 @@ def bits_per_byte(nats: float, n_tokens: int, n_bytes: int) -> float:
     Raises:
         ValueError: n_tokens or n_bytes is below 1.
     """
-    check_least(1, n_tokens=n_tokens, n_bytes=n_bytes)
+    if n_tokens < 1 or n_bytes < 1:
+        raise ValueError(f"n_tokens ({n_tokens}) and n_bytes ({n_bytes}) must be at least 1")
     return nats / log(2) / n_bytes

@@ -328,7 +328,7 @@ ELSEWHERE = {
 ENDS_ON_THE_CPU = {"cross_attention", "norms_by_layer"}  # they are for pictures
 # The tensor with this number, in the order in which an entry makes them, may lie on the CPU …
 HARMLESS = {("KVCache", 2): "torch picks rows by a CPU tensor on any device", ("CachedDecoder", 4): "the same"}
-HARMLESS |= {("token_log_probs", 1): "a text is brought to the model"}
+HARMLESS |= dict.fromkeys([("token_log_probs", 0), ("token_log_probs", 1)], "a text is brought to the model")
 HARMLESS |= {("embed", 0): "torch's fake F.embedding does not look, a GPU's does"}
 HARMLESS |= dict.fromkeys(
     [("Embedding", 0), ("Embedding", 1), ("record_attention", 0), ("cross_attention", 0)], "the same"

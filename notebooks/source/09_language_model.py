@@ -49,7 +49,7 @@ model = LanguageModel(config).to(device)
 
 # %%
 whole = corpus.text("test")
-test_text = "".join(whole[i : i + 5000] for i in range(0, len(whole), 20_000))  # a quarter of it
+test_text = "".join(whole[i : i + 30_000] for i in range(0, len(whole), 60_000))  # half of it
 train_ids, test_ids = characters.encode(corpus.text("train")), characters.encode(test_text)
 
 # %%
@@ -114,7 +114,7 @@ print("p(c | a), smoothed:", round(smoothed("a", "c"), 3))
 print("the row still sums to", round(sum(smoothed("a", right) for right in "abc"), 6))
 
 # %% [markdown]
-# A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the context, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1999](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely on the shorter one. Count six of them in the training part (10 seconds), and read a quarter of the test, a piece of each file:
+# A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the context, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1999](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely on the shorter one. Count six of them in the training part (10 seconds), and read half of the test:
 
 # %% tolerance=0.1
 from transformer_lab.ngrams import NGrams
@@ -137,7 +137,7 @@ import gzip
 
 from transformer_lab import bits_per_byte
 
-test_bytes = test_text.encode()
+test_bytes = whole.encode()
 compressed = 8 * len(gzip.compress(test_bytes, 9)) / len(test_bytes)
 nats["gzip"] = compressed * math.log(2)  # a character of this text is one byte
 for name in ("2-gram", "gzip", "6-gram"):
@@ -146,7 +146,7 @@ for name in ("2-gram", "gzip", "6-gram"):
     print(f"{name}: {nats[name]:.2f} nats a character, {bits:.2f} bits a byte (of 8)")
 
 # %% [markdown]
-# gzip has never seen Python, and learns it from the file itself; the tables have read millions of characters before. Keep both in mind when you compare: beating gzip is not hard for who has studied for the test.
+# gzip has never seen Python, and learns it from the text that it compresses, here the whole test; the tables have read millions of characters before. Keep both in mind when you compare: beating gzip is not hard for who has studied for the test.
 
 # %% [markdown]
 # ## The model, line for line
@@ -256,7 +256,7 @@ assert nats["larger"] < min(nats[f"{order}-gram"] for order in tables)
 assert nats["larger"] < nats["gzip"] - 0.15
 
 # %% [markdown]
-# It does, by a little, with a tenth of the 6-gram table's bytes. A 9-gram table, which holds six million entries, is still ahead (1.14 nats on the whole test, against 1.18). Whether a longer training (`--steps`) would pass it as well has not been tried.
+# It does, by a little, and in far fewer bytes than the 6-gram table takes. A 9-gram table, which holds six million entries, is still ahead (1.14 nats on the whole test, against 1.18). Whether a longer training (`--steps`) would pass it as well has not been tried.
 
 # %%
 print(write(larger, "def read(self, size):\n", 400, temperature=0.5, seed=2)[0])
@@ -287,7 +287,7 @@ def share_of_python(texts):
 
 
 # %% [markdown]
-# Now let the tables and the models write 16 texts of 300 characters each, at three temperatures (20 seconds). **Predict**: at which temperature is most of it Python, and is that the best code?
+# Now let the tables and the models write 16 texts of 300 characters each, at two temperatures (15 seconds). **Predict**: at which temperature is most of it Python, and is that the best code?
 
 # %%
 def write_by_table(table, n_tokens, temperature, generator):
@@ -309,11 +309,11 @@ def texts_of(writer, temperature):
 writers = {"3-gram": tables[3], "6-gram": tables[6], "yours": model, "larger": larger}
 share = {}
 for name, writer in writers.items():
-    for temperature in (0.5, 0.8, 1.0):
+    for temperature in (0.5, 1.0):
         share[name, temperature] = 100 * share_of_python(texts_of(writer, temperature))
-    print(f"{name}:", ", ".join(f"at {t} {share[name, t]:.0f} %" for t in (0.5, 0.8, 1.0)))
+    print(f"{name}:", ", ".join(f"at {t} {share[name, t]:.0f} %" for t in (0.5, 1.0)))
 print(f"real files: {100 * share_of_python(corpus.test.values()):.0f} %")
-assert share["larger", 0.8] > max(share["3-gram", 0.8], share["6-gram", 0.8]) + 10
+assert share["larger", 0.5] > max(share["6-gram", 0.5], share["6-gram", 1.0]) + 15
 assert share["larger", 0.5] > share["larger", 1.0] + 10
 
 # %% [markdown]
@@ -325,7 +325,7 @@ assert share["larger", 0.5] > share["larger", 1.0] + 10
 # What if there were only 20 000 characters to learn from? Train a small model on them, and watch its loss there and on the validation part (10 to 20 seconds). **Predict** both curves.
 
 # %%
-few_ids, validation_ids = train_ids[:20_000], characters.encode(corpus.text("validation"))[:20_000]
+few_ids, validation_ids = train_ids[:20_000], characters.encode(corpus.text("validation"))[:6_000]
 small = LanguageModelConfig(
     *(len(characters), 64, 4, 256, 2), max_len=64, positions="rotary", activation="gelu",
     dropout=0.0, attention_dropout=0.0,
@@ -340,7 +340,7 @@ few = training.TextTraining(
 seen = {"these characters": [], "validation": []}
 for report in few.run(600):
     if report.step % 60 == 0:
-        seen["these characters"].append(loss_on(few_ids, memoriser))
+        seen["these characters"].append(loss_on(few_ids[:6_000], memoriser))
         seen["validation"].append(loss_on(validation_ids, memoriser))
 
 # %%
@@ -372,20 +372,25 @@ def longest_copy(text, source):
     return longest
 
 
-# %% tolerance=25
+# %%
 all_seen, few_seen = corpus.text("train"), corpus.text("train")[:20_000]
 samples = write(larger, "\n", 300, copies=8, temperature=0.8, seed=3)
 by_heart = write(memoriser, "\n", 300, copies=8, temperature=0.8, seed=3)
 real = [corpus.text("test")[start : start + 300] for start in range(5_000, 250_000, 30_000)][:8]
-copied = {"larger model": [longest_copy(text, all_seen) for text in samples]}
-copied["memoriser"] = [longest_copy(text, few_seen) for text in by_heart]
-copied["real code, unseen"] = [longest_copy(text, all_seen) for text in real]
-for name, lengths in copied.items():
-    print(f"{name}: on average {sum(lengths) / 8:.0f} characters")
-assert sum(copied["memoriser"]) > sum(copied["larger model"])
+
+# %% tolerance=25
+copied = {}
+for name, texts, source in (
+    *(("larger model", samples, all_seen), ("unseen code", real, all_seen)),
+    *(("memoriser", by_heart, few_seen), ("unseen code, in its text", real, few_seen)),
+):
+    copied[name] = sum(longest_copy(text, source) for text in texts) / len(texts)
+    print(f"{name}: on average {copied[name]:.0f} characters")
+assert copied["larger model"] < 1.5 * copied["unseen code"]
+assert copied["memoriser"] > 1.3 * copied["unseen code, in its text"]
 
 # %% [markdown]
-# The memoriser copies whole lines from a source three hundred times as short. The larger model's longest runs are about as long as those that unseen files share with the training files: phrases that everybody writes. At 0.6 million parameters for six million characters it could not keep them all, anyway. Larger models with more passes do remember ([Carlini et al., 2021](https://arxiv.org/abs/2012.07805)).
+# The larger model's longest runs are no longer than those that unseen files share with the training files: phrases that everybody writes. The memoriser repeats its short text far more than unseen code does. Larger models with more passes do remember ([Carlini et al., 2021](https://arxiv.org/abs/2012.07805)).
 
 # %% [markdown]
 # ## Predict before you pay

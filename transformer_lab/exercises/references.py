@@ -166,6 +166,8 @@ def is_top_p(cut):
             if given.shape != right.shape or not torch.allclose(given, right):
                 return False
     return True
+
+
 def mend_bigram_loss(train, test, vocab_size):
     """The mean loss of a test text, in nats, by a table of pairs with add-one smoothing that was counted in another."""
     counts = torch.ones(vocab_size, vocab_size)  # each pair once before any is seen

@@ -359,6 +359,8 @@ def _(generator: Generator) -> Arguments:
 def _(generator: Generator) -> Arguments:
     warmup_steps = number(generator, 10, 8000)
     return {"step": number(generator, 2, warmup_steps - 1), "warmup_steps": warmup_steps}
+
+
 @case_generator("next_token_loss")
 def _(generator: Generator) -> Arguments:
     vocabulary = number(generator, 5, 15)

@@ -47,8 +47,9 @@ def perplexity_by_roots(token_log_probs):
     return torch.exp(-token_log_probs / len(token_log_probs)).prod()
 
 
-def perplexity_in_float64(token_log_probs):
-    return (-token_log_probs.double().sum() / token_log_probs.numel()).exp().to(token_log_probs.dtype)
+def perplexity_by_dot_product(token_log_probs):
+    share = torch.full_like(token_log_probs, -1 / len(token_log_probs))
+    return torch.exp(share @ token_log_probs)
 
 
 def bits_by_log2(nats, n_tokens, n_bytes):
@@ -118,7 +119,7 @@ def loss_by_exponent(losses):
 
 RIGHT_ANSWERS = {
     "next_token_loss": [loss_by_transposing, loss_by_gather, loss_by_padding_the_targets, loss_by_loop],
-    "perplexity": [perplexity_by_torch, perplexity_by_bits, perplexity_by_roots, perplexity_in_float64],
+    "perplexity": [perplexity_by_torch, perplexity_by_bits, perplexity_by_roots, perplexity_by_dot_product],
     "bits_per_byte": [bits_by_log2, bits_by_mean, bits_by_numpy, bits_by_base],
     "mend_bigram_loss": [table_by_index_put, table_by_bincount, table_by_counter, table_mended],
     "predict_loss": [loss_by_share, loss_by_constants, loss_by_numpy, loss_by_exponent],

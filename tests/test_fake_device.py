@@ -8,6 +8,7 @@ torch's default device stays the CPU: so a tensor that the code makes without sa
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -22,11 +23,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import transformer_lab as lab
 from transformer_lab import analysis, interop, masks, training
+from transformer_lab.texts import Characters
 from transformer_lab.tokenizer import Tokenizer
 
 TOKENIZER = Tokenizer.train(["a b"], n_merges=0)
 B, T, S, H, D, VOCAB, PAD, BOS, EOS = 2, 5, 7, 3, 12, len(TOKENIZER), 0, 1, 2
 CONFIG = lab.TransformerConfig(vocab_size=VOCAB, d_model=D, n_heads=H, d_ff=11, n_layers=1, max_len=9)
+TEXT_CONFIG = lab.LanguageModelConfig(VOCAB, D, H, 11, 1, max_len=9, positions="rotary")
 IDS = {"bos_id": BOS, "eos_id": EOS, "max_length": 4}
 
 
@@ -69,6 +72,9 @@ class Maker:
 
     def transformer(self) -> lab.Transformer:
         return self.module(lab.Transformer, CONFIG)
+
+    def language_model(self, **changes: Any) -> lab.LanguageModel:
+        return self.module(lab.LanguageModel, replace(TEXT_CONFIG, **changes))
 
     def attention(self) -> lab.MultiHeadAttention:
         return self.module(lab.MultiHeadAttention, D, H)
@@ -120,6 +126,37 @@ def trained(make: Maker) -> nn.Module:
     run = training.Training(make.transformer(), examples(), training.Recipe(batch_size=4))
     assert len(list(run.run(until=2))) == 2
     return run.model
+
+
+def text_training(model: nn.Module) -> training.TextTraining:
+    return training.TextTraining(
+        model, training.TextExamples(torch.full((99,), 3), 9), training.TextRecipe(3, batch_size=4)
+    )
+
+
+def trained_on_text(make: Maker) -> nn.Module:
+    run = text_training(make.language_model())
+    assert len(list(run.run(until=2))) == 2
+    return run.model
+
+
+def loaded_language_model(make: Maker) -> Tensor:
+    with unset_fake_temporarily():
+        path = make.path.with_name("text.safetensors")
+        model = lab.LanguageModel(replace(TEXT_CONFIG, vocab_size=3))
+        training.save_checkpoint(path, model, Characters("a"), {})
+        model, _, _ = training.load_language_model(path)
+        model.to(make.device())
+    return model(make.ids(B, S))
+
+
+def read_in_two_parts(make: Maker) -> list[Tensor]:
+    """With learned and with rotary positions."""
+    logits = []
+    for positions in ("learned", "rotary"):
+        model, cache = make.language_model(positions=positions), lab.KVCache()
+        logits += [model(make.ids(B, T), cache), model(make.ids(B, 2), cache)]
+    return logits
 
 
 def loaded(make: Maker) -> Tensor:
@@ -229,6 +266,12 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
         make.floats(B, T, D), make.floats(B, S, D), make.mask(T, T), make.mask(B, 1, 1, S)
     ),
     "Transformer": lambda make: make.transformer()(make.ids(B, S), make.ids(B, T)),
+    # language_model and completion
+    "LanguageModel": read_in_two_parts,
+    "next_token_loss": lambda make: lab.next_token_loss(make.floats(B, T, VOCAB), make.ids(B, T), PAD),
+    "perplexity": lambda make: lab.perplexity(make.floats(T)),
+    "complete": lambda make: lab.complete(make.language_model(), make.ids(B, T), 7, top_k=3),
+    "token_log_probs": lambda make: lab.token_log_probs(make.language_model(), make.ids(30)),
     # decoding: a model is a function, from a list of ids to logits
     "greedy_decode": lambda make: lab.greedy_decode(partial(next_logits, make.floats(VOCAB)), **IDS),
     "beam_search": lambda make: lab.beam_search(partial(next_logits, make.floats(VOCAB)), beam_size=2, **IDS),
@@ -259,6 +302,8 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
         make.floats(B, T, VOCAB), make.ids(B, T), 0.1, PAD
     ),
     "Training": trained,
+    "TextTraining": trained_on_text,
+    "load_language_model": loaded_language_model,
     "paper_adam": stepped,
     "load_checkpoint": loaded,
     "load_training": gone_on,
@@ -269,18 +314,21 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
 
 
 NO_TENSORS = {
+    *("LanguageModelConfig", "TextRecipe", "bits_per_byte"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress"),
     *("token_names", "cache_bytes", "flops_of_a_position", "flops_of_a_pair", "flops_with_cache"),
     *("flops_without_cache", "total_with_cache", "total_without_cache"),
 }
 ELSEWHERE = {
     "Examples": "tables, which stay on the CPU: see Training",
+    "TextExamples": "a text, which stays on the CPU: see TextTraining",
     "save_checkpoint": "writes numbers, and a fake tensor has none",
     "save_training": "writes numbers, and a fake tensor has none",
 }
 ENDS_ON_THE_CPU = {"cross_attention", "norms_by_layer"}  # they are for pictures
 # The tensor with this number, in the order in which an entry makes them, may lie on the CPU …
 HARMLESS = {("KVCache", 2): "torch picks rows by a CPU tensor on any device", ("CachedDecoder", 4): "the same"}
+HARMLESS |= dict.fromkeys([("token_log_probs", 0), ("token_log_probs", 1)], "a text is brought to the model")
 HARMLESS |= {("embed", 0): "torch's fake F.embedding does not look, a GPU's does"}
 HARMLESS |= dict.fromkeys(
     [("Embedding", 0), ("Embedding", 1), ("record_attention", 0), ("cross_attention", 0)], "the same"

@@ -23,10 +23,12 @@ ORDER = [
         "blocks",
         "storage",
         "model",
+        "language_model",
         "interop",
+        "gpt2",
     ),
-    *("decoding", "generation", "merges", "fast_merges", "tokenizer"),
-    *("tasks", "training", "analysis"),
+    *("decoding", "generation", "completion", "merges", "fast_merges", "tokenizer"),
+    *("texts", "ngrams", "tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]

@@ -486,7 +486,7 @@ def test_the_whole_model_equals_torchs(config, to_torch, dtype, within):
 
 
 def test_an_activation_must_have_one_of_the_names():
-    with refuses("activation must be one of relu, gelu, silu (got 'tanh')"):
+    with refuses("activation must be one of relu, gelu, gelu_tanh, silu (got 'tanh')"):
         replace(SMALL, activation="tanh")
 
 

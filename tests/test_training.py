@@ -604,7 +604,7 @@ def test_many_weights_that_do_not_fit_are_counted(stored):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"activation": "tanh"}, "activation must be one of relu, gelu, silu (got 'tanh')"),
+        ({"activation": "tanh"}, "activation must be one of relu, gelu, gelu_tanh, silu (got 'tanh')"),
         ({"width": 3}, "a config must have the fields of TransformerConfig (missing=[], unknown=['width'])"),
     ],
 )
@@ -697,7 +697,7 @@ def test_lean_is_the_average_of_the_last_five_states(few_numbers, tmp_path, monk
 
 
 def test_the_score_is_that_of_all_slices_together(few_numbers, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(command, "exact_match", lambda model, tokenizer, pairs: float("hundred" not in pairs[0][0]))
+    monkeypatch.setattr(number_run, "exact_match", lambda model, tokenizer, pairs: float("hundred" not in pairs[0][0]))
     assert run_command("--steps", "1", "--out", str(tmp_path / "out"), *TINY) == 0
     metrics = load_checkpoint(tmp_path / "out")[2]
     slices = number_names(n_train=100, n_test=5, below=1000).slices
@@ -744,7 +744,7 @@ def test_ctrl_c_after_the_last_step_ends_the_evaluation_and_loses_nothing(
             signal.raise_signal(signal.SIGINT)
         raise AssertionError("the evaluation goes on")
 
-    monkeypatch.setattr(command, "exact_match", interrupted)
+    monkeypatch.setattr(number_run, "exact_match", interrupted)
     assert run_command("--steps", "2", "--out", str(tmp_path / "out"), *TINY) == 130
     assert load_checkpoint(tmp_path / "out")[2]["steps"] == 2
     assert "interrupted: the score is not in the file" in capsys.readouterr().out
@@ -759,7 +759,7 @@ def test_a_checkpoint_is_stored_every_so_many_steps_and_before_the_last_evaluati
         save(path, training, *rest)
 
     monkeypatch.setattr(number_run, "save_training", save_training)
-    monkeypatch.setattr(command, "exact_match", lambda *_: stored.append("evaluated") or 0.5)
+    monkeypatch.setattr(number_run, "exact_match", lambda *_: stored.append("evaluated") or 0.5)
     slices = len(number_names(n_train=100, n_test=5, below=1000).slices)
     assert run_command("--steps", "5", "--save-every", "2", "--out", str(tmp_path / "out"), *TINY) == 0
     assert stored == [2, 4, 5, *["evaluated"] * slices, 5]

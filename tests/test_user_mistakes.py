@@ -169,7 +169,9 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("pad_id of a TransformerConfig must be int (got None)", lambda: replace(CONFIG, pad_id=None)),
         ("activation of a TransformerConfig must be str", lambda: replace(CONFIG, activation=F.relu)),
     ],
-    "activation must be one of relu, gelu, silu": [("got 'swish'", lambda: replace(CONFIG, activation="swish"))],
+    "activation must be one of relu, gelu, gelu_tanh, silu": [
+        ("got 'swish'", lambda: replace(CONFIG, activation="swish"))
+    ],
     "pad_id (13) must be below vocab_size (13)": [("13", lambda: replace(CONFIG, pad_id=VOCAB))],
     "query must be floating-point numbers of shape (B, T, 12)": [
         ("torch.float32 of shape (5, 12)", lambda: attend(query=floats(T, D))),  # a sentence without its batch

@@ -21,7 +21,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from transformer_lab.storage import read_tensors
 from transformer_lab.tasks import number_names
-from transformer_lab.training import Training, number_run, paper_adam
+from transformer_lab.training import Training, number_run, options, paper_adam
 from transformer_lab.training import __main__ as command
 
 TINY = ["--d-model", "16", "--d-ff", "8", "--layers", "1", "--batch", "7", "--merges", "30", "--device", "cpu"]
@@ -65,7 +65,7 @@ def killed(folder: Path, kills: int) -> dict:
     """What becomes of a training that is killed so often."""
     path, rng = folder / "killed", random.Random(kills)
     moments = [steps_lost_by_a_kill(path, rng) for _ in range(kills)]
-    cpu, parse = torch.device("cpu"), command.parser().parse_args
+    cpu, parse = torch.device("cpu"), options.parser().parse_args
     after = number_run.resume(parse(["--resume", str(path)]), cpu).training
     straight = number_run.begin(parse(TINY), cpu).training
     for _ in straight.run(after.step):

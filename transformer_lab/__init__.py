@@ -1,7 +1,7 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, masks, positions, blocks, model, decoding, generation, tokenizer, tasks,
-training, analysis.
+Read the modules in this order: attention, masks, positions, blocks, model, language_model, decoding, generation,
+completion, tokenizer, texts, ngrams, tasks, training, analysis.
 
 The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
 """
@@ -23,9 +23,17 @@ if TYPE_CHECKING:
         split_heads,
     )
     from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm, residual_block
+    from transformer_lab.completion import complete, token_log_probs
     from transformer_lab.decoding import beam_search, greedy_decode, top_k_filter, top_p_filter
     from transformer_lab.device import default_device
     from transformer_lab.generation import CachedDecoder, beam, greedy, sample, start_decoder
+    from transformer_lab.language_model import (
+        LanguageModel,
+        LanguageModelConfig,
+        bits_per_byte,
+        next_token_loss,
+        perplexity,
+    )
     from transformer_lab.masks import causal_mask, decoder_mask, padding_mask
     from transformer_lab.model import (
         Decoder,
@@ -61,6 +69,8 @@ __all__ = [
     "EncoderLayer",
     "FeedForward",
     "KVCache",
+    "LanguageModel",
+    "LanguageModelConfig",
     "LayerNorm",
     "LearnedPositions",
     "MultiHeadAttention",
@@ -72,8 +82,10 @@ __all__ = [
     "alibi_bias",
     "beam",
     "beam_search",
+    "bits_per_byte",
     "cached_attention",
     "causal_mask",
+    "complete",
     "decoder_layer",
     "decoder_mask",
     "default_device",
@@ -85,7 +97,9 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "multi_head_attention",
+    "next_token_loss",
     "padding_mask",
+    "perplexity",
     "record_attention",
     "residual_block",
     "rotate",
@@ -96,6 +110,7 @@ __all__ = [
     "softmax",
     "split_heads",
     "start_decoder",
+    "token_log_probs",
     "top_k_filter",
     "top_p_filter",
 ]
@@ -108,8 +123,10 @@ MODULES = (
     "positions",
     "blocks",
     "model",
+    "language_model",
     "decoding",
     "generation",
+    "completion",
 )  # of the names above; each imports only those before it
 
 if not TYPE_CHECKING:  # a checker reads the imports above, and knows every other name for wrong

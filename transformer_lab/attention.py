@@ -206,6 +206,7 @@ class MultiHeadAttention(nn.Module):
         queries = split_heads(self.w_q(query), self.n_heads)  # (B, h, T, d_head)
         keys = split_heads(self.w_k(key), self.n_heads)  # (B, h, S, d_head)
         values = split_heads(self.w_v(value), self.n_heads)  # (B, h, S, d_head)
+        queries, keys = self.placed(queries, keys, start=0 if cache is None else cache.length(self))
         if cache is not None:
             keys, values = cache.read(self, keys, values)
         dropout = self.dropout if self.training else 0.0
@@ -214,6 +215,15 @@ class MultiHeadAttention(nn.Module):
         else:
             heads, weights = fused_attention(queries, keys, values, mask, dropout), None
         return self.w_o(merge_heads(heads)), weights
+
+    def placed(
+        self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B h S d_head"], start: int
+    ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h S d_head"]]:
+        """Queries and keys as they are compared; the first of them has position `start`.
+
+        Here they stay as they are, since the paper adds positions to the model's input (§3.5).
+        """
+        return queries, keys
 
 
 def check_query_key_value(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:

@@ -83,6 +83,14 @@ def sample(
     Raises:
         ValueError: temperature is not above 0; top_k is below 1; top_p is not above 0 and at most 1; and as `greedy`.
     """
+    choose = sampler(temperature, top_k, top_p, generator)
+    return generate(model, src, bos_id, eos_id, max_length, choose)
+
+
+def sampler(
+    temperature: float, top_k: int | None, top_p: float | None, generator: torch.Generator | None
+) -> Callable[[Float[Tensor, "B vocab"]], Int[Tensor, " B"]]:
+    """A function that draws a token from logits, as `sample` says."""
     if not temperature > 0:
         raise ValueError(f"temperature ({temperature}) must be above 0; for the most probable token use `greedy`")
 
@@ -93,7 +101,7 @@ def sample(
         probabilities = logits.softmax(-1).to(generator.device if generator else logits.device)
         return probabilities.multinomial(1, generator=generator).squeeze(1).to(logits.device)
 
-    return generate(model, src, bos_id, eos_id, max_length, choose=draw)
+    return draw
 
 
 def beam(

@@ -1,9 +1,11 @@
 """The Transformer of 2017: sections 3.1 and 3.4 of "Attention Is All You Need"."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -17,7 +19,13 @@ from transformer_lab.positions import SinusoidalPositions
 from transformer_lab.storage import Stored, load_parameters, read_tensors
 
 Mask = Bool[Tensor, "..."] | None
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+Config = TypeVar("Config", bound="TransformerConfig")
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # GPT-2's
+    "silu": F.silu,
+}
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class TransformerConfig:
     the embedding: with about 41 000 tokens all rows of parts (B) and (C) fit.
 
     Raises:
-        ValueError: a field is of another type, too small or too large; the activation is none of relu, gelu and silu.
+        ValueError: a field is of another type, too small or too large; the activation has no name in ACTIVATIONS.
     """
 
     vocab_size: int = 37000
@@ -46,10 +54,11 @@ class TransformerConfig:
     activation: str = "relu"
 
     def __post_init__(self) -> None:
-        for name, kind in TransformerConfig.__annotations__.items():
+        for name, kind in ((field.name, field.type) for field in fields(self)):
             value = getattr(self, name)
-            if not isinstance(value, (int, float) if kind is float else kind):
-                raise ValueError(f"{name} of a TransformerConfig must be {kind.__name__} (got {value!r})")
+            if not isinstance(value, (int, float) if kind is float else kind):  # type: ignore[arg-type]
+                rule = f"{name} of a {type(self).__name__} must be {kind.__name__}"  # type: ignore[union-attr]
+                raise ValueError(f"{rule} (got {value!r})")
         check_least(1, vocab_size=self.vocab_size, d_model=self.d_model, n_heads=self.n_heads, d_ff=self.d_ff)
         check_least(1, n_layers=self.n_layers, max_len=self.max_len)
         check_least(0, pad_id=self.pad_id)
@@ -216,11 +225,18 @@ class Embedding(nn.Module):
     def forward(self, tokens: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T d_model"]:
         check_tokens("tokens", tokens)
         encoding = self.positions.rows(start, tokens.size(1), like=self.tokens.weight)  # (T, d_model)
-        try:
+        with known_ids(tokens, self.tokens.num_embeddings):
             return self.dropout(embed(tokens, self.tokens.weight, encoding))
-        except IndexError:  # nn.Embedding would not say which: "index out of range in self"
-            rule = f"token ids must be from 0 to {self.tokens.num_embeddings - 1}"
-            raise ValueError(f"{rule} (got {tokens.min()} to {tokens.max()})") from None
+
+
+@contextmanager
+def known_ids(tokens: Int[Tensor, "B T"], n_known: int) -> Iterator[None]:
+    """A block that looks tokens up: its IndexError ("index out of range in self") becomes a ValueError with numbers."""
+    try:
+        yield
+    except IndexError:
+        rule = f"token ids must be from 0 to {n_known - 1}"
+        raise ValueError(f"{rule} (got {tokens.min()} to {tokens.max()})") from None
 
 
 class Transformer(nn.Module):
@@ -255,7 +271,7 @@ class Transformer(nn.Module):
     @classmethod
     def from_stored(cls, stored: Stored) -> "Transformer":
         """The model in a file that has been read; as `from_checkpoint`."""
-        model = cls(stored_config(stored["config"]))
+        model = cls(stored_config(stored["config"], TransformerConfig))
         weights = {name: tensor for name, tensor in stored.tensors.items() if name.startswith("model.")}
         load_parameters(model, {name.removeprefix("model."): tensor for name, tensor in weights.items()})
         return model.eval()
@@ -281,10 +297,10 @@ class Transformer(nn.Module):
         return self.to_logits(self.decoder(x, memory, tgt_mask, memory_mask, cache))
 
 
-def stored_config(values: dict[str, Any]) -> TransformerConfig:
+def stored_config(values: dict[str, Any], kind: type[Config]) -> Config:
     """The config in a checkpoint, which must have every field: no default may stand in for what was stored."""
-    wanted = {field.name for field in fields(TransformerConfig)}
+    wanted = {field.name for field in fields(kind)}
     if values.keys() != wanted:
         missing, unknown = sorted(wanted - values.keys()), sorted(values.keys() - wanted)
-        raise ValueError(f"a config must have the fields of TransformerConfig ({missing=}, {unknown=})")
-    return TransformerConfig(**values)
+        raise ValueError(f"a config must have the fields of {kind.__name__} ({missing=}, {unknown=})")
+    return kind(**values)

@@ -13,9 +13,22 @@ from tests.answers import (
     lesson_06,
     lesson_07,
     lesson_08,
+    lesson_09,
     lesson_14,
 )
 
-LESSONS = (lesson_00, lesson_01, lesson_02, lesson_03, lesson_04, lesson_05, lesson_06, lesson_07, lesson_08, lesson_14)
+LESSONS = (
+    lesson_00,
+    lesson_01,
+    lesson_02,
+    lesson_03,
+    lesson_04,
+    lesson_05,
+    lesson_06,
+    lesson_07,
+    lesson_08,
+    lesson_09,
+    lesson_14,
+)
 RIGHT_ANSWERS = {name: answers for lesson in LESSONS for name, answers in lesson.RIGHT_ANSWERS.items()}
 EQUIVALENT = {name: mutants for lesson in LESSONS for name, mutants in lesson.EQUIVALENT.items()}  # mutant: reason

@@ -38,6 +38,8 @@ from transformer_lab.exercises.lesson_08 import (
 )
 from transformer_lab.exercises.lesson_08_positions import positions_computed
 from transformer_lab.exercises.lesson_08_top_p import is_top_p
+from transformer_lab.exercises.lesson_09 import bits_per_byte, next_token_loss, perplexity
+from transformer_lab.exercises.lesson_09_tables import mend_bigram_loss, predict_loss
 from transformer_lab.exercises.lesson_14 import clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06
 from transformer_lab.exercises.lesson_14_around import clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12
 from transformer_lab.exercises.own_answers import Mine
@@ -58,6 +60,7 @@ catalogue: dict[str, Exercise] = {
         *(same_rate_again,),
         *(greedy_decode, top_k_filter, top_p_filter, beam_search, cached_attention),
         *(positions_computed, is_top_p),
+        *(next_token_loss, perplexity, bits_per_byte, mend_bigram_loss, predict_loss),
         *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),
         *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
     )

@@ -166,3 +166,22 @@ def is_top_p(cut):
             if given.shape != right.shape or not torch.allclose(given, right):
                 return False
     return True
+
+
+def mend_bigram_loss(train, test, vocab_size):
+    """The mean loss of a test text, in nats, by a table of pairs with add-one smoothing that was counted in another."""
+    counts = torch.ones(vocab_size, vocab_size)  # each pair once before any is seen
+    for left, right in zip(train[:-1].tolist(), train[1:].tolist(), strict=True):
+        counts[left, right] += 1
+    probabilities = counts / counts.sum(1, keepdim=True)  # (vocab, vocab): each row sums to 1
+    return -probabilities[test[:-1], test[1:]].log().mean()
+
+
+def predict_loss(losses):
+    """The loss after 8n steps from those after n, 2n and 4n, where loss = floor + a · steps^-b.
+
+    Each doubling then takes off the same share of what the doubling before it took off: a · (2n)^-b is 2^-b times
+    a · n^-b, and the floor falls out of the differences.
+    """
+    first, second = losses[0] - losses[1], losses[1] - losses[2]
+    return losses[2] - second * second / first

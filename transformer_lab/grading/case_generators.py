@@ -314,7 +314,7 @@ def _(generator: Generator) -> Arguments:
     return {"vocab_size": vocabulary, "d_model": n_heads * number(generator, 2, 64)} | layers
 
 
-# ── lessons 07 and 08 ──
+# ── lessons 07 to 09 ──
 
 
 @case_generator("merge_pair")
@@ -359,6 +359,42 @@ def _(generator: Generator) -> Arguments:
 def _(generator: Generator) -> Arguments:
     warmup_steps = number(generator, 10, 8000)
     return {"step": number(generator, 2, warmup_steps - 1), "warmup_steps": warmup_steps}
+
+
+@case_generator("next_token_loss")
+def _(generator: Generator) -> Arguments:
+    vocabulary = number(generator, 5, 15)
+    ids, pad_id = tokens(generator, vocabulary), number(generator, 0, vocabulary - 1)
+    ids[:, 1] = ids[:, 1].clamp(min=1)  # two tokens at least in each row
+    ids = torch.where(ids == 0, pad_id, torch.where(ids == pad_id, 0, ids))
+    return {"logits": 2 * floats(generator, torch.float32)(*ids.shape, vocabulary), "tokens": ids, "pad_id": pad_id}
+
+
+@case_generator("perplexity")
+def _(generator: Generator) -> Arguments:
+    return {"token_log_probs": -2 * floats(generator, torch.float32)(number(generator, 2, 400)).abs()}
+
+
+@case_generator("bits_per_byte")
+def _(generator: Generator) -> Arguments:
+    n_tokens = number(generator, 2, 5000)
+    nats = n_tokens * number(generator, 1, 500) / 100
+    return {"nats": nats, "n_tokens": n_tokens, "n_bytes": n_tokens * number(generator, 2, 5) + 1}
+
+
+@case_generator("mend_bigram_loss")
+def _(generator: Generator) -> Arguments:
+    vocab_size = number(generator, 3, 9)
+    lengths = {"train": number(generator, 5, 60), "test": number(generator, 4, 60)}
+    texts = {name: torch.randint(vocab_size, (n,), generator=generator) for name, n in lengths.items()}
+    return texts | {"vocab_size": vocab_size}
+
+
+@case_generator("predict_loss")
+def _(generator: Generator) -> Arguments:
+    floor, share = number(generator, 50, 150) / 100, number(generator, 55, 90) / 100
+    first = number(generator, 100, 300) / 100
+    return {"losses": [floor + first * share**doubling for doubling in range(3)]}
 
 
 @case_generator("mend_training_step")

@@ -1,25 +1,37 @@
-"""Training: section 5 of "Attention Is All You Need", on pairs of texts.
+"""Training: section 5 of "Attention Is All You Need", on pairs of texts; and a language model's, on one text.
 
-Read the modules in this order: recipe, examples, loop, evaluation, checkpoint; then progress_bar, processes and
-__main__, which is `python -m transformer_lab.training`.
+Read the modules in this order: recipe, examples, loop, evaluation, checkpoint; text_examples and text_training; then
+progress_bar, processes, command and __main__, which is `python -m transformer_lab.training`.
 """
 
-from transformer_lab.training.checkpoint import load_checkpoint, load_training, save_checkpoint, save_training
+from transformer_lab.training.checkpoint import (
+    load_checkpoint,
+    load_language_model,
+    load_training,
+    save_checkpoint,
+    save_training,
+)
 from transformer_lab.training.evaluation import average_weights, exact_match, translate
 from transformer_lab.training.examples import Examples
 from transformer_lab.training.loop import Report, Training
 from transformer_lab.training.progress_bar import progress
 from transformer_lab.training.recipe import Recipe, label_smoothing_loss, paper_adam, shift_right, warmup_rate
+from transformer_lab.training.text_examples import TextExamples
+from transformer_lab.training.text_training import TextRecipe, TextTraining
 
 __all__ = [
     "Examples",
     "Recipe",
     "Report",
+    "TextExamples",
+    "TextRecipe",
+    "TextTraining",
     "Training",
     "average_weights",
     "exact_match",
     "label_smoothing_loss",
     "load_checkpoint",
+    "load_language_model",
     "load_training",
     "paper_adam",
     "progress",

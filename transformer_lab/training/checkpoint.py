@@ -1,27 +1,27 @@
 """Checkpoints: a model, its tokenizer and its scores in one file; with the optimiser, if it is to go on learning."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
+from transformer_lab.language_model import LanguageModel
 from transformer_lab.model import Transformer
 from transformer_lab.storage import Stored, read_tensors, write_tensors
+from transformer_lab.texts import Characters
 from transformer_lab.tokenizer import Tokenizer
-from transformer_lab.training.examples import Examples
 from transformer_lab.training.loop import Training
-from transformer_lab.training.recipe import Recipe
+
+Vocabulary = Tokenizer | Characters
 
 
 def save_checkpoint(
     path: str | Path,
-    model: Transformer,
-    tokenizer: Tokenizer,
+    model: Transformer | LanguageModel,
+    tokenizer: Vocabulary,
     metrics: Mapping[str, Any],
     dtype: torch.dtype = torch.float32,
 ) -> None:
@@ -47,7 +47,20 @@ def load_checkpoint(path: str | Path) -> tuple[Transformer, Tokenizer, dict[str,
     return model, tokenizer, stored["metrics"]
 
 
-def save_training(path: str | Path, training: Training, tokenizer: Tokenizer, metrics: Mapping[str, Any]) -> None:
+def load_language_model(path: str | Path) -> tuple[LanguageModel, Characters, dict[str, Any]]:
+    """A language model (on the CPU, in eval mode), its characters, and the facts that were stored about it.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is damaged, or its parts do not go together.
+    """
+    stored = read_tensors(path)
+    model, characters = LanguageModel.from_stored(stored), Characters.from_json(stored["tokenizer"])
+    check_vocabulary(model, characters)
+    return model, characters, stored["metrics"]
+
+
+def save_training(path: str | Path, training: Training, tokenizer: Vocabulary, metrics: Mapping[str, Any]) -> None:
     """Write a checkpoint from which the training can go on, too; it is three times as large."""
     weights, header = parts(training.model, tokenizer, metrics)
     adam = {
@@ -58,14 +71,18 @@ def save_training(path: str | Path, training: Training, tokenizer: Tokenizer, me
     run = {
         "step": training.step,
         "recipe": asdict(training.recipe),
-        "examples": fingerprint(training.examples),
+        "examples": training.examples.fingerprint(),
         "frozen": [name for name, parameter in training.model.named_parameters() if not parameter.requires_grad],
     }
     write_tensors(path, weights | adam, header | {"training": run})
 
 
-def load_training(path: str | Path, examples: Examples, device: torch.device | str = "cpu") -> Training:
+def load_training(
+    path: str | Path, examples: Any, device: torch.device | str = "cpu", kind: type[Training] = Training
+) -> Training:
     """The training of a checkpoint, as if it had never stopped. `examples` are those that it began with.
+
+    `kind` is Training or a subclass, the same that was stored.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -73,9 +90,10 @@ def load_training(path: str | Path, examples: Examples, device: torch.device | s
     """
     stored = read_tensors(path)
     run = stored["training"]
-    if run["examples"] != fingerprint(examples):
+    if run["examples"] != examples.fingerprint():
         raise ValueError(f"a training must go on with the examples that it began with (those of {path} differ)")
-    training = Training(Transformer.from_stored(stored).to(device), examples, Recipe(**run["recipe"]))
+    model = kind.model_class.from_stored(stored).to(device)
+    training = kind(model, examples, kind.recipe_class(**run["recipe"]))
     training.step = run["step"]
     for name, parameter in training.model.named_parameters():
         parameter.data = stored.tensors[f"model.{name}"].to(device)  # of the type that it was trained in
@@ -92,7 +110,7 @@ def adam_state(stored: Stored, name: str, device: torch.device | str) -> dict[st
 
 
 def parts(
-    model: Transformer, tokenizer: Tokenizer, metrics: Mapping[str, Any]
+    model: Transformer | LanguageModel, tokenizer: Vocabulary, metrics: Mapping[str, Any]
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The weights by their names in the file, and the header."""
     check_vocabulary(model, tokenizer)
@@ -104,11 +122,7 @@ def parts(
     }
 
 
-def fingerprint(examples: Examples) -> str:
-    return hashlib.sha256(save({"src": examples.src, "tgt": examples.tgt})).hexdigest()
-
-
-def check_vocabulary(model: Transformer, tokenizer: Tokenizer) -> None:
+def check_vocabulary(model: Transformer | LanguageModel, tokenizer: Vocabulary) -> None:
     """Raise a ValueError unless the model has one embedding for each token."""
     if len(tokenizer) != model.config.vocab_size:
         sizes = f"({len(tokenizer)}, {model.config.vocab_size})"

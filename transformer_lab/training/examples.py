@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Int
+from safetensors.torch import save
 from torch import Tensor
 
 from transformer_lab.tasks import pad
@@ -44,6 +45,10 @@ class Examples:
     def rows(self, indices: Int[Tensor, " B"]) -> tuple[Int[Tensor, "B S_"], Int[Tensor, "B T_"]]:
         """Some of the pairs, without the columns that are padding in all of them."""
         return trim(self.src[indices], self.pad_id), trim(self.tgt[indices], self.pad_id)
+
+    def fingerprint(self) -> str:
+        """A checksum: two tables with the same one are the same."""
+        return hashlib.sha256(save({"src": self.src, "tgt": self.tgt})).hexdigest()
 
     def count(self, indices: Int[Tensor, " B"]) -> int:
         """How many target tokens, without padding, these pairs have."""

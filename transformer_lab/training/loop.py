@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -12,7 +13,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from transformer_lab.checks import check_least
 from transformer_lab.model import Transformer
-from transformer_lab.training.examples import Examples, derive_seed
+from transformer_lab.training.examples import derive_seed
 from transformer_lab.training.interrupts import defer_interrupt
 from transformer_lab.training.processes import mean_over_processes, n_processes, rank
 from transformer_lab.training.recipe import Recipe, label_smoothing_loss, paper_adam, shift_right, warmup_rate
@@ -36,18 +37,29 @@ class Training:
     ends at the same weights as one that never stopped.
     """
 
-    def __init__(self, model: Transformer, examples: Examples, recipe: Recipe):
+    model_class: Any = Transformer
+    recipe_class: Any = Recipe
+
+    def __init__(self, model: Any, examples: Any, recipe: Any):  # of these classes, or of a subclass's own
         least, most = n_processes(), len(examples)
         if not least <= recipe.batch_size <= most:
             size = f"batch_size ({recipe.batch_size})"
             raise ValueError(f"{size} must be from {least}, the number of processes, to {most}, that of the examples")
         self.model, self.examples, self.recipe = model, examples, recipe
-        self.optimizer = paper_adam(model)
+        self.optimizer = self.make_optimizer()
         self.step = 0  # so many are done
         self.epoch = -1  # the one that was asked for last
         self.batches: tuple[Tensor, ...] = ()  # those of that epoch
         self.device = next(model.parameters()).device
         self.forward = DistributedDataParallel(model) if n_processes() > 1 else model
+
+    def make_optimizer(self) -> torch.optim.Optimizer:
+        """The paper's; its rate is set anew at each step."""
+        return paper_adam(self.model)
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 1."""
+        return self.recipe.rate_factor * warmup_rate(step, self.model.config.d_model, self.recipe.warmup_steps)
 
     def run(self, until: int, evaluate: Callable[[], float] | None = None, every: int = 100) -> Iterator[Report]:
         """Train up to step `until`, with a report after each; `evaluate` is called every so many and at the last.
@@ -67,8 +79,9 @@ class Training:
     def take_step(self) -> tuple[float, float]:
         """Learn from the next batch; the loss before, and the rate."""
         step, recipe = self.step + 1, self.recipe
-        rate = recipe.rate_factor * warmup_rate(step, self.model.config.d_model, recipe.warmup_steps)
-        self.optimizer.param_groups[0]["lr"] = rate
+        rate = self.rate(step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
         self.optimizer.zero_grad()
         self.forward.train()
         with fork_rng(derive_seed(recipe.seed, "dropout", step, rank()), self.device):

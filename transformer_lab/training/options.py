@@ -59,7 +59,8 @@ def this_device(name: str) -> torch.device:
 
 positive = number(float, "a number above 0", lambda value: 0 < value < float("inf"))
 share = number(float, "from 0 to below 1", lambda value: 0 <= value < 1)
-SETTINGS: dict[str, tuple[Any, Callable[[str], Any], str]] = {  # what makes a training; one that goes on keeps it
+Settings = dict[str, tuple[Any, Callable[[str], Any], str]]  # by name: the default, how it is read, what it is
+SETTINGS: Settings = {  # what makes a training; one that goes on keeps it
     "source": ("en", str, "language of the source, as num2words calls it"),
     "target": ("de", str, "language of the target"),
     "merges": (120, whole(0), "byte-pair merges of the tokenizer"),
@@ -76,15 +77,23 @@ SETTINGS: dict[str, tuple[Any, Callable[[str], Any], str]] = {  # what makes a t
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options; those of SETTINGS are None unless they are written."""
-    made = argparse.ArgumentParser(
-        "python -m transformer_lab.training",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    made.add_argument("--out", type=Path, help="the checkpoint (default: SOURCE_TARGET.safetensors, or --resume)")
+    """The options of a training on the names of numbers; those of SETTINGS are None unless they are written."""
+    made = parser_of("python -m transformer_lab.training", DESCRIPTION, EPILOG, "SOURCE_TARGET.safetensors", SETTINGS)
     made.add_argument("--steps", type=whole(1), default=400, help="train up to this step (default: %(default)s)")
+    made.add_argument(
+        "--lean",
+        action="store_true",
+        help="store the average of the last weights in float16, to use and not to train further",
+    )
+    return made
+
+
+def parser_of(program: str, description: str, epilog: str, out: str, chosen: Settings) -> argparse.ArgumentParser:
+    """The options that every training has, and those of `chosen`, which are None unless they are written."""
+    made = argparse.ArgumentParser(
+        program, description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("--out", type=Path, help=f"the checkpoint (default: {out}, or --resume)")
     made.add_argument(
         "--save-every",
         type=whole(1),
@@ -93,24 +102,19 @@ def parser() -> argparse.ArgumentParser:
         help="write the checkpoint every so many steps, too (default: %(default)s)",
     )
     made.add_argument("--device", type=this_device, default=default_device(), help="(default here: %(default)s)")
-    made.add_argument(
-        "--lean",
-        action="store_true",
-        help="store the average of the last weights in float16, to use and not to train further",
-    )
     made.add_argument("--resume", type=Path, metavar="CHECKPOINT", help="go on from here; the rest comes from it:")
-    for name, (default, kind, text) in SETTINGS.items():
+    for name, (default, kind, text) in chosen.items():
         made.add_argument(f"--{name}", type=kind, help=f"{text} (default: {default})")
     made.add_argument("--bf16", action=argparse.BooleanOptionalAction, help="bfloat16 autocast (default: on a GPU)")
     return made
 
 
-def settings(options: argparse.Namespace) -> dict:
-    """The value of each of SETTINGS by its name: as written, or the default."""
-    given = {name: getattr(options, name.replace("-", "_")) for name in SETTINGS}
-    return {name: SETTINGS[name][0] if value is None else value for name, value in given.items()}
+def settings(options: argparse.Namespace, chosen: Settings = SETTINGS) -> dict:
+    """The value of each setting by its name: as written, or the default."""
+    given = {name: getattr(options, name.replace("-", "_")) for name in chosen}
+    return {name: chosen[name][0] if value is None else value for name, value in given.items()}
 
 
-def written(options: argparse.Namespace) -> list[str]:
+def written(options: argparse.Namespace, chosen: Settings = SETTINGS) -> list[str]:
     """Which options were written of those that a training which goes on has from its checkpoint."""
-    return [f"--{name}" for name in (*SETTINGS, "bf16") if getattr(options, name.replace("-", "_")) is not None]
+    return [f"--{name}" for name in (*chosen, "bf16") if getattr(options, name.replace("-", "_")) is not None]

@@ -1,0 +1,570 @@
+# %% [markdown]
+# # 09 · A language model
+#
+# Train half a Transformer to say the next character. What does it learn from text alone?
+#
+# **You will be able to**
+# - state the loss of a language model in nats and in bits per byte,
+# - train one, and tell whether it has learned or only remembers,
+# - say what a longer training will bring before you pay for it.
+#
+# **You need** lessons 05 to 08. **Paper:** [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), sections 2 and 3. **Time:** 60 minutes; the cells that train say how long.
+
+# %%
+import math
+
+import torch
+import torch.nn.functional as F
+
+from transformer_lab import default_device, exercises, plots, tasks, training
+
+torch.set_num_threads(1)  # for a model as small as this, more would only wait for each other
+device = default_device()
+
+# %% [markdown]
+# ## The question
+#
+# A translator learns from pairs, and somebody has to write these. A **language model** learns from plain text: each character is the target of the characters before it. Plenty of text is on your disk already, since Python comes with its own source. Tests and tables are left out, and each *file* is in one part only:
+
+# %% tolerance=0.25
+corpus = tasks.python_source()
+for part in ("train", "validation", "test"):
+    n_files, n_characters = len(getattr(corpus, part)), len(corpus.text(part))
+    print(f"{part:10} {n_files} files, {n_characters / 1e6:.2f} million characters")
+
+# %% [markdown]
+# **Can a model learn to write Python from the Python on your own disk?** A model that has learned nothing gives each of the 98 tokens (96 characters, one token for all others, one for padding) about the same probability. Here is what it writes after `def `:
+
+# %%
+from transformer_lab import LanguageModel, LanguageModelConfig
+from transformer_lab.texts import PRINTABLE, Characters
+
+characters = Characters(PRINTABLE)
+config = LanguageModelConfig(
+    *(len(characters), 96, 3, 384, 2), max_len=64, positions="rotary", activation="gelu",
+    dropout=0.0, attention_dropout=0.0,
+)  # fmt: skip
+torch.manual_seed(0)
+model = LanguageModel(config).to(device)
+
+# %%
+whole = corpus.text("test")
+test_text = "".join(whole[i : i + 30_000] for i in range(0, len(whole), 60_000))  # half of it
+train_ids, test_ids = characters.encode(corpus.text("train")), characters.encode(test_text)
+
+# %%
+from transformer_lab import complete
+
+
+def write(model, prompt, n_tokens, copies=1, seed=0, **choice):
+    ids = characters.encode(prompt).expand(copies, -1).to(device)
+    generator = torch.Generator("cpu").manual_seed(seed)
+    written = complete(model, ids, n_tokens, generator=generator, **choice)
+    return [characters.decode(row.tolist()) for row in written]
+
+
+def show_text(text, alt):
+    figure, ax = plots.figure(8, 0.2 + 0.21 * (text.count("\n") + 1))
+    ax.axis("off")
+    ax.text(0, 1, text.replace("$", r"\$"), family="monospace", fontsize=9, va="top")
+    return plots.show(figure, alt)
+
+
+# %%
+show_text(write(model, "def ", 60)[0].replace("\n", "⏎"), alt="Sixty random characters after def.")
+
+# %% [markdown]
+# ## By hand: what follows what
+#
+# The simplest language model is a table of pairs. Count how often each character follows each other one, and divide each row by its sum. That gives $p(\text{next} \mid \text{this})$:
+
+# %%
+from collections import Counter
+from itertools import pairwise
+
+text = "abcababca"
+pairs, starts = Counter(pairwise(text)), Counter(text[:-1])
+for (left, right), n in sorted(pairs.items()):
+    print(f"p({right} | {left}) = {n}/{starts[left]} = {n / starts[left]:.2f}")
+
+# %% [markdown]
+# The probability of a text is the product of these, by the chain rule of lesson 08. As its logarithm it is a sum, and divided by the number of characters it does not depend on the length:
+#
+# $$\text{loss} = -\frac{1}{n} \sum_{t=1}^{n} \ln p(y_t \mid y_0 \dots y_{t-1})$$
+#
+# Its unit is the **nat**. The **perplexity** is $e^{\text{loss}}$: among how many equally probable characters the model seems to choose.
+
+# %%
+sentence = "abab"
+logs = [math.log(pairs[pair] / starts[pair[0]]) for pair in pairwise(sentence)]
+loss = -sum(logs) / len(logs)
+print("ln p:", [round(log, 3) for log in logs])
+print(f"loss {loss:.3f} nats a character, perplexity {math.exp(loss):.2f}")
+
+# %% [markdown]
+# After `a` the table is sure of `b`; after `b` it wavers. Now ask it for the text `acb`. The pair *ac* never occurred, so its probability is 0 and the loss infinite. No text should be impossible, so some probability has to be kept for what was never seen: this is **smoothing**. Adding 1 to each count is the simplest way:
+
+# %%
+def smoothed(left, right):
+    return (pairs[left, right] + 1) / (starts[left] + 3)  # three characters: a, b and c
+
+
+print("p(c | a), counted: ", pairs["a", "c"] / starts["a"])
+print("p(c | a), smoothed:", round(smoothed("a", "c"), 3))
+print("the row still sums to", round(sum(smoothed("a", right) for right in "abc"), 6))
+
+# %% [markdown]
+# A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the context, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1999](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely on the shorter one. Count six of them in the training part (10 seconds), and read half of the test:
+
+# %% tolerance=0.1
+from transformer_lab.ngrams import NGrams
+
+tables = {order: NGrams(train_ids, len(characters), order) for order in (1, 2, 3, 4, 5, 6)}
+nats = {}
+for order, table in tables.items():
+    loss = nats[f"{order}-gram"] = -table.token_log_probs(test_ids).mean().item()
+    print(f"{order}-gram: {len(table) / 1e6:.2f} million entries, {loss:.2f} nats", end=", ")
+    print(f"perplexity {math.exp(loss):.1f}")
+assert nats["6-gram"] < nats["4-gram"] - 0.1 < nats["3-gram"] - 0.3 < nats["2-gram"] - 0.5
+
+# %% [markdown]
+# ## What is a nat worth?
+#
+# A bit is $\ln 2 = 0.69$ nats. A model with a loss of $L$ nats could compress the text to $L / \ln 2$ bits a character: to encode a symbol of probability $p$ takes $-\log_2 p$ bits ([Shannon, 1948](https://people.math.harvard.edu/~ctm/home/text/others/shannon/entropy/entropy.pdf)). So it can be compared with a program that compresses, and models with other tokens can be compared with each other: by **bits per byte**.
+
+# %% tolerance=0.1
+import gzip
+
+from transformer_lab import bits_per_byte
+
+test_bytes = whole.encode()
+compressed = 8 * len(gzip.compress(test_bytes, 9)) / len(test_bytes)
+nats["gzip"] = compressed * math.log(2)  # a character of this text is one byte
+for name in ("2-gram", "gzip", "6-gram"):
+    total = nats[name] * len(test_bytes)
+    bits = bits_per_byte(total, len(test_bytes), len(test_bytes))
+    print(f"{name}: {nats[name]:.2f} nats a character, {bits:.2f} bits a byte (of 8)")
+
+# %% [markdown]
+# gzip has never seen Python, and learns it from the text that it compresses, here the whole test; the tables have read millions of characters before. Keep both in mind when you compare: beating gzip is not hard for who has studied for the test.
+
+# %% [markdown]
+# ## The model, line for line
+#
+# A language model needs no encoder and no cross-attention. What remains of a decoder layer is self-attention and a feed-forward network, which is the *encoder's* layer, with a causal mask. GPT-2 changes two more things: the norms come first (lesson 04), with one more after the last layer, and embeddings are not multiplied by $\sqrt{d_{model}}$. Here is the whole forward pass, with this model's own parts:
+
+# %%
+from transformer_lab import causal_mask
+
+
+def logits_of(tokens):
+    x = F.embedding(tokens, model.tokens.weight)  # (B, T, d_model)
+    mask = causal_mask(tokens.size(1), tokens.device)
+    for layer in model.layers:
+        x = x + layer.self_attention(*[layer.residual_1.norm(x)] * 3, mask)[0]
+        x = x + layer.feed_forward(layer.residual_2.norm(x))
+    return model.norm(x) @ model.tokens.weight.T  # the table of the embedding, once more
+
+
+model.eval()
+some = train_ids[:128].view(2, 64).to(device)
+with torch.no_grad():
+    ours, theirs = logits_of(some), model(some)
+print("max difference < 1e-4:", (ours - theirs).abs().max().item() < 1e-4)
+
+# %% [markdown]
+# Where are the positions? This model turns queries and keys inside each attention (`rotate`, lesson 03). GPT-2 adds a learned vector to each embedding instead; `positions="learned"` does that, and `tests/test_language_model.py` copies weights from Hugging Face's GPT-2 into this class, and back, and finds the same logits.
+#
+# Nothing is shifted on the way in. The *loss* compares position $t$ with token $t + 1$:
+
+# %%
+from transformer_lab import next_token_loss
+
+logits = theirs.cpu()
+by_hand = []
+for row, tokens in zip(logits, some.tolist()):
+    for t in range(63):  # the last position has no next token
+        by_hand.append(-row[t].log_softmax(-1)[tokens[t + 1]].item())
+loss = next_token_loss(logits, some.cpu(), pad_id=characters.pad_id).item()
+print("same loss:", abs(loss - sum(by_hand) / len(by_hand)) < 1e-4)
+print(f"it is {loss:.1f}; an even guess among 98 would be ln 98 = {math.log(98):.1f}")
+
+# %% [markdown]
+# ## Train it
+#
+# Each step reads 16 windows of 64 characters, from random places; all 63 next characters of a window are learned at once, as in lesson 07. The optimizer is AdamW with a rate that climbs for 50 steps, and falls to 0 at the end. 800 steps take 40 seconds on a quiet machine, and read an eighth of the training part. **Predict**: which table will it beat?
+
+# %%
+recipe = training.TextRecipe(n_steps=800, batch_size=16, peak_rate=5e-3, seed=0)
+examples = training.TextExamples(train_ids, length=64)
+run, curve = training.TextTraining(model, examples, recipe), []
+for report in training.progress(run.run(800), until=800):
+    curve.append(report.loss)
+
+# %%
+from transformer_lab import token_log_probs
+
+
+def loss_on(ids, model):
+    return -token_log_probs(model, ids).mean().item()
+
+
+# %% tolerance=0.15
+nats["yours"] = loss_on(test_ids, model)
+n_parameters = sum(parameter.numel() for parameter in model.parameters())
+print(f"your model, {n_parameters / 1e6:.2f} million parameters", end=": ")
+print(f"{nats['yours']:.2f} nats a character, perplexity {math.exp(nats['yours']):.1f}")
+print(f"the bigram table {nats['2-gram']:.2f}, the trigram table {nats['3-gram']:.2f}")
+assert nats["yours"] < nats["3-gram"] - 0.05 < nats["2-gram"] - 0.5
+
+# %%
+smooth = [sum(curve[max(0, t - 20) : t]) / min(t, 20) for t in range(1, 801)]
+levels = {f"{n}-gram": [nats[f"{n}-gram"]] * 800 for n in (2, 3)}
+curves = {"your model": smooth} | levels | {"gzip": [nats["gzip"]] * 800}
+ax = plots.plot_lines(range(1, 801), curves, x_label="step", y_label="nats a character")
+plots.show(ax, alt="The loss by step falls below the bigram and the trigram table's.")
+
+# %% [markdown]
+# Less than a minute is enough to pass the tables of pairs and of triples. The longer ones and gzip are still ahead. A table is *told* which characters came before; the model has to learn to look, and only then can it use more context than a table has.
+
+# %%
+sample = write(model, "def ", 300, temperature=0.7, seed=1)[0]
+show_text("\n".join(line[:90] for line in sample.split("\n")), alt="What your model writes.")
+
+# %% [markdown]
+# ## With more patience
+#
+# The package has a larger model, made by one command in a quarter of an hour of processor time: three layers, $d_{model} = 128$, 128 characters of context, 6 000 steps. Does it beat the six tables?
+
+# %%
+from pathlib import Path
+
+import transformer_lab
+
+path = Path(transformer_lab.__file__).with_name("checkpoints") / "python.safetensors"
+larger, its_characters, facts = training.load_language_model(path)
+larger = larger.to(device)
+print(f"{sum(p.numel() for p in larger.parameters()):,} parameters, {facts['steps']} steps")
+print(f"{path.stat().st_size / 1e6:.1f} MB")
+print("the same characters:", its_characters.alphabet == PRINTABLE)
+
+# %% tolerance=0.12
+nats["larger"] = loss_on(test_ids, larger)
+for name in ("gzip", "6-gram", "larger"):
+    print(f"{name}: {nats[name]:.3f} nats a character, {nats[name] / math.log(2):.2f} bits a byte")
+assert nats["larger"] < min(nats[f"{order}-gram"] for order in tables)
+assert nats["larger"] < nats["gzip"] - 0.15
+
+# %% [markdown]
+# It does, by a little, and in far fewer bytes than the 6-gram table takes. A 9-gram table, which holds six million entries, is still ahead (1.14 nats on the whole test, against 1.18). Whether a longer training (`--steps`) would pass it as well has not been tried.
+
+# %%
+print(write(larger, "def read(self, size):\n", 400, temperature=0.5, seed=2)[0])
+
+# %% [markdown]
+# Names, indentation and quotes are in their places, and the code makes no sense. How much of it *is* Python? Take each line that a model writes, and ask `ast.parse`; behind a colon it gets a `pass`. Not all lines of real files pass that test either, because many of them belong to a text or to a longer expression. So real files are the control:
+
+# %%
+import ast
+import warnings
+
+
+def is_python(line):
+    line = line.strip()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ast.parse(line + " pass" if line.endswith(":") else line)
+        return True
+    except (SyntaxError, ValueError):
+        return False
+
+
+def share_of_python(texts):
+    """Of the lines that are neither empty nor comments; the first and the last may be cut."""
+    lines = [line for text in texts for line in text.split("\n")[1:-1]]
+    lines = [line for line in lines if line.strip() and not line.strip().startswith("#")]
+    return sum(map(is_python, lines)) / len(lines)
+
+
+# %% [markdown]
+# Now let the tables and the models write 16 texts of 300 characters each, at two temperatures (15 seconds). **Predict**: at which temperature is most of it Python, and is that the best code?
+
+# %%
+def write_by_table(table, n_tokens, temperature, generator):
+    ids = characters.encode("\n")
+    for _ in range(n_tokens):
+        p = table.next_probabilities(ids[-8:]) ** (1 / temperature)
+        ids = torch.cat([ids, p.multinomial(1, generator=generator)])
+    return characters.decode(ids.tolist())
+
+
+def texts_of(writer, temperature):
+    if isinstance(writer, LanguageModel):
+        return write(writer, "\n", 300, copies=16, temperature=temperature)
+    generator = torch.Generator("cpu").manual_seed(0)
+    return [write_by_table(writer, 300, temperature, generator) for _ in range(16)]
+
+
+# %% tolerance=14
+writers = {"3-gram": tables[3], "6-gram": tables[6], "yours": model, "larger": larger}
+share = {}
+for name, writer in writers.items():
+    for temperature in (0.5, 1.0):
+        share[name, temperature] = 100 * share_of_python(texts_of(writer, temperature))
+    print(f"{name}:", ", ".join(f"at {t} {share[name, t]:.0f} %" for t in (0.5, 1.0)))
+print(f"real files: {100 * share_of_python(corpus.test.values()):.0f} %")
+assert share["larger", 0.5] > max(share["6-gram", 0.5], share["6-gram", 1.0]) + 15
+assert share["larger", 0.5] > share["larger", 1.0] + 10
+
+# %% [markdown]
+# The larger model's share rises as the temperature falls, up to that of real files. That is no praise: at a low temperature it writes short, frequent lines again and again. The parser checks grammar, not sense.
+
+# %% [markdown]
+# ## Break it: a text that is too short
+#
+# What if there were only 20 000 characters to learn from? Train a small model on them, and watch its loss there and on the validation part (10 to 20 seconds). **Predict** both curves.
+
+# %%
+few_ids, validation_ids = train_ids[:20_000], characters.encode(corpus.text("validation"))[:6_000]
+small = LanguageModelConfig(
+    *(len(characters), 64, 4, 256, 2), max_len=64, positions="rotary", activation="gelu",
+    dropout=0.0, attention_dropout=0.0,
+)  # fmt: skip
+torch.manual_seed(1)
+memoriser = LanguageModel(small).to(device)
+
+# %%
+few = training.TextTraining(
+    memoriser, training.TextExamples(few_ids, 64), training.TextRecipe(600, seed=1)
+)
+seen = {"these characters": [], "validation": []}
+for report in few.run(600):
+    if report.step % 60 == 0:
+        seen["these characters"].append(loss_on(few_ids[:6_000], memoriser))
+        seen["validation"].append(loss_on(validation_ids, memoriser))
+
+# %%
+ax = plots.plot_lines(range(60, 601, 60), seen, x_label="step", y_label="nats a character")
+plots.show(ax, alt="On its own text the loss falls on; on the validation it falls, then rises.")
+
+# %% tolerance=0.4
+own, other = seen["these characters"][-1], seen["validation"]
+print(f"on its own text {own:.2f}")
+print(f"on the validation {other[-1]:.2f}, at its lowest {min(other):.2f}")
+assert other[-1] > own + 1
+assert other[-1] > min(other) + 0.1
+
+# %% [markdown]
+# It knows its text better and better, and everything else worse and worse: **overfitting**. Your model above has no such problem. In 800 steps it reads 0.8 million of more than six million characters, each once at most, so each batch is new to it, as a test would be.
+
+# %% [markdown]
+# ## Does it copy?
+#
+# A model that has read a file may write down what it remembers. Look for the longest run of characters, in what a model wrote, that also stands in its training text. How long is *long*? Real Python repeats itself, too. The control is real code that nobody has learned from: pieces of the test files, as long as the samples.
+
+# %%
+def longest_copy(text, source):
+    """The length of the longest piece of the text that stands in the source."""
+    longest = 0
+    for start in range(len(text)):
+        while text[start : start + longest + 1] in source and start + longest < len(text):
+            longest += 1
+    return longest
+
+
+# %%
+all_seen, few_seen = corpus.text("train"), corpus.text("train")[:20_000]
+samples = write(larger, "\n", 300, copies=8, temperature=0.8, seed=3)
+by_heart = write(memoriser, "\n", 300, copies=8, temperature=0.8, seed=3)
+real = [corpus.text("test")[start : start + 300] for start in range(5_000, 250_000, 30_000)][:8]
+
+# %% tolerance=25
+copied = {}
+for name, texts, source in (
+    *(("larger model", samples, all_seen), ("unseen code", real, all_seen)),
+    *(("memoriser", by_heart, few_seen), ("unseen code, in its text", real, few_seen)),
+):
+    copied[name] = sum(longest_copy(text, source) for text in texts) / len(texts)
+    print(f"{name}: on average {copied[name]:.0f} characters")
+assert copied["larger model"] < 1.5 * copied["unseen code"]
+assert copied["memoriser"] > 1.3 * copied["unseen code, in its text"]
+
+# %% [markdown]
+# The larger model's longest runs are no longer than those that unseen files share with the training files: phrases that everybody writes. The memoriser repeats its short text far more than unseen code does. Larger models with more passes do remember ([Carlini et al., 2021](https://arxiv.org/abs/2012.07805)).
+
+# %% [markdown]
+# ## Predict before you pay
+#
+# Would twice as much text help? Start with what is cheap to try: a 5-gram table, counted in an eighth, a quarter and half of the training part, in random blocks of 1 000 characters.
+
+# %%
+import random
+
+blocks = [*train_ids.split(1000)]
+random.Random(0).shuffle(blocks)
+mixed = torch.cat(blocks)
+
+
+def table_loss(share, order=5):
+    some = mixed[: int(share * len(mixed))]
+    return -NGrams(some, len(characters), order).token_log_probs(test_ids).mean().item()
+
+
+# %% tolerance=0.03
+known = [table_loss(share) for share in (1 / 8, 1 / 4, 1 / 2)]
+print("an eighth, a quarter, a half:", ", ".join(f"{loss:.3f}" for loss in known))
+print(f"differences {known[0] - known[1]:.3f} and {known[1] - known[2]:.3f}")
+
+# %% [markdown]
+# Each doubling brings less than the one before. Losses often follow a **power law** with a floor, $c + a \cdot n^{-b}$. It has three unknowns, and three points determine it: from $n$ to $2n$ it falls by $a n^{-b} (1 - 2^{-b})$, and from $2n$ to $4n$ by $2^{-b}$ times that. So the differences shrink by the same factor at each doubling, and the next loss is known before it is paid for:
+
+# %%
+def next_doubling(one, two, four):
+    """The loss at 8n, from those at n, 2n and 4n."""
+    return four - (two - four) ** 2 / (one - two)
+
+
+told = next_doubling(*known)
+low, high = told - 0.03, told + 0.03
+
+# %% [markdown]
+# Commit yourself to an interval *before* you look; here it is 0.03 nats to either side. Then pay for the whole training part:
+
+# %% tolerance=0.03
+paid = table_loss(1)
+print(f"interval {low:.3f} to {high:.3f}, measured {paid:.3f}")
+assert low < paid < high
+
+# %% [markdown]
+# With other blocks (five seeds) it came out within 0.01 each time. Does the same law hold for the *model*, and the number of its steps? The package has a table of small trainings, made by `python -m transformer_lab.training.sweep`: two widths, four numbers of steps, the mean of three seeds.
+
+# %%
+import json
+
+sweep = json.loads(path.with_name("sweep.json").read_text())
+mean = {(row["d_model"], row["steps"]): sum(row["losses"]) / 3 for row in sweep}
+steps = sorted({n for _, n in mean})
+by_width = {f"d_model {width}": [mean[width, n] for n in steps] for width in (32, 64)}
+for name, losses in by_width.items():
+    print(f"{name}:", ", ".join(f"{n} steps {loss:.2f}" for n, loss in zip(steps, losses)))
+
+# %% [markdown]
+# Predict the loss of the smaller model after 800 steps, with an interval, by the law or by eye. Then pay (15 to 20 seconds):
+
+# %%
+from transformer_lab.training import sweep as small_trainings
+
+told = next_doubling(*by_width["d_model 32"][1:])
+paid = small_trainings.nats(corpus, small_trainings.train(corpus, 32, 800, seed=0))
+
+# %% tolerance=0.08
+print(f"told {told:.2f}, measured {paid:.2f}, the 400 steps before {mean[32, 400]:.2f}")
+assert told + 0.05 < paid < mean[32, 400] - 0.2
+
+# %%
+axes = {"x_label": "steps", "y_label": "nats a character", "log_x": True}
+ax = plots.plot_lines(steps, by_width, **axes)
+plots.show(ax, alt="Loss by steps for two widths: it falls faster from 100 to 400 steps.")
+
+# %% [markdown]
+# Here the law promised too much. From 100 to 400 steps each doubling brought *more* than the one before, which no such law can do: these models were still learning to look back at all. A law is worth something where it has been tested, on a point that it was not fitted to. With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
+
+# %% [markdown]
+# ## Your text
+#
+# The command that trained the larger model also learns from a file of your own, of at least ten thousand characters; some hundred thousand are better. Ctrl-C stops it, `--resume` goes on.
+#
+# ```
+# python -m transformer_lab.training.text --text my_book.txt --out book.safetensors
+# ```
+
+# %% [markdown]
+# ## Exercises
+#
+# **1.** (15 minutes, medium) The loss of a batch of texts, padded on the right. Nothing follows the last token of a row.
+
+# %% exercise="next_token_loss"
+def next_token_loss(logits, tokens, pad_id):
+    """(B, T, vocab) logits and (B, T) tokens -> a number."""
+    return ...
+
+# %%
+exercises.next_token_loss.check(next_token_loss)
+
+# %% [markdown]
+# **2.** (5 minutes, easy) From ln p of each token of a text to the perplexity.
+
+# %% exercise="perplexity"
+def perplexity(token_log_probs):
+    """(n,) logarithms -> a number."""
+    return ...
+
+# %%
+exercises.perplexity.check(perplexity)
+
+# %% [markdown]
+# **3.** (5 minutes, easy) A measure that does not depend on the tokens. `nats` is the loss of the whole text.
+
+# %% exercise="bits_per_byte"
+def bits_per_byte(nats, n_tokens, n_bytes):
+    """Bits for each byte of the text."""
+    return ...
+
+# %%
+exercises.bits_per_byte.check(bits_per_byte)
+
+# %% [markdown]
+# **4.** (Find the bug; 20 minutes, medium) This table of pairs has three defects. A test of pure noise has a loss far below that of guessing. The probabilities of a row add up to more than 1. And a table that knows nothing of four tokens would have a loss of 2 instead of 1.39. Mend it.
+
+# %% exercise="mend_bigram_loss"
+def mend_bigram_loss(train, test, vocab_size):
+    text = torch.cat([train, test])
+    counts = torch.zeros(vocab_size, vocab_size)
+    for left, right in zip(text[:-1].tolist(), text[1:].tolist(), strict=True):
+        counts[left, right] += 1
+    probabilities = (counts + 1) / counts.sum(1, keepdim=True)
+    return -probabilities[test[:-1], test[1:]].log2().mean()
+
+# %%
+exercises.mend_bigram_loss.check(mend_bigram_loss)
+
+# %% [markdown]
+# **5.** (Predict; 15 minutes, medium) Three trainings of $n$, $2n$ and $4n$ steps ended at these losses. If loss $= c + a \cdot \text{steps}^{-b}$, where will $8n$ steps end? Derive it on paper, without looking at the cell above.
+
+# %% exercise="predict_loss"
+def predict_loss(losses):
+    """Three losses -> the fourth."""
+    return ...
+
+# %%
+exercises.predict_loss.check(predict_loss)
+
+# %% [markdown]
+# ## Remember
+#
+# - A language model is a decoder without cross-attention; its loss compares position $t$ with token $t + 1$.
+# - Perplexity is $e^{\text{loss}}$; bits per byte compare models with different tokens, and programs that compress.
+# - Judge it by a held-out *file*, beside tables and gzip; the parser sees grammar, not sense.
+# - Copies are long only beside a control: how much does unseen text repeat?
+# - Losses follow a power law with a floor; commit to an interval before you pay.
+
+# %% [markdown]
+# ## Quiz
+#
+# <details><summary>1. A model has 1.2 nats a character, another one 3.0 nats a token, with 4 bytes in a token. Which is better on ASCII text?</summary>
+# The second: 3.0 / ln 2 / 4 = 1.08 bits a byte against 1.2 / ln 2 = 1.73.
+# </details>
+# <details><summary>2. The loss of your language model falls to 0.01 within a minute. What do you look for first?</summary>
+# A leak: the loss compares a position with the token that it has read, or the causal mask is missing.
+# </details>
+
+# %% [markdown]
+# <details><summary>3. Why is the corpus split by file, and not by line?</summary>
+# Lines of one file repeat each other's names. A test of lines from files that were trained on would measure memory, too.
+# </details>
+# <details><summary>4. The differences of three losses, each after twice as many steps, are 0.4 and 0.3. What is the floor below the last one?</summary>
+# The doublings to come take off 0.3 · (0.75 + 0.75² + …) = 0.9, if the law holds.
+# </details>
+
+# %% [markdown]
+# **Next:** the model copies a name that it has read a line above, and no table could tell it to. Which of its heads does that, and how would you prove it? That is what lesson 10 takes apart.

@@ -1,0 +1,79 @@
+"""GPT-2's weights: the same in our `LanguageModel` and in Hugging Face's `GPT2LMHeadModel`, copied either way.
+
+There W_Q, W_K and W_V are side by side in one matrix, and every matrix is applied as `x @ weight`, which is the
+transpose of `nn.Linear`'s; the rest is names. The library itself is not needed here.
+"""
+
+from collections.abc import Iterator
+
+from torch import Tensor, nn
+
+from transformer_lab.attention import MultiHeadAttention
+from transformer_lab.interop import check_equal, copy, paired_norms, same_function, same_names
+from transformer_lab.language_model import LanguageModel, LanguageModelLayer
+
+
+def copy_to_gpt2(ours: LanguageModel, theirs: nn.Module) -> None:
+    """Give Hugging Face's model the weights of ours.
+
+    Raises:
+        ValueError: the two would not compute the same with equal weights; nothing is copied then.
+    """
+    copy((mine, other) for mine, other in paired_gpt2(ours, theirs))
+
+
+def copy_from_gpt2(theirs: nn.Module, ours: LanguageModel) -> None:
+    """Give our model the weights of Hugging Face's.
+
+    Raises:
+        ValueError: the two would not compute the same with equal weights; nothing is copied then.
+    """
+    copy((other, mine) for mine, other in paired_gpt2(ours, theirs))
+
+
+def paired_gpt2(ours: LanguageModel, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
+    """Each parameter of ours beside the tensor of theirs, or the view of one, that means the same."""
+    if type(theirs).__name__ != "GPT2LMHeadModel":
+        raise ValueError(f"the counterpart of a LanguageModel must be GPT2LMHeadModel (got {type(theirs).__name__})")
+    body = theirs.get_submodule("transformer")
+    layers = [*body.get_submodule("h").children()]
+    if ours.positions is None or not ours.config.norm_first:
+        kind = f"positions {ours.config.positions!r}, norm_first {ours.config.norm_first}"
+        raise ValueError(f"a GPT-2 must have learned positions and norms in front ({kind})")
+    check_equal("number of layers", len(ours.layers), len(layers))
+    tied = theirs.get_parameter("lm_head.weight") is body.get_parameter("wte.weight")
+    check_equal("tying of embedding and output", ours.config.tie_weights, tied)
+    yield ours.tokens.weight, body.get_parameter("wte.weight")
+    yield ours.positions.encoding, body.get_parameter("wpe.weight")
+    for mine, other in zip(ours.layers, layers, strict=True):
+        yield from paired_layers(mine, other)
+    yield from paired_norms(ours.norm, body.get_submodule("ln_f"))
+    if not tied:
+        yield ours.to_logits.weight, theirs.get_parameter("lm_head.weight")
+
+
+def paired_layers(ours: nn.Module, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
+    assert isinstance(ours, LanguageModelLayer)  # a ModuleList does not say of what
+    yield from paired_norms(ours.residual_1.norm, theirs.get_submodule("ln_1"))
+    yield from paired_attentions(ours.self_attention, theirs.get_submodule("attn"))
+    yield from paired_norms(ours.residual_2.norm, theirs.get_submodule("ln_2"))
+    if not same_function(ours.feed_forward.activation, theirs.get_submodule("mlp.act")):
+        raise ValueError("both modules must have the same activation to be copied: GPT-2's own is gelu_tanh")
+    for mine, other in ((ours.feed_forward.w_1, "mlp.c_fc"), (ours.feed_forward.w_2, "mlp.c_proj")):
+        yield from paired_linears(mine, theirs.get_submodule(other))
+
+
+def paired_attentions(ours: MultiHeadAttention, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
+    """Their three projections are the three thirds of one matrix (d_model, 3 · d_model)."""
+    check_equal("number of heads", ours.n_heads, getattr(theirs, "num_heads", None))
+    stacked = theirs.get_submodule("c_attn")
+    thirds = zip(stacked.get_parameter("weight").T.chunk(3), stacked.get_parameter("bias").chunk(3), strict=True)
+    for mine, (weight, bias) in zip((ours.w_q, ours.w_k, ours.w_v), thirds, strict=True):
+        yield from ((mine.weight, weight), (mine.bias, bias))
+    yield from paired_linears(ours.w_o, theirs.get_submodule("c_proj"))
+
+
+def paired_linears(ours: nn.Linear, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
+    """Theirs holds the transpose."""
+    for mine, other in same_names(ours, theirs):
+        yield mine, other.T if other.ndim == 2 else other

@@ -1,0 +1,15 @@
+"""The command line of a language model's training: `python -m transformer_lab.training.text --help`."""
+
+import sys
+
+from transformer_lab.training.command import run_command
+from transformer_lab.training.text_run import begin, parser, resume
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; the exit code."""
+    return run_command(arguments, parser(), begin, resume)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,7 +17,7 @@ import torch
 
 from tests.answers import EQUIVALENT, RIGHT_ANSWERS
 from tests.kill_matrix import Row, row, table
-from tests.mutants import mutants_of
+from transformer_lab.exercises.mutants import mutants_of
 from transformer_lab import attention, exercises
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises import exercise as exercise_module

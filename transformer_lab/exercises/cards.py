@@ -48,7 +48,8 @@ class Verdict:
 
     passed: right in every case; attempted: False for an untouched stub; mistake: the name of the mistake it was
     recognised as, if any; message: plain text saying what is wrong, on which smallest case, expected beside given;
-    score: how much is right, from 0 to 1; figure: HTML that shows the case, if a picture helps.
+    score: how much is right, from 0 to 1; figure: HTML that shows the case, if a picture helps; cause: the slips by
+    which one gets what the answer computes, where it is no mistake with a name.
     """
 
     exercise: str
@@ -58,6 +59,7 @@ class Verdict:
     message: str
     score: float = 0.0
     figure: str = ""
+    cause: str | None = None
 
     @property
     def card(self) -> Card:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ from transformer_lab.device import default_device
 from transformer_lab.exercises import checking
 from transformer_lab.exercises.cards import INFO, Card, Solution, Verdict
 from transformer_lab.exercises.checking import Result
+from transformer_lab.exercises.diagnosis import explain
 from transformer_lab.exercises.own_source import own_source
 from transformer_lab.exercises.progress_store import record
 from transformer_lab.exercises.running import Attempt, Case
@@ -85,7 +86,10 @@ class Exercise(Specification):
         if self.is_untouched(answer, result):
             advice = f"{self.first_step} and run its cell again; `exercises.{self.name}.hint()` helps."
             return Verdict(self.name, passed=False, attempted=False, mistake=None, message=advice)
-        return self.rejection(result)
+        verdict = self.rejection(result)
+        if result.mistake or not (cause := explain(self, self.name, Attempt(answer))):
+            return verdict
+        return replace(verdict, cause=cause, message=f"{cause}\n{verdict.message}")
 
     first_step: ClassVar[str] = "Fill in the function"
 

@@ -1,0 +1,1 @@
+"""Wrong answers as students would write them, collected without a look at the catalogue of mistakes."""

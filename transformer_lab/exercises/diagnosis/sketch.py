@@ -1,0 +1,71 @@
+"""Two numbers that tell apart what functions do on an exercise's cases, and are the same on every machine.
+
+They only narrow the search: whatever has nearly the same two numbers is run, and compared as answers are.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer_lab.exercises.comparing import Standard
+from transformer_lab.exercises.running import Case, Outcome
+
+NEAR = 2e-4  # sketches that are no farther apart may be of the same outcomes
+MOST = 4096  # numbers of a value that count
+
+_random = np.random.RandomState(7)  # a generator that never changes
+FACTORS = _random.standard_normal(MOST)
+SHARES = _random.uniform(0.5, 1.5, (2, 64))
+
+
+def sketch(outcomes: Mapping[Case, Outcome], effect: Callable[[Case, Outcome], Outcome]) -> tuple[float, float]:
+    """The sketch of what a function did on some cases, of which at most 64 count."""
+    marks = np.array([mark(case, effect(case, outcome)) for case, outcome in outcomes.items()][: SHARES.shape[1]])
+    one, other = SHARES[:, : len(marks)] @ marks
+    return float(one), float(other)
+
+
+def mark(case: Case, outcome: Outcome) -> float:
+    """One number for one outcome; of an error its type and the sizes that it names."""
+    if outcome.error is not None:
+        digits = re.findall(r"\d+", str(outcome.error).partition("\n")[0])
+        return chance(f"{type(outcome.error).__name__} {digits}")
+    kinds, numbers = taken_apart(outcome.value)
+    if Standard.of(case).any_float:
+        kinds = kinds.replace("float64", "float32")
+    coarse = case.loose or "16" in kinds  # such numbers round too coarsely to tell anything apart
+    values = np.array(numbers[:MOST], dtype=np.float64)
+    finite = np.isfinite(values)
+    holes = zlib.crc32(np.where(finite, 0, np.where(np.isnan(values), 1, np.sign(values) + 3)).tobytes())
+    total = 0.0 if coarse else float(np.where(finite, values, 0.0) @ FACTORS[: len(values)])
+    return chance(f"{kinds} {len(numbers)} {holes}") + total / (1 + abs(total))
+
+
+def taken_apart(value: object) -> tuple[str, list[float]]:
+    """The types of a value's parts, and its numbers one after the other."""
+    if isinstance(value, Tensor):
+        if value.device.type != "cpu":
+            return f"{value.device.type} {tuple(value.shape)}", []
+        kind = "float16" if value.dtype in (torch.float16, torch.bfloat16) else str(value.dtype)
+        return f"{kind}{tuple(value.shape)}", value.detach().double().flatten().tolist()
+    if isinstance(value, (tuple, list)):
+        parts = [taken_apart(part) for part in value]
+        return str([kinds for kinds, _ in parts]), [x for _, numbers in parts for x in numbers]
+    if isinstance(value, (Number, np.generic)) and not isinstance(value, complex):
+        return "number", [float(value)]  # type: ignore[arg-type]
+    return f"{type(value).__name__} {value!r}" if isinstance(value, (str, type(None))) else type(value).__name__, []
+
+
+def chance(text: str) -> float:
+    """A number from 0 to 1 that follows from a text."""
+    return zlib.crc32(text.encode()) / 2**32
+
+
+def comparable(cases: Sequence[Case]) -> list[Case]:
+    """The cases that tell answers apart: where several answers are right, two with the same mistake may differ."""
+    return [case for case in cases if not case.several]

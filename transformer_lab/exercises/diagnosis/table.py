@@ -1,0 +1,97 @@
+"""What many slips do, worked out beforehand: one file for each exercise, made by `python -m tests.diagnosis_tables`."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from transformer_lab.exercises.diagnosis.edits import Base, Edit
+from transformer_lab.exercises.diagnosis.sketch import NEAR
+from transformer_lab.exercises.diagnosis.slips import slips
+from transformer_lab.exercises.specification import Specification
+
+FOLDER = Path(__file__).with_name("tables")
+NONE = -1  # in place of an edit's number
+REFERENCE, MISTAKE, STYLE = "reference", "mistake", "style"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One function that was tried: a base with up to two edits, known by their numbers."""
+
+    base: int
+    edits: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The sketches of functions: `numbers` (n, 2), `rows` (n, 3): a base and two edits; and what the bases are.
+
+    A base is the reference, a named mistake, or a right answer of another style, whose source stands here.
+    """
+
+    numbers: np.ndarray
+    rows: np.ndarray
+    bases: list[tuple[str, str, str]]  # (kind, name, source, if it is not the package's)
+    digest: str  # of all that the table was made from
+
+    def save(self, path: Path) -> None:
+        about = json.dumps({"bases": self.bases, "digest": self.digest}).encode()
+        numbers, rows = self.numbers.astype(np.float32), self.rows.astype(np.int16)
+        np.savez_compressed(path, numbers=numbers, rows=rows, about=np.frombuffer(about, dtype=np.uint8))
+
+    @classmethod
+    def load(cls, path: Path) -> "Table":
+        with np.load(path) as stored:
+            about = json.loads(stored["about"].tobytes())
+            return cls(stored["numbers"], stored["rows"], [tuple(one) for one in about["bases"]], about["digest"])
+
+    def near(self, sketch: tuple[float, float]) -> Iterator[Row]:
+        """The rows with nearly this sketch, those with the fewest slips first."""
+        gaps = np.abs(self.numbers - np.array(sketch)).max(axis=1)
+        for i in np.flatnonzero(gaps < NEAR):
+            yield self.row(int(i))
+
+    def row(self, i: int) -> Row:
+        base, *edits = (int(number) for number in self.rows[i])
+        return Row(base, tuple(one for one in edits if one != NONE))
+
+    def named(self, base: int, edit: int) -> str | None:
+        """The named mistake that does what one edit of a base does."""
+        here = np.flatnonzero((self.rows == (base, edit, NONE)).all(axis=1))
+        whole = (self.rows[:, 1] == NONE) & (np.abs(self.numbers - self.numbers[here[:1]]).max(axis=1) < NEAR)
+        names = [self.bases[int(i)] for i in self.rows[np.flatnonzero(whole), 0]] if here.size else []
+        return next((name for kind, name, _ in names if kind == MISTAKE), None)
+
+    def slips_of(self, row: Row) -> int:
+        """How many slips it takes to get there: a named mistake is one."""
+        return len(row.edits) + (self.bases[row.base][0] == MISTAKE)
+
+
+@cache
+def table_of(name: str) -> Table | None:
+    """The table of an exercise, if it has one."""
+    path = FOLDER / f"{name}.npz"
+    return Table.load(path) if path.exists() else None
+
+
+class Bases:
+    """The bases of an exercise's table, each put together when it is first asked for."""
+
+    def __init__(self, exercise: Specification, bases: list[tuple[str, str, str]]):
+        self.exercise, self.bases = exercise, bases
+        self.made: dict[int, tuple[Base, list[Edit]]] = {}
+
+    def __getitem__(self, number: int) -> tuple[Base, list[Edit]]:
+        """The base, and its slips."""
+        if number not in self.made:
+            kind, name, source = self.bases[number]
+            if kind == MISTAKE:
+                base = Base.of_function(self.exercise.mistakes[name].function)
+            else:
+                base = Base.of_text(name, source)
+            self.made[number] = base, slips(base)
+        return self.made[number]

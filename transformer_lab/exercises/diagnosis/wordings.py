@@ -1,0 +1,263 @@
+"""What somebody has done who made a slip, in words: "`<` stands where `<=` belongs, in `i < n`".
+
+The words show what was written by mistake and its surroundings, never a whole line of the solution.
+"""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformer_lab.exercises.diagnosis.edits import Base
+
+LONGEST = 44  # letters of code
+SIGNS: dict[type, str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.And: "and",
+    ast.Or: "or",
+    ast.USub: "-",
+    ast.Invert: "~",
+    ast.Not: "not",
+    ast.UAdd: "+",
+    ast.Break: "break",
+    ast.Continue: "continue",
+}
+AXES = {"dim", "dim0", "dim1", "axis", "start_dim", "end_dim", "dims"}
+OF_AXES = {"softmax", "log_softmax", "sum", "mean", "amax", "amin", "argmax", "size", "transpose", "unsqueeze"}
+OF_AXES |= {"squeeze", "cumsum", "flip", "argsort", "sort", "stack", "cat", "flatten", "movedim", "swapaxes", "gather"}
+
+
+@dataclass(frozen=True)
+class Words:
+    """What was done; `whole` says whether the surroundings belong to it."""
+
+    text: str
+    whole: bool = True
+    number: bool = False
+
+    def of(self, parent: ast.AST, new: ast.AST, base: "Base") -> Callable[[], str]:
+        """The words with the surroundings of what is new, put together when they are asked for."""
+
+        def in_words() -> str:
+            where = surroundings(parent, new, base) if self.whole else ""
+            text = self.text
+            if self.number and isinstance(parent, ast.Call | ast.keyword) and of_axes(parent, base):
+                text = f"the axis is {ast.unparse(new)}"
+            return f"{text}, in `{where}`" if where else text
+
+        return in_words
+
+
+def of_axes(parent: ast.AST, base: "Base") -> bool:
+    """Whether a number that is handed over here is an axis."""
+    if isinstance(parent, ast.keyword):
+        return parent.arg in AXES
+    return isinstance(parent, ast.Call) and getattr(parent.func, "attr", "") in OF_AXES
+
+
+def surroundings(parent: ast.AST, new: ast.AST, base: "Base") -> str:
+    """The largest expression around a place that is short enough to be read; the slip is made meanwhile."""
+    shown = code(new) if isinstance(new, ast.BinOp | ast.Compare | ast.Call | ast.Slice) else ""
+    node = parent
+    for _ in range(4):
+        if isinstance(node, ast.expr) and not isinstance(node, ast.Slice):
+            text = ast.unparse(node)
+            if len(text) > LONGEST:
+                break
+            shown = text
+        elif not isinstance(node, ast.keyword | ast.Slice):
+            break
+        node = base.parents[node]
+    return shown
+
+
+def code(node: ast.AST) -> str:
+    """The source of a node, shortened."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2].rstrip()} …"
+
+
+def sign(operator: ast.AST) -> str:
+    return f"`{SIGNS[type(operator)]}`"
+
+
+def called(call: ast.Call) -> str:
+    """The name of what is called."""
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else code(function)
+
+
+def another_operator(old: ast.AST, new: ast.AST) -> Words:
+    return Words(f"{sign(new)} stands where {sign(old)} belongs")
+
+
+another_comparison = another_word = another_operator
+
+
+def instead(new: object, old: object) -> Words:
+    return Words(f"`{new!r}` stands where `{old!r}` belongs")
+
+
+def instead_of_name(new: str, old: str) -> Words:
+    return Words(f"`{new}` stands where `{old}` belongs")
+
+
+def another_number(new: object, old: object) -> Words:
+    return Words(f"the number {new!r} is wrong", number=True)
+
+
+def sign_missing(node: ast.UnaryOp) -> Words:
+    return Words(f"the {sign(node.op)} is left out")
+
+
+def left_out(node: ast.AST) -> Words:
+    return Words(f"the condition `{code(node)}` is left out", whole=False)
+
+
+def never_asked(test: ast.AST) -> Words:
+    return Words(f"whether `{code(test)}` makes no difference", whole=False)
+
+
+def turned_around(test: ast.AST) -> Words:
+    return Words(f"the two cases of `{code(test)}` are swapped", whole=False)
+
+
+def not_transposed() -> Words:
+    return Words("a matrix is not transposed")
+
+
+def reversed_order() -> Words:
+    return Words("the order is reversed")
+
+
+def only_one_returned(one: ast.AST) -> Words:
+    return Words(f"`{code(one)}` alone is returned", whole=False)
+
+
+def index_missing() -> Words:
+    return Words("an index is left out")
+
+
+def side_missing(operator: ast.AST, side: ast.AST, where: str) -> Words:
+    text = f"`{SIGNS[type(operator)]} {code(side)}`" if where == "behind" else f"`{code(side)} {SIGNS[type(operator)]}`"
+    return Words(f"{text} is left out")
+
+
+def sides_swapped(operator: ast.AST) -> Words:
+    return Words(f"the two sides of {sign(operator)} are swapped")
+
+
+def root_too_many() -> Words:
+    return Words("there is a square root too many")
+
+
+def other_brackets() -> Words:
+    return Words("the brackets are set otherwise")
+
+
+def call_missing(call: ast.Call) -> Words:
+    return Words(f"`{called(call)}(…)` is left out")
+
+
+def another_function(old: ast.expr, new: ast.expr) -> Words:
+    one, other = (f.attr if isinstance(f, ast.Attribute) else code(f) for f in (old, new))
+    return Words(f"`{other}` stands where `{one}` belongs")
+
+
+def arguments_swapped(call: ast.Call) -> Words:
+    return Words(f"two arguments of `{called(call)}` are swapped")
+
+
+def argument_missing(call: ast.Call, argument: ast.AST) -> Words:
+    return Words(f"`{code(argument)}` is left out of `{called(call)}(…)`", whole=False)
+
+
+def another_slice() -> Words:
+    return Words("the slice has another start or end")
+
+
+def step_missing(statement: ast.stmt) -> Callable[[], str]:
+    return lambda: f"the step `{head(statement)}` is left out"
+
+
+def steps_swapped(one: ast.stmt, two: ast.stmt) -> Callable[[], str]:
+    return lambda: f"the step `{head(two)}` comes too early, before `{head(one)}`"
+
+
+def always(test: ast.AST) -> Callable[[], str]:
+    return lambda: f"what belongs to the condition `{code(test)}` is always done"
+
+
+def condition_turned(test: ast.AST) -> Callable[[], str]:
+    return lambda: f"the condition `{code(test)}` is turned around"
+
+
+def instead_of_word(new: ast.stmt, old: ast.stmt) -> Callable[[], str]:
+    return lambda: f"{sign(new)} stands where {sign(old)} belongs"
+
+
+def returned_too_early() -> Callable[[], str]:
+    return lambda: "the `return` stands inside the loop, which then ends after its first round"
+
+
+def not_accumulated(node: ast.AugAssign) -> Callable[[], str]:
+    return lambda: f"`{code(node.target)} =` stands where `{code(node.target)} {SIGNS[type(node.op)]}=` belongs"
+
+
+def head(statement: ast.stmt) -> str:
+    """The first line of a statement."""
+    line = ast.unparse(statement).splitlines()[0]
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 2].rstrip()} …"
+
+
+def as_text(causes: list[tuple[str, ...]], most: int = 3) -> str | None:
+    """What to say of an answer: each cause is the slips that come together; where several do the same, all are named."""
+    if not causes:
+        return None
+    shared = [slip for slip in causes[0] if all(slip in cause for cause in causes)]
+    if len(causes) == 1:
+        return together(causes[0])
+    rest = [tuple(slip for slip in cause if slip not in shared) for cause in causes]
+    listed = [f"- {' And: '.join(map(sentence, cause))}" for cause in rest[:most]]
+    if shared:
+        start = f"{together(tuple(shared))} And there is one thing more. Several would do the same:"
+    else:
+        start = "Your answer computes what you get by one of these slips:"
+    more = ["- … or by another that does the same."] if len(rest) > most else []
+    return "\n".join([start, *listed, *more])
+
+
+def together(cause: tuple[str, ...]) -> str:
+    """One slip as a sentence, or two as a list."""
+    if len(cause) == 1:
+        one = cause[0]
+        return one if is_sentence(one) else f"Your answer computes what you get if {one}."
+    return "\n".join(["Your answer computes what you get from two things at once:", *(f"- {sentence(s)}" for s in cause)])
+
+
+def is_sentence(slip: str) -> bool:
+    return slip.endswith((".", "?", "!"))
+
+
+def sentence(slip: str) -> str:
+    return slip if is_sentence(slip) else f"{slip[0].upper()}{slip[1:]}."

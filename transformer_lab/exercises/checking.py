@@ -49,6 +49,17 @@ def examine(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) ->
     What fails is named if it is a known mistake: one that does the same on every case. Whatever an attempt raises, that
     is not an outcome, comes out of here.
     """
+    result = examine_values(exercise, attempt, cases)
+    for case in () if exercise.goal or not result.passed else cases:
+        if exercise.expected_with_gradients(case).gradients and not case.several:
+            outcome = attempt.run_with_gradients(case)
+            if what := fault_with_gradients(exercise, outcome, case):
+                return Result(outcome, case, what)
+    return result
+
+
+def examine_values(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) -> Result:
+    """Try an attempt on the cases where no gradients are tracked."""
     outcomes: list[Outcome] = []
     for case in cases:
         outcomes.append(attempt.run(case))
@@ -56,11 +67,6 @@ def examine(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) ->
         if what and not (case.several and has_the_properties(exercise, case, outcomes[-1])):
             mistake = recognised(exercise, attempt, cases, outcomes)
             return Result(outcomes[-1], case, what, mistake, broken(exercise, case, outcomes[-1]))
-    for case in () if exercise.goal else cases:
-        if exercise.expected_with_gradients(case).gradients and not case.several:
-            outcome = attempt.run_with_gradients(case)
-            if what := fault_with_gradients(exercise, outcome, case):
-                return Result(outcome, case, what)
     return Result(outcomes[0])
 
 

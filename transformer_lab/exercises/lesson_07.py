@@ -151,6 +151,18 @@ def not_joined(symbols, pair):
 
 
 @merge_pair.mistake(
+    "You look at every second position only, so that you miss a pair that begins in between. Go on by two after a "
+    "merge, and else by one."
+)
+def every_other_place(symbols, pair):
+    merged = []
+    for i in range(0, len(symbols), 2):
+        two = symbols[i : i + 2]
+        merged += ["".join(pair)] if tuple(two) == pair else two
+    return merged
+
+
+@merge_pair.mistake(
     "You return one text, with spaces between the symbols. Return a list, because a symbol may contain a space itself."
 )
 def one_text(symbols, pair):
@@ -246,6 +258,16 @@ def first_token_replaced(tokens, bos_id):
 )
 def rolled(tokens, bos_id):
     return tokens.roll(1, dims=1)
+
+
+@shift_right.mistake(
+    "`roll` without `dims` moves the tokens through the whole batch: the last token of a sentence becomes the first of "
+    "the next one, and bos_id stands in the first sentence alone."
+)
+def rolled_through_the_batch(tokens, bos_id):
+    inputs = tokens.roll(1)
+    inputs[0, 0] = bos_id
+    return inputs
 
 
 @shift_right.mistake(
@@ -544,6 +566,14 @@ def counted_from_zero(step, d_model, warmup_steps):
 )
 def climbs_too_fast(step, d_model, warmup_steps):
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-0.5)
+
+
+@warmup_rate.mistake(
+    "The climb ends at 1/√d_model, far above where the fall begins: the rate jumps down after the warm-up. Both must "
+    "meet at 1/√(d_model · warmup_steps)."
+)
+def climb_and_fall_do_not_meet(step, d_model, warmup_steps):
+    return d_model**-0.5 * (step / warmup_steps if step <= warmup_steps else step**-0.5)
 
 
 @warmup_rate.mistake(

@@ -2,13 +2,11 @@
 
 import ast
 import inspect
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from textwrap import dedent
-from types import FunctionType
+from types import CodeType, FunctionType
 
 from transformer_lab.exercises.mutants import Bare
 
@@ -28,9 +26,30 @@ class Edit:
     line: int
     rank: int  # 0 for the commonest slips
 
+    def __post_init__(self) -> None:
+        for node in self.new if isinstance(self.new, list) else [self.new]:
+            place(node, self.line)
+
     def words(self) -> str:
         with made([self]):
             return self.in_words()
+
+    def old(self, parents: Mapping[ast.AST, ast.AST]) -> str:
+        """What stands in its place; of a block of statements, the line."""
+        node = getattr(self.parent, self.field)
+        node = node if self.index is None else node[self.index]
+        if isinstance(node, list):
+            node = next(part for part in [*node, *self.function.body] if getattr(part, "lineno", 0) == self.line)
+        around = parents[self.parent] if isinstance(self.parent, ast.keyword | ast.UnaryOp | ast.Slice) else self.parent
+        small = isinstance(node, ast.Constant | ast.Name | ast.Slice | ast.UnaryOp)
+        if small and isinstance(around, ast.expr):
+            return f"{ast.unparse(node)}` of `{shortened(around)}"
+        return shortened(node)
+
+    def names_lost(self) -> set[str]:
+        """The names that stand in its place and are gone when it is made."""
+        node = getattr(self.parent, self.field)
+        return names_in(node if self.index is None else node[self.index]) - names_in(self.new)
 
     def set(self, value: object) -> object:
         """Put something in the edit's place, and return what was there."""
@@ -41,6 +60,27 @@ class Edit:
             nodes = getattr(self.parent, self.field)
             before, nodes[self.index] = nodes[self.index], value
         return before
+
+
+def shortened(node: ast.AST, longest: int = 60) -> str:
+    """The first line of a node's source."""
+    text = ast.unparse(node).splitlines()[0]
+    return text if len(text) <= longest else f"{text[: longest - 2].rstrip()} …"
+
+
+def names_in(node: object) -> set[str]:
+    """The names in a node or a list of nodes."""
+    parts = [part for part in (node if isinstance(node, list) else [node]) if isinstance(part, ast.AST)]
+    return {one.id for part in parts for one in ast.walk(part) if isinstance(one, ast.Name)}
+
+
+def place(node: object, line: int) -> None:
+    """Give new nodes a place in the text; the old ones among them keep theirs."""
+    if isinstance(node, ast.AST) and not hasattr(node, "lineno"):
+        node.lineno = node.end_lineno = line  # type: ignore[attr-defined]
+        node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
+        for child in ast.iter_child_nodes(node):
+            place(child, line)
 
 
 @contextmanager
@@ -61,7 +101,12 @@ class Base:
     name: str
     functions: list[ast.FunctionDef]
     scope: dict[str, object]
+    parents: dict[ast.AST, ast.AST] = field(init=False)  # of every node the one that it is a part of
     _codes: dict = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        nodes = [node for function in self.functions for node in ast.walk(function)]
+        self.parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
 
     @classmethod
     def of_text(cls, name: str, text: str) -> "Base":
@@ -69,7 +114,8 @@ class Base:
         scope: dict[str, object] = {}
         exec(compile(text, FILE, "exec"), scope)
         tree = Bare().visit(ast.parse(text))
-        return cls(name, [s for s in tree.body if isinstance(s, ast.FunctionDef)], scope)
+        functions = [ast.fix_missing_locations(s) for s in tree.body if isinstance(s, ast.FunctionDef)]
+        return cls(name, functions, scope)
 
     @classmethod
     def of_function(cls, function: Callable) -> "Base":
@@ -83,16 +129,10 @@ class Base:
             found[one.__name__] = one
             pending += [one.__globals__[name] for name in names_of(one.__code__) if name in one.__globals__]
         trees = [Bare().visit(ast.parse(dedent(inspect.getsource(one)))).body[0] for one in found.values()]
-        functions = [tree for tree in trees if isinstance(tree, ast.FunctionDef)]
+        functions = [ast.fix_missing_locations(tree) for tree in trees if isinstance(tree, ast.FunctionDef)]
         for tree in functions:
             tree.decorator_list = []
-        return cls(function.__name__, functions, dict(vars(sys.modules[function.__module__])))
-
-    @cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
-        """Of every node the one that it is a part of."""
-        nodes = [node for function in self.functions for node in ast.walk(function)]
-        return {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+        return cls(function.__name__, functions, dict(inspect.unwrap(function).__globals__))
 
     def function(self, edits: Sequence[Edit] = ()) -> Callable:
         """The function with some edits made.
@@ -111,7 +151,7 @@ class Base:
     def code(self, tree: ast.FunctionDef, edited: bool) -> object:
         if not edited and tree in self._codes:
             return self._codes[tree]
-        code = compile(ast.fix_missing_locations(ast.Module([tree], [])), FILE, "exec")
+        code = compile(ast.Module([tree], []), FILE, "exec")
         if not edited:
             self._codes[tree] = code
         return code
@@ -119,5 +159,6 @@ class Base:
 
 def names_of(code: object) -> set[str]:
     """The names that a code object looks up, and those in the functions within it."""
-    within = [names_of(one) for one in code.co_consts if hasattr(one, "co_names")]  # type: ignore[attr-defined]
-    return set(code.co_names).union(*within)  # type: ignore[attr-defined]
+    if not isinstance(code, CodeType):
+        return set()
+    return set(code.co_names).union(*map(names_of, code.co_consts))

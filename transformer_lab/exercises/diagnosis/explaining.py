@@ -1,78 +1,99 @@
 """From an answer to the slips by which one gets what it computes, and to words for its author."""
 
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from transformer_lab.exercises import checking, comparing
-from transformer_lab.exercises.comparing import Standard
-from transformer_lab.exercises.diagnosis.sketch import comparable, mark, sketch
-from transformer_lab.exercises.diagnosis.table import MISTAKE, REFERENCE, Bases, Row, Table, table_of
-from transformer_lab.exercises.diagnosis.wordings import as_text
-from transformer_lab.exercises.running import Attempt, Case, Outcome, run
+import torch
+
+from transformer_lab.exercises import checking
+from transformer_lab.exercises.comparing import Standard, same
+from transformer_lab.exercises.diagnosis.mending import Mend, mends
+from transformer_lab.exercises.diagnosis.relations import related
+from transformer_lab.exercises.diagnosis.search import Search
+from transformer_lab.exercises.diagnosis.sketch import comparable
+from transformer_lab.exercises.diagnosis.wordings import as_text, places
+from transformer_lab.exercises.running import Attempt, Case, Outcome
 from transformer_lab.exercises.specification import Specification
 
-SECONDS = 0.5  # that the search may take
-MOST = 3  # explanations that are told
-
-Cause = tuple[str, ...]  # the slips that come together, in words
+Outcomes = Mapping[Case, Outcome]
 
 
-def explain(exercise: Specification, name: str, attempt: Attempt) -> str | None:
-    """By which slips one gets what an attempt computes, in words, or None."""
-    table = table_of(name)
-    if table is None:
-        return None
+def explain(exercise: Specification, name: str, answer: Callable, failed: Case) -> str | None:
+    """By which slips one gets what an answer computes, in words, or None. It is known that it fails in a case.
+
+    One slip is looked for before two: in right answers, then in what is returned, then in the answer's own source.
+    """
+    attempt = Attempt(answer)
     outcomes = {case: attempt.run(case) for case in comparable(exercise.cases)}
-    return as_text(Search(exercise, table).causes(outcomes))
+    right = {case: exercise.expected(case) for case in outcomes}
+    if all(does_the_same(exercise, case, outcomes[case], right[case]) for case in outcomes):
+        return ONLY_CHANGED if any(outcome.changed for outcome in outcomes.values()) else None
+    if chance_plays_a_part(exercise, attempt, outcomes):
+        return CHANCE
+    search = Search(exercise, name, outcomes, answer)
+    if one := as_text(search.causes(slips=1)):
+        return one
+    if exercise.goal is None and (relation := related(exercise, outcomes, right)):
+        return f"What you return is right but for one thing: {relation}."
+    found = mends(exercise, answer, failed)
+    if one_place := [mend.place for mend in found if mend.remaining is None]:
+        return places(one_place)
+    if two := as_text(search.causes(slips=2)):
+        return two
+    return (
+        as_text(related_to_a_mistake(exercise, outcomes))
+        or as_text(mended_to_a_mistake(found))
+        or nearly_a_mistake(exercise, outcomes, right, failed)
+    )
 
 
-class Search:
-    """The search in one table."""
+CHANCE = "Called twice, your answer returns two different things: chance plays a part in it, and should not."
+ONLY_CHANGED = "The values are right. The one thing wrong is that the answer writes into what it is given."
 
-    def __init__(self, exercise: Specification, table: Table):
-        self.exercise, self.table, self.bases = exercise, table, Bases(exercise, table.bases)
 
-    def effect(self, case: Case, outcome: Outcome) -> Outcome:
-        return checking.effect(self.exercise, case, outcome)
+def does_the_same(exercise: Specification, case: Case, one: Outcome, other: Outcome) -> bool:
+    one, other = checking.effect(exercise, case, one), checking.effect(exercise, case, other)
+    return same(one, other, exercise.returns, Standard.of(case))
 
-    def causes(self, outcomes: Mapping[Case, Outcome]) -> list[Cause]:
-        """All that do the same in every case, with as few slips as possible; the reference's come first."""
-        deadline = time.monotonic() + SECONDS
-        rows = sorted(self.table.near(sketch(outcomes, self.effect)), key=self.table.slips_of)
-        found: dict[Cause, int] = {}
-        fewest = 99
-        for row in rows:
-            n = self.table.slips_of(row)
-            if n > fewest or time.monotonic() > deadline:
-                break
-            if row.edits and self.does_the_same(row, outcomes):
-                found.setdefault(self.in_words(row), n)
-                fewest = n
-        return list(found)
 
-    def does_the_same(self, row: Row, outcomes: Mapping[Case, Outcome]) -> bool:
-        base, edits = self.bases[row.base]
-        if max(row.edits) >= len(edits):  # another version of Python or of the package made the table
-            return False
-        try:
-            function = base.function([edits[i] for i in row.edits])
-        except (SyntaxError, ValueError):
-            return False
-        return all(self.agree(case, outcome, run(function, case)) for case, outcome in outcomes.items())
+def chance_plays_a_part(exercise: Specification, attempt: Attempt, outcomes: Outcomes) -> bool:
+    """Whether the answer returns something else when random numbers are others."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(20170612)
+        return not all(does_the_same(exercise, case, one, attempt.run(case)) for case, one in outcomes.items())
 
-    def agree(self, case: Case, given: Outcome, made: Outcome) -> bool:
-        one, other = self.effect(case, given), self.effect(case, made)
-        if one.error is not None and other.error is not None:
-            return mark(case, one) == mark(case, other)
-        return comparing.same(one, other, self.exercise.returns, Standard.of(case))
 
-    def in_words(self, row: Row) -> Cause:
-        kind, name, _ = self.table.bases[row.base]
-        named = (self.exercise.mistakes[name].explanation,) if kind == MISTAKE else ()
-        return (*named, *(self.slip(row.base, i) for i in row.edits))
+def mended_to_a_mistake(found: list[Mend]) -> list[tuple[str, ...]]:
+    """The named mistakes that remain after one change, and where that is made."""
+    remaining = dict.fromkeys(mend.remaining for mend in found if mend.remaining)
+    return [
+        (mistake.explanation, places([mend.place for mend in found if mend.remaining is mistake]))
+        for mistake in remaining
+    ]
 
-    def slip(self, base: int, edit: int) -> str:
-        """One slip in words: those of a named mistake, if it does the same."""
-        if self.table.bases[base][0] == REFERENCE and (mistake := self.table.named(base, edit)):
-            return self.exercise.mistakes[mistake].explanation
-        return self.bases[base][1][edit].words()
+
+def nearly_a_mistake(exercise: Specification, outcomes: Outcomes, right: Outcomes, failed: Case) -> str | None:
+    """The named mistake that does the same in nearly all cases: in that which failed, and in another where it is wrong."""
+    best: dict[str, list[Case]] = {}
+    for mistake in exercise.mistakes.values():
+        mistaken = {case: exercise.mistaken(mistake, case) for case in outcomes}
+        other = [case for case in outcomes if not does_the_same(exercise, case, outcomes[case], mistaken[case])]
+        wrong = [case for case in outcomes if not does_the_same(exercise, case, mistaken[case], right[case])]
+        alike = [case for case in wrong if case not in other and outcomes[case].error is None]
+        if failed in alike and len(alike) >= 2 and len(other) <= max(1, len(outcomes) // 4):
+            best[mistake.explanation] = other
+    fewest = min(map(len, best.values()), default=0)
+    closest = [name for name, other in best.items() if len(other) == fewest]
+    if len(closest) != 1:
+        return None
+    labels = "; ".join(case.label for case in best[closest[0]])
+    return f"{closest[0]} That is what your answer computes in all cases but: {labels}. There is more to mend there."
+
+
+def related_to_a_mistake(exercise: Specification, outcomes: Outcomes) -> list[tuple[str, ...]]:
+    """A named mistake, and how what is returned differs from what it returns."""
+    found = []
+    for mistake in exercise.mistakes.values() if exercise.goal is None else ():
+        mistaken = {case: exercise.mistaken(mistake, case) for case in outcomes}
+        if relation := related(exercise, outcomes, mistaken, reshaped=False):
+            found.append((mistake.explanation, f"Besides, {relation}."))
+    return found

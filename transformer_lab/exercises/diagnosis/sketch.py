@@ -16,6 +16,7 @@ from transformer_lab.exercises.comparing import Standard
 from transformer_lab.exercises.running import Case, Outcome
 
 NEAR = 2e-4  # sketches that are no farther apart may be of the same outcomes
+HUGE = 1e30
 MOST = 4096  # numbers of a value that count
 
 _random = np.random.RandomState(7)  # a generator that never changes
@@ -42,7 +43,7 @@ def mark(case: Case, outcome: Outcome) -> float:
     values = np.array(numbers[:MOST], dtype=np.float64)
     finite = np.isfinite(values)
     holes = zlib.crc32(np.where(finite, 0, np.where(np.isnan(values), 1, np.sign(values) + 3)).tobytes())
-    total = 0.0 if coarse else float(np.where(finite, values, 0.0) @ FACTORS[: len(values)])
+    total = 0.0 if coarse else float(np.where(finite, values, 0.0).clip(-HUGE, HUGE) @ FACTORS[: len(values)])
     return chance(f"{kinds} {len(numbers)} {holes}") + total / (1 + abs(total))
 
 

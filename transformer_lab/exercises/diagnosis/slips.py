@@ -49,6 +49,7 @@ KIN = (  # functions that are taken for one another
     ("cumsum", "cumprod"),
     ("zeros", "ones"),
     ("zeros_like", "ones_like"),
+    ("eye", "ones", "zeros"),
     ("relu", "gelu", "sigmoid", "tanh"),
     ("stack", "cat"),
     ("sqrt", "square"),
@@ -56,6 +57,9 @@ KIN = (  # functions that are taken for one another
     ("append", "extend"),
     ("log", "log2", "log10"),
 )
+
+REDUCTIONS = {"sum", "mean", "max", "min", "amax", "amin", "var", "std", "any", "all", "argmax"}
+TWICE = {"softmax", "log_softmax", "exp", "sqrt", "log"}
 
 
 def slips(base: Base) -> list[Edit]:
@@ -107,7 +111,7 @@ def changes(node: ast.expr, parent: ast.AST, place: str, names: list[str]) -> It
             yield ast.IfExp(test, orelse, body), wordings.turned_around(test), COMMON
         case ast.Constant(bool() as value):
             yield ast.Constant(not value), wordings.instead(not value, value), COMMON
-        case ast.Constant(int() | float() as value):
+        case ast.Constant(int() | float() as value) if not isinstance(parent, ast.UnaryOp):
             yield from of_number(value, parent, place)
         case ast.Constant("mean" | "sum" | "none" as value):
             yield from ((ast.Constant(o), wordings.instead(o, value), COMMON) for o in ("mean", "sum") if o != value)
@@ -115,7 +119,14 @@ def changes(node: ast.expr, parent: ast.AST, place: str, names: list[str]) -> It
             yield from of_call(node)
         case ast.Attribute(inner, "T" | "mT" | "H"):
             yield inner, wordings.not_transposed(), COMMON
+            yield reshaped(inner, node), wordings.reshaped(), COMMON
         case ast.Name(name, ast.Load()) if name in names:
+            if "mask" in name:
+                yield ast.UnaryOp(ast.Invert(), node), wordings.inverted(), COMMON
+            if isinstance(parent, ast.Tuple | ast.List | ast.Return):
+                yield ast.UnaryOp(ast.USub(), node), wordings.sign_too_many(), COMMON
+            if isinstance(parent, ast.Subscript | ast.Compare) or is_range(parent):
+                yield from one_off(node)
             for other in names:
                 if other != name:
                     yield ast.Name(other, ast.Load()), wordings.instead_of_name(other, name), FAIR
@@ -153,9 +164,11 @@ def of_operation(node: ast.BinOp) -> Iterator[Change]:
 def of_number(value: int | float, parent: ast.AST, place: str) -> Iterator[Change]:
     """Neighbours; other axes where a number may be one; for others also another sign, factors of 2 and 10, 0 and 1."""
     near = [value + 1, value - 1]
+    if isinstance(value, float) and abs(value) < 4:
+        near += [value + 0.5, value - 0.5, 1.0, -1.0]
     axes = [axis for axis in (0, 1, 2, 3, -1, -2, -3) if isinstance(value, int) and -4 < value < 4]
     others = [-value, 2 * value, value / 2, 10 * value, value / 10, 0 * value, 0 * value + 1]
-    more = [other for other in others if isinstance(value, float) or other == int(other)]
+    more = [] if axes else [other for other in others if isinstance(value, float) or other == int(other)]
     for other in dict.fromkeys([*near, *axes, *more]):
         if other != value and abs(other) < 1e15:
             same = int(other) if isinstance(value, int) else float(other)
@@ -182,6 +195,41 @@ def of_call(call: ast.Call) -> Iterator[Change]:
     for keyword in call.keywords:
         others = [other for other in call.keywords if other is not keyword]
         yield ast.Call(call.func, call.args, others), wordings.argument_missing(call, keyword), COMMON
+
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("transpose", "permute", "swapaxes", "movedim"):
+        inner = call.func.value if is_value(call.func.value) else call.args[0]
+        yield reshaped(inner, call), wordings.reshaped(), COMMON
+    name = getattr(call.func, "attr", "")
+    if name in REDUCTIONS and (call.keywords or (call.args and is_value(call.func.value))):  # type: ignore[attr-defined]
+        whole = [] if is_value(call.func.value) else call.args[:1]  # type: ignore[attr-defined]
+        yield ast.Call(call.func, whole, []), wordings.over_everything(name), COMMON
+    if name in TWICE and is_value(call.func.value):  # type: ignore[attr-defined]
+        again = ast.Call(ast.Attribute(call, name, ast.Load()), call.args, call.keywords)
+        yield again, wordings.twice(name), FAIR
+    if is_range(call) and not isinstance(call.args[-1], ast.Name | ast.Constant):
+        for other in (ast.Add(), ast.Sub()):
+            end = ast.BinOp(call.args[-1], other, ast.Constant(1))
+            yield ast.Call(call.func, [*call.args[:-1], end], call.keywords), wordings.ends_elsewhere(), COMMON
+    if ast.unparse(call) == "float('-inf')":
+        yield from ((ast.Constant(x), wordings.another_number(x, 0), COMMON) for x in (-1e9, 0.0, 1e-9))
+
+
+def reshaped(inner: ast.expr, transposed: ast.expr) -> ast.expr:
+    """The numbers of a tensor in their old order, in the shape that it would have if it were transposed."""
+    shape = ast.Attribute(transposed, "shape", ast.Load())
+    return ast.Call(ast.Attribute(inner, "reshape", ast.Load()), [shape], [])
+
+
+def is_range(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in (
+        "range",
+        "arange",
+    )
+
+
+def one_off(node: ast.expr) -> Iterator[Change]:
+    for operator in (ast.Add(), ast.Sub()):
+        yield ast.BinOp(node, operator, ast.Constant(1)), wordings.one_off(), FAIR
 
 
 def is_value(node: ast.expr) -> bool:

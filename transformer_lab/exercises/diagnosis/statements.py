@@ -12,6 +12,13 @@ COMMON, FAIR = 0, 1
 
 def slips_in(function: ast.FunctionDef) -> Iterator[Edit]:
     """The slips of a function's statements, block by block."""
+    for one in function.args.args:
+        if one.arg in ("weights", "scores", "logits"):
+            (first,) = ast.parse(f"{one.arg} = {one.arg}.softmax(-1)").body
+            new = [first, *function.body]
+            yield Edit(
+                function, "body", None, new, wordings.softmax_first(one.arg), function, function.body[0].lineno, FAIR
+            )
     for node in ast.walk(function):
         for name in ("body", "orelse"):
             block = getattr(node, name, None)
@@ -25,9 +32,7 @@ def slips_in(function: ast.FunctionDef) -> Iterator[Edit]:
             yield from of_statement(node, plain, wordings.not_accumulated(node), function)
 
 
-def of_block(
-    block: list[ast.stmt], owner: ast.AST
-) -> Iterator[tuple[int, list[ast.stmt], Callable[[], str], int]]:
+def of_block(block: list[ast.stmt], owner: ast.AST) -> Iterator[tuple[int, list[ast.stmt], Callable[[], str], int]]:
     """Line, new block, words and rank of each slip of one block."""
     for i, statement in enumerate(block):
         rest = [*block[:i], *block[i + 1 :]] or [ast.Pass()]
@@ -45,7 +50,7 @@ def of_block(
             swapped = [*block[:i], two, one, *block[i + 2 :]]
             yield one.lineno, swapped, wordings.steps_swapped(one, two), FAIR
         if isinstance(one, ast.For | ast.While) and isinstance(two, ast.Return):
-            inside = type(one)(**{name: value for name, value in ast.iter_fields(one)})
+            inside = type(one)(**dict(ast.iter_fields(one)))
             inside.body = [*one.body, two]
             yield one.lineno, [*block[:i], inside, two], wordings.returned_too_early(), COMMON
 

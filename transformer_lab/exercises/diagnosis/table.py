@@ -1,5 +1,6 @@
 """What many slips do, worked out beforehand: one file for each exercise, made by `python -m tests.diagnosis_tables`."""
 
+import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,14 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer_lab.exercises.diagnosis.edits import Base, Edit
+from transformer_lab.exercises.diagnosis.edits import FILE, Base, Edit, names_of
 from transformer_lab.exercises.diagnosis.sketch import NEAR
 from transformer_lab.exercises.diagnosis.slips import slips
 from transformer_lab.exercises.specification import Specification
 
 FOLDER = Path(__file__).with_name("tables")
 NONE = -1  # in place of an edit's number
-REFERENCE, MISTAKE, STYLE = "reference", "mistake", "style"
+REFERENCE, MISTAKE, BROKEN, STYLE = "reference", "mistake", "broken", "style"
+WRONG = (MISTAKE, BROKEN)  # bases that are wrong already
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,13 @@ class Row:
 class Table:
     """The sketches of functions: `numbers` (n, 2), `rows` (n, 3): a base and two edits; and what the bases are.
 
-    A base is the reference, a named mistake, or a right answer of another style, whose source stands here.
+    A base is the reference, a named mistake, a function with a bug to be found, or a right answer of another style. Its source is kept where it stands
+    on its own.
     """
 
     numbers: np.ndarray
     rows: np.ndarray
-    bases: list[tuple[str, str, str]]  # (kind, name, source, if it is not the package's)
+    bases: list[tuple[str, str, str]]  # (kind, name, source)
     digest: str  # of all that the table was made from
 
     def save(self, path: Path) -> None:
@@ -68,7 +71,7 @@ class Table:
 
     def slips_of(self, row: Row) -> int:
         """How many slips it takes to get there: a named mistake is one."""
-        return len(row.edits) + (self.bases[row.base][0] == MISTAKE)
+        return len(row.edits) + (self.bases[row.base][0] in WRONG)
 
 
 @cache
@@ -85,13 +88,17 @@ class Bases:
         self.exercise, self.bases = exercise, bases
         self.made: dict[int, tuple[Base, list[Edit]]] = {}
 
+    def words(self, number: int) -> set[str]:
+        """The names that a base uses; of the reference and of a mistake the code is at hand."""
+        kind, name, source = self.bases[number]
+        if kind == MISTAKE:
+            return names_of(inspect.unwrap(self.exercise.mistakes[name].function).__code__)
+        return names_of(compile(source, FILE, "exec"))
+
     def __getitem__(self, number: int) -> tuple[Base, list[Edit]]:
         """The base, and its slips."""
         if number not in self.made:
             kind, name, source = self.bases[number]
-            if kind == MISTAKE:
-                base = Base.of_function(self.exercise.mistakes[name].function)
-            else:
-                base = Base.of_text(name, source)
+            base = Base.of_text(name, source) if source else Base.of_function(self.exercise.mistakes[name].function)
             self.made[number] = base, slips(base)
         return self.made[number]

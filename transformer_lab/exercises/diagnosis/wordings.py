@@ -123,7 +123,7 @@ def instead_of_name(new: str, old: str) -> Words:
 
 
 def another_number(new: object, old: object) -> Words:
-    return Words(f"the number {new!r} is wrong", number=True)
+    return Words(f"a number is {new!r}, which is wrong", number=True)
 
 
 def sign_missing(node: ast.UnaryOp) -> Words:
@@ -135,11 +135,43 @@ def left_out(node: ast.AST) -> Words:
 
 
 def never_asked(test: ast.AST) -> Words:
-    return Words(f"whether `{code(test)}` makes no difference", whole=False)
+    return Words(f"`{code(test)}` is not asked", whole=False)
 
 
 def turned_around(test: ast.AST) -> Words:
     return Words(f"the two cases of `{code(test)}` are swapped", whole=False)
+
+
+def inverted() -> Words:
+    return Words("the mask is inverted")
+
+
+def sign_too_many() -> Words:
+    return Words("there is a minus too many")
+
+
+def one_off() -> Words:
+    return Words("a position is off by one")
+
+
+def ends_elsewhere() -> Words:
+    return Words("the range ends one too early or too late")
+
+
+def reshaped() -> Words:
+    return Words("`reshape` or `view` is used where axes must be transposed: the numbers keep their order", whole=False)
+
+
+def over_everything(name: str) -> Words:
+    return Words(f"`{name}` runs over all axes together", whole=False)
+
+
+def twice(name: str) -> Words:
+    return Words(f"`{name}` is applied twice", whole=False)
+
+
+def softmax_first(name: str) -> Callable[[], str]:
+    return lambda: f"`{name}` goes through a softmax first"
 
 
 def not_transposed() -> Words:
@@ -231,7 +263,7 @@ def head(statement: ast.stmt) -> str:
 
 
 def as_text(causes: list[tuple[str, ...]], most: int = 3) -> str | None:
-    """What to say of an answer: each cause is the slips that come together; where several do the same, all are named."""
+    """What to say of an answer, of which each cause is the slips that come together: all that do the same are named."""
     if not causes:
         return None
     shared = [slip for slip in causes[0] if all(slip in cause for cause in causes)]
@@ -252,7 +284,8 @@ def together(cause: tuple[str, ...]) -> str:
     if len(cause) == 1:
         one = cause[0]
         return one if is_sentence(one) else f"Your answer computes what you get if {one}."
-    return "\n".join(["Your answer computes what you get from two things at once:", *(f"- {sentence(s)}" for s in cause)])
+    start = "Your answer computes what you get from two things at once:"
+    return "\n".join([start, *(f"- {sentence(one)}" for one in cause)])
 
 
 def is_sentence(slip: str) -> bool:
@@ -261,3 +294,18 @@ def is_sentence(slip: str) -> bool:
 
 def sentence(slip: str) -> str:
     return slip if is_sentence(slip) else f"{slip[0].upper()}{slip[1:]}."
+
+
+def without_place(slip: str) -> str:
+    """The words of a slip without its surroundings."""
+    return slip.partition(", in `")[0]
+
+
+def places(found: list[tuple[str, str]], most: int = 3) -> str:
+    """Where a change makes an answer right: pairs of a line and the code in it, of which one is shown for each line."""
+    by_line: dict[str, str] = {}
+    for line, source in found:
+        if line not in by_line or len(source) < len(by_line[line]):
+            by_line[line] = source
+    listed = [f"`{source}` in {line}" for line, source in by_line.items()][:most]
+    return f"One change would do: look at {', or at '.join(listed)}."

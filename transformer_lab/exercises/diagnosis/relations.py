@@ -1,0 +1,192 @@
+"""What is returned, and how that is related to what should be: right but for a sign, an axis, a factor, a type.
+
+The same relations hold between an answer and a named mistake: then two things come together.
+"""
+
+from collections.abc import Callable, Mapping
+from numbers import Real
+
+import torch
+from torch import Tensor
+
+from transformer_lab.exercises import comparing
+from transformer_lab.exercises.comparing import Standard
+from transformer_lab.exercises.running import Case, Outcome, is_floating
+from transformer_lab.exercises.specification import Specification
+
+Relation = Callable[[Tensor], Tensor | None]  # from what should be to what is given; None where that makes no sense
+
+
+def swapped(one: int, other: int) -> Relation:
+    return lambda x: x.transpose(one, other) if x.ndim > max(one, other, -one - 1, -other - 1) else None
+
+
+def flipped(axis: int) -> Relation:
+    return lambda x: x.flip(axis) if x.ndim > (axis if axis >= 0 else -axis - 1) else None
+
+
+def rolled(axis: int, by: int) -> Relation:
+    return lambda x: x.roll(by, axis) if x.ndim > (axis if axis >= 0 else -axis - 1) else None
+
+
+def numbers_only(change: Relation) -> Relation:
+    return lambda x: change(x) if x.is_floating_point() else None
+
+
+def additive(hidden: Tensor) -> Tensor | None:
+    return torch.zeros(hidden.shape).masked_fill(hidden, float("-inf")) if hidden.dtype == torch.bool else None
+
+
+RELATIONS: dict[str, Relation] = {
+    "its sign is turned": numbers_only(lambda x: -x),
+    "True and False are swapped": lambda x: ~x if x.dtype == torch.bool else None,
+    "it is made to be added to scores, 0 and -inf, where True and False are asked for": lambda x: (
+        additive(~x) if x.dtype == torch.bool else None
+    ),
+    "it is made to be added to scores, and hides what may be seen": lambda x: additive(x),
+    "its last two axes are swapped": swapped(-1, -2),
+    "its axes 1 and 2 are swapped": swapped(1, 2),
+    "its axes 0 and 1 are swapped": swapped(0, 1),
+    "its last axis runs backwards": flipped(-1),
+    "its second-last axis runs backwards": flipped(-2),
+    "its axis 1 runs backwards": flipped(1),
+    "everything is moved by one place along the last axis": rolled(-1, 1),
+    "everything is moved back by one place along the last axis": rolled(-1, -1),
+    "everything is moved by one place along the second-last axis": rolled(-2, 1),
+    "everything is moved back by one place along the second-last axis": rolled(-2, -1),
+    "it is squared": numbers_only(lambda x: x.square()),
+    "it lacks a square: the root of what it should be is returned": numbers_only(lambda x: x.sqrt()),
+    "the exponential of it is returned": numbers_only(lambda x: x.exp()),
+    "the logarithm of it is returned": numbers_only(lambda x: x.log()),
+    "1 minus what it should be is returned": numbers_only(lambda x: 1 - x),
+    "its reciprocal is returned": numbers_only(lambda x: 1 / x),
+    "it goes through one more softmax": numbers_only(lambda x: x.softmax(-1) if x.ndim else None),
+    "it is averaged over the first axis": numbers_only(lambda x: x.mean(0) if x.ndim else None),
+    "it is summed over the last axis": numbers_only(lambda x: x.sum(-1) if x.ndim else None),
+}
+
+
+def related(
+    exercise: Specification, given: Mapping[Case, Outcome], right: Mapping[Case, Outcome], reshaped: bool = True
+) -> str | None:
+    """How an answer's outcomes are related to those of another function in every case, in words, or None.
+
+    `reshaped` says whether the same numbers in quite another shape count.
+    """
+    pairs = [(case, given[case].value, right[case].value) for case in given]
+    if any(given[case].error is not None or right[case].error is not None for case in given):
+        return None
+    if found := of_whole(exercise, pairs):
+        return found
+    for i, name in enumerate(exercise.returns):
+        if all(
+            isinstance(two, tuple) and isinstance(one, (tuple, list)) and len(one) == len(two) for _, one, two in pairs
+        ):
+            parts = [(case, one[i], two[i]) for case, one, two in pairs]
+            others = [j for j in range(len(exercise.returns)) if j != i]
+            if not all(alike(case, one[j], two[j]) for case, one, two in pairs for j in others):
+                continue
+        elif len(exercise.returns) == 1:
+            parts = pairs
+        else:
+            return None
+        if found := of_parts(parts, reshaped):
+            return f"`{name}`: {found}"
+    return None
+
+
+def alike(case: Case, one: object, other: object) -> bool:
+    return comparing.fault_of_one(one, other, "", Standard.of(case)) is None
+
+
+def of_whole(exercise: Specification, pairs: list) -> str | None:
+    """How a returned tuple is related to the right one."""
+    if not all(isinstance(two, tuple) for _, _, two in pairs):
+        return None
+    if all(isinstance(one, (tuple, list)) and len(one) == len(two) for _, one, two in pairs):
+        if all(alike(case, a, b) for case, one, two in pairs for a, b in zip(one, two[::-1], strict=True)):
+            return "what is returned is in the wrong order"
+        return None
+    for i, name in enumerate(exercise.returns):
+        if all(alike(case, one, two[i]) for case, one, two in pairs):
+            return f"`{name}` alone is returned"
+    return None
+
+
+def of_parts(parts: list[tuple[Case, object, object]], reshaped: bool) -> str | None:
+    """How one returned value is related to the right one."""
+    if not all(isinstance(one, Tensor) and isinstance(two, Tensor) for _, one, two in parts):
+        return of_plain(parts)
+    if all(alike(case, one, two) for case, one, two in parts):
+        return None
+    if all(one.shape == two.shape and alike(case, one, two.to(one.dtype)) for case, one, two in parts):
+        one, two = next((one, two) for _, one, two in parts if one.dtype != two.dtype)
+        return f"it is of the type {one.dtype}, and should be {two.dtype}"
+    for words, change in RELATIONS.items():
+        if all(fits(case, one, change, two) for case, one, two in parts):
+            return words
+    return of_shape(parts, reshaped) or of_factor(parts)
+
+
+def fits(case: Case, one: Tensor, change: Relation, two: Tensor) -> bool:
+    changed = change(two)
+    return changed is not None and changed.dtype == one.dtype and alike(case, one, changed)
+
+
+def of_plain(parts: list) -> str | None:
+    """Of numbers and lists: another type, another order, one off."""
+    if all(isinstance(one, Tensor) and isinstance(two, (int, float)) and one.numel() == 1 for _, one, two in parts):
+        return "it is a tensor, and should be a number" if all(alike(c, a.item(), b) for c, a, b in parts) else None
+    if all(isinstance(one, list) and isinstance(two, list) for _, one, two in parts):
+        for words, change in {
+            "it runs backwards": lambda x: x[::-1],
+            "its first entry is missing": lambda x: x[1:],
+            "its last entry is missing": lambda x: x[:-1],
+        }.items():
+            if all(one == change(two) for _, one, two in parts):
+                return words
+        if all(one[1:] == two for _, one, two in parts):
+            return "it has an entry too many at the front"
+        if all(one[:-1] == two for _, one, two in parts):
+            return "it has an entry too many at the end"
+    if all(isinstance(one, Real) and isinstance(two, (int, float)) and two for _, one, two in parts):
+        ratios = {round(float(one) / two, 6) for _, one, two in parts}
+        if len(ratios) == 1 and ratios != {1.0}:
+            return f"it is {ratios.pop():g} times what it should be"
+    return None
+
+
+def of_shape(parts: list[tuple[Case, Tensor, Tensor]], reshaped: bool) -> str | None:
+    """The same numbers in another shape."""
+    if not all(one.numel() == two.numel() and alike(c, one.reshape(two.shape), two) for c, one, two in parts):
+        return None
+    one, two = next((one, two) for _, one, two in parts if one.shape != two.shape)
+    if any([n for n in one.shape if n > 1] != [n for n in two.shape if n > 1] for _, one, two in parts):
+        if not reshaped:
+            return None
+        return f"the numbers are right, but the shape is {tuple(one.shape)} where it should be {tuple(two.shape)}"
+    if one.ndim == two.ndim:
+        return "an axis of size 1 stands in the wrong place"
+    return "an axis of size 1 is missing" if one.ndim < two.ndim else "there is an axis of size 1 too many"
+
+
+def of_factor(parts: list[tuple[Case, Tensor, Tensor]]) -> str | None:
+    """The same factor, or the same number added, everywhere."""
+    if not all(one.shape == two.shape and is_floating(one) and is_floating(two) for _, one, two in parts):
+        return None
+    usable = [(one, two) for _, one, two in parts if two.numel() and one.isfinite().all() and two.isfinite().all()]
+    if not usable:
+        return None
+    one, two = max(usable, key=lambda pair: float(pair[1].abs().max()))
+    if not float(two.abs().max()):
+        return None
+    place = two.abs().argmax()
+    factor = float(one.flatten()[place] / two.flatten()[place])
+    offset = float(one.flatten()[place] - two.flatten()[place])
+    for number, words, change in (
+        (factor, "it is {:.4g} times what it should be", lambda x: x * factor),
+        (offset, "{:.4g} is added to it everywhere", lambda x: x + offset),
+    ):
+        if number and all(fits(case, a, change, b) for case, a, b in parts):
+            return words.format(number)
+    return None

@@ -50,7 +50,7 @@ def bases_of(exercise: Exercise) -> list[tuple[str, str, str]]:
         source = str(Standalone(mistake.function))
         found.append((MISTAKE, mistake.name, source if does_the_same(exercise, mistake.function, source) else ""))
     if isinstance(exercise, FindTheBug):
-        found.append((BROKEN, exercise.name, str(Standalone(exercise.broken))))
+        found.append((BROKEN, exercise.broken.__name__, str(Standalone(exercise.broken))))
     for answer in RIGHT_ANSWERS[exercise.name]:
         source = str(Standalone(answer))
         if does_the_same(exercise, answer, source):
@@ -104,7 +104,7 @@ class Workshop:
     def edited(self, base: Base, chosen: list[Edit]) -> tuple[float, float] | None:
         try:
             function = base.function(chosen)
-        except (SyntaxError, ValueError, TypeError):
+        except (SyntaxError, ValueError, TypeError, RecursionError):
             return None
         return self.sketch(function)
 

@@ -87,6 +87,7 @@ class Exercise(Specification):
             advice = f"{self.first_step} and run its cell again; `exercises.{self.name}.hint()` helps."
             return Verdict(self.name, passed=False, attempted=False, mistake=None, message=advice)
         verdict = self.rejection(result)
+        assert result.case is not None
         if result.mistake or not (cause := explain(self, self.name, answer, result.case)):
             return verdict
         return replace(verdict, cause=cause, message=f"{cause}\n{verdict.message}")

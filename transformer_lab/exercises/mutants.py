@@ -9,8 +9,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from transformer_lab.exercises.running import run
+
+if TYPE_CHECKING:
+    from transformer_lab.exercises.exercise import Exercise
 
 OPERATORS = {
     ast.Add: ast.Sub,
@@ -28,7 +33,7 @@ METHODS |= {"tril": "triu"}
 MUTANT = "<mutant>"
 
 
-def mutants_of(exercise) -> Iterator[tuple[str, Callable]]:
+def mutants_of(exercise: "Exercise") -> Iterator[tuple[str, Callable]]:
     """`(description, function)` for each small change of an exercise's reference, or of a function that it calls.
 
     Left as they are: types, guards that only raise an error (no case is invalid), and statements that no case reaches,
@@ -54,7 +59,7 @@ def nodes_on(lines: set[int], statements: list[ast.stmt]) -> Iterator[ast.AST]:
     """The nodes of the statements that reach a line."""
     for statement in statements:
         inner = [*getattr(statement, "body", []), *getattr(statement, "orelse", [])]
-        end = min([part.lineno - 1 for part in inner], default=statement.end_lineno)
+        end = min([part.lineno - 1 for part in inner], default=statement.end_lineno or statement.lineno)
         if lines.isdisjoint(range(statement.lineno, max(end, statement.lineno) + 1)):
             continue
         nested = {id(node) for part in inner for node in ast.walk(part)}
@@ -74,6 +79,8 @@ class Bare(ast.NodeTransformer):
         return self.generic_visit(function)
 
     def visit_AnnAssign(self, statement: ast.AnnAssign) -> ast.AST:
+        if statement.value is None:
+            return ast.copy_location(ast.Pass(), statement)
         return ast.copy_location(ast.Assign([statement.target], statement.value), statement)
 
 
@@ -86,11 +93,12 @@ def is_guard(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and all(isinstance(s, ast.Raise) for s in statement.body + statement.orelse)
 
 
-def lines_reached(tree: ast.Module, exercise) -> set[int]:
+def lines_reached(tree: ast.Module, exercise: "Exercise") -> set[int]:
     """The lines of a tree that some case of the exercise executes."""
-    scope, lines = compiled(tree), set()
+    scope = compiled(tree)
+    lines: set[int] = set()
 
-    def trace(frame, event, _):
+    def trace(frame: FrameType, event: str, _: object) -> Any:
         lines.add(frame.f_lineno)
         return trace if frame.f_code.co_filename == MUTANT else None
 
@@ -145,7 +153,8 @@ def changed_calls(call: ast.Call) -> Iterator[ast.expr]:
 
 def replaced(tree: ast.Module, target: ast.AST, change: ast.expr) -> ast.Module:
     """A copy of the tree in which one node is another."""
-    copied = copy.deepcopy(tree, memo := {})
+    memo: dict = {}
+    copied = copy.deepcopy(tree, memo)
     target = memo[id(target)]
     for parent in ast.walk(copied):
         for name, value in ast.iter_fields(parent):

@@ -5,10 +5,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import permutations
 from textwrap import dedent
 from types import CodeType, FunctionType
 
 from transformer_lab.exercises.mutants import Bare
+
+Place = tuple[ast.AST, str, int | None]  # a field of a node; of a list of nodes, which of them
 
 FILE = "<slip>"
 
@@ -28,38 +31,39 @@ class Edit:
 
     def __post_init__(self) -> None:
         for node in self.new if isinstance(self.new, list) else [self.new]:
-            place(node, self.line)
+            give_line(node, self.line)
+
+    @property
+    def place(self) -> Place:
+        return self.parent, self.field, self.index
+
+    @property
+    def old(self) -> object:
+        """What stands there before."""
+        value = getattr(self.parent, self.field)
+        return value if self.index is None else value[self.index]
 
     def words(self) -> str:
         with made([self]):
             return self.in_words()
 
-    def old(self, parents: Mapping[ast.AST, ast.AST]) -> str:
-        """What stands in its place; of a block of statements, the line."""
-        node = getattr(self.parent, self.field)
-        node = node if self.index is None else node[self.index]
+    def old_text(self, parents: Mapping[ast.AST, ast.AST]) -> str:
+        """The source of what stands there, of something small with its surroundings; of several statements the line."""
+        node = self.old
         if isinstance(node, list):
             node = next(part for part in [*node, *self.function.body] if getattr(part, "lineno", 0) == self.line)
-        around = parents[self.parent] if isinstance(self.parent, ast.keyword | ast.UnaryOp | ast.Slice) else self.parent
+        assert isinstance(node, ast.AST)
+        around = self.parent
+        while isinstance(around, ast.keyword | ast.UnaryOp | ast.Slice | ast.Tuple) and around in parents:
+            around = parents[around]
         small = isinstance(node, ast.Constant | ast.Name | ast.Slice | ast.UnaryOp)
         if small and isinstance(around, ast.expr):
             return f"{ast.unparse(node)}` of `{shortened(around)}"
         return shortened(node)
 
     def names_lost(self) -> set[str]:
-        """The names that stand in its place and are gone when it is made."""
-        node = getattr(self.parent, self.field)
-        return names_in(node if self.index is None else node[self.index]) - names_in(self.new)
-
-    def set(self, value: object) -> object:
-        """Put something in the edit's place, and return what was there."""
-        if self.index is None:
-            before = getattr(self.parent, self.field)
-            setattr(self.parent, self.field, value)
-        else:
-            nodes = getattr(self.parent, self.field)
-            before, nodes[self.index] = nodes[self.index], value
-        return before
+        """The names that stand there and are gone when it is made."""
+        return names_in(self.old) - names_in(self.new)
 
 
 def shortened(node: ast.AST, longest: int = 60) -> str:
@@ -74,24 +78,55 @@ def names_in(node: object) -> set[str]:
     return {one.id for part in parts for one in ast.walk(part) if isinstance(one, ast.Name)}
 
 
-def place(node: object, line: int) -> None:
-    """Give new nodes a place in the text; the old ones among them keep theirs."""
+def give_line(node: object, line: int) -> None:
+    """Say of new nodes where they stand in the text; the old ones among them keep their lines."""
     if isinstance(node, ast.AST) and not hasattr(node, "lineno"):
         node.lineno = node.end_lineno = line  # type: ignore[attr-defined]
         node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
         for child in ast.iter_child_nodes(node):
-            place(child, line)
+            give_line(child, line)
 
 
 @contextmanager
 def made(edits: Sequence[Edit]) -> Iterator[None]:
-    """The edits, made for a while."""
-    before = [edit.set(edit.new) for edit in edits]
+    """The edits, made for a while. One of them may lie within what another puts in its place.
+
+    Raises:
+        ValueError: two of them are for one place.
+    """
+    if len({edit.place for edit in edits}) < len(edits):
+        raise ValueError("two edits must be of two places")
+    changes = [(edit.place, edit.new) for edit in edits]
+    for one, other in permutations(edits, 2):
+        changes += [(place, one.new) for place in places_of(one.old, other.new) if place != one.place]
+    before = [put(place, new) for place, new in changes]
     try:
         yield
     finally:
-        for edit, value in zip(reversed(edits), reversed(before), strict=True):
-            edit.set(value)
+        for (place, _), value in zip(reversed(changes), reversed(before), strict=True):
+            put(place, value)
+
+
+def places_of(node: object, tree: object) -> Iterator[Place]:
+    """The places in a tree, below its root, where a node stands."""
+    for parent in ast.walk(tree) if isinstance(tree, ast.AST) and isinstance(node, ast.AST) else ():
+        for name, value in ast.iter_fields(parent):
+            if value is node:
+                yield parent, name, None
+            elif isinstance(value, list):
+                yield from ((parent, name, i) for i, part in enumerate(value) if part is node)
+
+
+def put(place: Place, value: object) -> object:
+    """Put something in a place of a tree, and return what was there."""
+    parent, name, index = place
+    if index is None:
+        before = getattr(parent, name)
+        setattr(parent, name, value)
+    else:
+        nodes = getattr(parent, name)
+        before, nodes[index] = nodes[index], value
+    return before
 
 
 @dataclass(eq=False)
@@ -102,7 +137,7 @@ class Base:
     functions: list[ast.FunctionDef]
     scope: dict[str, object]
     parents: dict[ast.AST, ast.AST] = field(init=False)  # of every node the one that it is a part of
-    _codes: dict = field(default_factory=dict)
+    _codes: dict[ast.FunctionDef, CodeType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         nodes = [node for function in self.functions for node in ast.walk(function)]
@@ -148,7 +183,7 @@ class Base:
         assert callable(function)
         return function
 
-    def code(self, tree: ast.FunctionDef, edited: bool) -> object:
+    def code(self, tree: ast.FunctionDef, edited: bool) -> CodeType:
         if not edited and tree in self._codes:
             return self._codes[tree]
         code = compile(ast.Module([tree], []), FILE, "exec")

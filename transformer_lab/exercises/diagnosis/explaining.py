@@ -63,16 +63,19 @@ def chance_plays_a_part(exercise: Specification, attempt: Attempt, outcomes: Out
 
 
 def mended_to_a_mistake(found: list[Mend]) -> list[tuple[str, ...]]:
-    """The named mistakes that remain after one change, and where that is made."""
-    remaining = dict.fromkeys(mend.remaining for mend in found if mend.remaining)
-    return [
-        (mistake.explanation, places([mend.place for mend in found if mend.remaining is mistake]))
-        for mistake in remaining
-    ]
+    """The named mistake that remains after one change, and where that is made.
+
+    If changes lead to several mistakes, they may have made them: then none is named.
+    """
+    remaining = list(dict.fromkeys(mend.remaining for mend in found if mend.remaining))
+    if len(remaining) != 1:
+        return []
+    named: list[tuple[str, ...]] = [(remaining[0].explanation, places([mend.place for mend in found]))]
+    return named
 
 
 def nearly_a_mistake(exercise: Specification, outcomes: Outcomes, right: Outcomes, failed: Case) -> str | None:
-    """The named mistake that does the same in nearly all cases: in that which failed, and in another where it is wrong."""
+    """The named mistake that does the same in nearly all cases, in two or more where it is wrong."""
     best: dict[str, list[Case]] = {}
     for mistake in exercise.mistakes.values():
         mistaken = {case: exercise.mistaken(mistake, case) for case in outcomes}
@@ -91,7 +94,7 @@ def nearly_a_mistake(exercise: Specification, outcomes: Outcomes, right: Outcome
 
 def related_to_a_mistake(exercise: Specification, outcomes: Outcomes) -> list[tuple[str, ...]]:
     """A named mistake, and how what is returned differs from what it returns."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for mistake in exercise.mistakes.values() if exercise.goal is None else ():
         mistaken = {case: exercise.mistaken(mistake, case) for case in outcomes}
         if relation := related(exercise, outcomes, mistaken, reshaped=False):

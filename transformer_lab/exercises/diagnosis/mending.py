@@ -23,7 +23,7 @@ MOST_ENDLESS = 3  # changes that take longer: a loop without an end
 
 @dataclass(frozen=True)
 class Mend:
-    """A place of the answer, its line and what stands there; the mistake that remains when it is changed, if one does."""
+    """A place of the answer, its line and what stands there; the mistake that remains if that is changed."""
 
     place: tuple[str, str]
     remaining: Mistake | None
@@ -77,4 +77,4 @@ def near(one: float, goals: set[float]) -> bool:
 def place(edit: Edit, base: Base, first_line: int) -> tuple[str, str]:
     """The line where the change is made, and what stands there."""
     inside = edit.function is base.functions[0]
-    return f"line {first_line + edit.line - 1}" if inside else f"`{edit.function.name}`", edit.old(base.parents)
+    return f"line {first_line + edit.line - 1}" if inside else f"`{edit.function.name}`", edit.old_text(base.parents)

@@ -5,6 +5,7 @@ The same relations hold between an answer and a named mistake: then two things c
 
 from collections.abc import Callable, Mapping
 from numbers import Real
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from transformer_lab.exercises.comparing import Standard
 from transformer_lab.exercises.running import Case, Outcome, is_floating
 from transformer_lab.exercises.specification import Specification
 
+Pairs = list[tuple[Case, Any, Any]]  # in each case what is given, and what should be
 Relation = Callable[[Tensor], Tensor | None]  # from what should be to what is given; None where that makes no sense
 
 
@@ -44,6 +46,8 @@ RELATIONS: dict[str, Relation] = {
         additive(~x) if x.dtype == torch.bool else None
     ),
     "it is made to be added to scores, and hides what may be seen": lambda x: additive(x),
+    "0 stands where -inf belongs": numbers_only(lambda x: x.masked_fill(x == -torch.inf, 0.0)),
+    "-1e9 stands where -inf belongs": numbers_only(lambda x: x.masked_fill(x == -torch.inf, -1e9)),
     "its last two axes are swapped": swapped(-1, -2),
     "its axes 1 and 2 are swapped": swapped(1, 2),
     "its axes 0 and 1 are swapped": swapped(0, 1),
@@ -73,7 +77,7 @@ def related(
 
     `reshaped` says whether the same numbers in quite another shape count.
     """
-    pairs = [(case, given[case].value, right[case].value) for case in given]
+    pairs: Pairs = [(case, given[case].value, right[case].value) for case in given]
     if any(given[case].error is not None or right[case].error is not None for case in given):
         return None
     if found := of_whole(exercise, pairs):
@@ -99,7 +103,7 @@ def alike(case: Case, one: object, other: object) -> bool:
     return comparing.fault_of_one(one, other, "", Standard.of(case)) is None
 
 
-def of_whole(exercise: Specification, pairs: list) -> str | None:
+def of_whole(exercise: Specification, pairs: Pairs) -> str | None:
     """How a returned tuple is related to the right one."""
     if not all(isinstance(two, tuple) for _, _, two in pairs):
         return None
@@ -113,7 +117,7 @@ def of_whole(exercise: Specification, pairs: list) -> str | None:
     return None
 
 
-def of_parts(parts: list[tuple[Case, object, object]], reshaped: bool) -> str | None:
+def of_parts(parts: Pairs, reshaped: bool) -> str | None:
     """How one returned value is related to the right one."""
     if not all(isinstance(one, Tensor) and isinstance(two, Tensor) for _, one, two in parts):
         return of_plain(parts)
@@ -133,7 +137,7 @@ def fits(case: Case, one: Tensor, change: Relation, two: Tensor) -> bool:
     return changed is not None and changed.dtype == one.dtype and alike(case, one, changed)
 
 
-def of_plain(parts: list) -> str | None:
+def of_plain(parts: Pairs) -> str | None:
     """Of numbers and lists: another type, another order, one off."""
     if all(isinstance(one, Tensor) and isinstance(two, (int, float)) and one.numel() == 1 for _, one, two in parts):
         return "it is a tensor, and should be a number" if all(alike(c, a.item(), b) for c, a, b in parts) else None
@@ -156,7 +160,7 @@ def of_plain(parts: list) -> str | None:
     return None
 
 
-def of_shape(parts: list[tuple[Case, Tensor, Tensor]], reshaped: bool) -> str | None:
+def of_shape(parts: Pairs, reshaped: bool) -> str | None:
     """The same numbers in another shape."""
     if not all(one.numel() == two.numel() and alike(c, one.reshape(two.shape), two) for c, one, two in parts):
         return None
@@ -170,7 +174,7 @@ def of_shape(parts: list[tuple[Case, Tensor, Tensor]], reshaped: bool) -> str | 
     return "an axis of size 1 is missing" if one.ndim < two.ndim else "there is an axis of size 1 too many"
 
 
-def of_factor(parts: list[tuple[Case, Tensor, Tensor]]) -> str | None:
+def of_factor(parts: Pairs) -> str | None:
     """The same factor, or the same number added, everywhere."""
     if not all(one.shape == two.shape and is_floating(one) and is_floating(two) for _, one, two in parts):
         return None

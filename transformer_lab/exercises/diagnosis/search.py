@@ -9,7 +9,7 @@ from transformer_lab.exercises import checking, comparing
 from transformer_lab.exercises.comparing import Standard
 from transformer_lab.exercises.diagnosis.edits import names_of
 from transformer_lab.exercises.diagnosis.sketch import mark, sketch
-from transformer_lab.exercises.diagnosis.table import BROKEN, MISTAKE, REFERENCE, Bases, Row, table_of
+from transformer_lab.exercises.diagnosis.table import BROKEN, EMPTY, MISTAKE, REFERENCE, Bases, Row, table_of
 from transformer_lab.exercises.diagnosis.wordings import without_place
 from transformer_lab.exercises.running import Case, Outcome, run
 from transformer_lab.exercises.specification import Specification
@@ -26,15 +26,15 @@ class Search:
 
     def __init__(self, exercise: Specification, name: str, outcomes: Mapping[Case, Outcome], answer: Callable):
         self.exercise, self.name, self.outcomes = exercise, name, outcomes
-        self.table = table_of(name)
-        self.bases = Bases(exercise, self.table.bases if self.table else [])
+        self.table = table_of(name) or EMPTY
+        self.bases = Bases(exercise, self.table.bases)
         self.named = {mistake.explanation for mistake in exercise.mistakes.values()}
         self.words = names_of(getattr(inspect.unwrap(answer), "__code__", None))
 
     @cached_property
     def rows(self) -> list[Row]:
         """What has nearly the same sketch; what was made of a right answer that is most like this one comes first."""
-        near = self.table.near(sketch(self.outcomes, self.effect)) if self.table else ()
+        near = self.table.near(sketch(self.outcomes, self.effect))
         return sorted((row for row in near if row.edits), key=lambda row: (-self.likeness(row.base), row.base))
 
     def likeness(self, base: int) -> float:
@@ -73,7 +73,7 @@ class Search:
             return False
         try:
             function = base.function([edits[i] for i in row.edits])
-        except (SyntaxError, ValueError, TypeError):
+        except (SyntaxError, ValueError, TypeError, RecursionError):
             return False
         return all(self.agree(case, outcome, run(function, case)) for case, outcome in self.outcomes.items())
 

@@ -78,14 +78,15 @@ def slips_in(function: ast.FunctionDef, base: Base) -> Iterator[Edit]:
     yield from statements.slips_in(function)
 
 
-def own_names(function: ast.FunctionDef) -> list[str]:
-    """The names of a function's values: parameters without defaults, and what it assigns."""
+def own_names(function: ast.FunctionDef) -> dict[str, bool]:
+    """The names of a function's values, parameters without defaults and what it assigns; which are parameters?"""
     given = function.args.args[: len(function.args.args) - len(function.args.defaults)]
     stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    return [name for name in dict.fromkeys([*(one.arg for one in given), *stored]) if name != "_"]
+    names = {one.arg: True for one in given}
+    return names | {name: False for name in stored if name not in names and name != "_"}
 
 
-def changes(node: ast.expr, parent: ast.AST, place: str, names: list[str]) -> Iterator[Change]:
+def changes(node: ast.expr, parent: ast.AST, place: str, names: dict[str, bool]) -> Iterator[Change]:
     """The slips of one expression that is the `place` of its parent."""
     match node:
         case ast.BinOp():
@@ -99,8 +100,8 @@ def changes(node: ast.expr, parent: ast.AST, place: str, names: list[str]) -> It
         case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
             yield from of_number(-value, parent, place)
         case ast.BoolOp(operator, values):
-            other = ast.Or() if isinstance(operator, ast.And) else ast.And()
-            yield ast.BoolOp(other, values), wordings.another_word(operator, other), COMMON
+            opposite = ast.Or() if isinstance(operator, ast.And) else ast.And()
+            yield ast.BoolOp(opposite, values), wordings.another_word(operator, opposite), COMMON
             for i, value in enumerate(values):
                 rest = [*values[:i], *values[i + 1 :]]
                 left = rest[0] if len(rest) == 1 else ast.BoolOp(operator, rest)
@@ -123,20 +124,22 @@ def changes(node: ast.expr, parent: ast.AST, place: str, names: list[str]) -> It
         case ast.Name(name, ast.Load()) if name in names:
             if "mask" in name:
                 yield ast.UnaryOp(ast.Invert(), node), wordings.inverted(), COMMON
+                yield ast.Constant(None), wordings.no_mask(), COMMON
             if isinstance(parent, ast.Tuple | ast.List | ast.Return):
                 yield ast.UnaryOp(ast.USub(), node), wordings.sign_too_many(), COMMON
             if isinstance(parent, ast.Subscript | ast.Compare) or is_range(parent):
                 yield from one_off(node)
-            for other in names:
-                if other != name:
-                    yield ast.Name(other, ast.Load()), wordings.instead_of_name(other, name), FAIR
+            for another in names:
+                if another != name:
+                    rank = FAIR if names[another] == names[name] else RARE
+                    yield ast.Name(another, ast.Load()), wordings.instead_of_name(another, name), rank
         case ast.Tuple(elements, ast.Load()) | ast.List(elements, ast.Load()) if len(elements) > 1:
             flipped = elements[::-1]
             if not any(isinstance(one, ast.Starred | ast.Slice) for one in elements):
                 yield type(node)(flipped, ast.Load()), wordings.reversed_order(), COMMON
             if isinstance(parent, ast.Return):
                 yield from ((one, wordings.only_one_returned(one), COMMON) for one in elements)
-        case ast.Subscript(value, index, ast.Load()):
+        case ast.Subscript(value, _, ast.Load()):
             yield value, wordings.index_missing(), FAIR
         case ast.Slice(lower, upper, step):
             yield from of_slice(lower, upper, step)
@@ -206,9 +209,14 @@ def of_call(call: ast.Call) -> Iterator[Change]:
     if name in TWICE and is_value(call.func.value):  # type: ignore[attr-defined]
         again = ast.Call(ast.Attribute(call, name, ast.Load()), call.args, call.keywords)
         yield again, wordings.twice(name), FAIR
+    if is_range(call) and len(call.args) == 1:
+        one = ast.Constant(1)
+        later = ast.BinOp(call.args[0], ast.Add(), one)
+        yield ast.Call(call.func, [one, *call.args], call.keywords), wordings.first_left_out(), COMMON
+        yield ast.Call(call.func, [one, later], call.keywords), wordings.counted_from_one(), COMMON
     if is_range(call) and not isinstance(call.args[-1], ast.Name | ast.Constant):
-        for other in (ast.Add(), ast.Sub()):
-            end = ast.BinOp(call.args[-1], other, ast.Constant(1))
+        for sign in (ast.Add(), ast.Sub()):
+            end = ast.BinOp(call.args[-1], sign, ast.Constant(1))
             yield ast.Call(call.func, [*call.args[:-1], end], call.keywords), wordings.ends_elsewhere(), COMMON
     if ast.unparse(call) == "float('-inf')":
         yield from ((ast.Constant(x), wordings.another_number(x, 0), COMMON) for x in (-1e9, 0.0, 1e-9))

@@ -32,8 +32,8 @@ class Row:
 class Table:
     """The sketches of functions: `numbers` (n, 2), `rows` (n, 3): a base and two edits; and what the bases are.
 
-    A base is the reference, a named mistake, a function with a bug to be found, or a right answer of another style. Its source is kept where it stands
-    on its own.
+    A base is the reference, a named mistake, a function with a bug to be found, or a right answer of another style. Its
+    source is kept where it stands on its own.
     """
 
     numbers: np.ndarray
@@ -74,6 +74,9 @@ class Table:
         return len(row.edits) + (self.bases[row.base][0] in WRONG)
 
 
+EMPTY = Table(np.zeros((0, 2)), np.zeros((0, 3)), [], "")
+
+
 @cache
 def table_of(name: str) -> Table | None:
     """The table of an exercise, if it has one."""
@@ -98,7 +101,7 @@ class Bases:
     def __getitem__(self, number: int) -> tuple[Base, list[Edit]]:
         """The base, and its slips."""
         if number not in self.made:
-            kind, name, source = self.bases[number]
+            _, name, source = self.bases[number]
             base = Base.of_text(name, source) if source else Base.of_function(self.exercise.mistakes[name].function)
             self.made[number] = base, slips(base)
         return self.made[number]

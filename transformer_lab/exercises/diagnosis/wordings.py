@@ -146,6 +146,18 @@ def inverted() -> Words:
     return Words("the mask is inverted")
 
 
+def no_mask() -> Words:
+    return Words("no mask is handed over")
+
+
+def first_left_out() -> Words:
+    return Words("the range leaves out its first number")
+
+
+def counted_from_one() -> Words:
+    return Words("it is counted from 1")
+
+
 def sign_too_many() -> Words:
     return Words("there is a minus too many")
 
@@ -269,7 +281,9 @@ def as_text(causes: list[tuple[str, ...]], most: int = 3) -> str | None:
     shared = [slip for slip in causes[0] if all(slip in cause for cause in causes)]
     if len(causes) == 1:
         return together(causes[0])
-    rest = [tuple(slip for slip in cause if slip not in shared) for cause in causes]
+    rest = list(dict.fromkeys(tuple(slip for slip in cause if slip not in shared) for cause in causes))
+    if len(rest) == 1:
+        return together((*shared, *rest[0]))
     listed = [f"- {' And: '.join(map(sentence, cause))}" for cause in rest[:most]]
     if shared:
         start = f"{together(tuple(shared))} And there is one thing more. Several would do the same:"

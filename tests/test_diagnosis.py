@@ -1,0 +1,343 @@
+"""The diagnosis of answers that make no mistake with a name: edits, sketches, tables, relations, and what is said."""
+
+import ast
+import threading
+import time
+
+import pytest
+import torch
+
+from tests.diagnosis_tables import Workshop, digest_of
+from transformer_lab import exercises
+from transformer_lab.exercises import catalogue, checking
+from transformer_lab.exercises.diagnosis import mending, search
+from transformer_lab.exercises.diagnosis.edits import Base, made
+from transformer_lab.exercises.diagnosis.relations import related
+from transformer_lab.exercises.diagnosis.sketch import NEAR, sketch
+from transformer_lab.exercises.diagnosis.slips import slips
+from transformer_lab.exercises.diagnosis.table import Bases, table_of
+from transformer_lab.exercises.diagnosis.wordings import as_text
+from transformer_lab.exercises.running import Case, Outcome
+
+every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
+
+
+def base_of(exercise) -> Base:
+    return Base.of_text(exercise.name, exercise.solution_source())
+
+
+# ── edits ──
+
+
+@every_exercise
+def test_a_slip_changes_the_source_and_is_taken_back(exercise):
+    base = base_of(exercise)
+    before = [ast.dump(function) for function in base.functions]
+    edits = slips(base)
+    assert len(edits) >= 5
+    different = []
+    for edit in edits[::9]:
+        with made([edit]):
+            different.append([ast.dump(function) for function in base.functions] != before)
+    assert sum(different) > 0.8 * len(different)  # two equal arguments that are swapped are the same
+    assert [ast.dump(function) for function in base.functions] == before
+
+
+@every_exercise
+def test_every_slip_can_be_said(exercise):
+    base = base_of(exercise)
+    for edit in slips(base)[::5]:
+        assert 10 < len(edit.words()) < 160, edit.words()
+        assert "\n" not in edit.words()
+        assert "\n" not in edit.old_text(base.parents)
+
+
+def test_a_slip_is_said_with_its_surroundings_and_not_the_line():
+    words = [edit.words() for edit in slips(base_of(exercises.softmax))]
+    assert "`keepdim=True` is left out of `sum(…)`" in words
+    assert "`mean` stands where `sum` belongs, in `exponentials.mean(dim, keepdim=True)`" in words
+    assert "`- scores.amax(dim, keepdim=True)` is left out, in `torch.exp(scores)`" in words
+
+
+def test_two_slips_are_made_at_once():
+    base = Base.of_text("f", "def f(x, y):\n    return (x + y) * (x - y)\n")
+    by_words = {edit.words().partition(",")[0]: edit for edit in slips(base)}
+    both = base.function([by_words["`-` stands where `+` belongs"], by_words["`/` stands where `*` belongs"]])
+    assert both(5, 3) == 1
+    assert base.function()(5, 3) == 16
+
+
+# ── sketches ──
+
+CASES = [Case("one", {"x": torch.ones(2)}), Case("two", {"x": torch.ones(3)})]
+
+
+def sketch_of(*values) -> tuple[float, float]:
+    outcomes = {
+        case: Outcome(error=value) if isinstance(value, Exception) else Outcome(value)
+        for case, value in zip(CASES, values, strict=True)
+    }
+    return sketch(outcomes, lambda case, outcome: outcome)
+
+
+def apart(one, other) -> float:
+    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def test_rounding_makes_no_difference_to_a_sketch():
+    x, y = torch.linspace(-3, 50, 40), torch.linspace(0, 1, 7)
+    assert apart(sketch_of(x, y), sketch_of(x * (1 + 1e-6), y - 1e-7)) < NEAR / 10
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((torch.ones(4), 1), (torch.ones(4), 2)),
+        ((torch.ones(4), 1), (torch.ones(2, 2), 1)),
+        ((torch.ones(4), 1), (torch.ones(4).double(), 1)),
+        ((torch.tensor([1.0, torch.nan]), 1), (torch.tensor([1.0, 0.0]), 1)),
+        ((torch.tensor([1.0, torch.nan]), 1), (torch.tensor([torch.nan, 1.0]), 1)),
+        ((torch.tensor([torch.inf]), 1), (torch.tensor([-torch.inf]), 1)),
+        ((["a", "b"], 1), (["b", "a"], 1)),
+        ((["a"], 1), ((["a"],), 1)),
+        ((ValueError("sizes 3 and 4"), 1), (ValueError("sizes 3 and 5"), 1)),
+        ((ValueError("no"), 1), (TypeError("no"), 1)),
+        ((1, 2), (2, 1)),
+    ],
+)
+def test_what_differs_has_another_sketch(one, other):
+    assert apart(sketch_of(*one), sketch_of(*other)) > 10 * NEAR
+
+
+# ── tables ──
+
+
+@every_exercise
+def test_the_table_of_an_exercise_is_up_to_date(exercise):
+    table = table_of(exercise.name)
+    assert table is not None, f"run `python -m tests.diagnosis_tables {exercise.name}`"
+    assert table.digest == digest_of(exercise), f"stale: run `python -m tests.diagnosis_tables {exercise.name}`"
+
+
+@every_exercise
+def test_a_table_says_what_its_functions_do_here(exercise):
+    table, workshop = table_of(exercise.name), Workshop(exercise)
+    bases = Bases(exercise, table.bases)
+    for i in range(3, len(table.rows), max(1, len(table.rows) // 6)):
+        base, edits = bases[table.row(i).base]
+        here = workshop.edited(base, [edits[number] for number in table.row(i).edits])
+        assert here is not None
+        assert apart(here, table.numbers[i]) < NEAR, table.row(i)
+
+
+def test_a_table_that_another_version_made_explains_nothing(monkeypatch):
+    monkeypatch.setattr(search, "table_of", lambda name: None)
+    assert "What you return is right but" in exercises.softmax.check(lambda scores, dim: -scores.softmax(dim)).cause
+
+
+# ── what is said ──
+
+
+def said(exercise, answer) -> str | None:
+    verdict = exercise.check(answer)
+    assert not verdict.passed
+    assert verdict.mistake is None
+    assert verdict.cause is None or verdict.message.startswith(verdict.cause)
+    return verdict.cause
+
+
+def test_one_slip_is_said_in_a_sentence():
+    def softmax_jacobian(weights):
+        p = torch.softmax(weights, dim=-1)
+        return torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
+
+    assert said(exercises.softmax_jacobian, softmax_jacobian) == (
+        "Your answer computes what you get if `weights` goes through a softmax first."
+    )
+
+
+def test_two_mistakes_with_names_are_both_named():
+    def answer(query, key, value):
+        weights = torch.softmax(query @ key.mT / query.shape[-1], -1)
+        return weights, weights @ value
+
+    known = exercises.scaled_dot_product_attention.mistakes
+    assert said(exercises.scaled_dot_product_attention, answer) == "\n".join(
+        [
+            "Your answer computes what you get from two things at once:",
+            f"- {known['divided_by_d_k'].explanation}",
+            f"- {known['results_swapped'].explanation}",
+        ]
+    )
+
+
+def test_an_answer_that_is_like_nothing_else_is_told_no_cause():
+    assert said(exercises.softmax, lambda scores, dim: scores.softmax(dim) ** 1.7 + 0.01) is None
+
+
+def test_where_slips_differ_all_are_named():
+    causes = [("`a` is left out",), ("`b` is left out",)]
+    assert as_text(causes) == (
+        "Your answer computes what you get by one of these slips:\n- `a` is left out.\n- `b` is left out."
+    )
+    assert as_text([*causes, ("`c` is left out",), ("`d` is left out",)]).endswith(
+        "- … or by another that does the same."
+    )
+
+
+def test_what_slips_share_is_named_first():
+    causes = [("You forgot it.", "`a` is left out"), ("You forgot it.", "`b` is left out")]
+    assert as_text(causes) == (
+        "You forgot it. And there is one thing more. Several would do the same:\n- `a` is left out.\n- `b` is left out."
+    )
+
+
+def test_no_slip_is_no_text():
+    assert as_text([]) is None
+
+
+def test_an_answer_that_is_right_but_for_writing_into_its_input_is_told_so():
+    def softmax(scores, dim):
+        scores -= scores.amax(dim, keepdim=True)
+        return scores.exp() / scores.exp().sum(dim, keepdim=True)
+
+    assert said(exercises.softmax, softmax).startswith("The values are right.")
+
+
+def test_chance_is_found_by_calling_twice():
+    answer = lambda scores, dim: torch.rand_like(scores).softmax(dim)  # noqa: E731
+    assert said(exercises.softmax, answer).startswith("Called twice, your answer returns two different things")
+
+
+def test_a_mistake_that_shows_in_nearly_all_cases_is_named_with_the_others():
+    def merge_pair(symbols, pair):
+        return "|".join(symbols).replace("|".join(pair), "".join(pair)).split("|")
+
+    words = said(exercises.merge_pair, merge_pair)
+    assert words.startswith(exercises.merge_pair.mistakes["replaced_in_the_text"].explanation)
+    assert "in all cases but: no symbol." in words
+
+
+# ── what is returned ──
+
+FLOATING = {"x": torch.ones(1)}
+NUMBERS = {
+    Case("a", FLOATING): torch.tensor([[1.0, 2.0, 4.0], [0.5, 3.0, 5.0]]),
+    Case("b", FLOATING): torch.tensor([[2.0, 7.0]]),
+}
+
+
+def relation(change, exercise=exercises.softmax) -> str | None:
+    right = {case: Outcome(x) for case, x in NUMBERS.items()}
+    return related(exercise, {case: Outcome(change(x)) for case, x in NUMBERS.items()}, right)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda x: -x, "`weights`: its sign is turned"),
+        (lambda x: x.mT, "`weights`: its last two axes are swapped"),
+        (lambda x: x.flip(-1), "`weights`: its last axis runs backwards"),
+        (lambda x: 3 * x, "`weights`: it is 3 times what it should be"),
+        (lambda x: x + 2, "`weights`: 2 is added to it everywhere"),
+        (lambda x: x.double(), "`weights`: it is of the type torch.float64, and should be torch.float32"),
+        (lambda x: x[None], "`weights`: there is an axis of size 1 too many"),
+        (
+            lambda x: x.flatten(),
+            "`weights`: the numbers are right, but the shape is (6,) where it should be (2, 3)",
+        ),
+        (lambda x: x**1.7, None),
+        (lambda x: x.flip(-1) * x, None),
+    ],
+)
+def test_how_what_is_returned_is_related_to_what_should_be(change, words):
+    assert relation(change) == words
+
+
+def test_of_a_tuple_the_part_that_is_wrong_is_named():
+    attention = exercises.scaled_dot_product_attention
+    right = {case: Outcome((x, 2 * x)) for case, x in NUMBERS.items()}
+    for change, words in (
+        (lambda a, b: (a, -b), "`weights`: its sign is turned"),
+        (lambda a, b: (b, a), "what is returned is in the wrong order"),
+        (lambda a, b: b, "`weights` alone is returned"),
+        (lambda a, b: (a, a, b), None),
+        (lambda a, b: (-a, -b), None),
+    ):
+        given = {case: Outcome(change(*outcome.value)) for case, outcome in right.items()}
+        assert related(attention, given, right) == words
+
+
+# ── the answer's own source ──
+
+
+def turned(x, weight, bias, eps):
+    deviations = x - x.mean(-1, keepdim=True)
+    spread = torch.stack([deviations, deviations]).square().mean(-2, keepdim=True)[0]
+    return deviations / (spread + eps).sqrt() * weight + bias
+
+
+def test_the_place_is_named_where_one_change_makes_an_answer_right():
+    exercise = exercises.layer_norm
+    failed = checking.examine(exercise, mending.Attempt(turned), exercise.cases).case
+    found = mending.mends(exercise, turned, failed)
+    line = turned.__code__.co_firstlineno + 2
+    assert {mend.place[0] for mend in found} == {f"line {line}"}
+    assert any("-2" in mend.place[1] for mend in found)
+    assert {mend.remaining for mend in found} == {None}
+
+
+def never_ends(symbols, pair):
+    merged, i = [], 0
+    while i < len(symbols):
+        merged.append(symbols[i])
+        i = i + 1
+    return merged
+
+
+def test_a_change_by_which_an_answer_never_ends_costs_little():
+    start = time.monotonic()
+    exercise = exercises.merge_pair
+    mending.mends(exercise, never_ends, exercise.cases[0])
+    assert time.monotonic() - start < 3
+
+
+def test_nothing_is_changed_where_time_cannot_be_limited():
+    exercise, found = exercises.layer_norm, []
+    thread = threading.Thread(target=lambda: found.append(mending.mends(exercise, turned, exercise.cases[0])))
+    thread.start()
+    thread.join()
+    assert found == [[]]
+
+
+def test_without_source_nothing_is_changed():
+    assert mending.mends(exercises.softmax, torch.softmax, exercises.softmax.cases[0]) == []
+
+
+# ── how long it takes ──
+
+
+def like_nothing(reference):
+    def answer(*arguments):
+        result = reference(*arguments)
+        if isinstance(result, tuple):
+            return ([*result[0], 1], result[1] * 1.7) if isinstance(result[0], list) else tuple(result)
+        return result**1.7 if isinstance(result, torch.Tensor) else result
+
+    return answer
+
+
+@pytest.mark.parametrize("name", ["decoder_layer", "beam_search", "multi_head_attention"])
+def test_a_check_takes_less_than_a_second_of_computing(name):
+    exercise = catalogue[name]
+    answer = like_nothing(exercise.reference)
+    exercise.check(answer)
+    start = time.thread_time()
+    assert exercise.check(answer).cause is None
+    assert time.thread_time() - start < 1
+
+
+@every_exercise
+def test_a_mistake_with_a_name_is_told_no_other_cause(exercise):
+    mistake = next(iter(exercise.mistakes.values()))
+    assert exercise.check(mistake.function).cause is None

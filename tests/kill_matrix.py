@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tests.answers import EQUIVALENT, RIGHT_ANSWERS
 from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.exercises.mutants import mutants_of
+from transformer_lab.exercises.running import Attempt
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def row(exercise: Exercise) -> Row:
     answers = [exercise.reference, *RIGHT_ANSWERS[exercise.name]]
     mutants = list(mutants_of(exercise))
     equivalent = EQUIVALENT.get(exercise.name, {})
-    passed = [description for description, function in mutants if exercise.check(function).passed]
+    passed = [what for what, function in mutants if exercise.examine(Attempt(function), exercise.cases).passed]
     return Row(
         exercise=exercise.name,
         right_answers=len(answers),

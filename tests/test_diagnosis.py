@@ -7,10 +7,11 @@ import time
 import pytest
 import torch
 
-from tests.diagnosis_tables import Workshop, digest_of
+from tests.diagnosis_tables import Workshop, digest_of, has_table
 from transformer_lab import exercises
 from transformer_lab.exercises import catalogue, checking
-from transformer_lab.exercises.diagnosis import mending, search
+from transformer_lab.exercises import exercise as exercise_module
+from transformer_lab.exercises.diagnosis import explaining, mending, search
 from transformer_lab.exercises.diagnosis.edits import Base, made
 from transformer_lab.exercises.diagnosis.relations import related
 from transformer_lab.exercises.diagnosis.sketch import NEAR, sketch
@@ -20,6 +21,8 @@ from transformer_lab.exercises.diagnosis.wordings import as_text
 from transformer_lab.exercises.running import Case, Outcome
 
 every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
+WITH_TABLE = [exercise for exercise in catalogue.values() if has_table(exercise)]
+every_table = pytest.mark.parametrize("exercise", WITH_TABLE, ids=lambda exercise: exercise.name)
 
 
 def base_of(exercise) -> Base:
@@ -112,14 +115,14 @@ def test_what_differs_has_another_sketch(one, other):
 # ── tables ──
 
 
-@every_exercise
+@every_table
 def test_the_table_of_an_exercise_is_up_to_date(exercise):
     table = table_of(exercise.name)
     assert table is not None, f"run `python -m tests.diagnosis_tables {exercise.name}`"
     assert table.digest == digest_of(exercise), f"stale: run `python -m tests.diagnosis_tables {exercise.name}`"
 
 
-@every_exercise
+@every_table
 def test_a_table_says_what_its_functions_do_here(exercise):
     table, workshop = table_of(exercise.name), Workshop(exercise)
     bases = Bases(exercise, table.bases)
@@ -216,6 +219,23 @@ def test_a_mistake_that_shows_in_nearly_all_cases_is_named_with_the_others():
     words = said(exercises.merge_pair, merge_pair)
     assert words.startswith(exercises.merge_pair.mistakes["replaced_in_the_text"].explanation)
     assert "in all cases but: no symbol." in words
+
+
+def test_an_answer_that_takes_long_is_not_tried_again(monkeypatch):
+    monkeypatch.setattr(explaining, "PATIENCE", 0.0)
+    assert said(exercises.softmax, lambda scores, dim: -scores.softmax(dim)) is None
+
+
+def test_the_verdict_stands_where_no_cause_can_be_found(monkeypatch):
+    def explain(*arguments):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(exercise_module, "explain", explain)
+    assert "Smallest case that fails" in exercises.softmax.check(lambda scores, dim: -scores.softmax(dim)).message
+
+
+def test_a_test_is_told_symptoms_and_no_cause():
+    assert exercises.leaks.check(lambda layer: True).cause is None
 
 
 # ── what is returned ──

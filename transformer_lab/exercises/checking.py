@@ -159,7 +159,7 @@ def recognised(
 
 def does_alike(exercise: Specification, mistake: Mistake, case: Case, outcome: Outcome) -> bool:
     one, other = effect(exercise, case, outcome), effect(exercise, case, exercise.mistaken(mistake, case))
-    return comparing.same(one, other, exercise.returns, Standard.of(case))
+    return comparing.same(one, other, Standard.of(case))
 
 
 def effect(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:

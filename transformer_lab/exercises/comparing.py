@@ -124,13 +124,25 @@ def different_values(given: Tensor, expected: Tensor, name: str) -> str:
     return f"{headline}\n  at {name}[{', '.join(map(str, place))}]\n  expected {wanted}\n  given    {found}"
 
 
-def same(one: Outcome, other: Outcome, names: tuple[str, ...], standard: Standard) -> bool:
+def same(one: Outcome, other: Outcome, standard: Standard) -> bool:
     """Whether two calls did the same: the same value, or an error of the same type."""
     if one.error is not None or other.error is not None:
         return type(one.error) is type(other.error)
-    if isinstance(other.value, tuple) and len(other.value) != len(names):
-        names = tuple(map(str, range(len(other.value))))
-    return fault(one.value, other.value, names, standard) is None
+    return agree(one.value, other.value, standard)
+
+
+def agree(given: object, expected: object, standard: Standard) -> bool:
+    """Whether `fault` would find none; quicker, since nothing is put in words."""
+    if isinstance(expected, tuple):
+        if not isinstance(given, (tuple, list)) or len(given) != len(expected):
+            return False
+        return all(agree(one, other, standard) for one, other in zip(given, expected, strict=True))
+    if not isinstance(given, Tensor) or not isinstance(expected, Tensor):
+        return fault_of_one(given, expected, "", standard) is None
+    if standard.any_float and given.is_floating_point() and expected.is_floating_point():
+        given = given.to(expected.dtype)
+    alike = (given.shape, given.dtype, given.device) == (expected.shape, expected.dtype, expected.device)
+    return alike and close(given, expected, standard.loose)
 
 
 def show(value: object, indent: int = 0) -> str:

@@ -128,6 +128,10 @@ class WriteTheTest(Exercise):
         what = self.in_words(outcomes, refused, missed, len(right), len(wrong))
         return Result(outcomes[worst], worst, what, mistake, share=share)
 
+    def cause(self, answer: Callable, result: Result) -> str | None:
+        """None: the symptoms of what a test misses say more than what a slip would make of it."""
+        return None
+
     @staticmethod
     def is_no_answer(outcome: Outcome) -> bool:
         return outcome.error is not None or not isinstance(outcome.value, bool)

@@ -274,6 +274,14 @@ def past_thrown_away(x, past, encoding):
     return attend_once(new, new)
 
 
+@clinic_09.mistake(
+    "You count from the end of the encoding: a negative index. The longer the sentence, the *earlier* the position."
+)
+def counted_from_the_end(x, past, encoding):
+    new = x + encoding[-past.size(1) - 1]
+    return attend_once(new, torch.cat([past, new], dim=1))
+
+
 @clinic_09.mistake("The new token gets no position at all. That is wrong from the first token on.")
 def no_position(x, past, encoding):
     return attend_once(x, torch.cat([past, x], dim=1))
@@ -599,6 +607,15 @@ def taken_from_training(sentences, n_training):
     training, rest = sentences[:n_training], sentences[n_training:]
     repeated = (training[:, None] == rest).all(-1).any(1)
     return training[~repeated], rest
+
+
+@clinic_12.mistake(
+    "What occurs more than once anywhere no longer validates. A sentence that stands twice in validation and never in "
+    "training has not been seen, and must stay."
+)
+def once_in_all_data(sentences, n_training):
+    training, rest = sentences[:n_training], sentences[n_training:]
+    return training, rest[(rest[:, None] == sentences).all(-1).sum(1) == 1]
 
 
 @clinic_12.mistake("The sign is lost: only what *was* in training validates.")

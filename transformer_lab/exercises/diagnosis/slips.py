@@ -174,7 +174,7 @@ def of_number(value: int | float, parent: ast.AST, place: str) -> Iterator[Chang
     more = [] if axes else [other for other in others if isinstance(value, float) or other == int(other)]
     for other in dict.fromkeys([*near, *axes, *more]):
         if other != value and abs(other) < 1e15:
-            same = int(other) if isinstance(value, int) else float(other)
+            same = int(other) if isinstance(value, int) else float(other) or 0.0
             yield ast.Constant(same), wordings.another_number(same, value), COMMON if other in near + axes else FAIR
 
 

@@ -1,0 +1,37 @@
+"""Wrong answers that were collected without a look at the catalogue of mistakes are told a cause."""
+
+import pytest
+
+from tests.collected import clinic, put_aside, working
+from tests.collected.measuring import share, told
+from transformer_lab.exercises import catalogue
+
+EVERY = 4  # answers, of which one is tried here; `python -m tests.collected` tries all
+
+
+@pytest.mark.parametrize(
+    ("half", "at_least"),
+    [(working, 0.9), (put_aside, 0.86), (clinic, 1.0)],
+    ids=lambda one: getattr(one, "__name__", one),
+)
+def test_most_collected_answers_are_told_a_cause(half, at_least):
+    all_told = list(told(half.COLLECTED, EVERY))
+    assert [one.answer.__name__ for one in all_told if one.passed] == []
+    assert share(all_told) >= at_least, [one.answer.__name__ for one in all_told if not (one.mistake or one.cause)]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "name", "words"),
+    [
+        ("softmax_jacobian", "softmax_jacobian_6", "if `weights` goes through a softmax first"),
+        ("residual_block", "residual_block_4", "if `x +` is left out, in `sublayer(norm(x))`"),
+        ("causal_mask", "causal_mask_7", "there is an axis of size 1 too many"),
+        ("encoder_layer", "encoder_layer_14", "the mask is inverted"),
+        ("greedy_decode", "greedy_decode_8", "chance plays a part"),
+        ("shift_matrix", "shift_matrix_9", "look at `d_model // 2 - 1` in line"),
+        ("scaled_dot_product_attention", "scaled_dot_product_attention_11", "two things at once:\n- You divide by d_k"),
+    ],
+)
+def test_a_collected_answer_keeps_its_diagnosis(exercise, name, words):
+    (answer,) = (one for _, one in working.COLLECTED[exercise] if one.__name__ == name)
+    assert words in catalogue[exercise].check(answer).cause

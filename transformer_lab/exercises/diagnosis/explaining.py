@@ -31,6 +31,8 @@ def explain(exercise: Specification, name: str, answer: Callable, failed: Case) 
         if time.monotonic() - start > PATIENCE:
             return None
         outcomes[case] = attempt.run(case)
+    if all(outcome.error is None and outcome.value is None for outcome in outcomes.values()):
+        return None
     right = {case: exercise.expected(case) for case in outcomes}
     if all(does_the_same(exercise, case, outcomes[case], right[case]) for case in outcomes):
         return ONLY_CHANGED if any(outcome.changed for outcome in outcomes.values()) else None

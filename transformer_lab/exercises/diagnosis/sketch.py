@@ -34,7 +34,7 @@ def sketch(outcomes: Mapping[Case, Outcome], effect: Callable[[Case, Outcome], O
 def mark(case: Case, outcome: Outcome) -> float:
     """One number for one outcome; of an error its type and the sizes that it names."""
     if outcome.error is not None:
-        text = re.sub(r"0x[0-9a-f]+", "", str(outcome.error).partition("\n")[0])  # addresses differ
+        text = re.sub(r"\b0x[0-9a-f]{6,}", "", str(outcome.error).partition("\n")[0])  # addresses differ
         digits = re.findall(r"\d+", text)
         return chance(f"{type(outcome.error).__name__} {digits}")
     kinds, numbers = taken_apart(outcome.value)

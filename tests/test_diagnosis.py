@@ -1,6 +1,7 @@
 """The diagnosis of answers that make no mistake with a name: edits, sketches, tables, relations, and what is said."""
 
 import ast
+import os
 import threading
 import time
 
@@ -19,6 +20,11 @@ from transformer_lab.exercises.diagnosis.slips import slips
 from transformer_lab.exercises.diagnosis.table import Bases, table_of
 from transformer_lab.exercises.diagnosis.wordings import as_text
 from transformer_lab.exercises.running import Case, Outcome
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("TRANSFORMER_LAB_DIAGNOSIS") != "on", reason="the diagnosis is off: TRANSFORMER_LAB_DIAGNOSIS=on"
+)
+
 
 every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
 WITH_TABLE = [exercise for exercise in catalogue.values() if has_table(exercise)]

@@ -1,6 +1,7 @@
 """An exercise as a learner meets it: a statement, a check, hints and a solution."""
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -92,7 +93,12 @@ class Exercise(Specification):
         return replace(verdict, cause=cause, message=f"{cause}\n{verdict.message}")
 
     def cause(self, answer: Callable, result: Result) -> str | None:
-        """The slips by which one gets what an answer computes that fails, in words, if they are found."""
+        """The slips by which one gets what an answer computes that fails, in words, if they are found.
+
+        They are looked for where TRANSFORMER_LAB_DIAGNOSIS is `on`.
+        """
+        if os.environ.get("TRANSFORMER_LAB_DIAGNOSIS") != "on":
+            return None
         assert result.case is not None
         try:
             return explain(self, self.name, answer, result.case)

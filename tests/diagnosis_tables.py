@@ -21,7 +21,7 @@ import torch
 
 from tests.answers import RIGHT_ANSWERS
 from transformer_lab.exercises import Exercise, catalogue, checking, running
-from transformer_lab.exercises.diagnosis import edits, sketch, slips, statements
+from transformer_lab.exercises.diagnosis import calls, edits, similar, sketch, slips, statements
 from transformer_lab.exercises.diagnosis.edits import FILE, Base, Edit
 from transformer_lab.exercises.diagnosis.table import (
     BROKEN,
@@ -74,7 +74,7 @@ def does_the_same(exercise: Exercise, function: Callable, source: str) -> bool:
 def digest_of(exercise: Exercise) -> str:
     """A number that changes with all that the table is made from."""
     functions = [*(mistake.function for mistake in exercise.mistakes.values()), *RIGHT_ANSWERS[exercise.name]]
-    sources = [inspect.getsource(module) for module in (sketch, slips, statements, edits.Base)]
+    sources = [inspect.getsource(module) for module in (sketch, slips, calls, similar, statements, edits.Base)]
     sources += [exercise.solution_source(), *(inspect.getsource(inspect.unwrap(one)) for one in functions)]
     sources += [f"{case.label} {[getattr(x, 'shape', '') for x in case.arguments.values()]}" for case in exercise.cases]
     return hashlib.sha256("\n".join([*sources, str((MOST_PAIRS, MOST_ALIKE))]).encode()).hexdigest()[:16]
@@ -88,7 +88,8 @@ class Workshop:
 
     def sketch(self, function) -> tuple[float, float] | None:
         try:
-            with time_limit(SECONDS):
+            with time_limit(SECONDS), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 outcomes = {case: self.outcome(function, case) for case in self.cases}
             self.fails = all(outcome.error is not None for outcome in outcomes.values())
             return sketch.sketch(outcomes, lambda case, outcome: checking.effect(self.exercise, case, outcome))
@@ -141,7 +142,7 @@ def rows_of(exercise: Exercise, bases: list[tuple[str, str, str]]) -> Iterator[t
             yield own, (number, NONE, NONE)
         reached = workshop.lines_reached(base)
         for i, edit in enumerate(found):
-            if edit.line not in reached or (kinds[number] in WRONG and edit.rank == slips.RARE):
+            if edit.line not in reached or (kinds[number] in WRONG and edit.rank == edits.RARE):
                 continue
             one = workshop.edited(base, [edit])
             if one is None or close(one, own):

@@ -12,8 +12,7 @@ pytestmark = pytest.mark.skipif(
     os.environ.get("TRANSFORMER_LAB_DIAGNOSIS") != "on", reason="the diagnosis is off: TRANSFORMER_LAB_DIAGNOSIS=on"
 )
 
-
-EVERY = 4  # answers, of which one is tried here; `python -m tests.collected` tries all
+EVERY = 10  # answers, of which one is tried here; `python -m tests.collected` tries all
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from transformer_lab.exercises.diagnosis.relations import related
 from transformer_lab.exercises.diagnosis.sketch import NEAR, sketch
 from transformer_lab.exercises.diagnosis.slips import slips
 from transformer_lab.exercises.diagnosis.table import Bases, table_of
-from transformer_lab.exercises.diagnosis.wordings import as_text
+from transformer_lab.exercises.diagnosis.telling import as_text
 from transformer_lab.exercises.running import Case, Outcome
 
 pytestmark = pytest.mark.skipif(
@@ -132,7 +132,7 @@ def test_the_table_of_an_exercise_is_up_to_date(exercise):
 def test_a_table_says_what_its_functions_do_here(exercise):
     table, workshop = table_of(exercise.name), Workshop(exercise)
     bases = Bases(exercise, table.bases)
-    for i in range(3, len(table.rows), max(1, len(table.rows) // 6)):
+    for i in range(3, len(table.rows), max(1, len(table.rows) // 3)):
         base, edits = bases[table.row(i).base]
         here = workshop.edited(base, [edits[number] for number in table.row(i).edits])
         assert here is not None
@@ -219,12 +219,14 @@ def test_chance_is_found_by_calling_twice():
 
 
 def test_a_mistake_that_shows_in_nearly_all_cases_is_named_with_the_others():
-    def merge_pair(symbols, pair):
-        return "|".join(symbols).replace("|".join(pair), "".join(pair)).split("|")
+    def softmax_jacobian(weights):
+        products = weights[..., None] * weights[..., None, :]
+        wrong = torch.diag_embed(weights) + products
+        return wrong ** (1.3 if weights.max() == 1 else 1)
 
-    words = said(exercises.merge_pair, merge_pair)
-    assert words.startswith(exercises.merge_pair.mistakes["replaced_in_the_text"].explanation)
-    assert "in all cases but: no symbol." in words
+    words = said(exercises.softmax_jacobian, lambda weights: softmax_jacobian(weights))
+    assert words.startswith(exercises.softmax_jacobian.mistakes["outer_product_added"].explanation)
+    assert "in all cases but: a one-hot row." in words
 
 
 def test_an_answer_that_takes_long_is_not_tried_again(monkeypatch):

@@ -341,6 +341,14 @@ def positions_dropped(tokens, table, encoding):
     return scaled_vectors(tokens, table)
 
 
+@clinic_04.mistake(
+    "Every word gets one and the same row, that of the last position. The same sentence has one result now, but so has "
+    "every order of it."
+)
+def one_row_for_all(tokens, table, encoding):
+    return scaled_vectors(tokens, table) + encoding[tokens.size(1) - 1]
+
+
 @clinic_04.mistake("The axis is right, but the first word gets position 1. The paper and the package count from 0.")
 def counted_from_one(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[1 : tokens.size(1) + 1]

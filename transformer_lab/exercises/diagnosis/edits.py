@@ -14,6 +14,7 @@ from transformer_lab.exercises.mutants import Bare
 Place = tuple[ast.AST, str, int | None]  # a field of a node; of a list of nodes, which of them
 
 FILE = "<slip>"
+COMMON, FAIR, RARE = 0, 1, 2  # ranks of edits: how often somebody makes that slip
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,7 @@ class Edit:
     in_words: Callable[[], str]
     function: ast.FunctionDef  # in which it lies
     line: int
-    rank: int  # 0 for the commonest slips
+    rank: int
 
     def __post_init__(self) -> None:
         for node in self.new if isinstance(self.new, list) else [self.new]:

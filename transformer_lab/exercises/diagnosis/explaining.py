@@ -11,7 +11,7 @@ from transformer_lab.exercises.diagnosis.mending import Mend, mends
 from transformer_lab.exercises.diagnosis.relations import related
 from transformer_lab.exercises.diagnosis.search import Search
 from transformer_lab.exercises.diagnosis.sketch import comparable
-from transformer_lab.exercises.diagnosis.wordings import as_text, places
+from transformer_lab.exercises.diagnosis.telling import as_text, places
 from transformer_lab.exercises.running import Attempt, Case, Outcome
 from transformer_lab.exercises.specification import Specification
 

@@ -10,7 +10,7 @@ from transformer_lab.exercises.comparing import Standard
 from transformer_lab.exercises.diagnosis.edits import names_of
 from transformer_lab.exercises.diagnosis.sketch import mark, sketch
 from transformer_lab.exercises.diagnosis.table import BROKEN, EMPTY, MISTAKE, REFERENCE, Bases, Row, table_of
-from transformer_lab.exercises.diagnosis.wordings import without_place
+from transformer_lab.exercises.diagnosis.telling import without_place
 from transformer_lab.exercises.running import Case, Outcome, run
 from transformer_lab.exercises.specification import Specification
 

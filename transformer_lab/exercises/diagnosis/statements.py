@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from transformer_lab.exercises.diagnosis import wordings
-from transformer_lab.exercises.diagnosis.edits import Edit
-
-COMMON, FAIR = 0, 1
+from transformer_lab.exercises.diagnosis.edits import COMMON, FAIR, Edit
 
 
 def slips_in(function: ast.FunctionDef) -> Iterator[Edit]:

@@ -146,7 +146,7 @@ for name in ("2-gram", "gzip", "6-gram"):
     print(f"{name}: {nats[name]:.2f} nats a character, {bits:.2f} bits a byte (of 8)")
 
 # %% [markdown]
-# gzip has never seen Python, and learns it from the text that it compresses, here the whole test; the tables have read millions of characters before. Keep both in mind when you compare: beating gzip is not hard for who has studied for the test.
+# gzip has never seen Python, and learns it from the text that it compresses, here the whole test; the tables have read millions of characters before. Keep both in mind when you compare: a model that has read millions of characters of the same kind starts far ahead of gzip.
 
 # %% [markdown]
 # ## The model, line for line
@@ -355,7 +355,7 @@ assert other[-1] > own + 1
 assert other[-1] > min(other) + 0.1
 
 # %% [markdown]
-# It knows its text better and better, and everything else worse and worse: **overfitting**. Your model above has no such problem. In 800 steps it reads 0.8 million of more than six million characters, each once at most, so each batch is new to it, as a test would be.
+# It knows its text better and better, and everything else worse and worse: **overfitting**. Your model above has no such problem. In 800 steps it reads 0.8 million of more than six million characters, at random places. So almost all of a batch is new to it, as a test would be.
 
 # %% [markdown]
 # ## Does it copy?
@@ -467,7 +467,7 @@ ax = plots.plot_lines(steps, by_width, **axes)
 plots.show(ax, alt="Loss by steps for two widths: it falls faster from 100 to 400 steps.")
 
 # %% [markdown]
-# Here the law promised too much. From 100 to 400 steps each doubling brought *more* than the one before, which no such law can do: these models were still learning to look back at all. A law is worth something where it has been tested, on a point that it was not fitted to. With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
+# Here the law promised too much. From 100 to 400 steps each doubling brought *more* than the one before, which no such law can do. Trust one only where it has been tested, on a point that it was not fitted to. With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
 
 # %% [markdown]
 # ## Your text
@@ -546,7 +546,7 @@ exercises.predict_loss.check(predict_loss)
 # - Perplexity is $e^{\text{loss}}$; bits per byte compare models with different tokens, and programs that compress.
 # - Judge it by a held-out *file*, beside tables and gzip; the parser sees grammar, not sense.
 # - Copies are long only beside a control: how much does unseen text repeat?
-# - Losses follow a power law with a floor; commit to an interval before you pay.
+# - Losses often follow a power law, though not from the start; commit to an interval before you pay.
 
 # %% [markdown]
 # ## Quiz
@@ -567,4 +567,4 @@ exercises.predict_loss.check(predict_loss)
 # </details>
 
 # %% [markdown]
-# **Next:** the model copies a name that it has read a line above, and no table could tell it to. Which of its heads does that, and how would you prove it? That is what lesson 10 takes apart.
+# **Next:** this model is right as far as you can see. [Lesson 14](14_bug_clinic.ipynb) has twelve functions that are not: they run without an error, and compute the wrong thing.

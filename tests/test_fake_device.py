@@ -293,6 +293,9 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "head_contributions": lambda make: analysis.head_contributions(
         make.attention(), make.floats(B, T, D), make.floats(B, S, D), make.floats(B, S, D), make.mask(T, S)
     ),
+    "induction_score": lambda make: analysis.induction_score(make.floats(2, 6, 6), 3),
+    "logit_lens": lambda make: analysis.logit_lens(make.floats(B, T, 4), lambda x: x, make.floats(7, 4)),
+    "ablate_head": lambda make: analysis.ablate_head(make.floats(B, 2, T, 3), make.floats(6, 6), 1),
     "entropy": lambda make: analysis.entropy(make.floats(B, S)),
     "norms_by_layer": norms,
     "cross_attention": lambda make: analysis.cross_attention(make.transformer(), make.ids(1, S), make.ids(1, T)),

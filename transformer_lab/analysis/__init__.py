@@ -1,0 +1,43 @@
+"""What lessons and views show of models, as numbers: attention, what parts of a model do, and what a decoder costs."""
+
+from transformer_lab.analysis.attention import (
+    cross_attention,
+    entropy,
+    head_contributions,
+    norms_by_layer,
+    softmax_jacobian,
+    token_names,
+)
+from transformer_lab.analysis.circuits import ablate_head, induction_score, logit_lens
+from transformer_lab.analysis.costs import (
+    PRESETS,
+    DecoderSize,
+    cache_bytes,
+    flops_of_a_pair,
+    flops_of_a_position,
+    flops_with_cache,
+    flops_without_cache,
+    total_with_cache,
+    total_without_cache,
+)
+
+__all__ = [
+    "PRESETS",
+    "DecoderSize",
+    "ablate_head",
+    "cache_bytes",
+    "cross_attention",
+    "entropy",
+    "flops_of_a_pair",
+    "flops_of_a_position",
+    "flops_with_cache",
+    "flops_without_cache",
+    "head_contributions",
+    "induction_score",
+    "logit_lens",
+    "norms_by_layer",
+    "softmax_jacobian",
+    "token_names",
+    "total_with_cache",
+    "total_without_cache",
+]

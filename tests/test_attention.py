@@ -27,12 +27,14 @@ from tests.support import (
 )
 from transformer_lab import (
     AttentionHead,
+    GroupedQueryAttention,
     KVCache,
     MultiHeadAttention,
     Transformer,
     TransformerConfig,
     cached_attention,
     causal_mask,
+    grouped_query_attention,
     masked_softmax,
     merge_heads,
     multi_head_attention,
@@ -544,6 +546,62 @@ def test_a_block_in_which_nothing_is_recorded_is_an_error(model):
     message = "an attention of the Transformer must be called in the block (none was recorded)"
     with refuses(message), record_attention(model):
         pass
+
+
+# Properties of grouped queries
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 6])
+def test_heads_of_a_group_read_the_same_keys_and_values(groups):
+    """As if each head had its own, which are copies: head i has those of group i // (h / g)."""
+    query, key, value = randn(2, 6, 4, 5), randn(2, groups, 7, 5), randn(2, groups, 7, 5)
+    owner = [head // (6 // groups) for head in range(6)]
+    expected, _ = scaled_dot_product_attention(query, key[:, owner], value[:, owner], mask := random_mask(4, 7))
+    assert_close(grouped_query_attention(query, key, value, mask), expected, within=1e-6)
+    fused = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+    assert_close(grouped_query_attention(query, key, value), fused, within=1e-6)
+
+
+@each_kernel
+def test_a_module_of_groups_is_one_of_heads_with_copied_projections(need_weights):
+    grouped, x = GroupedQueryAttention(12, 6, 2).to(DEVICE), randn(2, 5, 12)
+    scramble(grouped)
+    whole = MultiHeadAttention(12, 6).to(DEVICE)
+    with torch.no_grad():
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            for mine, other in zip(getattr(grouped, name).parameters(), getattr(whole, name).parameters(), strict=True):
+                rows = mine.unflatten(0, (-1, 2))  # heads of two features
+                copies = 3 if name in ("w_k", "w_v") else 1
+                other.copy_(rows.repeat_interleave(copies, dim=0).flatten(0, 1))
+    mask = random_mask(5, 5)
+    results = [attention(x, x, x, mask, need_weights) for attention in (grouped, whole)]
+    assert_close(results[0][0], results[1][0], within=1e-6)
+    if need_weights:
+        assert_close(results[0][1], results[1][1], within=1e-6)
+
+
+def test_groups_keep_as_many_keys_as_there_are_groups():
+    attention, cache, x = GroupedQueryAttention(12, 6, 2).to(DEVICE), KVCache(), randn(1, 5, 12)
+    whole, _ = attention(x, x, x, causal_mask(5).to(DEVICE))
+    parts = [attention(x[:, t : t + 1], x[:, t : t + 1], x[:, t : t + 1], cache=cache)[0] for t in range(5)]
+    assert_close(torch.cat(parts, dim=1), whole, within=1e-6)
+    assert cache.tensors[attention].shape == (2, 1, 2, 5, 2)
+
+
+def test_as_many_groups_as_heads_are_multi_head_attention():
+    torch.manual_seed(0)
+    grouped = GroupedQueryAttention(12, 3, 3)
+    torch.manual_seed(0)
+    assert_close(tuple(grouped.parameters()), tuple(MultiHeadAttention(12, 3).parameters()), within=0)
+
+
+@pytest.mark.parametrize("n_kv_heads", [0, 4, 12])
+def test_groups_must_serve_equally_many_heads(n_kv_heads):
+    with refuses(f"n_heads (6) must be a multiple of n_kv_heads ({n_kv_heads})"):
+        GroupedQueryAttention(12, 6, n_kv_heads)
+    if n_kv_heads:
+        with refuses(f"n_heads (6) must be a multiple of n_kv_heads ({n_kv_heads})"):
+            grouped_query_attention(randn(1, 6, 2, 4), randn(1, n_kv_heads, 3, 4), randn(1, n_kv_heads, 3, 4))
 
 
 # Parity with torch

@@ -17,7 +17,18 @@ from tests.support import (
     scramble,
     tensor,
 )
-from transformer_lab import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm, residual_block
+from transformer_lab import (
+    FeedForward,
+    LayerNorm,
+    PreNormResidual,
+    Residual,
+    RMSNorm,
+    SwiGLU,
+    layer_norm,
+    residual_block,
+    rms_norm,
+    swiglu,
+)
 
 EITHER = pytest.mark.parametrize("kind", [Residual, PreNormResidual])
 
@@ -78,6 +89,19 @@ def test_a_residual_block_worked_by_hand(norm_first, expected):
     x = tensor([[[2.0]]])  # (2 + 10 · 2) halved and lessened by 4; 2 + 10 · 6
     norm = {False: lambda y: y / 2 - 4, True: lambda y: y + 4}[norm_first]
     assert residual_block(x, ten_times, norm, norm_first).item() == expected
+
+
+def test_rms_norm_worked_by_hand():
+    """The mean of the squares 9 and 16 is 12.5; the mean stays where it is."""
+    normed = rms_norm(tensor([[3.0, 4.0]]), tensor([1.0, 10.0]), 0.0)
+    assert_close(normed, [[3 / 12.5**0.5, 40 / 12.5**0.5]], within=1e-6)
+
+
+def test_swiglu_worked_by_hand():
+    """One feature of x, two hidden ones: silu(1) = 0.73106, silu(-1) = -0.26894."""
+    x, w_gate = tensor([[1.0]]), tensor([[1.0, -1.0]])
+    w_up, w_down = tensor([[2.0, 10.0]]), tensor([[1.0], [1.0]])
+    assert_close(swiglu(x, w_gate, w_up, w_down), [[2 * 0.731059 - 10 * 0.268941]], within=1e-5)
 
 
 # Properties
@@ -210,3 +234,38 @@ def test_feed_forward_is_two_convolutions_of_width_1(activation):
         convolution.bias.data.copy_(linear.bias)
     expected = second(activation(first(x.transpose(1, 2)))).transpose(1, 2)
     assert_close(module(x), expected)
+
+
+def test_rms_norm_equals_torchs_with_its_gradients():
+    x, ours = randn(2, 3, 5, requires_grad=True), RMSNorm(5, eps=1e-3).to(DEVICE)
+    scramble(ours)
+    expected = F.rms_norm(x, (5,), ours.weight, eps=1e-3)
+    expected_gradients = gradients(expected, x, ours.weight)
+    for output in (ours(x), rms_norm(x, ours.weight, eps=1e-3)):
+        assert_close(output, expected)
+        assert_close(gradients(output, x, ours.weight), expected_gradients, within=2e-6)
+
+
+@each_half
+def test_rms_norm_survives_squares_that_half_precision_cannot_hold(dtype):
+    x, weight = 300 * randn(2, 3, 5), torch.ones(5, device=DEVICE)
+    output = rms_norm(x.to(dtype), weight.to(dtype), eps=1e-5)
+    assert output.dtype == dtype
+    assert_close(output.float(), rms_norm(x, weight, eps=1e-5), within=0.02)
+
+
+def test_swiglu_as_a_function_of_matrices_is_the_module_without_biases():
+    x, module = randn(2, 3, 5), SwiGLU(5, 7).to(DEVICE)
+
+    def difference() -> float:
+        matrices = [linear.weight.T for linear in (module.w_gate, module.w_up, module.w_down)]
+        return (swiglu(x, *matrices) - module(x)).abs().max().item()
+
+    assert difference() < 1e-6  # biases start at 0
+    scramble(module)
+    assert difference() > 0.01
+
+
+def test_a_swiglu_of_two_thirds_has_as_many_weights():
+    count = [sum(p.numel() for p in m.parameters() if p.ndim == 2) for m in (SwiGLU(6, 16), FeedForward(6, 24))]
+    assert count[0] == count[1]

@@ -204,6 +204,12 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "multi_head_attention": lambda make: lab.multi_head_attention(
         make.floats(B, T, D), make.floats(B, S, D), make.floats(B, S, D), *(make.floats(D, D) for _ in range(4)), H
     ),
+    "grouped_query_attention": lambda make: lab.grouped_query_attention(
+        make.floats(B, 6, T, D), make.floats(B, 3, S, D), make.floats(B, 3, S, D), make.mask(T, S)
+    ),
+    "GroupedQueryAttention": lambda make: make.module(lab.GroupedQueryAttention, D, H, 1)(
+        make.floats(B, T, D), make.floats(B, S, D), make.floats(B, S, D), make.mask(T, S)
+    ),
     "cached_attention": lambda make: lab.cached_attention(
         *(make.floats(B, H, 1, D) for _ in range(3)), make.floats(2, B, H, T, D)
     ),
@@ -232,6 +238,10 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     # blocks
     "FeedForward": lambda make: make.module(lab.FeedForward, D, 11)(make.floats(B, T, D)),
     "layer_norm": lambda make: lab.layer_norm(make.floats(B, T, D), make.floats(D), make.floats(D), 1e-5),
+    "rms_norm": lambda make: lab.rms_norm(make.floats(B, T, D), make.floats(D), 1e-5),
+    "RMSNorm": lambda make: make.module(lab.RMSNorm, D)(make.floats(B, T, D)),
+    "swiglu": lambda make: lab.swiglu(make.floats(B, T, D), make.floats(D, 11), make.floats(D, 11), make.floats(11, D)),
+    "SwiGLU": lambda make: make.module(lab.SwiGLU, D, 11)(make.floats(B, T, D)),
     "LayerNorm": lambda make: make.module(lab.LayerNorm, D)(make.floats(B, T, D)),
     "residual_block": lambda make: lab.residual_block(
         make.floats(B, T, D), make.module(nn.Linear, D, D), make.module(lab.LayerNorm, D), True

@@ -26,6 +26,7 @@ ORDER = [
         "language_model",
         "interop",
         "gpt2",
+        "llama",
     ),
     *("decoding", "generation", "completion", "merges", "fast_merges", "tokenizer"),
     *("texts", "ngrams", "tasks", "training", "analysis"),

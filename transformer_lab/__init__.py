@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformer_lab.attention import (
         AttentionHead,
+        GroupedQueryAttention,
         KVCache,
         MultiHeadAttention,
         cached_attention,
+        grouped_query_attention,
         masked_softmax,
         merge_heads,
         multi_head_attention,
@@ -22,7 +24,18 @@ if TYPE_CHECKING:
         softmax,
         split_heads,
     )
-    from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm, residual_block
+    from transformer_lab.blocks import (
+        FeedForward,
+        LayerNorm,
+        PreNormResidual,
+        Residual,
+        RMSNorm,
+        SwiGLU,
+        layer_norm,
+        residual_block,
+        rms_norm,
+        swiglu,
+    )
     from transformer_lab.completion import complete, token_log_probs
     from transformer_lab.decoding import beam_search, greedy_decode, top_k_filter, top_p_filter
     from transformer_lab.device import default_device
@@ -68,6 +81,7 @@ __all__ = [
     "Encoder",
     "EncoderLayer",
     "FeedForward",
+    "GroupedQueryAttention",
     "KVCache",
     "LanguageModel",
     "LanguageModelConfig",
@@ -75,8 +89,10 @@ __all__ = [
     "LearnedPositions",
     "MultiHeadAttention",
     "PreNormResidual",
+    "RMSNorm",
     "Residual",
     "SinusoidalPositions",
+    "SwiGLU",
     "Transformer",
     "TransformerConfig",
     "alibi_bias",
@@ -93,6 +109,7 @@ __all__ = [
     "encoder_layer",
     "greedy",
     "greedy_decode",
+    "grouped_query_attention",
     "layer_norm",
     "masked_softmax",
     "merge_heads",
@@ -102,6 +119,7 @@ __all__ = [
     "perplexity",
     "record_attention",
     "residual_block",
+    "rms_norm",
     "rotate",
     "sample",
     "scaled_dot_product_attention",
@@ -110,6 +128,7 @@ __all__ = [
     "softmax",
     "split_heads",
     "start_decoder",
+    "swiglu",
     "token_log_probs",
     "top_k_filter",
     "top_p_filter",

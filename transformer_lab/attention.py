@@ -121,6 +121,29 @@ def multi_head_attention(
     return merge_heads(heads) @ w_o  # (B, T, d_model)
 
 
+def grouped_query_attention(
+    query: Float[Tensor, "B h T d_head"],
+    key: Float[Tensor, "B g S d_head"],
+    value: Float[Tensor, "B g S d_head"],
+    mask: Bool[Tensor, "..."] | None = None,
+) -> Float[Tensor, "B h T d_head"]:
+    """Attention in which h / g heads share the keys and the values of one group: head i reads group i // (h / g).
+
+    With g = h it is multi-head attention, with g = 1 multi-query attention (Shazeer, 2019, arXiv:1911.02150); between
+    them lies grouped-query attention (Ainslie et al., 2023, arXiv:2305.13245). The mask broadcasts to
+    (B, g, h / g, T, S).
+
+    Raises:
+        ValueError: h is not a multiple of g; the mask is not boolean or does not fit.
+    """
+    n_heads, n_groups = query.size(1), key.size(1)
+    check_groups(n_heads, n_groups)
+    queries = query.unflatten(1, (n_groups, -1))  # (B, g, h / g, T, d_head)
+    keys, values = key.unsqueeze(2), value.unsqueeze(2)  # (B, g, 1, S, d_head): the same for each head of a group
+    output, _ = scaled_dot_product_attention(queries, keys, values, mask)  # (B, g, h / g, T, d_head)
+    return output.flatten(1, 2)  # (B, h, T, d_head)
+
+
 def cached_attention(
     query: Float[Tensor, "B h 1 d_head"],
     key: Float[Tensor, "B h 1 d_head"],
@@ -190,7 +213,7 @@ class MultiHeadAttention(nn.Module):
         check_probability(dropout=dropout)
         if d_model % n_heads:
             raise ValueError(f"d_model ({d_model}) must be divisible by n_heads ({n_heads})")
-        self.n_heads, self.dropout = n_heads, dropout
+        self.n_heads, self.n_kv_heads, self.dropout = n_heads, n_heads, dropout
         self.w_q, self.w_k, self.w_v, self.w_o = (xavier_linear(d_model, d_model) for _ in range(4))
 
     def forward(
@@ -204,11 +227,12 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Float[Tensor, "B T d_model"], Float[Tensor, "B h T S_all"] | None]:
         check_query_key_value(query, key, value, self.w_q.in_features)
         queries = split_heads(self.w_q(query), self.n_heads)  # (B, h, T, d_head)
-        keys = split_heads(self.w_k(key), self.n_heads)  # (B, h, S, d_head)
-        values = split_heads(self.w_v(value), self.n_heads)  # (B, h, S, d_head)
+        keys = split_heads(self.w_k(key), self.n_kv_heads)  # (B, g, S, d_head), g = h but for a variant
+        values = split_heads(self.w_v(value), self.n_kv_heads)  # (B, g, S, d_head)
         queries, keys = self.placed(queries, keys, start=0 if cache is None else cache.length(self))
         if cache is not None:
             keys, values = cache.read(self, keys, values)
+        keys, values = self.for_every_head(keys), self.for_every_head(values)  # (B, h, S, d_head)
         dropout = self.dropout if self.training else 0.0
         if need_weights:
             heads, weights = attention_with_weights(queries, keys, values, mask, dropout)
@@ -217,13 +241,44 @@ class MultiHeadAttention(nn.Module):
         return self.w_o(merge_heads(heads)), weights
 
     def placed(
-        self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B h S d_head"], start: int
-    ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h S d_head"]]:
+        self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
+    ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
         """Queries and keys as they are compared; the first of them has position `start`.
 
         Here they stay as they are, since the paper adds positions to the model's input (§3.5).
         """
         return queries, keys
+
+    def for_every_head(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
+        """The keys or the values that each head reads: here each has its own, and g is h."""
+        return x
+
+
+class GroupedQueryAttention(MultiHeadAttention):
+    """`MultiHeadAttention` whose heads share keys and values in groups of n_heads / n_kv_heads, as in Llama.
+
+    A cache then holds n_kv_heads / n_heads of the numbers (Ainslie et al., 2023, arXiv:2305.13245).
+
+    Raises:
+        ValueError: as MultiHeadAttention; n_heads is not a multiple of n_kv_heads.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, dropout: float = 0.0):
+        super().__init__(d_model, n_heads, dropout)
+        check_groups(n_heads, n_kv_heads)
+        self.n_kv_heads = n_kv_heads
+        if n_kv_heads < n_heads:
+            width = n_kv_heads * (d_model // n_heads)
+            self.w_k, self.w_v = xavier_linear(d_model, width), xavier_linear(d_model, width)
+
+    def for_every_head(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
+        return x.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
+
+
+def check_groups(n_heads: int, n_kv_heads: int) -> None:
+    """Raise a ValueError unless each group of keys and values serves equally many heads."""
+    if n_kv_heads < 1 or n_heads % n_kv_heads:
+        raise ValueError(f"n_heads ({n_heads}) must be a multiple of n_kv_heads ({n_kv_heads})")
 
 
 def check_query_key_value(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:

@@ -35,6 +35,37 @@ class FeedForward(nn.Module):
         return self.w_2(self.activation(self.w_1(x)))
 
 
+def swiglu(
+    x: Float[Tensor, "*axes d_model"],
+    w_gate: Float[Tensor, "d_model d_ff"],
+    w_up: Float[Tensor, "d_model d_ff"],
+    w_down: Float[Tensor, "d_ff d_model"],
+) -> Float[Tensor, "*axes d_model"]:
+    """A feed-forward network in which one projection of x decides how much of another one passes.
+
+    (silu(x W_gate) ⊙ x W_up) W_down, silu(z) = z · sigmoid(z)        (Shazeer, 2020, arXiv:2002.05202, equation 6)
+    """
+    return (F.silu(x @ w_gate) * (x @ w_up)) @ w_down  # (…, d_ff) ⊙ (…, d_ff), then → (…, d_model)
+
+
+class SwiGLU(nn.Module):
+    """`swiglu` with its weights. Three matrices: with d_ff at 2/3 it has as many parameters as `FeedForward`.
+
+    Raises:
+        ValueError: d_model or d_ff is below 1.
+    """
+
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+        check_least(1, d_model=d_model, d_ff=d_ff)
+        self.w_gate, self.w_up, self.w_down = (
+            xavier_linear(*sizes) for sizes in ((d_model, d_ff), (d_model, d_ff), (d_ff, d_model))
+        )
+
+    def forward(self, x: Float[Tensor, "*axes d_model"]) -> Float[Tensor, "*axes d_model"]:
+        return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x))
+
+
 def layer_norm(
     x: Float[Tensor, "*axes d_model"], weight: Float[Tensor, " d_model"], bias: Float[Tensor, " d_model"], eps: float
 ) -> Float[Tensor, "*axes d_model"]:
@@ -63,6 +94,30 @@ class LayerNorm(nn.Module):
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
 
 
+def rms_norm(
+    x: Float[Tensor, "*axes d_model"], weight: Float[Tensor, " d_model"], eps: float
+) -> Float[Tensor, "*axes d_model"]:
+    """Give each vector a root mean square of 1, then a learned scale: `layer_norm` without the mean and the shift.
+
+    RMSNorm(x) = x / √(mean(x²) + eps) · weight        (Zhang & Sennrich, 2019, arXiv:1910.07467)
+    """
+    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x  # as Llama does
+    mean_square = wide.square().mean(dim=-1, keepdim=True)  # (…, 1)
+    return (wide * torch.rsqrt(mean_square + eps)).to(x.dtype) * weight
+
+
+class RMSNorm(nn.Module):
+    """`rms_norm` with its learned weight, which starts at 1."""
+
+    def __init__(self, d_model: int, eps: float = 1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Float[Tensor, "*axes d_model"]) -> Float[Tensor, "*axes d_model"]:
+        return rms_norm(x, self.weight, self.eps)
+
+
 def residual_block(
     x: Float[Tensor, "B T d_model"],
     sublayer: Callable[[Tensor], Tensor],
@@ -87,7 +142,7 @@ class Residual(nn.Module):
 
     def __init__(self, d_model: int, dropout: float = 0.0):
         super().__init__()
-        self.norm = LayerNorm(d_model)
+        self.norm: nn.Module = LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from torch import Tensor, nn
 
 from transformer_lab.attention import MultiHeadAttention
-from transformer_lab.interop import check_equal, copy, paired_norms, same_function, same_names
+from transformer_lab.interop import check_equal, copy, paired_norms, same_function, same_names, two_layers
 from transformer_lab.language_model import LanguageModel, LanguageModelLayer
 
 
@@ -57,9 +57,10 @@ def paired_layers(ours: nn.Module, theirs: nn.Module) -> Iterator[tuple[Tensor, 
     yield from paired_norms(ours.residual_1.norm, theirs.get_submodule("ln_1"))
     yield from paired_attentions(ours.self_attention, theirs.get_submodule("attn"))
     yield from paired_norms(ours.residual_2.norm, theirs.get_submodule("ln_2"))
-    if not same_function(ours.feed_forward.activation, theirs.get_submodule("mlp.act")):
+    feed_forward = two_layers(ours.feed_forward)
+    if not same_function(feed_forward.activation, theirs.get_submodule("mlp.act")):
         raise ValueError("both modules must have the same activation to be copied: GPT-2's own is gelu_tanh")
-    for mine, other in ((ours.feed_forward.w_1, "mlp.c_fc"), (ours.feed_forward.w_2, "mlp.c_proj")):
+    for mine, other in ((feed_forward.w_1, "mlp.c_fc"), (feed_forward.w_2, "mlp.c_proj")):
         yield from paired_linears(mine, theirs.get_submodule(other))
 
 

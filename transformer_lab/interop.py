@@ -100,6 +100,7 @@ def paired_stacks(
 
 
 def paired_attentions(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> Iterator[tuple[Tensor, Tensor]]:
+    check_equal("kind of attention", type(ours).__name__, MultiHeadAttention.__name__)
     check_equal("number of heads", ours.n_heads, theirs.num_heads)
     if theirs.bias_k is not None or theirs.add_zero_attn:
         additions = f"(bias_k: {theirs.bias_k is not None}, add_zero_attn: {theirs.add_zero_attn})"
@@ -114,14 +115,22 @@ def paired_attentions(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -
 
 
 def paired_feed_forwards(
-    ours: FeedForward, theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
+    ours: nn.Module, theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """torch's layers hold the two linears themselves."""
+    ours = two_layers(ours)
     if not same_function(ours.activation, theirs.activation):
         names = ", ".join(getattr(f, "__name__", str(f)) for f in (ours.activation, theirs.activation))
         raise ValueError(f"both modules must have the same activation to be copied ({names})")
     yield from same_names(ours.w_1, theirs.linear1)
     yield from same_names(ours.w_2, theirs.linear2)
+
+
+def two_layers(module: nn.Module) -> FeedForward:
+    """A feed-forward network, if it is the paper's."""
+    if not isinstance(module, FeedForward):
+        raise ValueError(f"a feed-forward network must have two layers to be copied (got {type(module).__name__})")
+    return module
 
 
 def paired_norms(ours: nn.Module, theirs: nn.Module | None) -> Iterator[tuple[Tensor, Tensor]]:

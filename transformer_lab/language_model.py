@@ -2,7 +2,8 @@
 
 The model is the paper's with one half left out: no encoder, and so no cross-attention. GPT-2 (Radford et al., 2019,
 "Language Models are Unsupervised Multitask Learners") is the default config: pre-norm, learned positions, one matrix
-for embedding and output.
+for embedding and output. What has changed since (Llama: Touvron et al., 2023, arXiv:2302.13971) are other values of the
+same config: rotary positions, RMSNorm, SwiGLU, keys and values shared by groups of heads, no biases.
 """
 
 from dataclasses import dataclass
@@ -14,14 +15,17 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_lab.attention import KVCache, MultiHeadAttention
-from transformer_lab.blocks import LayerNorm
+from transformer_lab.attention import GroupedQueryAttention, KVCache, MultiHeadAttention, check_groups
+from transformer_lab.blocks import LayerNorm, RMSNorm, SwiGLU
 from transformer_lab.checks import check_tokens
 from transformer_lab.masks import causal_mask
 from transformer_lab.model import EncoderLayer, TransformerConfig, known_ids, stored_config
 from transformer_lab.positions import LearnedPositions, rotate
 from transformer_lab.storage import Stored, load_parameters, read_tensors
 
+POSITIONS = ("learned", "rotary")
+NORMS: dict[str, type[LayerNorm] | type[RMSNorm]] = {"layer_norm": LayerNorm, "rms_norm": RMSNorm}
+FEED_FORWARDS = ("two_layers", "swiglu")
 INIT_STD = 0.02  # of embeddings and positions, as in GPT-2: with a tied output, larger ones make the first guesses sure
 
 
@@ -30,10 +34,14 @@ class LanguageModelConfig(TransformerConfig):
     """The sizes of a language model; the defaults are GPT-2 small, with its 124 439 808 parameters.
 
     `positions` says where they come in: "learned" vectors are added to the embeddings; "rotary" ones turn queries and
-    keys in every attention (Su et al., 2021, "RoFormer", arXiv:2104.09864).
+    keys in every attention (Su et al., 2021, "RoFormer", arXiv:2104.09864), by angles that `rotary_base` sets. `norm`
+    is "layer_norm" or "rms_norm"; `feed_forward` is "two_layers" with the activation between, or "swiglu", whose
+    activation is silu. With `n_kv_heads` above 0, the heads share keys and values in that many groups; with 0, each
+    head has its own.
 
     Raises:
-        ValueError: as TransformerConfig; `positions` is neither of the two.
+        ValueError: as TransformerConfig; a name is not among these; n_heads is not a multiple of n_kv_heads; the
+            activation of "swiglu" is not silu.
     """
 
     vocab_size: int = 50257
@@ -46,23 +54,58 @@ class LanguageModelConfig(TransformerConfig):
     norm_first: bool = True
     activation: str = "gelu_tanh"
     positions: str = "learned"
+    rotary_base: float = 10000.0
+    norm: str = "layer_norm"
+    norm_eps: float = 1e-5
+    feed_forward: str = "two_layers"
+    n_kv_heads: int = 0
+    bias: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.positions not in ATTENTIONS:
-            raise ValueError(f"positions must be one of {', '.join(ATTENTIONS)} (got {self.positions!r})")
+        for name, known in (("positions", POSITIONS), ("norm", [*NORMS]), ("feed_forward", FEED_FORWARDS)):
+            if (value := getattr(self, name)) not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)} (got {value!r})")
+        if self.feed_forward == "swiglu" and self.activation != "silu":
+            raise ValueError(f"the activation of swiglu must be silu (got {self.activation!r})")
+        if self.n_kv_heads:
+            check_groups(self.n_heads, self.n_kv_heads)
 
 
-class RotaryAttention(MultiHeadAttention):
+class RotaryAttention(GroupedQueryAttention):
     """Attention that turns its queries and keys by their positions, so that a score knows their distance."""
 
+    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, dropout: float = 0.0, base: float = 10000.0):
+        super().__init__(d_model, n_heads, n_kv_heads, dropout)
+        self.base = base
+
     def placed(
-        self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B h S d_head"], start: int
-    ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h S d_head"]]:
-        return rotate(queries, start), rotate(keys, start)
+        self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
+    ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
+        return rotate(queries, start, self.base), rotate(keys, start, self.base)
 
 
-ATTENTIONS: dict[str, type[MultiHeadAttention]] = {"learned": MultiHeadAttention, "rotary": RotaryAttention}
+def attention_of(config: LanguageModelConfig) -> MultiHeadAttention:
+    """The attention that a config asks for."""
+    n_kv_heads = config.n_kv_heads or config.n_heads
+    sizes = (config.d_model, config.n_heads, n_kv_heads, config.attention_dropout)
+    if config.positions == "rotary":
+        return RotaryAttention(*sizes, base=config.rotary_base)
+    if n_kv_heads < config.n_heads:
+        return GroupedQueryAttention(*sizes)
+    return MultiHeadAttention(config.d_model, config.n_heads, config.attention_dropout)
+
+
+def norm_of(config: LanguageModelConfig) -> LayerNorm | RMSNorm:
+    """The norm that a config asks for."""
+    return NORMS[config.norm](config.d_model, config.norm_eps)
+
+
+def drop_biases(module: nn.Module) -> None:
+    """Leave every linear layer in a module, and every norm, without a bias."""
+    for part in module.modules():
+        if getattr(part, "bias", None) is not None:
+            part.register_parameter("bias", None)
 
 
 class LanguageModelLayer(EncoderLayer):
@@ -70,8 +113,12 @@ class LanguageModelLayer(EncoderLayer):
 
     def __init__(self, config: LanguageModelConfig):
         super().__init__(config)
-        attention = ATTENTIONS[config.positions]
-        self.self_attention = attention(config.d_model, config.n_heads, config.attention_dropout)
+        self.self_attention = attention_of(config)
+        if config.feed_forward == "swiglu":
+            self.feed_forward = SwiGLU(config.d_model, config.d_ff)
+        self.residual_1.norm, self.residual_2.norm = norm_of(config), norm_of(config)
+        if not config.bias:
+            drop_biases(self)
 
 
 class LanguageModel(nn.Module):
@@ -94,7 +141,7 @@ class LanguageModel(nn.Module):
             nn.init.normal_(self.positions.encoding, std=INIT_STD)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(LanguageModelLayer(config) for _ in range(config.n_layers))
-        self.norm = LayerNorm(config.d_model) if config.norm_first else nn.Identity()
+        self.norm = norm_of(config) if config.norm_first else nn.Identity()
         self.to_logits = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.tie_weights:
             self.to_logits.weight = self.tokens.weight

@@ -125,7 +125,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.self_attention = MultiHeadAttention(config.d_model, config.n_heads, config.attention_dropout)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, ACTIVATIONS[config.activation])
+        self.feed_forward: nn.Module = FeedForward(config.d_model, config.d_ff, ACTIVATIONS[config.activation])
         residual = PreNormResidual if config.norm_first else Residual
         self.residual_1 = residual(config.d_model, config.dropout)
         self.residual_2 = residual(config.d_model, config.dropout)

@@ -5,8 +5,17 @@ import torch
 from torch import nn
 
 from tests.support import assert_close, refuses, scramble, share_weights
-from transformer_lab import Decoder, DecoderLayer, Encoder, EncoderLayer, MultiHeadAttention, TransformerConfig
+from transformer_lab import (
+    Decoder,
+    DecoderLayer,
+    Encoder,
+    EncoderLayer,
+    GroupedQueryAttention,
+    MultiHeadAttention,
+    TransformerConfig,
+)
 from transformer_lab.interop import COUNTERPARTS, copy_from_torch, copy_to_torch
+from transformer_lab.language_model import RotaryAttention
 
 D_MODEL, H, D_FF, LAYERS = 12, 3, 11, 2
 
@@ -247,3 +256,12 @@ def test_a_module_without_numbers_is_refused():
         copy_to_torch(ours, theirs.to("meta"))
     with refuses(f"{rule} (meta, cpu)"):
         copy_to_torch(ours.to("meta"), pairs()["attention"][1])
+
+
+def test_an_attention_that_torch_has_not_is_refused():
+    """With its weights torch would compute something else: shared keys, or no rotation."""
+    message = "both modules must have the same kind of attention to be copied ({}, MultiHeadAttention)"
+    for kind in (GroupedQueryAttention, RotaryAttention):
+        refuses_both_ways(
+            kind(D_MODEL, H, H), nn.MultiheadAttention(D_MODEL, H, batch_first=True), message.format(kind.__name__)
+        )

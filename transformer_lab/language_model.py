@@ -8,7 +8,6 @@ same config: rotary positions, RMSNorm, SwiGLU, keys and values shared by groups
 
 from dataclasses import dataclass
 from math import log
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -19,9 +18,9 @@ from transformer_lab.attention import GroupedQueryAttention, KVCache, MultiHeadA
 from transformer_lab.blocks import LayerNorm, RMSNorm, SwiGLU
 from transformer_lab.checks import check_tokens
 from transformer_lab.masks import causal_mask
-from transformer_lab.model import EncoderLayer, TransformerConfig, known_ids, stored_config
+from transformer_lab.model import EncoderLayer, TransformerConfig, known_ids
 from transformer_lab.positions import LearnedPositions, rotate
-from transformer_lab.storage import Stored, load_parameters, read_tensors
+from transformer_lab.storage import StoredModel
 
 POSITIONS = ("learned", "rotary")
 NORMS: dict[str, type[LayerNorm] | type[RMSNorm]] = {"layer_norm": LayerNorm, "rms_norm": RMSNorm}
@@ -121,7 +120,7 @@ class LanguageModelLayer(EncoderLayer):
             drop_biases(self)
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(StoredModel):
     """Tokens to logits for the token after each of them; no softmax, the loss contains it.
 
     Position t sees positions 0 to t. So padding needs no mask, if it stands on the right: nothing before it can see it.
@@ -130,6 +129,8 @@ class LanguageModel(nn.Module):
     Raises:
         ValueError: sizes that do not go together, an unknown token, or a text longer than max_len.
     """
+
+    config_class = LanguageModelConfig
 
     def __init__(self, config: LanguageModelConfig):
         super().__init__()
@@ -145,24 +146,6 @@ class LanguageModel(nn.Module):
         self.to_logits = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.tie_weights:
             self.to_logits.weight = self.tokens.weight
-
-    @classmethod
-    def from_checkpoint(cls, path: str | Path) -> "LanguageModel":
-        """The model in a file that `transformer_lab.training` wrote: on the CPU, in eval mode.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            ValueError: the file is damaged, or what is in it is no LanguageModel of its config.
-        """
-        return cls.from_stored(read_tensors(path))
-
-    @classmethod
-    def from_stored(cls, stored: Stored) -> "LanguageModel":
-        """The model in a file that has been read; as `from_checkpoint`."""
-        model = cls(stored_config(stored["config"], LanguageModelConfig))
-        weights = {name: tensor for name, tensor in stored.tensors.items() if name.startswith("model.")}
-        load_parameters(model, {name.removeprefix("model."): tensor for name, tensor in weights.items()})
-        return model.eval()
 
     def forward(self, tokens: Int[Tensor, "B T"], cache: KVCache | None = None) -> Float[Tensor, "B T vocab"]:
         """With a cache, the tokens are those that follow what it has read."""

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -16,10 +14,9 @@ from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Resi
 from transformer_lab.checks import check_least, check_probability, check_tokens
 from transformer_lab.masks import decoder_mask, padding_mask
 from transformer_lab.positions import SinusoidalPositions
-from transformer_lab.storage import Stored, load_parameters, read_tensors
+from transformer_lab.storage import StoredModel
 
 Mask = Bool[Tensor, "..."] | None
-Config = TypeVar("Config", bound="TransformerConfig")
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
@@ -239,7 +236,7 @@ def known_ids(tokens: Int[Tensor, "B T"], n_known: int) -> Iterator[None]:
         raise ValueError(f"{rule} (got {tokens.min()} to {tokens.max()})") from None
 
 
-class Transformer(nn.Module):
+class Transformer(StoredModel):
     """Source and target tokens to logits for the next target token; no softmax, the loss contains it.
 
     `forward` masks padding and, in the target, the future, so that neither can be forgotten. To experiment with
@@ -249,6 +246,8 @@ class Transformer(nn.Module):
         ValueError: sizes that do not go together, or a sequence longer than max_len.
     """
 
+    config_class = TransformerConfig
+
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.config = config
@@ -257,24 +256,6 @@ class Transformer(nn.Module):
         self.to_logits = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.tie_weights:
             self.src_embedding.tokens.weight = self.to_logits.weight = self.tgt_embedding.tokens.weight
-
-    @classmethod
-    def from_checkpoint(cls, path: str | Path) -> "Transformer":
-        """The model in a file that `transformer_lab.training` wrote: on the CPU, in eval mode.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            ValueError: the file is damaged, or what is in it is no Transformer of its config.
-        """
-        return cls.from_stored(read_tensors(path))
-
-    @classmethod
-    def from_stored(cls, stored: Stored) -> "Transformer":
-        """The model in a file that has been read; as `from_checkpoint`."""
-        model = cls(stored_config(stored["config"], TransformerConfig))
-        weights = {name: tensor for name, tensor in stored.tensors.items() if name.startswith("model.")}
-        load_parameters(model, {name.removeprefix("model."): tensor for name, tensor in weights.items()})
-        return model.eval()
 
     def forward(self, src: Int[Tensor, "B S"], tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T vocab"]:
         src_mask, tgt_mask = padding_mask(src, self.config.pad_id), decoder_mask(tgt, self.config.pad_id)
@@ -295,12 +276,3 @@ class Transformer(nn.Module):
         start = 0 if cache is None else cache.length(self.decoder.get_submodule("layers.0.self_attention"))
         x = self.tgt_embedding(tgt, start)  # (B, T, d_model)
         return self.to_logits(self.decoder(x, memory, tgt_mask, memory_mask, cache))
-
-
-def stored_config(values: dict[str, Any], kind: type[Config]) -> Config:
-    """The config in a checkpoint, which must have every field: no default may stand in for what was stored."""
-    wanted = {field.name for field in fields(kind)}
-    if values.keys() != wanted:
-        missing, unknown = sorted(wanted - values.keys()), sorted(values.keys() - wanted)
-        raise ValueError(f"a config must have the fields of {kind.__name__} ({missing=}, {unknown=})")
-    return kind(**values)

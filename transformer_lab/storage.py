@@ -9,15 +9,16 @@ import json
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+Model = TypeVar("Model", bound="StoredModel")
 BLANK = "SHA-256 of this file, with these 64 characters where it stands. "  # as long as the digest that replaces it
 
 
@@ -112,3 +113,36 @@ def load_parameters(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
         raise ValueError(f"stored weights must fit the model ({'; '.join(sorted(wrong)[:3])}{more})")
     for name, parameter in parameters.items():
         parameter.copy_(tensors[name])
+
+
+class StoredModel(nn.Module):
+    """A model that a checkpoint can hold: its config, a dataclass, and its parameters."""
+
+    config_class: ClassVar[type]
+
+    @classmethod
+    def from_checkpoint(cls: type[Model], path: str | Path) -> Model:
+        """The model in a file that `transformer_lab.training` wrote: on the CPU, in eval mode.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: the file is damaged, or what is in it is no model of this class and its config.
+        """
+        return cls.from_stored(read_tensors(path))
+
+    @classmethod
+    def from_stored(cls: type[Model], stored: Stored) -> Model:
+        """The model in a file that has been read; as `from_checkpoint`."""
+        model = cls(stored_config(stored["config"], cls.config_class))
+        weights = {name: tensor for name, tensor in stored.tensors.items() if name.startswith("model.")}
+        load_parameters(model, {name.removeprefix("model."): tensor for name, tensor in weights.items()})
+        return model.eval()
+
+
+def stored_config(values: dict[str, Any], kind: type) -> Any:
+    """The config in a checkpoint, which must have every field: no default may stand in for what was stored."""
+    wanted = {field.name for field in fields(kind)}
+    if values.keys() != wanted:
+        missing, unknown = sorted(wanted - values.keys()), sorted(values.keys() - wanted)
+        raise ValueError(f"a config must have the fields of {kind.__name__} ({missing=}, {unknown=})")
+    return kind(**values)

@@ -1,0 +1,138 @@
+"""Right answers to the exercises of lesson 10, and the mutants of their references that compute the same."""
+
+import itertools
+import math
+
+import torch
+import torch.nn.functional as F
+
+from tests.answers.lesson_02 import MERGE
+from tests.answers.reasons import COMMUTATIVE, DEFAULT_DEVICE, FROM_THE_END, commuted
+
+
+def score_by_ranges(weights, period):
+    t = torch.arange(period, 2 * period)
+    return weights[:, t, t - period + 1].mean(dim=1)
+
+
+def score_by_loop(weights, period):
+    looked = [weights[:, t, t - period + 1] for t in range(period, 2 * period)]
+    return sum(looked) / period
+
+
+def score_by_slices(weights, period):
+    second_half = weights[:, period:, 1 : period + 1]
+    return torch.einsum("htt->h", second_half) / period
+
+
+def score_by_mask(weights, period):
+    length = weights.size(-1)
+    there = torch.eye(length, dtype=weights.dtype)[:, :length].roll(1 - period, 1)
+    there[:period] = 0
+    return (weights * there).sum((-2, -1)) / there.sum()
+
+
+def score_by_gather(weights, period):
+    columns = torch.arange(1, period + 1).view(1, period, 1).expand(len(weights), -1, -1)
+    return weights[:, period:].gather(2, columns).squeeze(2).mean(1)
+
+
+def lens_by_linear(hidden, norm, unembedding):
+    return F.linear(norm(hidden), unembedding)
+
+
+def lens_by_einsum(hidden, norm, unembedding):
+    return torch.einsum("...d,vd->...v", norm(hidden), unembedding)
+
+
+def lens_by_tokens(hidden, norm, unembedding):
+    normed = norm(hidden)
+    return torch.stack([(normed * row).sum(-1) for row in unembedding], -1)
+
+
+def lens_row_by_row(hidden, norm, unembedding):
+    rows = [unembedding @ norm(state) for state in hidden.reshape(-1, hidden.size(-1))]
+    return torch.stack(rows).reshape(*hidden.shape[:-1], len(unembedding))
+
+
+def ablate_by_zeros(output_by_head, w_o, head):
+    kept = output_by_head.clone()
+    kept[:, head] = 0
+    return kept.transpose(1, 2).flatten(2) @ w_o
+
+
+def ablate_by_rows(output_by_head, w_o, head):
+    d_head = output_by_head.size(-1)
+    rows = w_o.clone()
+    rows[head * d_head : (head + 1) * d_head] = 0
+    return torch.cat(output_by_head.unbind(1), -1) @ rows
+
+
+def ablate_by_sum(output_by_head, w_o, head):
+    blocks = w_o.unflatten(0, (output_by_head.size(1), -1))  # (h, d_head, d_model)
+    parts = [output_by_head[:, i] @ block for i, block in enumerate(blocks) if i != head]
+    return sum(parts, torch.zeros_like(output_by_head[:, 0] @ blocks[0]) + 0 * w_o.sum())
+
+
+def ablate_by_subtracting(output_by_head, w_o, head):
+    batch, length, d_head = output_by_head[:, 0].shape
+    whole = output_by_head.permute(0, 2, 1, 3).reshape(batch, length, -1) @ w_o
+    return whole - output_by_head[:, head] @ w_o[head * d_head : (head + 1) * d_head]
+
+
+def ablate_by_einsum(output_by_head, w_o, head):
+    n_heads = output_by_head.size(1)
+    kept = torch.ones(n_heads, dtype=w_o.dtype)
+    kept[head] = 0
+    return torch.einsum("bhtd,h,hdm->btm", output_by_head, kept, w_o.reshape(n_heads, -1, w_o.size(1)))
+
+
+def paths_by_product(heads):
+    return math.prod(1 + count for count in heads)
+
+
+def paths_by_listing(heads):
+    if math.prod(1 + count for count in heads) > 10**5:  # too many to write down
+        return paths_by_product(heads)
+    return len(list(itertools.product(*(["past", *range(count)] for count in heads))))
+
+
+def paths_by_length(heads):
+    ways = [1]  # ways[k]: paths through k heads
+    for count in heads:
+        ways = [a + count * b for a, b in zip([*ways, 0], [0, *ways], strict=True)]
+    return sum(ways)
+
+
+def paths_by_recursion(heads):
+    return 1 if not heads else (1 + heads[0]) * paths_by_recursion(heads[1:])
+
+
+RIGHT_ANSWERS = {
+    "induction_score": [score_by_ranges, score_by_loop, score_by_slices, score_by_mask, score_by_gather],
+    "logit_lens": [lens_by_linear, lens_by_einsum, lens_by_tokens, lens_row_by_row],
+    "ablate_head": [ablate_by_zeros, ablate_by_rows, ablate_by_sum, ablate_by_subtracting, ablate_by_einsum],
+    "count_paths": [paths_by_product, paths_by_listing, paths_by_length, paths_by_recursion],
+}
+
+SEEN_BY_A_GUARD = "the length is there for an error text alone, and no case raises it"
+
+EQUIVALENT = {
+    "induction_score": {
+        **dict.fromkeys(
+            (
+                *("induction_score: weights.size(-1) → -1", "induction_score: weights.size(-1) → weights"),
+                *("induction_score: -1 → 1", "induction_score: 1 → 2", "induction_score: 1 → 0"),
+            ),
+            SEEN_BY_A_GUARD,
+        ),
+        "induction_score: -1 → 1 (3)": FROM_THE_END,
+    },
+    "ablate_head": MERGE
+    | {
+        "ablate_head: torch.arange(n_heads, device=output_by_head.device) → torch.arange(n_heads)": DEFAULT_DEVICE,
+        "ablate_head: output_by_head → w_o (2)": "both lie on one device",
+        "ablate_head: output_by_head * others[:, None, None] → others[:, None, None] * output_by_head": COMMUTATIVE,
+    },
+    "count_paths": commuted("count_paths", "paths + paths * count", "paths * count"),
+}

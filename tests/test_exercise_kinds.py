@@ -16,6 +16,7 @@ from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.kinds import FindTheBug, Predict, SetTheWeights
 from transformer_lab.exercises.lesson_03_relative import ABSOLUTE, RELATIVE
 from transformer_lab.exercises.lesson_08_top_p import RIGHT_CUTS, WRONG_CUTS
+from transformer_lab.exercises.lesson_10_stream import both_layers, sequences_of
 from transformer_lab.exercises.running import Attempt, Case, run
 from transformer_lab.exercises.time_limit import time_limit
 from transformer_lab.grading.hidden_cases import draw_cases
@@ -334,6 +335,32 @@ def test_each_head_is_drawn():
     assert "head 0" in verdict.figure
     assert "head 1" in verdict.figure
     assert "The query of head 1 at position 0 must attend to position 1" in verdict.message
+
+
+def test_the_smallest_sequence_that_is_not_continued_is_drawn():
+    verdict = exercises.induction_by_hand.check(exercises.induction_by_hand.mistakes["position_0_is_found"].function)
+    assert "Smallest case that fails: 2 tokens, 4 positions: all sequences." in verdict.message
+    assert "  tokens          a b a\n  what comes next b\n  next holds      0.50 for a, 0.50 for b" in verdict.message
+    assert verdict.figure.count("<table") == 3
+    assert verdict.figure.count("<td") == 4 * 4 + 4 * 4 + 4 * 2
+    assert [name for name in ("layer 0", "layer 1", "next, behind") if name not in verdict.figure] == []
+
+
+def test_what_two_layers_make_of_repeated_sequences_is_what_attention_makes_of_them():
+    matrices = exercises.induction_by_hand.reference(3, 7)
+    effect = both_layers({"n_tokens": 3, "n_positions": 7}, *matrices)
+    once = sequences_of({"n_tokens": 3, "n_positions": 7})
+    assert len(once) == len(set(once)) == 3 + 6 + 6
+    x = torch.zeros(6, 3 * 3 + 7)
+    for t, token in enumerate(2 * once[-1]):
+        x[t, token] = x[t, 3 + t] = 1
+    for layer in range(2):
+        qk, ov = matrices[2 * layer : 2 * layer + 2]
+        visible = torch.ones(6, 6, dtype=torch.bool).tril()
+        output, weights = attention.scaled_dot_product_attention(x @ qk * x.size(1) ** 0.5, x, x @ ov, visible)
+        assert torch.allclose(effect[-1, :, 6 * layer : 6 * layer + 6], weights, atol=1e-5)
+        x = x + output
+    assert torch.allclose(effect[-1, :, 12:], x[:, -3:], atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -108,11 +108,60 @@ def paths_by_recursion(heads):
     return 1 if not heads else (1 + heads[0]) * paths_by_recursion(heads[1:])
 
 
+def circuit_by_slices(n_tokens, n_positions):
+    n, end = n_tokens, n_tokens + n_positions
+    qk_0, ov_0, qk_1, ov_1 = (torch.zeros(end + 2 * n, end + 2 * n) for _ in range(4))
+    qk_0[n:end, n:end] = torch.diag(torch.ones(n_positions - 1), -1) * 20
+    ov_0[:n, end : end + n] = torch.eye(n)
+    qk_1[:n, end : end + n] = 20 * torch.eye(n)
+    qk_1[:n, n] = -20
+    ov_1[:n, end + n :] = torch.eye(n)
+    return qk_0, ov_0, qk_1, ov_1
+
+
+def circuit_by_loops(n_tokens, n_positions):
+    d_model = 3 * n_tokens + n_positions
+    matrices = [torch.zeros(d_model, d_model, dtype=torch.float64) for _ in range(4)]
+    for t in range(1, n_positions):
+        matrices[0][n_tokens + t, n_tokens + t - 1] = 100
+    for token in range(n_tokens):
+        previous, following = n_tokens + n_positions + token, 2 * n_tokens + n_positions + token
+        matrices[1][token, previous] = 1
+        matrices[2][token, previous] = 100
+        matrices[2][token, token] = -100  # what repeats itself at once is not there: it keeps off position 0 as well
+        matrices[3][token, following] = 1
+    return matrices
+
+
+def circuit_of_projections(n_tokens, n_positions):
+    """W_Q, W_K, W_V and W_O of heads that are as wide as what they compare."""
+    token, position, previous, following = torch.eye(3 * n_tokens + n_positions).split(
+        [n_tokens, n_positions, n_tokens, n_tokens]
+    )  # (n, d_model) each: rows that pick a block out of the stream
+    w_q, w_k = 40 * position[1:].T, position[:-1].T  # (d_model, n_positions - 1)
+    key = previous.T - token.T  # zero at position 0, where the token is its own previous one
+    return [w_q @ w_k.T, token.T @ previous, 40 * token.T @ key.T, token.T @ following]
+
+
+def circuit_of_doubled_tokens(n_tokens, n_positions):
+    """A key is the token before, twice, less the token itself: nothing is left of position 0."""
+    d_model = 3 * n_tokens + n_positions
+    token, position = torch.arange(n_tokens), n_tokens + torch.arange(n_positions)
+    previous, following = token + n_tokens + n_positions, token + 2 * n_tokens + n_positions
+    qk_0, ov_0, qk_1, ov_1 = (torch.zeros(d_model, d_model) for _ in range(4))
+    qk_0[position[1:], position[:-1]] = 60
+    ov_0[token, previous] = 2
+    qk_1[token, previous], qk_1[token, token] = 30, -60
+    ov_1[token, following] = 1
+    return qk_0, ov_0, qk_1, ov_1
+
+
 RIGHT_ANSWERS = {
     "induction_score": [score_by_ranges, score_by_loop, score_by_slices, score_by_mask, score_by_gather],
     "logit_lens": [lens_by_linear, lens_by_einsum, lens_by_tokens, lens_row_by_row],
     "ablate_head": [ablate_by_zeros, ablate_by_rows, ablate_by_sum, ablate_by_subtracting, ablate_by_einsum],
     "count_paths": [paths_by_product, paths_by_listing, paths_by_length, paths_by_recursion],
+    "induction_by_hand": [circuit_by_slices, circuit_by_loops, circuit_of_projections, circuit_of_doubled_tokens],
 }
 
 SEEN_BY_A_GUARD = "the length is there for an error text alone, and no case raises it"
@@ -133,6 +182,18 @@ EQUIVALENT = {
         "ablate_head: torch.arange(n_heads, device=output_by_head.device) → torch.arange(n_heads)": DEFAULT_DEVICE,
         "ablate_head: output_by_head → w_o (2)": "both lie on one device",
         "ablate_head: output_by_head * others[:, None, None] → others[:, None, None] * output_by_head": COMMUTATIVE,
+    },
+    "induction_by_hand": commuted("induction_by_hand", "3 * n_tokens + n_positions", "3 * n_tokens")
+    | {
+        "induction_by_hand: torch.zeros(4, d_model, d_model) → torch.zeros(4, d_model, d_model)": "both are one",
+        **dict.fromkeys(
+            (
+                *("induction_by_hand: 50 → 51", "induction_by_hand: 50 → 49"),
+                *(f"induction_by_hand: 50 → {n} ({i})" for n in (49, 51) for i in (2, 3)),
+                *("induction_by_hand: 1 → 2 (3)", "induction_by_hand: 1 → 2 (4)"),
+            ),
+            "the factors are free, if they are large enough",
+        ),
     },
     "count_paths": commuted("count_paths", "paths + paths * count", "paths * count"),
 }

@@ -487,6 +487,12 @@ def _(generator: Generator) -> Arguments:
     return {"heads": sizes(generator, number(generator, 3, 8), most=16)}
 
 
+@case_generator("induction_by_hand")
+def _(generator: Generator) -> Arguments:
+    n_tokens = number(generator, 2, 5)
+    return {"n_tokens": n_tokens, "n_positions": 2 * n_tokens + number(generator, 1, 40)}
+
+
 # ── lesson 14 ──
 
 

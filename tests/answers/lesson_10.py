@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -108,6 +109,42 @@ def paths_by_recursion(heads):
     return 1 if not heads else (1 + heads[0]) * paths_by_recursion(heads[1:])
 
 
+def matters_by_many_texts(model, head):
+    torch.manual_seed(5)
+    for _ in range(20):
+        tokens = torch.randint(0, 10, (4, 40))
+        before, after = model(tokens, [])[0].softmax(-1), model(tokens, [head])[0].softmax(-1)
+        if not torch.allclose(before, after, rtol=0, atol=1e-3):
+            return True
+    return False
+
+
+def matters_by_divergence(model, head):
+    tokens = torch.tensor([[(7 * t * t + 3 * row + t // 10) % 10 for t in range(40)] for row in range(60)])
+    logs = [model(tokens, gone)[0].double().log_softmax(-1) for gone in ([], [head])]
+    divergence = F.kl_div(logs[1], logs[0], log_target=True, reduction="none").sum(-1)
+    return divergence.max() > 1e-6
+
+
+def matters_by_numpy(model, head):
+    tokens = np.random.default_rng(0).integers(0, 10, (100, 40))
+    runs = [model(torch.from_numpy(tokens), gone)[0].double().numpy() for gone in ([], [head])]
+    odds = [np.exp(run - run.max(-1, keepdims=True)) for run in runs]
+    chances = [one / one.sum(-1, keepdims=True) for one in odds]
+    return np.abs(chances[0] - chances[1]).max() > 1e-3
+
+
+def matters_text_by_text(model, head):
+    generator = torch.Generator().manual_seed(11)
+    for length in (1, 2, 3, 12, 25, 40):
+        for _ in range(40):
+            text = torch.randint(10, (1, length), generator=generator)
+            change = torch.softmax(model(text, ())[0], -1) - torch.softmax(model(text, (head,))[0], -1)
+            if change.abs().amax() > 0.001:
+                return True
+    return False
+
+
 def circuit_by_slices(n_tokens, n_positions):
     n, end = n_tokens, n_tokens + n_positions
     qk_0, ov_0, qk_1, ov_1 = (torch.zeros(end + 2 * n, end + 2 * n) for _ in range(4))
@@ -161,6 +198,7 @@ RIGHT_ANSWERS = {
     "logit_lens": [lens_by_linear, lens_by_einsum, lens_by_tokens, lens_row_by_row],
     "ablate_head": [ablate_by_zeros, ablate_by_rows, ablate_by_sum, ablate_by_subtracting, ablate_by_einsum],
     "count_paths": [paths_by_product, paths_by_listing, paths_by_length, paths_by_recursion],
+    "head_matters": [matters_by_many_texts, matters_by_divergence, matters_by_numpy, matters_text_by_text],
     "induction_by_hand": [circuit_by_slices, circuit_by_loops, circuit_of_projections, circuit_of_doubled_tokens],
 }
 
@@ -194,6 +232,27 @@ EQUIVALENT = {
             ),
             "the factors are free, if they are large enough",
         ),
+    },
+    "head_matters": {
+        f"head_matters: {change}": reason
+        for reason, changes in {
+            "any seed serves": (
+                *("torch.Generator().manual_seed(0) → torch.Generator()", "0 → 1", "0 → -1"),
+                "torch.randint(10, (50, length), generator=generator) → torch.randint(10, (50, length))",
+            ),
+            "other texts serve as well, if some are long": (
+                *("(2, 40) → (40, 2)", "2 → 3", "2 → 1", "40 → 41", "40 → 39", "50 → 51", "50 → 49"),
+                "(50, length) → (length, 50)",
+            ),
+            "what changes the probabilities changes their logarithms by as much at least": (
+                "model(tokens, gone)[0].softmax(-1) → model(tokens, gone)[0].log_softmax(-1)",
+            ),
+            "a change is as large in the other direction": (
+                *("([], [head]) → ([head], [])", "with_it - without_it → without_it - with_it"),
+            ),
+            "what one probability loses others gain": ("(with_it - without_it).abs() → with_it - without_it",),
+        }.items()
+        for change in changes
     },
     "count_paths": commuted("count_paths", "paths + paths * count", "paths * count"),
 }

@@ -29,7 +29,7 @@ count_paths = Predict(
         Case("three layers", {"heads": [4, 1, 2]}),
         Case("a layer that has lost its heads", {"heads": [2, 0, 5]}),
         Case("four layers", {"heads": [2, 3, 4, 5]}),
-        Case("as large as GPT-2 small", {"heads": [12] * 12}),
+        Case("three layers of twelve", {"heads": [12, 12, 12]}),
     ),
     hints=(
         "With one layer of one head, the stream behind it is x + A x. How many terms are that?",

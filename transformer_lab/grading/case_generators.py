@@ -484,7 +484,7 @@ def _(generator: Generator) -> Arguments:
 
 @case_generator("count_paths")
 def _(generator: Generator) -> Arguments:
-    return {"heads": sizes(generator, number(generator, 3, 8), most=16)}
+    return {"heads": sizes(generator, number(generator, 3, 6), most=9)}
 
 
 @case_generator("induction_by_hand")

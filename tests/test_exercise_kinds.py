@@ -1,6 +1,7 @@
 """Exercises that do not ask for a function to be written: what passes, what does not, and what the card then says."""
 
 import inspect
+import itertools
 from functools import partial
 
 import pytest
@@ -16,6 +17,9 @@ from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.kinds import FindTheBug, Predict, SetTheWeights
 from transformer_lab.exercises.lesson_03_relative import ABSOLUTE, RELATIVE
 from transformer_lab.exercises.lesson_08_top_p import RIGHT_CUTS, WRONG_CUTS
+from transformer_lab.exercises.lesson_10_claims import RIGHT_CLAIMS, WRONG_CLAIMS
+from transformer_lab.exercises.lesson_10_models import by_induction
+from transformer_lab.exercises.lesson_10_stream import both_layers, sequences_of
 from transformer_lab.exercises.running import Attempt, Case, run
 from transformer_lab.exercises.time_limit import time_limit
 from transformer_lab.grading.hidden_cases import draw_cases
@@ -232,6 +236,12 @@ def test_the_positions_are_those_that_a_model_is_handed(cached):
     assert exercises.positions_computed.reference(5, 7, cached) == handed
 
 
+@pytest.mark.parametrize("heads", [[], [3], [2, 2], [1, 0, 4, 2]])
+def test_the_paths_are_those_that_can_be_listed(heads):
+    ways = ([None, *range(count)] for count in heads)  # past the layer, or through a head
+    assert exercises.count_paths.reference(heads) == len(list(itertools.product(*ways)))
+
+
 # ── write the test ──
 
 
@@ -296,6 +306,30 @@ def test_where_a_sum_reaches_p_exactly_all_right_filters_agree(p):
     assert set(kept.values()) == {{0.5: (False, True, False), 0.8: (False, True, True), 1.0: (True,) * 3}[p]}
 
 
+@pytest.mark.parametrize("claims", [RIGHT_CLAIMS, WRONG_CLAIMS])
+def test_the_right_claims_are_right_and_none_is_a_close_call(claims):
+    texts = torch.randint(10, (200, 40), generator=torch.Generator().manual_seed(7))
+    for label, (model, head) in claims.items():
+        one, other = (model(texts, gone)[0].softmax(-1) for gone in ([], [head]))
+        change = (one - other).abs().max().item()
+        assert change > 0.1 if claims is RIGHT_CLAIMS else change < 1e-4, (label, change)
+
+
+def test_the_models_of_claims_are_causal_and_their_weights_sum_to_1():
+    texts = torch.randint(10, (20, 30), generator=torch.Generator().manual_seed(8))
+    for label, (model, head) in (RIGHT_CLAIMS | WRONG_CLAIMS).items():
+        for gone in ([], [head]):
+            logits, weights = model(texts, gone)
+            assert torch.allclose(model(texts[:, :12], gone)[0], logits[:, :12], atol=1e-5), label
+            assert torch.allclose(weights.sum(-1), torch.ones(())), label
+            assert not weights.triu(1).any(), label
+
+
+def test_an_induction_head_looks_at_what_came_after_the_same_token():
+    weights = by_induction(torch.tensor([[4, 7, 4, 4, 7, 1]]))[0]
+    assert weights.argmax(-1).tolist() == [0, 1, 1, 3, 2, 5]  # alone: 0 and 5; after 4: 7, then 4; after 7: 4
+
+
 def test_many_missed_symptoms_are_counted():
     assert "… and 11 more." in exercises.leaks.check(lambda layer: False).message
 
@@ -336,6 +370,32 @@ def test_each_head_is_drawn():
     assert "The query of head 1 at position 0 must attend to position 1" in verdict.message
 
 
+def test_the_smallest_sequence_that_is_not_continued_is_drawn():
+    verdict = exercises.induction_by_hand.check(exercises.induction_by_hand.mistakes["position_0_is_found"].function)
+    assert "Smallest case that fails: 2 tokens, 4 positions: all sequences." in verdict.message
+    assert "  tokens          a b a\n  what comes next b\n  next holds      0.50 for a, 0.50 for b" in verdict.message
+    assert verdict.figure.count("<table") == 3
+    assert verdict.figure.count("<td") == 4 * 4 + 4 * 4 + 4 * 2
+    assert [name for name in ("layer 0", "layer 1", "next, behind") if name not in verdict.figure] == []
+
+
+def test_what_two_layers_make_of_repeated_sequences_is_what_attention_makes_of_them():
+    matrices = exercises.induction_by_hand.reference(3, 7)
+    effect = both_layers({"n_tokens": 3, "n_positions": 7}, *matrices)
+    once = sequences_of({"n_tokens": 3, "n_positions": 7})
+    assert len(once) == len(set(once)) == 3 + 6 + 6
+    x = torch.zeros(6, 3 * 3 + 7)
+    for t, token in enumerate(2 * once[-1]):
+        x[t, token] = x[t, 3 + t] = 1
+    for layer in range(2):
+        qk, ov = matrices[2 * layer : 2 * layer + 2]
+        visible = torch.ones(6, 6, dtype=torch.bool).tril()
+        output, weights = attention.scaled_dot_product_attention(x @ qk * x.size(1) ** 0.5, x, x @ ov, visible)
+        assert torch.allclose(effect[-1, :, 6 * layer : 6 * layer + 6], weights, atol=1e-5)
+        x = x + output
+    assert torch.allclose(effect[-1, :, 12:], x[:, -3:], atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -366,6 +426,6 @@ def test_every_exercise_states_its_kind_time_and_difficulty():
         assert f"{exercise.kind} · about {exercise.minutes} minutes" in repr(exercise)
 
 
-@pytest.mark.parametrize("lesson", [f"{number:02}" for number in range(1, 9)])
-def test_every_lesson_of_the_first_part_has_three_kinds_of_exercise(lesson):
+@pytest.mark.parametrize("lesson", [*(f"{number:02}" for number in range(1, 9)), "10"])
+def test_every_lesson_has_three_kinds_of_exercise(lesson):
     assert len({one.kind for one in exercises.catalogue.values() if one.lesson == lesson}) >= 3

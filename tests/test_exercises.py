@@ -478,6 +478,17 @@ def test_numpy_s_whole_numbers_are_numbers():
     assert exercises.greedy_decode.check(greedy_ids(lambda ids: [np.int64(i) for i in ids])).passed
 
 
+def test_a_head_taken_away_in_place_is_told_so():
+    def answer(output_by_head, w_o, head):
+        d_head = output_by_head.size(-1)
+        w_o[head * d_head : (head + 1) * d_head] = 0
+        return output_by_head.transpose(1, 2).flatten(2) @ w_o
+
+    verdict = exercises.ablate_head.check(answer)
+    assert "It changes its input `w_o`." in verdict.message
+    assert verdict.mistake is None
+
+
 def test_whoever_changes_a_list_is_told_of_lists():
     message = exercises.merge_pair.check(lambda symbols, pair: symbols.pop() and symbols).message
     assert "It changes its input `symbols`. Make a new one: `append`, `pop` and `x[…] =` write into the old." in message

@@ -14,6 +14,7 @@ from tests.answers import (
     lesson_07,
     lesson_08,
     lesson_09,
+    lesson_10,
     lesson_14,
 )
 
@@ -28,6 +29,7 @@ LESSONS = (
     lesson_07,
     lesson_08,
     lesson_09,
+    lesson_10,
     lesson_14,
 )
 RIGHT_ANSWERS = {name: answers for lesson in LESSONS for name, answers in lesson.RIGHT_ANSWERS.items()}

@@ -40,6 +40,11 @@ from transformer_lab.exercises.lesson_08_positions import positions_computed
 from transformer_lab.exercises.lesson_08_top_p import is_top_p
 from transformer_lab.exercises.lesson_09 import bits_per_byte, next_token_loss, perplexity
 from transformer_lab.exercises.lesson_09_tables import mend_bigram_loss, predict_loss
+from transformer_lab.exercises.lesson_10 import induction_score, logit_lens
+from transformer_lab.exercises.lesson_10_circuit import induction_by_hand
+from transformer_lab.exercises.lesson_10_claims import head_matters
+from transformer_lab.exercises.lesson_10_heads import ablate_head
+from transformer_lab.exercises.lesson_10_paths import count_paths
 from transformer_lab.exercises.lesson_14 import clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06
 from transformer_lab.exercises.lesson_14_around import clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12
 from transformer_lab.exercises.own_answers import Mine
@@ -61,6 +66,7 @@ catalogue: dict[str, Exercise] = {
         *(greedy_decode, top_k_filter, top_p_filter, beam_search, cached_attention),
         *(positions_computed, is_top_p),
         *(next_token_loss, perplexity, bits_per_byte, mend_bigram_loss, predict_loss),
+        *(induction_score, logit_lens, ablate_head, count_paths, head_matters, induction_by_hand),
         *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),
         *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
     )

@@ -1,6 +1,7 @@
 """What a learner sees: a card with a mark, a title and a text, as HTML in a notebook and as plain text elsewhere."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -101,17 +102,31 @@ def code(source: str) -> str:
     return f'<pre style="{style}">{escape(source.rstrip(), quote=False)}</pre>'
 
 
-def heat_map(weights: list[list[float]], rows: str, columns: str) -> str:
-    """A small table of weights from 0 to 1: the larger, the darker; its text keeps the colour of the page."""
-    cell = "padding:2px 6px;text-align:right;font-variant-numeric:tabular-nums"
-    head = "".join(f'<th scope="col" style="{cell}">{i}</th>' for i in range(len(weights[0])))
-    lines = [f'<tr><th scope="row" style="{cell}">{rows}╲{columns}</th>{head}</tr>']
-    for i, row in enumerate(weights):
-        shaded = "".join(
-            f'<td style="{cell};background:rgba(0,114,178,{0.7 * min(max(x, 0.0), 1.0):.2f})">{x:.2f}</td>' for x in row
-        )
-        lines.append(f'<tr><th scope="row" style="{cell}">{i}</th>{shaded}</tr>')
-    return f'<table style="border-collapse:collapse;margin:4px 0">{"".join(lines)}</table>'
+@dataclass(frozen=True)
+class Picture:
+    """A small table of numbers from 0 to 1, with a name for each row and each column."""
+
+    caption: str
+    corner: str  # what rows and columns are
+    rows: Sequence[str]
+    columns: Sequence[str]
+    numbers: Sequence[Sequence[float]]
+
+    @property
+    def html(self) -> str:
+        """The larger a number, the darker its place; the text keeps the colour of the page."""
+        cell = "padding:2px 6px;text-align:right;font-variant-numeric:tabular-nums"
+        head = "".join(f'<th scope="col" style="{cell}">{name}</th>' for name in self.columns)
+        lines = [f'<tr><th scope="row" style="{cell}">{self.corner}</th>{head}</tr>']
+        for name, row in zip(self.rows, self.numbers, strict=True):
+            shaded = "".join(
+                f'<td style="{cell};background:rgba(0,114,178,{0.7 * min(max(x, 0.0), 1.0):.2f})">{x:.2f}</td>'
+                for x in row
+            )
+            lines.append(f'<tr><th scope="row" style="{cell}">{name}</th>{shaded}</tr>')
+        table = f'<table style="border-collapse:collapse;margin:4px 0">{"".join(lines)}</table>'
+        figure = '<figure style="display:inline-block;vertical-align:top;margin:0 16px 0 0">'
+        return f"{figure}<figcaption>{self.caption}</figcaption>{table}</figure>"
 
 
 def inline(text: str) -> str:

@@ -5,7 +5,7 @@ Each is an exercise with its own way of judging. All have hints, mistakes with n
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import dedent
 from types import CodeType
@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from transformer_lab.exercises import checking
-from transformer_lab.exercises.cards import Verdict, heat_map
+from transformer_lab.exercises.cards import Picture, Verdict
 from transformer_lab.exercises.checking import Result
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.running import Attempt, Case, Outcome
@@ -180,25 +180,32 @@ class TruthOf(Attempt):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SetTheWeights(Exercise):
-    """Matrices that the learner sets by hand, without training. Its `goal` says what attention they must make.
+    """Matrices that the learner sets by hand, without training. Its `goal` says what they must bring about.
 
     The cases are all short inputs, the shortest first, so that the case that fails is the smallest counter-example.
     """
 
     kind: ClassVar[str] = "set the weights"
 
+    pictures: Callable[[Mapping, Tensor], list[Picture]] | None = None  # of what they bring about, if not attention
+
     def rejection(self, result: Result) -> Verdict:
         """With a picture of the attention on the smallest counter-example."""
         assert result.case is not None
         verdict = super().rejection(result)
-        attention = checking.effect(self, result.case, result.outcome).value
-        if attention is result.outcome.value or not isinstance(attention, Tensor):  # its form is wrong: it makes none
+        effect = checking.effect(self, result.case, result.outcome).value
+        if effect is result.outcome.value or not isinstance(effect, Tensor):  # its form is wrong: it makes none
             return verdict
-        weights = attention.reshape(-1, *attention.shape[-2:]).tolist()  # (heads, T, S)
-        titles = [f"head {i}" if len(weights) > 1 else "weights" for i in range(len(weights))]
-        figures = [
-            f'<figure style="display:inline-block;margin:0 16px 0 0"><figcaption>{title}: rows are queries, columns '
-            f"are keys</figcaption>{heat_map(one, 'q', 'k')}</figure>"
-            for title, one in zip(titles, weights, strict=True)
-        ]
-        return replace(verdict, figure="".join(figures))
+        pictures = (self.pictures or attention_pictures)(result.case.arguments, effect)
+        return replace(verdict, figure="".join(picture.html for picture in pictures))
+
+
+def attention_pictures(given: Mapping, attention: Tensor) -> list[Picture]:
+    """One for each head of (…, T, S)."""
+    weights = attention.reshape(-1, *attention.shape[-2:]).tolist()  # (heads, T, S)
+    pictures = []
+    for i, head in enumerate(weights):
+        caption = f"{f'head {i}' if len(weights) > 1 else 'weights'}: rows are queries, columns are keys"
+        rows, columns = ([str(n) for n in range(count)] for count in (len(head), len(head[0])))
+        pictures.append(Picture(caption, "q╲k", rows, columns, head))
+    return pictures

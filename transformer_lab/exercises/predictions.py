@@ -52,3 +52,14 @@ def positions_computed(prompt, new, cached):
     if cached:
         return prompt + new - 1
     return new * prompt + new * (new - 1) // 2
+
+
+def count_paths(heads):
+    """How many paths lead from the embedding to the logits of an attention-only model with so many heads a layer.
+
+    A layer leaves each path as it is, by the residual connection, and lets it branch through each of its heads.
+    """
+    paths = 1
+    for count in heads:
+        paths = paths + paths * count
+    return paths

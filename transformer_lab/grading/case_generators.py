@@ -22,6 +22,7 @@ from transformer_lab.exercises import (
     lesson_04_controls,
     lesson_04_stack,
     lesson_06,
+    lesson_10,
     lesson_14,
     lesson_14_around,
 )
@@ -455,6 +456,41 @@ def _(generator: Generator) -> Arguments:
     d_model = number(generator, 3, 12)
     axes = torch.linalg.qr(torch.randn(d_model, d_model, generator=generator, dtype=torch.float64)).Q
     return {"positions": axes[: number(generator, 2, d_model)].float()}
+
+
+# ── lesson 10 ──
+
+
+@case_generator("induction_score")
+def _(generator: Generator) -> Arguments:
+    period, n_heads = number(generator, 2, 12), number(generator, 1, 5)
+    scores = 2 * floats(generator)(n_heads, 2 * period, 2 * period)
+    return {"weights": lesson_10.causal(scores), "period": period}
+
+
+@case_generator("logit_lens")
+def _(generator: Generator) -> Arguments:
+    normal, axes, (d_model, vocabulary) = floats(generator), leading(generator), sizes(generator, 2, most=9)
+    norm = pick(generator, lesson_04.learned_norm, lesson_10.root_mean_square)
+    return {"hidden": 2 * normal(*axes, d_model), "norm": norm, "unembedding": normal(vocabulary, d_model)}
+
+
+@case_generator("ablate_head")
+def _(generator: Generator) -> Arguments:
+    normal, (batch, n_heads, length, d_head) = floats(generator), sizes(generator, 4)
+    width, head = n_heads * d_head, number(generator, 0, n_heads - 1)
+    return {"output_by_head": normal(batch, n_heads, length, d_head), "w_o": normal(width, width), "head": head}
+
+
+@case_generator("count_paths")
+def _(generator: Generator) -> Arguments:
+    return {"heads": sizes(generator, number(generator, 3, 6), most=9)}
+
+
+@case_generator("induction_by_hand")
+def _(generator: Generator) -> Arguments:
+    n_tokens = number(generator, 2, 5)
+    return {"n_tokens": n_tokens, "n_positions": 2 * n_tokens + number(generator, 1, 40)}
 
 
 # ── lesson 14 ──

@@ -1,9 +1,12 @@
 """Hidden candidates for tests that learners write: right ones and wrong ones, with a number of their own each."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Generator, Tensor
 
-from transformer_lab.grading.case_generators import Arguments, case_generator, number
+from transformer_lab.exercises import lesson_10_models as models
+from transformer_lab.grading.case_generators import Arguments, case_generator, number, pick
 
 
 @case_generator("leaks")
@@ -173,3 +176,44 @@ def _(generator: Generator) -> Arguments:
         return logits.masked_fill((before >= p - 1e-6) & (p < 1), float("-inf")) + amount
 
     return {"cut": drawn_lift}
+
+
+@case_generator("head_matters")
+def _(generator: Generator) -> Arguments:
+    start, seed = number(generator, 0, 24), number(generator, 2, 10_000)
+    looks, head = pick(generator, models.at_itself, models.back_one, models.at_all), number(generator, 0, 2)
+
+    def drawn_late(tokens: Tensor, without: Sequence[int] = ()) -> tuple[Tensor, Tensor]:
+        """It acts from some position on."""
+        weights = torch.stack([models.by_induction(tokens), looks(tokens), models.back_one(tokens)], 1)
+        acts = (torch.arange(tokens.size(1)) >= start)[:, None] * (head not in without)
+        return (models.NEXT[tokens] + weights[:, head] @ models.table(seed)[tokens] * acts).float(), weights.float()
+
+    return {"model": drawn_late, "head": head}
+
+
+@case_generator("head_matters")
+def _(generator: Generator) -> Arguments:
+    token, head = number(generator, 0, 9), number(generator, 0, 1)
+
+    def drawn_idle(tokens: Tensor, without: Sequence[int] = ()) -> tuple[Tensor, Tensor]:
+        """Where it sees a certain token it adds the same to all logits; the other head copies."""
+        weights = torch.stack([models.by_induction(tokens), models.back_one(tokens)], 1)
+        seen = weights[:, head] @ (tokens == token).double()[..., None]  # (B, T, 1)
+        copied = weights[:, 1 - head] @ models.COPY[tokens] * (1 - head not in without)
+        return (models.NEXT[tokens] + copied + 2 * seen * (head not in without)).float(), weights.float()
+
+    return {"model": drawn_idle, "head": head}
+
+
+@case_generator("head_matters")
+def _(generator: Generator) -> Arguments:
+    head, seed = number(generator, 0, 2), number(generator, 2, 10_000)
+
+    def drawn_reserve(tokens: Tensor, without: Sequence[int] = ()) -> tuple[Tensor, Tensor]:
+        """Three heads that do the same, of which one is enough."""
+        weights = models.back_one(tokens)
+        written = weights @ models.table(seed)[tokens] * any(i not in without for i in range(3))
+        return (models.NEXT[tokens] + written).float(), torch.stack([weights] * 3, 1).float()
+
+    return {"model": drawn_reserve, "head": head}

@@ -1,0 +1,170 @@
+"""An exercise of lesson 10: two layers, set by hand, that continue every sequence that is repeated."""
+
+from functools import partial
+
+import torch
+
+from transformer_lab.exercises import references
+from transformer_lab.exercises.kinds import SetTheWeights
+from transformer_lab.exercises.lesson_10_stream import both_layers, not_continued, pictures_of
+from transformer_lab.exercises.running import Case
+from transformer_lab.exercises.specification import Goal
+
+
+def alphabet_case(n_tokens: int, n_positions: int) -> Case:
+    """All sequences of an alphabet. Loose: the same mistake with sharper weights is still the same."""
+    label = f"{n_tokens} tokens, {n_positions} positions: all sequences"
+    return Case(label, {"n_tokens": n_tokens, "n_positions": n_positions}, loose=True)
+
+
+induction_by_hand = SetTheWeights(
+    references.induction_by_hand,
+    lesson="10",
+    minutes=30,
+    difficulty=3,
+    statement="""
+    Set the weights of two layers by hand, without training, so that they continue every sequence that is repeated.
+
+    There are `n_tokens` tokens and `n_positions` positions. A row of the residual stream x has four blocks:
+      token      n_tokens numbers, one-hot: which token stands here
+      position   n_positions numbers, one-hot: at which position, from 0
+      previous   n_tokens zeros, for you to use
+      next       n_tokens zeros, where the answer belongs
+    So d_model = 3 · n_tokens + n_positions. Each layer is one head, behind a causal mask:
+      weights = softmax(x @ qk @ x.T)      where qk is W_Q W_Kᵀ
+      x = x + weights @ x @ ov             where ov is W_V W_O
+    The rows of `qk` belong to the query, its columns to the key. The rows of `ov` are what is read, its columns where
+    it is written.
+
+    Return `(qk_0, ov_0, qk_1, ov_1)`, each (d_model, d_model); layer 0 comes first.
+
+    They are tried on every sequence of different tokens, followed by itself: a a, a b a b, b c a b c a, and so on. At
+    each position of the second half `next` must hold at least 0.9 for the token that comes next (after the last one
+    it starts again), and at most 0.1 for each other. What stands in the first half is free.
+    """,
+    returns=("qk_0", "ov_0", "qk_1", "ov_1"),
+    cases=tuple(alphabet_case(*sizes) for sizes in ((2, 4), (3, 6), (3, 9), (4, 8))),
+    goal=Goal(both_layers, not_continued),
+    pictures=pictures_of,
+    hints=(
+        "Let layer 0 write into each row which token came *before* it. Layer 1 then looks for the row whose previous "
+        "token is the present one: what stands *there* came next the last time.",
+        "Each matrix needs one block that is not 0. `qk_0` compares positions with positions, and `ov_0` brings a "
+        "token into the block `previous`. From which block to which do the other two lead?",
+        "A block that compares things that are equal is an identity; one that looks back by one is an identity whose "
+        "ones stand beside the diagonal. The softmax is sharp only if the ones are larger numbers.",
+        "Is all right but position 0? Nothing stands before it, so it can only look at itself, and takes its own token "
+        "for the previous one. Give position 0, as a key of layer 1, so low a score that it is not found.",
+    ),
+)
+
+
+def square(n_tokens, n_positions, rows, columns, block):
+    """Zeros, but for one block that leads from one part of the stream to another."""
+    starts = {"token": 0, "position": n_tokens, "previous": n_tokens + n_positions, "next": 2 * n_tokens + n_positions}
+    matrix = torch.zeros(3 * n_tokens + n_positions, 3 * n_tokens + n_positions)
+    top, left = starts[rows], starts[columns]
+    matrix[top : top + block.size(0), left : left + block.size(1)] = block
+    return matrix
+
+
+def one_back(n_positions):
+    return torch.diag(torch.ones(n_positions - 1), -1)
+
+
+@induction_by_hand.mistake(
+    "Nearly. Position 0 has nothing before it, so it looks at itself, and its *own* token becomes its previous one. So "
+    "layer 1 finds it, too, where the first token comes again."
+)
+def position_0_is_found(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
+    return qk_0, ov_0, at("token", "previous", 30 * tokens), at("token", "next", tokens)
+
+
+@induction_by_hand.mistake(
+    "Layer 1 looks at the *same* token, and says it again. It is to look at the token after it: compare the present "
+    "token with what stands in `previous`."
+)
+def the_same_token_again(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
+    return qk_0, ov_0, at("token", "token", 30 * tokens), at("token", "next", tokens)
+
+
+@induction_by_hand.mistake(
+    "Layer 0 looks at all positions so far alike. Either its scores are all equal, or it looks *ahead*, where the mask "
+    "hides everything: the row of `qk_0` is the query, the column the key."
+)
+def looks_at_all_alike(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", 0 * one_back(n_positions)), at("token", "previous", tokens)
+    return qk_0, ov_0, at("token", "previous", 30 * tokens), at("token", "next", tokens)
+
+
+@induction_by_hand.mistake("Layer 0 looks at its own position, and writes into `previous` which token stands *here*.")
+def looks_at_itself(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", 30 * torch.eye(n_positions)), at("token", "previous", tokens)
+    return qk_0, ov_0, at("token", "previous", 30 * tokens), at("token", "next", tokens)
+
+
+@induction_by_hand.mistake(
+    "The right positions have the largest weights, but too little: scores of 1 and 0 are nearly alike for a softmax. "
+    "Multiply both `qk`."
+)
+def too_soft(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", one_back(n_positions)), at("token", "previous", tokens)
+    return qk_0, ov_0, at("token", "previous", tokens), at("token", "next", tokens)
+
+
+@induction_by_hand.mistake(
+    "Nothing arrives in `previous`, so layer 1 finds nothing. The rows of `ov_0` are what is read, the token; its "
+    "columns are where that is written."
+)
+def previous_stays_empty(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("previous", "token", tokens)
+    return qk_0, ov_0, at("token", "previous", 30 * tokens), at("token", "next", tokens)
+
+
+@induction_by_hand.mistake(
+    "Query and key of layer 1 have changed places: it looks for the token that stood *before* the present one. The "
+    "present token is the query (rows), `previous` the key (columns)."
+)
+def query_and_key_exchanged(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
+    return qk_0, ov_0, at("previous", "token", 30 * tokens), at("token", "next", tokens)
+
+
+@induction_by_hand.mistake(
+    "Layer 1 looks at the right place, and copies its `previous`: that is the token that you have, not the one that "
+    "comes. Copy the token that stands there."
+)
+def previous_is_copied(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
+    return qk_0, ov_0, at("token", "previous", 30 * tokens), at("previous", "next", tokens)
+
+
+@induction_by_hand.mistake(
+    "Layer 1 looks at the right place, but nothing arrives in `next`. The rows of `ov_1` are what is read there, the "
+    "token; its columns are where that is written."
+)
+def next_stays_empty(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
+    return qk_0, ov_0, at("token", "previous", 30 * tokens), at("token", "token", tokens)
+
+
+@induction_by_hand.mistake(
+    "Layer 1 counts positions, and is right for one period alone. An induction head finds its place by the *tokens*, "
+    "however far back it is."
+)
+def for_one_period_alone(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    far_back = torch.diag(torch.ones(n_positions - n_tokens + 1), 1 - n_tokens)
+    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
+    return qk_0, ov_0, at("position", "position", 30 * far_back), at("token", "next", tokens)

@@ -24,11 +24,12 @@ ORDER = [
         "storage",
         "model",
         "language_model",
+        "attention_only",
         "interop",
         "gpt2",
     ),
     *("decoding", "generation", "completion", "merges", "fast_merges", "tokenizer"),
-    *("texts", "ngrams", "tasks", "training", "analysis"),
+    *("texts", "ngrams", "repeats", "tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]

@@ -1,7 +1,7 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, masks, positions, blocks, model, language_model, decoding, generation,
-completion, tokenizer, texts, ngrams, tasks, training, analysis.
+Read the modules in this order: attention, masks, positions, blocks, model, language_model, attention_only, decoding,
+generation, completion, tokenizer, texts, ngrams, repeats, tasks, training, analysis.
 
 The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
 """
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         softmax,
         split_heads,
     )
+    from transformer_lab.attention_only import AttentionOnly
     from transformer_lab.blocks import FeedForward, LayerNorm, PreNormResidual, Residual, layer_norm, residual_block
     from transformer_lab.completion import complete, token_log_probs
     from transformer_lab.decoding import beam_search, greedy_decode, top_k_filter, top_p_filter
@@ -61,6 +62,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AttentionHead",
+    "AttentionOnly",
     "CachedDecoder",
     "Decoder",
     "DecoderLayer",
@@ -124,6 +126,7 @@ MODULES = (
     "blocks",
     "model",
     "language_model",
+    "attention_only",
     "decoding",
     "generation",
     "completion",

@@ -16,7 +16,7 @@ class Repeated(NamedTuple):
     periods: Int[Tensor, " B"]
 
     @property
-    def known(self) -> Bool[Tensor, "B T-1"]:
+    def known(self) -> Bool[Tensor, "B T_but_last"]:
         """Whether position t could know token t + 1: its own token stood there before, and what followed it.
 
         The last token of the first round could not: nothing says that the round is over.

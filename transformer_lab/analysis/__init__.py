@@ -28,6 +28,7 @@ from transformer_lab.analysis.interventions import (
     record_heads,
     record_states,
 )
+from transformer_lab.analysis.planted import planted_induction
 
 __all__ = [
     "PRESETS",
@@ -48,6 +49,7 @@ __all__ = [
     "patch_heads",
     "patch_input",
     "patch_state",
+    "planted_induction",
     "record_heads",
     "record_states",
     "softmax_jacobian",

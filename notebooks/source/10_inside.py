@@ -8,7 +8,7 @@
 # - take parts away and move what they write, and so prove what a model needs,
 # - read what a model would say before its last layer.
 #
-# **You need** lessons 02, 03 and 09. **Papers:** [A Mathematical Framework for Transformer Circuits](https://transformer-circuits.pub/2021/framework/index.html), [In-context Learning and Induction Heads](https://arxiv.org/abs/2209.11895). **Time:** 60 minutes, of which the models train for 40 seconds.
+# **You need** lessons 02, 03 and 09. **Papers:** [Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Olsson et al., 2022](https://arxiv.org/abs/2209.11895). **Time:** 60 minutes; the cells that train say how long.
 
 # %%
 import torch
@@ -66,7 +66,7 @@ words = "the cat sat on a mat the cat".split()
 vocabulary = sorted(set(words))
 word = torch.eye(len(vocabulary))[[vocabulary.index(w) for w in words]]
 position = torch.eye(len(words))
-one_back = torch.cat([position[:1], position[:-1]])  # position 0 has none before it: it asks for itself
+one_back = torch.cat([position[:1], position[:-1]])  # position 0, the first, asks for itself
 
 notes, _ = attention.scaled_dot_product_attention(50 * one_back, position, word)
 print([f"{w}: after {vocabulary[note.argmax()]}" for w, note in zip(words, notes)][1:6])
@@ -94,14 +94,15 @@ print("it looks at position", weights.argmax().item(), "and brings", vocabulary[
 #
 # $$(x_t W^Q)(x_s W^K)^\top = e_t A\, e_s^\top + \underbrace{e_t A\, n_s^\top}_{\text{token here, token before there}} + \; n_t A\, e_s^\top + n_t A\, n_s^\top, \qquad A = W^Q W^{K\top}$$
 #
-# Only the second term compares the present token with the one *before* position $s$.
+# With the rotation of lesson 03, $A$ is another matrix for each distance $t - s$, and the terms stay the same four. Only the second one compares the present token with what stood *before* position $s$.
 
 # %% [markdown]
-# A head of layer 0 has the first term alone. It sees the two tokens and, by the rotation of lesson 03, how far apart they are. What stood beside position $s$ is not in its score. So one layer should fail at this task, however wide it is, and two should do. That is a prediction; let us try it.
-#
+# A head of layer 0 has the first term alone. It knows the two tokens and how far apart they are. What stood beside position $s$ is not in its score. So one layer should fail at this task, however wide it is, and two should do. That is a prediction, and the next cells try it.
+
+# %% [markdown]
 # ## Two models, one task
 #
-# A sequence is a random beginning of 8 to 16 symbols, repeated up to 32. Within a beginning no symbol comes twice. The period changes from sequence to sequence, so no fixed distance helps:
+# A sequence is a random beginning of 8 to 16 symbols, repeated until there are 32. Within a beginning no symbol comes twice. Its length is the **period**. It changes from sequence to sequence, so that no fixed distance helps:
 
 # %%
 sequences = tasks.repeated(3, seed=1)
@@ -117,13 +118,15 @@ torch.manual_seed(0)
 small = AttentionOnly(vocab_size=24, d_model=48, n_heads=3, n_layers=2).to(device)
 tokens = sequences.tokens.to(device)
 with torch.no_grad(), analysis.record_heads(small) as written:
-    logits = small(tokens)
-    stream = small.tokens(tokens)  # (B, T, d_model)
-    for name, outputs in written.items():  # (B, h, T, d_head), of each layer
+    logits, stream = small(tokens), small.tokens(tokens)  # (B, T, vocab), (B, T, d_model)
+
+# %%
+with torch.no_grad():
+    for name, outputs in written.items():  # of each layer, (B, h, T, d_head)
         w_o = small.get_submodule(name).w_o
         blocks = w_o.weight.T.unflatten(0, (3, 16))  # (h, d_head, d_model)
         stream = stream + (outputs @ blocks).sum(1) + w_o.bias
-difference = (stream @ small.to_logits.weight.T - logits).abs().max().item()
+    difference = (stream @ small.to_logits.weight.T - logits).abs().max().item()
 print("sum of the parts = the model, max difference < 1e-4:", difference < 1e-4)
 
 # %% [markdown]
@@ -163,28 +166,30 @@ def share_right(model):
 
 # %%
 two_layers = [train(seed) for seed in range(5)]
+model = two_layers[0]  # the one that you will open
 
 # %% [markdown]
-# Now one layer, with three seeds; and once more with four times the parameters and twice the steps (15 seconds). **Predict**: what share will each name?
+# Now one layer, with three seeds; and once more with twice as many parameters as two layers have, and twice the steps (15 seconds). **Predict**: what share will each name?
 
-# %% tolerance=0.12
+# %%
 one_layer = [train(seed, n_layers=1) for seed in range(3)]
 wide = train(0, n_layers=1, d_model=96, n_heads=6, steps=1000)
 
+# %% tolerance=0.12
 right = {"two layers": [share_right(model) for model in two_layers]}
 right |= {"one layer": [share_right(model) for model in one_layer]}
 right |= {"one layer, wide and long": [share_right(wide)]}
-for name, shares in right.items():
-    print(f"{name}: {min(shares):.2f} to {max(shares):.2f}")
+for (name, shares), example in zip(right.items(), (model, one_layer[0], wide)):
+    size = sum(parameter.numel() for parameter in example.parameters())
+    print(f"{name}, {size:,} parameters: {min(shares):.2f} to {max(shares):.2f}")
 assert min(right["two layers"]) > 0.95
 assert max(right["one layer"] + right["one layer, wide and long"]) < 0.4
 
 # %% [markdown]
-# Two layers name nearly all of them, with every seed; one layer hardly more than a guess among the symbols it has seen. Look at the loss of each position, in sequences of period 12:
+# Two layers name nearly all of them, with every seed. One layer names about one in five, and neither width nor time changes much about it. Here is the loss of each position, in sequences of period 12:
 
 # %%
 twelve = tasks.repeated(200, 24, periods=(12, 12), seed=998).tokens.to(device)
-model = two_layers[0]
 curves = {"two layers": model, "one layer": one_layer[0]}
 curves = {name: nats_of(m, twelve).mean(0).cpu() for name, m in curves.items()}
 after = range(12, 23)  # before, nothing can be known
@@ -225,8 +230,8 @@ plots.show(figure, alt="Layer 0 has a previous-token head, layer 1 three inducti
 # %% tolerance=0.3
 previous, induction = (scores.sort(-1, descending=True).values for scores in found.values())
 for layer in (0, 1):
-    print(f"layer {layer}: previous", [round(score, 2) for score in previous[layer].tolist()], end="")
-    print(", induction", [round(score, 2) for score in induction[layer].tolist()])
+    print(f"layer {layer}, previous: ", [round(score, 2) for score in previous[layer].tolist()])
+    print(f"layer {layer}, induction:", [round(score, 2) for score in induction[layer].tolist()])
 assert previous[0, 0] > 0.5 > 0.25 > previous[1, 0]
 assert induction[1, 0] > 0.8 > 0.25 > induction[0, 0]
 
@@ -361,7 +366,8 @@ assert by_part["key"] < 0.3 < 0.85 < min(by_part["query"], by_part["value"])
 
 # %% [markdown]
 # That is the clearest answer of this lesson. What layer 0 finds out travels to layer 1 by the keys, and queries and values hardly need it. Elhage et al. call this *K-composition*.
-#
+
+# %% [markdown]
 # ## Move a note
 #
 # Now go one step further. If the note at a position really says "before me stood …", then the model can be made to say something wrong, and you know in advance *what*. In a sequence of period 12, position 17 holds the same symbol as position 5. The answer is the symbol of position 6, because its note names that of position 5. Exchange the notes of positions 6 and 9. **Predict** what the model says.
@@ -434,7 +440,8 @@ for row in rows:
 
 # %% [markdown]
 # Every seed builds the same circuit. Which head has which task, and how the task is shared among the heads, is chance.
-#
+
+# %% [markdown]
 # ## Inside the code model
 #
 # Now to models that were trained for something else. First the one that did not notice a repetition. Has it no induction heads, or has it some that are not used?
@@ -467,11 +474,12 @@ print(f"first mention {first:.2f} nats a letter, second {second:.2f}")
 assert second > first - 0.5
 
 # %% [markdown]
-# So no head of this model repeats names, and what looks like it in its samples are frequent words. A detector that finds nothing is worth something here, because the same detector has found what was planted.
-#
+# So no head of this model repeats names that are new to it. That a detector finds nothing is worth something here, because the same detector has found what was planted, and what was trained.
+
+# %% [markdown]
 # ## Which heads close brackets?
 #
-# But it does close brackets. Collect them from files that it has not read: each closing bracket, and the opening one that belongs to it.
+# But the model does close brackets. Collect them from files that it has not read: each closing bracket, and the opening one that belongs to it.
 
 # %%
 def brackets(text):
@@ -494,7 +502,7 @@ row, before_closing, opening = (torch.tensor(column) for column in zip(*places))
 read = torch.stack([characters.encode(text) for text in windows]).to(device)
 
 # %% [markdown]
-# Then take each of its twelve heads away, and look at two losses: that of the closing brackets, and that of all other characters. **Predict**: will some head matter for brackets alone?
+# Then take each of the twelve heads away, and look at two losses: that of the closing brackets, and that of all other characters (10 seconds). **Predict**: will some head matter for brackets alone?
 
 # %%
 def bracket_losses():
@@ -515,7 +523,7 @@ groups = {"closing brackets": 0, "all other characters": 1}
 bars = {name: [losses[i].item() for losses in cost.values()] for name, i in groups.items()}
 figure, ax = plots.figure(width=8, height=3.4)
 plots.plot_bars(bars, list(cost), ax, y_label="nats more, without the head")
-plots.show(figure, alt="Layer 0 matters for all; 1.2 and 1.3 matter for closing brackets alone.")
+plots.show(figure, alt="Layer 0 matters for all; 1.2 and 1.3 almost only for closing brackets.")
 
 # %% tolerance=0.3
 with torch.no_grad(), record_attention(code_model) as maps:
@@ -553,10 +561,12 @@ print("planted:", [round(p[test_known].mean().item(), 2) for p in of_next], f"ch
 # And the code model. In each cell stands the character that it would say; the colour is its probability. Read a column from the bottom up.
 
 # %%
-# VIEW: widgets.lens(code_model, characters, line) goes here, in place of this figure
 line = "if not isinstance(x, (int, float)"
 p, says = lens(code_model, characters.encode(line)[None].to(device))[:, 0].max(-1)
 names, p, says = ["layer 2", "layer 1", "layer 0", "embedding"], p.flip(0).cpu(), says.flip(0)
+
+# %%
+# VIEW: widgets.lens(code_model, characters, line) goes here, in place of this figure
 figure, ax = plots.figure(width=10, height=2.4)
 plots.plot_amounts(p, names, list(line.replace(" ", "·")), ax=ax)
 for y in range(4):
@@ -580,7 +590,8 @@ assert agrees[2][at_brackets].float().mean() > agrees[1][at_brackets].float().me
 
 # %% [markdown]
 # Before closing brackets, the step comes with layer 1, where heads 1.2 and 1.3 sit: two methods, one answer. Elsewhere most of it is decided at the end. Mind what the lens is: the later layers have learned to read an early state, and the output matrix has not. What it doesn't show may be there all the same.
-#
+
+# %% [markdown]
 # ## How does *one* get across?
 #
 # Last, the translator of lesson 07. To write *ein*, its decoder must get the source token *one* from the encoder, by cross-attention: 2 layers of 4 heads. Which of the eight carry it?
@@ -599,7 +610,8 @@ print(analysis.token_names(tokenizer, tgt[0].tolist()))
 
 # %%
 cross = [f"decoder.layers.{layer}.cross_attention" for layer in (0, 1)]
-with torch.no_grad(), record_attention(translator) as maps, analysis.record_heads(translator) as heads:
+recorded = record_attention(translator), analysis.record_heads(translator)
+with torch.no_grad(), recorded[0] as maps, recorded[1] as heads:
     translator(src, tgt)
     memory = translator.encode(src)
 
@@ -639,8 +651,7 @@ for layer in (0, 1):
         weight = maps[cross[layer]][0, head, 0, 1].item()
         rest = {layer: [other for other in range(4) if other != head], 1 - layer: range(4)}
         table[layer, head] = weight, p_next({layer: [head]}, 1)[0], p_next(rest, 1)[0]
-        numbers = "weight {:.2f}, without it {:.2f}, it alone {:.2f}".format(*table[layer, head])
-        print(f"head {layer}.{head}: {numbers}")
+        print(f"head {layer}.{head}:", [round(number, 2) for number in table[layer, head]])
 assert min(without_it for _, without_it, _ in table.values()) > 0.85
 assert table[0, 2][0] > 0.9 > 0.3 > table[0, 2][2]
 assert min(table[1, head][2] for head in (0, 1, 3)) > 0.5
@@ -652,14 +663,16 @@ assert layers_out[0] > 0.9 > 0.4 > layers_out[1]
 
 # %% [markdown]
 # Heads 1.0, 1.1 and 1.3 carry *one* across, and each can do it alone. No single one is needed.
-#
+
+# %% [markdown]
 # ## What the weights would have told you
 #
 # Look at head 0.2 of the translator. It gives *one* 0.95 of its weight, more than 1.2 does. From a picture of its attention you would say that it carries *one* into German. Knock *one* out of it, and out of the whole of layer 0 as well: nothing changes. Let it be the only head that keeps *one*: it does not help.
 
 # %% [markdown]
 # In all, attention weights alone would have misled us four times: by a planted head that looks and writes nothing; by one that counts, at one period; by three heads with equal scores of which any one can go; and here. And an ablation alone would have told us that no head matters. Whether weights explain anything has been argued for years ([Jain & Wallace, 2019](https://arxiv.org/abs/1902.10186); [Wiegreffe & Pinter, 2019](https://arxiv.org/abs/1908.04626)). They say where to look for an effect. The effect has to be measured.
-#
+
+# %% [markdown]
 # ## The same by hand
 #
 # Are the tools right? A head is its block of $W^O$. So a model without the head is one in which this block is zero, and `ablate` must agree with it:

@@ -188,6 +188,26 @@ def norms(make: Maker) -> tuple[Tensor, Tensor]:
     return analysis.norms_by_layer(states, states[-1])
 
 
+def intervened(make: Maker) -> Tensor:
+    """Everything that can be put in a model's place, at once."""
+    model, layer = make.language_model(), "layers.0.self_attention"
+    x, outputs = make.floats(B, T, D), make.floats(B, H, T, D // H)
+    with (
+        analysis.ablate(model, layer, 1, mean=True),
+        analysis.patch_heads(model, layer, outputs, heads=[0], positions=[1, 2]),
+        analysis.patch_input(model, layer, "key", x, positions=[1]),
+        analysis.patch_state(model, "layers.0", x),
+    ):
+        return model(make.ids(B, T))
+
+
+def recorded_parts(make: Maker) -> list[Tensor]:
+    model, tokens = make.module(lab.AttentionOnly, VOCAB, D, H, 2), make.ids(B, T)
+    with analysis.record_heads(model) as heads, analysis.record_states(model) as states:
+        model(tokens)
+    return [*heads.values(), *states]
+
+
 ENTRIES: dict[str, Callable[[Maker], Any]] = {
     # attention
     "softmax": lambda make: lab.softmax(make.floats(B, T, S), -1),
@@ -280,6 +300,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "LanguageModel": read_in_two_parts,
     "next_token_loss": lambda make: lab.next_token_loss(make.floats(B, T, VOCAB), make.ids(B, T), PAD),
     "perplexity": lambda make: lab.perplexity(make.floats(T)),
+    "AttentionOnly": lambda make: make.module(lab.AttentionOnly, VOCAB, D, H, 2, "learned")(make.ids(B, T)),
     "complete": lambda make: lab.complete(make.language_model(), make.ids(B, T), 7, top_k=3),
     "token_log_probs": lambda make: lab.token_log_probs(make.language_model(), make.ids(30)),
     # decoding: a model is a function, from a list of ids to logits
@@ -306,6 +327,8 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "induction_score": lambda make: analysis.induction_score(make.floats(2, 6, 6), 3),
     "logit_lens": lambda make: analysis.logit_lens(make.floats(B, T, 4), lambda x: x, make.floats(7, 4)),
     "ablate_head": lambda make: analysis.ablate_head(make.floats(B, 2, T, 3), make.floats(6, 6), 1),
+    **dict.fromkeys(("ablate", "patch_heads", "patch_input", "patch_state"), intervened),
+    **dict.fromkeys(("record_heads", "record_states"), recorded_parts),
     "entropy": lambda make: analysis.entropy(make.floats(B, S)),
     "norms_by_layer": norms,
     "cross_attention": lambda make: analysis.cross_attention(make.transformer(), make.ids(1, S), make.ids(1, T)),
@@ -329,7 +352,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
 NO_TENSORS = {
     *("LanguageModelConfig", "TextRecipe", "bits_per_byte"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
-    *("token_names", "cache_bytes", "flops_of_a_position", "flops_of_a_pair", "flops_with_cache"),
+    *("planted_induction", "token_names", "cache_bytes", "flops_of_a_position", "flops_of_a_pair", "flops_with_cache"),
     *("flops_without_cache", "total_with_cache", "total_without_cache"),
 }
 ELSEWHERE = {

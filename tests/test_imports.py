@@ -24,12 +24,13 @@ ORDER = [
         "storage",
         "model",
         "language_model",
+        "attention_only",
         "interop",
         "gpt2",
         "llama",
     ),
     *("decoding", "generation", "completion", "merges", "fast_merges", "tokenizer"),
-    *("texts", "ngrams", "tasks", "training", "analysis"),
+    *("texts", "ngrams", "repeats", "tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]

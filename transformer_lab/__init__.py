@@ -1,7 +1,7 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, masks, positions, blocks, model, language_model, decoding, generation,
-completion, tokenizer, texts, ngrams, tasks, training, analysis.
+Read the modules in this order: attention, masks, positions, blocks, model, language_model, attention_only, decoding,
+generation, completion, tokenizer, texts, ngrams, repeats, tasks, training, analysis.
 
 The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
 """
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         softmax,
         split_heads,
     )
+    from transformer_lab.attention_only import AttentionOnly
     from transformer_lab.blocks import (
         FeedForward,
         LayerNorm,
@@ -74,6 +75,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AttentionHead",
+    "AttentionOnly",
     "CachedDecoder",
     "Decoder",
     "DecoderLayer",
@@ -143,6 +145,7 @@ MODULES = (
     "blocks",
     "model",
     "language_model",
+    "attention_only",
     "decoding",
     "generation",
     "completion",

@@ -19,11 +19,7 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     Raises:
         ValueError: the model is compiled; or at the end of the block, no attention of the model was called in it.
     """
-    for module in model.modules():
-        if hasattr(module, "_orig_mod") or module._compiled_call_impl is not None:
-            raise ValueError(
-                f"record_attention must be given a model that is not compiled (got {type(module).__name__})"
-            )
+    check_not_compiled("record_attention", model)
     maps: dict[str, Tensor] = {}
     with ExitStack() as hooks:
         for name, module in model.named_modules():
@@ -33,6 +29,13 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
         yield maps
     if not maps:
         raise ValueError(f"an attention of the {type(model).__name__} must be called in the block (none was recorded)")
+
+
+def check_not_compiled(name: str, model: nn.Module) -> None:
+    """Raise a ValueError if a part of the model is compiled: what was compiled without a hook goes on without it."""
+    for module in model.modules():
+        if hasattr(module, "_orig_mod") or module._compiled_call_impl is not None:
+            raise ValueError(f"{name} must be given a model that is not compiled (got {type(module).__name__})")
 
 
 def ask_for_weights(module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:

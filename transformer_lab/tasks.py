@@ -1,4 +1,4 @@
-"""What the models learn on: number names, Python's source, and three toy tasks whose right attention is known."""
+"""What the models learn on: number names, Python's source, and toy tasks whose right attention is known."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from transformer_lab.checks import check_least
+from transformer_lab.repeats import repeated as repeated
 from transformer_lab.texts import python_source as python_source
 
 

@@ -183,6 +183,8 @@ exercises.progress()
 # | 06 | [The Transformer](06_the_transformer.ipynb) | how do the parts make a model, and where are its 65 million parameters? |
 # | 07 | [Training](07_training.ipynb) | can a laptop learn to say 21 as *einundzwanzig* in a minute? |
 # | 08 | [Decoding](08_decoding.ipynb) | the model gives probabilities: which sentence do you write down? |
+# | 09 | [A language model](09_language_model.ipynb) | can a model learn to write Python from the Python on your own disk? |
+# | 10 | [Inside](10_inside.ipynb) | *the cat sat … the cat*: which two heads know that *sat* comes next? |
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? |
 #
 # The [gallery](gallery.ipynb) shows all interactive views on one page.

@@ -567,4 +567,4 @@ exercises.predict_loss.check(predict_loss)
 # </details>
 
 # %% [markdown]
-# **Next:** this model is right as far as you can see. [Lesson 14](14_bug_clinic.ipynb) has twelve functions that are not: they run without an error, and compute the wrong thing.
+# **Next:** what has this model learned, and in which of its parts does it stand? [Lesson 10](10_inside.ipynb) opens it.

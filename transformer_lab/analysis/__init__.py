@@ -20,10 +20,20 @@ from transformer_lab.analysis.costs import (
     total_with_cache,
     total_without_cache,
 )
+from transformer_lab.analysis.interventions import (
+    ablate,
+    patch_heads,
+    patch_input,
+    patch_state,
+    record_heads,
+    record_states,
+)
+from transformer_lab.analysis.planted import planted_induction
 
 __all__ = [
     "PRESETS",
     "DecoderSize",
+    "ablate",
     "ablate_head",
     "cache_bytes",
     "cross_attention",
@@ -36,6 +46,12 @@ __all__ = [
     "induction_score",
     "logit_lens",
     "norms_by_layer",
+    "patch_heads",
+    "patch_input",
+    "patch_state",
+    "planted_induction",
+    "record_heads",
+    "record_states",
     "softmax_jacobian",
     "token_names",
     "total_with_cache",

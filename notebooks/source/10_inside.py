@@ -1,0 +1,801 @@
+# %% [markdown]
+# # 10 · Inside
+#
+# Open a model that works, find the parts that do a job, and test that they do it.
+#
+# **You will be able to**
+# - find heads by a score, and say what no score can tell,
+# - take parts away, move what they write, and say what that shows,
+# - read what a model would say before its last layer.
+#
+# **You need** lessons 02, 03 and 09. **Papers:** [Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Olsson et al., 2022](https://arxiv.org/abs/2209.11895). **Time:** 60 minutes, 40 seconds of them training.
+
+# %%
+import torch
+import torch.nn.functional as F
+
+from transformer_lab import AttentionOnly, analysis, attention, default_device, exercises, plots, tasks
+from transformer_lab.recording import record_attention
+
+torch.set_num_threads(1)  # for models as small as these, more would only wait for each other
+device = default_device()
+
+# %% [markdown]
+# ## The question
+#
+# *The cat sat on a mat. The cat …* You expect *sat*, because it followed the last time. Does the model of lesson 09 expect so, too? Give it forty different letters in random order, and then the same forty again. If it notices, the second reading costs hardly anything:
+
+# %%
+from contextlib import ExitStack
+from pathlib import Path
+
+import transformer_lab
+from transformer_lab import training
+
+folder = Path(transformer_lab.__file__).with_name("checkpoints")
+code_model, characters, _ = training.load_language_model(folder / "python.safetensors")
+code_model = code_model.to(device)
+
+
+@torch.no_grad()
+def nats_of(model, tokens):
+    """(B, T) tokens -> (B, T - 1): the loss of each but the first."""
+    log_probs = model(tokens)[:, :-1].log_softmax(-1)
+    return -log_probs.gather(-1, tokens[:, 1:, None])[..., 0]
+
+
+# %% tolerance=0.4
+letters = characters.encode("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN")
+generator = torch.Generator("cpu").manual_seed(0)
+order = torch.rand(20, 40, generator=generator, device="cpu").argsort(-1)
+nats = nats_of(code_model, letters[order].repeat(1, 2).to(device))
+first, second = nats[:, :39].mean().item(), nats[:, 40:].mean().item()
+print(f"first reading {first:.2f} nats a letter, second {second:.2f}; an even guess 4.58")
+assert abs(first - second) < 0.3
+
+# %% [markdown]
+# It does not notice at all. (It is worse than an even guess, because it expects code.) Other models, large and small, do notice, and the way in which they do it is the best understood piece of what happens inside a Transformer: two heads in two layers, which work together. **Which two heads know that *sat* comes next, and how do you prove it?**
+
+# %% [markdown]
+# ## By hand
+#
+# Take one-hot words and one-hot positions, as in lesson 02. The first head looks at the position before its own, and brings the word that stands there. Its output is a **note**: at each position it says which word came before.
+
+# %%
+words = "the cat sat on a mat the cat".split()
+vocabulary = sorted(set(words))
+word = torch.eye(len(vocabulary))[[vocabulary.index(w) for w in words]]
+position = torch.eye(len(words))
+one_back = torch.cat([position[:1], position[:-1]])  # position 0, the first, asks for itself
+
+notes, _ = attention.scaled_dot_product_attention(50 * one_back, position, word)
+print([f"{w}: after {vocabulary[note.argmax()]}" for w, note in zip(words, notes)][1:6])
+
+# %% [markdown]
+# The second head sits one layer above. Its query is the present word; its keys are the *notes*. So the last *cat* asks: where does it say "after *cat*"? It says so at *sat*, and the value there is the word *sat* itself:
+
+# %%
+before = torch.tensor([True] * 7 + [False])  # the last word asks the others
+found, weights = attention.scaled_dot_product_attention(50 * word[-1:], notes[before], word[before])
+print("it looks at position", weights.argmax().item(), f"with weight {weights.max():.2f}")
+print("and brings the word", vocabulary[found.argmax()])
+
+# %% [markdown]
+# Without the notes, the keys are the words themselves. Then the same head looks at the first *cat*, and brings what you have already:
+
+# %%
+found, weights = attention.scaled_dot_product_attention(50 * word[-1:], word[before], word[before])
+print("it looks at position", weights.argmax().item(), "and brings", vocabulary[found.argmax()])
+
+# %% [markdown]
+# ## The equation
+#
+# In a model of attention alone, each position holds a sum: its embedding, and what each head has added. This sum is the **residual stream**. After layer 0 it is $x_s = e_s + n_s$ at position $s$, where $n_s$ is what the heads wrote. The score of a head of layer 1 is
+#
+# $$(x_t W^Q)(x_s W^K)^\top = e_t A\, e_s^\top + \underbrace{e_t A\, n_s^\top}_{\text{token here, token before there}} + \; n_t A\, e_s^\top + n_t A\, n_s^\top, \qquad A = W^Q W^{K\top}$$
+#
+# (The rotation of lesson 03 makes $A$ depend on the distance $t - s$.) Only the second term compares the present token with what stood *before* position $s$.
+
+# %% [markdown]
+# A head of layer 0 has the first term alone. It knows the two tokens and how far apart they are. What stood beside position $s$ is not in its score. So one layer should fail at this task, however wide it is, and two should do. That is a prediction, and the next cells try it.
+
+# %% [markdown]
+# ## Two models, one task
+#
+# A sequence is a random beginning of 8 to 16 symbols, repeated until there are 32. Within a beginning no symbol comes twice. Its length is the **period**. It changes from sequence to sequence, so that no fixed distance helps:
+
+# %%
+sequences = tasks.repeated(3, seed=1)
+for row, period, known in zip(sequences.tokens, sequences.periods, sequences.known):
+    text = "".join("abcdefghijklmnopqrstuvwx"[i] for i in row)
+    print(text, f" period {period:2}, {known.sum()} of 31 next symbols can be known")
+
+# %% [markdown]
+# The model is `AttentionOnly`: embeddings, layers of rotary attention, each added to its input, and an output matrix. Here it is, taken apart: the embedding and the contribution of every head, added up, are its logits.
+
+# %%
+torch.manual_seed(0)
+small = AttentionOnly(vocab_size=24, d_model=48, n_heads=3, n_layers=2).to(device)
+tokens = sequences.tokens.to(device)
+with torch.no_grad(), analysis.record_heads(small) as written:
+    logits, stream = small(tokens), small.tokens(tokens)  # (B, T, vocab), (B, T, d_model)
+
+# %%
+with torch.no_grad():
+    for name, outputs in written.items():  # of each layer, (B, h, T, d_head)
+        w_o = small.get_submodule(name).w_o
+        blocks = w_o.weight.T.unflatten(0, (3, 16))  # (h, d_head, d_model)
+        stream = stream + (outputs @ blocks).sum(1) + w_o.bias
+    difference = (stream @ small.to_logits.weight.T - logits).abs().max().item()
+print("sum of the parts = the model, max difference < 1e-4:", difference < 1e-4)
+
+# %% [markdown]
+# Its loss counts the symbols that can be known, and no others:
+
+# %%
+def train(seed, n_layers=2, d_model=48, n_heads=3, steps=500):
+    torch.manual_seed(seed)
+    model = AttentionOnly(24, d_model, n_heads, n_layers).to(device)
+    data = tasks.repeated(32 * steps, seed=seed)
+    batches = zip(data.tokens.to(device).split(32), data.known.to(device).split(32))
+    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.99))
+    for step, (tokens, known) in enumerate(batches):
+        rate = 0.01 * min(1, (step + 1) / 50) * (1 - step / steps)  # up, then down to 0
+        optimizer.param_groups[0]["lr"] = rate
+        loss = F.cross_entropy(model(tokens)[:, :-1][known], tokens[:, 1:][known])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model.eval()
+
+
+# %%
+test = tasks.repeated(200, seed=999)
+test_tokens, test_known = test.tokens.to(device), test.known.to(device)
+
+
+@torch.no_grad()
+def share_right(model):
+    """Of the symbols that can be known, the share that the model names."""
+    right = model(test_tokens)[:, :-1].argmax(-1) == test_tokens[:, 1:]
+    return right[test_known].float().mean().item()
+
+
+# %% [markdown]
+# Train five models of two layers (25 seconds):
+
+# %%
+two_layers = [train(seed) for seed in range(5)]
+model = two_layers[0]  # the one that you will open
+
+# %% [markdown]
+# Now one layer, with three seeds; and once more with twice as many parameters as two layers have, and twice the steps (15 seconds). **Predict**: what share will each name?
+
+# %%
+one_layer = [train(seed, n_layers=1) for seed in range(3)]
+wide = train(0, n_layers=1, d_model=96, n_heads=6, steps=1000)
+
+# %% tolerance=0.12
+right = {"two layers": [share_right(model) for model in two_layers]}
+right |= {"one layer": [share_right(model) for model in one_layer]}
+right |= {"one layer, wide and long": [share_right(wide)]}
+for (name, shares), example in zip(right.items(), (model, one_layer[0], wide)):
+    size = sum(parameter.numel() for parameter in example.parameters())
+    print(f"{name}, {size:,} parameters: {min(shares):.2f} to {max(shares):.2f}")
+assert min(right["two layers"]) > 0.95
+assert max(right["one layer"] + right["one layer, wide and long"]) < 0.4
+
+# %% [markdown]
+# Two layers name nearly all of them, with every seed. One layer names about one in five, and neither width nor time changes much about it. Here is the loss of each position, in sequences of period 12:
+
+# %%
+twelve = tasks.repeated(200, 24, periods=(12, 12), seed=998).tokens.to(device)
+curves = {"two layers": model, "one layer": one_layer[0]}
+curves = {name: nats_of(m, twelve).mean(0).cpu() for name, m in curves.items()}
+after = range(12, 23)  # before, nothing can be known
+ax = plots.plot_lines(after, {name: curve[12:] for name, curve in curves.items()})
+ax.set(xlabel="position that predicts", ylabel="nats a symbol")
+plots.show(ax, alt="From position 12 on two layers lose almost nothing, one layer about 2.5 nats.")
+
+# %% [markdown]
+# ## Find the heads
+#
+# If the model does what we did by hand, two kinds of heads should be in it. The **previous-token score** of a head is the mean weight on the position before its own. The **induction score** is the mean weight on what came *after* the same token, one period ago: in the second half of a sequence of period $p$, position $t$ looks at $t - p + 1$. **Predict** in which layer each will be high:
+
+# %%
+def weights_of(model, tokens):
+    """(layers, heads, T, S): where each head looks, on average over the sequences."""
+    with torch.no_grad(), record_attention(model) as maps:
+        model(tokens)
+    return torch.stack([weights.mean(0) for weights in maps.values()]).cpu()
+
+
+def previous_scores(model):
+    return weights_of(model, twelve).diagonal(-1, -2, -1).mean(-1)
+
+
+def induction_scores(model, tokens=twelve):
+    weights, period = weights_of(model, tokens), tokens.size(1) // 2
+    return torch.stack([analysis.induction_score(layer, period) for layer in weights])
+
+
+# %%
+figure, axes = plots.figure(width=7.4, height=2.6, columns=2)
+found = {"previous token": previous_scores(model), "induction": induction_scores(model)}
+for ax, (name, scores) in zip(axes, found.items()):
+    plots.plot_amounts(scores, ["layer 0", "layer 1"], ["head 0", "head 1", "head 2"], ax=ax)
+    ax.set_xlabel(name)
+plots.show(figure, alt="Layer 0 has a previous-token head, layer 1 three induction heads.")
+
+# %% tolerance=0.3
+previous, induction = (scores.sort(-1, descending=True).values for scores in found.values())
+for layer in (0, 1):
+    print(f"layer {layer}, previous: ", [round(score, 2) for score in previous[layer].tolist()])
+    print(f"layer {layer}, induction:", [round(score, 2) for score in induction[layer].tolist()])
+assert previous[0, 0] > 0.5 > 0.25 > previous[1, 0]
+assert induction[1, 0] > 0.8 > 0.25 > induction[0, 0]
+
+# %% [markdown]
+# Each layer has its own kind, as predicted: layer 0 looks back by one, most of all with one head; all of layer 1 looks at what came after. And here is where one head of each layer looks. Each query is a row; the second half repeats the first.
+
+# %%
+# VIEW: widgets.induction(model, tokens) goes here, in place of this figure
+best = previous_scores(model)[0].argmax().item(), induction_scores(model)[1].argmax().item()
+symbols = ["abcdefghijklmnopqrstuvwx"[i] for i in twelve[0]]
+with torch.no_grad(), record_attention(model) as maps:
+    model(twelve[:1])
+figure, axes = plots.figure(width=9, height=4.4, columns=2)
+for layer, (ax, head) in enumerate(zip(axes, best)):
+    plots.plot_attention(maps[f"layers.{layer}.self_attention"][0, head], symbols, symbols, ax=ax)
+plots.show(figure, alt="Left a diagonal one below the main one, right one that is eleven below it.")
+
+# %% [markdown]
+# ## Can you trust a score?
+#
+# A detector should be tried where the truth is known. `planted_induction` is a model of the same kind that nobody trained: its weights were set by hand (as you will do in exercise 6). It has four heads, and the truth about them is:
+#
+# | head | where it looks | what it writes |
+# |---|---|---|
+# | 0.0 | one position back | a note: which token stands there |
+# | 0.1 | always 11 positions back | nothing |
+# | 1.0 | where the note names its own token | the token that stands there |
+# | 1.1 | where 1.0 looks | nothing |
+#
+# **Predict** which of them have a high induction score at period 12, and at period 10.
+
+# %%
+planted = analysis.planted_induction().to(device)
+print(f"it names {share_right(planted):.2f} of the symbols")
+for period in (12, 10):
+    some = tasks.repeated(200, 2 * period, periods=(period, period)).tokens.to(device)
+    scores = induction_scores(planted, some).flatten().tolist()
+    print(f"period {period}: {[round(abs(score), 1) for score in scores]}")
+    assert min(scores[2:]) > 0.9
+    assert (scores[1] > 0.9) == (period == 12)
+
+# %% [markdown]
+# The score finds both heads that look for the token, at each period. At period 12 it is fooled by head 0.1, which counts and reads nothing. So measure at two periods. And at no period can it tell head 1.1 from head 1.0, because the difference lies in what they *write*. A score says where a head looks. Whether the model needs that is another question.
+
+# %%
+for period in (10, 14):  # the trained model, away from period 12
+    some = tasks.repeated(200, 2 * period, periods=(period, period)).tokens.to(device)
+    scores = induction_scores(model, some)
+    assert scores[1].max() > 0.7 > 0.25 > scores[0].max()
+print("the trained model's heads of layer 1 pass at periods 10 and 14, too")
+
+# %% [markdown]
+# ## Take a head away
+#
+# An **ablation** runs the model without a part. The head's output is replaced by its mean over all positions and sequences, so that what it writes always stays, and what it says about *this* position is gone. `analysis.ablate` is a block around a run; behind it the model is as before:
+
+# %%
+def without(model, layer, *heads):
+    """The share that is right if these heads of a layer say nothing."""
+    with analysis.ablate(model, f"layers.{layer}.self_attention", *heads, mean=True):
+        return share_right(model)
+
+
+planted_without = [without(planted, layer, head) for layer in (0, 1) for head in (0, 1)]
+print("planted, without one head:", [round(share, 1) for share in planted_without])
+assert max(planted_without[0::2]) < 0.2 < min(planted_without[1::2])
+
+# %% [markdown]
+# On the planted model the verdict agrees with the truth: it needs 0.0 and 1.0, and neither of the heads that write nothing. Now the trained model. **Predict**: what is left without its previous-token head, and what without one of the induction heads?
+
+# %% tolerance=0.3
+previous_head = previous_scores(model)[0].argmax().item()
+others = [head for head in range(3) if head != previous_head]
+lost = {"all heads": share_right(model)}
+lost["without the previous-token head"] = without(model, 0, previous_head)
+lost["without another head of layer 0"] = min(without(model, 0, head) for head in others)
+lost["without a head of layer 1"] = min(without(model, 1, head) for head in range(3))
+for name, share in lost.items():
+    print(f"{name}: {share:.2f}")
+
+# %% [markdown]
+# Without the previous-token head, much is lost; without any other head of its layer, much less. So far, so good. But *no* head of layer 1 seems to matter, although each has a high score. Does the model not need them? Take away more than one:
+
+# %% tolerance=0.2
+pairs = [without(model, 1, *{0, 1, 2} - {head}) for head in range(3)]
+none = without(model, 1, 0, 1, 2)
+print(f"only one head of layer 1 left: {min(pairs):.2f} to {max(pairs):.2f}, none left: {none:.2f}")
+assert lost["without a head of layer 1"] > 0.9
+assert max(pairs) > 0.7 > 0.15 > none
+
+# %% [markdown]
+# Without all three nothing is left, and the best of them does most of the work by itself. They all do the same job, so each can be spared as long as another one stays. In large models, too, other heads stand in for one that is taken away ([Wang et al., 2022](https://arxiv.org/abs/2211.00593); [McGrath et al., 2023](https://arxiv.org/abs/2307.15771)). One ablation with no effect shows that a head is not *necessary*, and nothing more.
+
+# %% [markdown]
+# ## The second needs the first
+#
+# Both kinds of heads are needed. But do they work *together*? If the induction heads read the notes, then without the notes they should not know where to look. Their score must fall, though nothing in their own layer has changed:
+
+# %% tolerance=0.3
+def scores_without(model, *heads):
+    """The mean induction score of layer 1 if these heads of layer 0 say nothing."""
+    with analysis.ablate(model, "layers.0.self_attention", *heads, mean=True):
+        return induction_scores(model)[1].mean().item()
+
+
+whole = induction_scores(model)[1].mean().item()
+one, all_three = scores_without(model, previous_head), scores_without(model, 0, 1, 2)
+other = min(scores_without(model, head) for head in others)
+print(f"induction score {whole:.2f}; without the previous-token head {one:.2f}")
+print(f"without another head of layer 0 {other:.2f}, without all three {all_three:.2f}")
+assert all_three < 0.2 < 0.8 < whole
+
+# %% [markdown]
+# They lose their aim. But by which way does layer 0 reach them: through their queries, their keys or their values? The equation says: the key. `patch_input` hands another state to one of the three alone. **Patching** replaces a part of a run by that of another one; here it is the embedding, as if layer 0 had written nothing:
+
+# %% tolerance=0.12
+def read_without_notes(model):
+    """The share right if the query, key or value of layer 1 reads the embedding alone."""
+    shares, layer = {}, "layers.1.self_attention"
+    with torch.no_grad(), analysis.record_states(model) as states:
+        model(test_tokens)
+    for part in ("query", "key", "value"):
+        with analysis.patch_input(model, layer, part, states[0]):
+            shares[part] = share_right(model)
+    return shares
+
+
+by_part = read_without_notes(model)
+for part, share in by_part.items():
+    print(f"the {part} reads no notes: {share:.2f}")
+assert by_part["key"] < 0.3 < 0.85 < min(by_part["query"], by_part["value"])
+
+# %% [markdown]
+# That is the clearest answer of this lesson. What layer 0 finds out travels to layer 1 by the keys, and queries and values hardly need it. Elhage et al. call this *K-composition*.
+
+# %% [markdown]
+# ## Move a note
+#
+# Now go one step further. If the note at a position really says "before me stood …", then the model can be made to say something wrong, and you know in advance *what*. In a sequence of period 12, position 17 holds the same symbol as position 5. The answer is the symbol of position 6, because its note names that of position 5. Exchange the notes of positions 6 and 9. **Predict** what the model says.
+
+# %%
+sequence = tasks.repeated(200, 18, periods=(12, 12), seed=7).tokens.to(device)
+
+
+@torch.no_grad()
+def told(model, heads):
+    """How often it names the symbol of position 6, 9, with these heads' notes exchanged."""
+    layer = "layers.0.self_attention"
+    with analysis.record_heads(model) as written:
+        model(sequence)
+    notes = written[layer].clone()
+    notes[:, :, [6, 9]] = notes[:, :, [9, 6]]
+    with analysis.patch_heads(model, layer, notes, heads=heads):
+        answer = model(sequence)[:, -1].argmax(-1)  # (B,)
+    return [(answer == sequence[:, place]).float().mean().item() for place in (6, 9)]
+
+
+# %% tolerance=0.3
+print("planted, notes exchanged:", told(planted, [0]))
+print("planted, head 0.1 instead:", told(planted, [1]))
+six, nine = told(model, [previous_head])
+print(f"trained, notes exchanged: the symbol of position 6 {six:.2f}, of position 9 {nine:.2f}")
+control = [told(model, [head])[0] for head in others]
+print(f"trained, another head of layer 0 instead: position 6 at least {min(control):.2f}")
+assert nine > six + 0.1
+assert min(control) > 0.6
+
+# %% [markdown]
+# The model names the symbol to which the note was moved. So what travels is not some help in general; it is the statement *which symbol stood before*. (In the trained model the other heads of layer 0 hold a part of the note, which still says 6. So it is not always fooled.)
+
+# %% [markdown]
+# ## Five seeds
+#
+# All of this was one model. Are the others built alike?
+
+# %%
+def summary(model):
+    scores = previous_scores(model)[0]
+    head = scores.argmax().item()
+    by_part = read_without_notes(model)
+    return {
+        "previous-token score, layer 0": scores[head].item(),
+        "induction score, layer 1": induction_scores(model)[1].max().item(),
+        "right without the previous-token head": without(model, 0, head),
+        "without another head of layer 0": min(without(model, 0, i) for i in {0, 1, 2} - {head}),
+        "without one head of layer 1": min(without(model, 1, i) for i in range(3)),
+        "without layer 1": without(model, 1, 0, 1, 2),
+        "keys read no notes": by_part["key"],
+        "queries or values read none": min(by_part["query"], by_part["value"]),
+    }
+
+
+# %%
+rows = [summary(model) for model in two_layers]
+runs = {name: [row[name] for row in rows] for name in rows[0]}
+ax = plots.plot_runs(runs, x_label="score, or share of symbols named")
+plots.show(ax, alt="Eight measures, five dots each, close together: the seeds agree.")
+
+# %% tolerance=0.3
+for name, values in runs.items():
+    print(f"{name}: {min(values):.2f} to {max(values):.2f}")
+for row in rows:
+    assert row["right without the previous-token head"] < row["without another head of layer 0"]
+    assert row["without layer 1"] < 0.15 < 0.85 < row["without one head of layer 1"]
+    assert row["keys read no notes"] < 0.3 < 0.85 < row["queries or values read none"]
+
+# %% [markdown]
+# Every seed builds the same circuit. Which head has which task, and how the task is shared among the heads, is chance.
+
+# %% [markdown]
+# ## Inside the code model
+#
+# Now to models that were trained for something else. First the one that did not notice a repetition. Has it no induction heads, or has it some that are not used?
+
+# %% tolerance=0.1
+scores = induction_scores(code_model, letters[order].repeat(1, 2).to(device))
+print(f"the highest induction score of {scores.numel()} heads: {scores.max():.2f}")
+assert scores.max() < 0.2
+
+# %% [markdown]
+# It has none. Then it can't repeat a *name* that it has never seen, either. Try invented names, and compare the second mention with the first, letter by letter from the third on:
+
+# %%
+def invented(generator):
+    sounds = [("bdfgklmprstvz"[i], "aeiou"[j]) for i in range(13) for j in range(5)]
+    picked = torch.randperm(65, generator=generator, device="cpu")[:4].tolist()
+    return "".join(consonant + vowel for consonant, vowel in (sounds[i] for i in picked))
+
+
+generator = torch.Generator("cpu").manual_seed(1)
+names = [invented(generator) for _ in range(100)]
+texts = [f"def {name}(self):\n    return 0\n\n{name}" for name in names]
+nats = nats_of(code_model, torch.stack([characters.encode(text) for text in texts]).to(device))
+print(texts[0])
+
+# %% tolerance=0.25
+ends = texts[0].index("("), len(texts[0])  # where each mention ends
+first, second = (nats[:, end - 7 : end - 1].mean().item() for end in ends)
+print(f"first mention {first:.2f} nats a letter, second {second:.2f}")
+assert second > first - 0.5
+
+# %% [markdown]
+# So no head of this model repeats names that are new to it. That a detector finds nothing is worth something here, because the same detector has found what was planted, and what was trained.
+
+# %% [markdown]
+# ## Which heads close brackets?
+#
+# But the model does close brackets. Collect them from files that it has not read: each closing bracket, and the opening one that belongs to it.
+
+# %%
+def brackets(text):
+    """(position before a closing bracket, position of its opening one), at least 4 apart."""
+    open_ones, found = [], []
+    for t, character in enumerate(text):
+        if character in "([{":
+            open_ones.append((t, character))
+        elif character in ")]}" and open_ones:
+            start, opening = open_ones.pop()
+            if opening + character in ("()", "[]", "{}") and t - start > 3:
+                found.append((t - 1, start))
+    return found
+
+
+source = tasks.python_source().text("test")
+windows = [source[i : i + 128] for i in range(0, len(source) - 128, 3000)]
+places = [(row, *pair) for row, text in enumerate(windows) for pair in brackets(text)]
+row, before_closing, opening = (torch.tensor(column) for column in zip(*places))
+read = torch.stack([characters.encode(text) for text in windows]).to(device)
+
+# %% [markdown]
+# Then take each of the twelve heads away, and look at two losses: that of the closing brackets, and that of all other characters (10 seconds). **Predict**: will some head matter for brackets alone?
+
+# %%
+def bracket_losses():
+    nats = nats_of(code_model, read).cpu()
+    is_closing = torch.zeros_like(nats, dtype=torch.bool)
+    is_closing[row, before_closing] = True
+    return torch.tensor([nats[is_closing].mean(), nats[~is_closing].mean()])
+
+
+intact, cost = bracket_losses(), {}
+for layer in range(3):
+    for head in range(4):
+        with analysis.ablate(code_model, f"layers.{layer}.self_attention", head, mean=True):
+            cost[f"{layer}.{head}"] = bracket_losses() - intact
+
+# %%
+groups = {"closing brackets": 0, "all other characters": 1}
+bars = {name: [losses[i].item() for losses in cost.values()] for name, i in groups.items()}
+figure, ax = plots.figure(width=8, height=3.4)
+plots.plot_bars(bars, list(cost), ax, y_label="nats more, without the head")
+plots.show(figure, alt="Layer 0 matters for all; 1.2 and 1.3 almost only for closing brackets.")
+
+# %% tolerance=0.3
+with torch.no_grad(), record_attention(code_model) as maps:
+    code_model(read)
+for name in ("0.2", "1.0", "1.2", "1.3"):
+    layer, head = map(int, name.split("."))
+    on_opening = maps[f"layers.{layer}.self_attention"].cpu()[row, head, before_closing, opening]
+    bracket, other = cost[name].tolist()
+    print(f"head {name}: brackets {bracket:+.2f}, others {other:+.2f}", end=", ")
+    print(f"weight on the opening bracket {on_opening.mean():.2f}")
+    assert (bracket > 5 * other) == (name in ("1.2", "1.3"))
+
+# %% [markdown]
+# Heads 1.2 and 1.3 close brackets. Each alone costs far more there than elsewhere, and both look at the opening bracket. Head 0.2 costs even more, but everywhere: without it the model is damaged as a whole. An effect is *specific* only beside the effect on something else.
+
+# %% [markdown]
+# ## Where does it know?
+#
+# The **logit lens** ([nostalgebraist, 2020](https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens)) reads the residual stream between two layers as if it were the last: through the last norm and the output matrix. The planted model is the truth again: before its layer 1 it knows nothing, and behind it everything.
+
+# %%
+def lens(model, tokens):
+    """(layers + 1, B, T, vocab): probabilities, read behind the embedding and each layer."""
+    with torch.no_grad(), analysis.record_states(model) as states:
+        model(tokens)
+        logits = analysis.logit_lens(torch.stack(states), model.norm, model.to_logits.weight)
+    return logits.softmax(-1)
+
+
+probabilities = lens(planted, test_tokens)[:, :, :-1]
+of_next = probabilities.gather(-1, test_tokens[None, :, 1:, None].expand(3, -1, -1, 1))[..., 0]
+print("planted:", [round(p[test_known].mean().item(), 2) for p in of_next], f"chance {1 / 24:.2f}")
+
+# %% [markdown]
+# And the code model. In each cell stands the character that it would say; the colour is its probability. Read a column from the bottom up.
+
+# %%
+line = "if not isinstance(x, (int, float)"
+p, says = lens(code_model, characters.encode(line)[None].to(device))[:, 0].max(-1)
+names, p, says = ["layer 2", "layer 1", "layer 0", "embedding"], p.flip(0).cpu(), says.flip(0)
+
+# %%
+# VIEW: widgets.lens(code_model, characters, line) goes here, in place of this figure
+figure, ax = plots.figure(width=10, height=2.4)
+plots.plot_amounts(p, names, list(line.replace(" ", "·")), ax=ax)
+for y in range(4):
+    for x, character in enumerate(characters.decode(says[y].tolist())):
+        shown = {" ": "·", "\n": "⏎"}.get(character, character)
+        ax.text(x, y, shown, ha="center", va="center", color="white" if p[y, x] < 0.5 else "black")
+plots.show(figure, alt="The embedding names its own token; most of what comes next is known late.")
+
+# %% [markdown]
+# The embedding says the character that it *is*: one matrix serves for input and output, so that is what such a state looks like, and no opinion about what comes next. From there the answer forms, and in the middle of *isinstance* it is there at the last layer only. One line is an example. Over all windows, how often does each layer already say what the last one will say?
+
+# %% tolerance=0.3
+answers = lens(code_model, read).argmax(-1).cpu()  # (layers + 1, B, T)
+agrees = answers == answers[-1]
+at_brackets = torch.zeros_like(agrees[0])
+at_brackets[row, before_closing] = True
+for name, same in zip(["embedding", "layer 0", "layer 1", "layer 2"], agrees):
+    bracket, other = same[at_brackets].float().mean(), same[~at_brackets].float().mean()
+    print(f"{name}: before closing brackets {bracket:.2f}, elsewhere {other:.2f}")
+assert agrees[2][at_brackets].float().mean() > agrees[1][at_brackets].float().mean() + 0.15
+
+# %% [markdown]
+# Before closing brackets, the step comes with layer 1, where heads 1.2 and 1.3 sit: two methods, one answer. Elsewhere most of it is decided at the end. Mind what the lens is: the later layers have learned to read an early state, and the output matrix has not. What it doesn't show may be there all the same.
+
+# %% [markdown]
+# ## How does *one* get across?
+#
+# Last, the translator of lesson 07. To write *ein*, its decoder must get the source token *one* from the encoder, by cross-attention: 2 layers of 4 heads. Which of the eight carry it?
+
+# %%
+translator, tokenizer, _ = training.load_checkpoint(folder / "en_de.safetensors")
+translator = translator.to(device)
+source_ids, target_ids = tokenizer.encode("twenty-one"), tokenizer.encode("einundzwanzig")
+src = torch.tensor([[*source_ids, tokenizer.eos_id]], device=device)
+tgt = torch.tensor([[tokenizer.bos_id, *target_ids]], device=device)
+print(analysis.token_names(tokenizer, src[0].tolist()))
+print(analysis.token_names(tokenizer, tgt[0].tolist()))
+
+# %% [markdown]
+# What a head writes is a sum over the source tokens, weight times value. So one token can be knocked out of one head: record what the head writes, subtract the token's term, and patch that in.
+
+# %%
+cross = [f"decoder.layers.{layer}.cross_attention" for layer in (0, 1)]
+recorded = record_attention(translator), analysis.record_heads(translator)
+with torch.no_grad(), recorded[0] as maps, recorded[1] as heads:
+    translator(src, tgt)
+    memory = translator.encode(src)
+
+
+@torch.no_grad()
+def p_next(knocked_out, token):
+    """The probability of each right next token, `token` knocked out of {layer: heads}."""
+    with ExitStack() as blocks:
+        for layer, chosen in knocked_out.items():
+            name = cross[layer]
+            values = attention.split_heads(translator.get_submodule(name).w_v(memory), 4)
+            term = maps[name][..., token, None] * values[:, :, token, None]  # (B, h, T, d_head)
+            patch = analysis.patch_heads(translator, name, heads[name] - term, heads=chosen)
+            blocks.enter_context(patch)
+        p = translator(src, tgt)[0].softmax(-1)
+    return p[range(len(target_ids)), target_ids].tolist()
+
+
+# %% [markdown]
+# First, token by token, out of all eight heads. The rows are what is knocked out, the columns what should be written:
+
+# %% tolerance=0.15
+everywhere = {0: range(4), 1: range(4)}
+written = analysis.token_names(tokenizer, target_ids)
+print("intact:", dict(zip(written, (round(p, 2) for p in p_next({}, 0)))))
+for token, name in enumerate(analysis.token_names(tokenizer, src[0].tolist())):
+    print(f"{name!r} out:", dict(zip(written, (round(p, 2) for p in p_next(everywhere, token)))))
+assert p_next(everywhere, 1)[0] < 0.3 < 0.9 < p_next(everywhere, 0)[0]
+
+# %% [markdown]
+# *one* is needed for *ein*, *twenty* for *undzwan*, and neither for the other. Now head by head: the weight that it gives to *one* when *ein* is due; what is left if *one* is knocked out of this head; and what is left if this head is the only one that keeps it. **Predict**: by the weights, which heads carry it?
+
+# %% tolerance=0.15
+table = {}
+for layer in (0, 1):
+    for head in range(4):
+        weight = maps[cross[layer]][0, head, 0, 1].item()
+        rest = {layer: [other for other in range(4) if other != head], 1 - layer: range(4)}
+        table[layer, head] = weight, p_next({layer: [head]}, 1)[0], p_next(rest, 1)[0]
+        print(f"head {layer}.{head}:", [round(number, 2) for number in table[layer, head]])
+assert min(without_it for _, without_it, _ in table.values()) > 0.85
+assert table[0, 2][0] > 0.9 > 0.3 > table[0, 2][2]
+assert min(table[1, head][2] for head in (0, 1, 3)) > 0.5
+
+# %% tolerance=0.15
+layers_out = p_next({0: range(4)}, 1)[0], p_next({1: range(4)}, 1)[0]
+print("p(ein), *one* knocked out of layer 0 {:.2f}, of layer 1 {:.2f}".format(*layers_out))
+assert layers_out[0] > 0.9 > 0.4 > layers_out[1]
+
+# %% [markdown]
+# Heads 1.0, 1.1 and 1.3 carry *one* across, and each can do it alone. No single one is needed.
+
+# %% [markdown]
+# ## What the weights would have told you
+#
+# Look at head 0.2 of the translator. It gives *one* 0.95 of its weight, more than 1.2 does. From a picture of its attention you would say that it carries *one* into German. Knock *one* out of it, and out of the whole of layer 0 as well: nothing changes. Let it be the only head that keeps *one*: it does not help.
+
+# %% [markdown]
+# In all, attention weights alone would have misled us four times: by a planted head that looks and writes nothing; by one that counts, at one period; by three heads with equal scores of which any one can go; and here. And an ablation alone would have told us that no head matters. Whether weights explain anything has been argued for years ([Jain & Wallace, 2019](https://arxiv.org/abs/1902.10186); [Wiegreffe & Pinter, 2019](https://arxiv.org/abs/1908.04626)). They say where to look for an effect. The effect has to be measured.
+
+# %% [markdown]
+# ## The same by hand
+#
+# Are the tools right? A head is its block of $W^O$. So a model without the head is one in which this block is zero, and `ablate` must agree with it:
+
+# %%
+from copy import deepcopy
+
+pruned, name = deepcopy(model), "layers.0.self_attention"
+with torch.no_grad():
+    pruned.get_submodule(name).w_o.weight[:, 16:32] = 0  # head 1, of d_head 16
+    with analysis.ablate(model, name, 1):
+        difference = (model(test_tokens) - pruned(test_tokens)).abs().max().item()
+print("ablated head = zero block of W_O, max difference < 1e-3:", difference < 1e-3)
+
+# %%
+with torch.no_grad(), analysis.record_heads(model) as written:
+    model(test_tokens)
+    w_o = model.get_submodule(name).w_o
+    by_hand = analysis.ablate_head(written[name], w_o.weight.T, 1) + w_o.bias
+    with analysis.ablate(model, name, 1), analysis.record_states(model) as states:
+        model(test_tokens)
+difference = (states[1] - states[0] - by_hand).abs().max().item()
+print("and = the other heads' contributions, max difference < 1e-3:", difference < 1e-3)
+
+# %% [markdown]
+# ## Exercises
+#
+# **1.** (10 minutes, easy) How much does each head look at what came after the same token? A random sequence of `period` tokens is followed by itself; `weights` is where h heads look while they read it. Rows are queries, columns are keys.
+
+# %% exercise="induction_score"
+def induction_score(weights, period):
+    """(h, 2 · period, 2 · period) weights -> (h,): a mean over the second half, for each head."""
+    return ...
+
+# %%
+exercises.induction_score.check(induction_score)
+
+# %% [markdown]
+# **2.** (5 minutes, easy) What would a model say if its layers ended here? `norm` is its last norm, a function, and `unembedding` has a row for each token, as in `nn.Linear`.
+
+# %% exercise="logit_lens"
+def logit_lens(hidden, norm, unembedding):
+    """(…, d_model) states, (vocab, d_model) unembedding -> (…, vocab) logits."""
+    return ...
+
+# %%
+exercises.logit_lens.check(logit_lens)
+
+# %% [markdown]
+# **3.** (10 minutes, medium) What is left of an attention's output when one head is gone? `w_o` is applied to the heads side by side, as `x @ w_o`, and the heads are counted from 0. What you are given stays as it is.
+
+# %% exercise="ablate_head"
+def ablate_head(output_by_head, w_o, head):
+    """(B, h, T, d_head) and (d_model, d_model) -> (B, T, d_model), without this head's part."""
+    return ...
+
+# %%
+exercises.ablate_head.check(ablate_head)
+
+# %% [markdown]
+# **4.** (Predict; 10 minutes, medium) In a model of attention alone, layer $i$ has `heads[i]` heads. They read the residual stream side by side, and what they write is added to it. With the weights of attention held fixed, the logits are a sum of terms. Each term is one path from the embedding to the logits: which heads it went through. How many are there? Start with one layer, on paper.
+
+# %% exercise="count_paths"
+def count_paths(heads):
+    """A list of whole numbers, one for each layer -> the number of paths."""
+    return ...
+
+# %%
+exercises.count_paths.check(count_paths)
+
+# %% [markdown]
+# **5.** (Write the test; 20 minutes, medium) Somebody claims that a head of a model matters. `model(tokens, without)` takes tokens (B, T) from 0 to 9 and a list of heads to take away. It returns logits (B, T, 10) and where each head looks, (B, h, T, T). The claim is right if, for some text of at most 40 tokens, some probability of a next token changes by more than 0.001 when that head *alone* is gone. Your test is scored on right claims and wrong ones.
+
+# %% exercise="head_matters"
+def head_matters(model, head):
+    """Whether the claim is right."""
+    return ...
+
+# %%
+exercises.head_matters.check(head_matters)
+
+# %% [markdown]
+# **6.** (Set the weights; 30 minutes, hard) Two layers of one head each, set by hand, that continue every sequence of different tokens that is followed by itself: *a b c a b c*. A row of the residual stream has four blocks: *token* and *position*, both one-hot, then *previous* and *next*, all zeros. Behind both layers, *next* must hold at least 0.9 for the token that comes next, and at most 0.1 for each other one, at each position of the second half.
+
+# %% [markdown]
+# A layer's `qk` is $W^Q W^{K\top}$: its rows belong to the query, its columns to the key, and behind the causal mask the weights are `softmax(x @ qk @ x.T)`. Its `ov` is $W^V W^O$: its rows are what is read, its columns where it is written, and the layer adds `weights @ x @ ov` to `x`. Rows and columns of every matrix are cut into the same four blocks. If a sequence is not continued, the card draws the shortest one, with both heads.
+
+# %% exercise="induction_by_hand"
+def induction_by_hand(n_tokens, n_positions):
+    """(qk_0, ov_0, qk_1, ov_1), each (d_model, d_model)."""
+    # token starts at 0, position at n_tokens, previous at n_tokens + n_positions,
+    # next at 2 * n_tokens + n_positions, and d_model is 3 * n_tokens + n_positions
+    return ...
+
+# %%
+exercises.induction_by_hand.check(induction_by_hand)
+
+# %% [markdown]
+# ## Remember
+#
+# - The residual stream is a sum; each head reads it and adds to it.
+# - Induction takes two layers: one notes which token stood before, the other looks for the note that names its own.
+# - A score says where a head looks. Try a detector on heads that were planted.
+# - Ablation shows what is needed, but not what another head can replace; patching shows what travels, and by which way.
+# - An effect counts beside its control: another head, another part, another kind of token.
+
+# %% [markdown]
+# ## Quiz
+#
+# <details><summary>1. A head has an induction score of 0.97, and taking it away changes nothing. Name two explanations, and the experiment that tells them apart.</summary>
+# It writes nothing of use, or another head does the same. Take away all other heads of its kind, and see whether this one alone still does the work.
+# </details>
+# <details><summary>2. Why must the period change from sequence to sequence?</summary>
+# With one period, a head that looks back by a fixed distance would be right, and one layer would do.
+# </details>
+
+# %% [markdown]
+# <details><summary>3. You patch the values of layer 1 with the embedding, and nothing changes. What have you learned?</summary>
+# That its values need nothing of what layer 0 wrote; the queries and keys may.
+# </details>
+# <details><summary>4. By the logit lens, layer 3 of a model does not know the answer. Does it not?</summary>
+# It may: in a form that later layers can read and the output matrix can't.
+# </details>
+
+# %% [markdown]
+# **Next:** here you have found the parts of models that work. [Lesson 14](14_bug_clinic.ipynb) has twelve functions that run without an error and compute the wrong thing.

@@ -2,6 +2,7 @@
 
 from transformer_lab.widgets.attention_view import attention, attention_steps
 from transformer_lab.widgets.cache_view import cache_cost
+from transformer_lab.widgets.completer_view import completer
 from transformer_lab.widgets.decoding_view import decoding
 from transformer_lab.widgets.depth_view import depth
 from transformer_lab.widgets.encoding_view import encoding
@@ -18,6 +19,7 @@ __all__ = [
     "attention",
     "attention_steps",
     "cache_cost",
+    "completer",
     "decoding",
     "depth",
     "encoding",

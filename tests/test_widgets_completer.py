@@ -102,6 +102,17 @@ def test_an_odd_matrix_is_carried_whole():
     assert len(base64.b64decode(carried["i8"])) == 15
 
 
+def test_parts_of_another_kind_are_refused():
+    model = model_of()
+    model.norm = torch.nn.BatchNorm1d(12)
+    with pytest.raises(ValueError, match=r"must be LayerNorm or RMSNorm \(got BatchNorm1d"):
+        sent(model)
+    model = model_of()
+    model.layers[0].self_attention = torch.nn.MultiheadAttention(12, 3)
+    with pytest.raises(ValueError, match=r"must be one of this package's \(got MultiheadAttention"):
+        sent(model)
+
+
 # ── sizes ──
 
 

@@ -152,6 +152,12 @@ with torch.no_grad():
 widgets.lens(logits, read, characters.symbols)
 
 # %% [markdown]
+# **Heads that are taken away** (lesson 10): choose a head, ablate it, and see what the loss of each next token becomes, and where the other heads look now.
+
+# %%
+widgets.induction(writer, characters.encode("seventy-two and seventy-two"), characters.symbols)
+
+# %% [markdown]
 # ## With the kernel
 #
 # **Your own sentence**: run the cell, then type a number in English words, below a million.

@@ -7,6 +7,7 @@ from transformer_lab.widgets.decoding_view import decoding
 from transformer_lab.widgets.depth_view import depth
 from transformer_lab.widgets.encoding_view import encoding
 from transformer_lab.widgets.heads_view import heads
+from transformer_lab.widgets.induction_view import induction
 from transformer_lab.widgets.lens_view import lens
 from transformer_lab.widgets.masks_view import mask_playground
 from transformer_lab.widgets.own_sentence_view import own_sentence
@@ -25,6 +26,7 @@ __all__ = [
     "depth",
     "encoding",
     "heads",
+    "induction",
     "lens",
     "mask_playground",
     "own_sentence",

@@ -20,19 +20,22 @@ export function matrix({ i8, scale, shape: [rows, columns] }) {
 export function languageModel(sent) {
   const numbers = (one) => one && tensor(one).data;
   const linear = ({ weight, bias }) => ({ ...matrix(weight), bias: numbers(bias) });
-  const linears = (all) => all && Object.fromEntries(Object.entries(all).map(([name, one]) => [name, linear(one)]));
+  // A part's matrices by their names; its numbers stay as they are.
+  const part = (all) =>
+    all && Object.fromEntries(Object.entries(all).map(([name, one]) => [name, one?.weight ? linear(one) : one]));
   const norm = (one) => one && { ...one, weight: numbers(one.weight), bias: numbers(one.bias) };
   const tokens = matrix(sent.tokens);
   return {
     ...sent,
     d_model: tokens.columns,
+    max_len: sent.max_len ?? Infinity,
     tokens,
     positions: sent.positions && matrix(sent.positions),
     to_logits: { ...(sent.to_logits ? matrix(sent.to_logits) : tokens), bias: null },
     norm: norm(sent.norm),
     layers: sent.layers.map((layer) => ({
-      attention: linears(layer.attention),
-      feed_forward: linears(layer.feed_forward),
+      attention: part(layer.attention),
+      feed_forward: part(layer.feed_forward),
       norm_1: norm(layer.norm_1),
       norm_2: norm(layer.norm_2),
     })),
@@ -60,15 +63,16 @@ export function times({ data, rows, columns, bias }, x) {
   return y;
 }
 
-// Mean 0 and variance 1 over the features, then a scale and a shift.
-export function layerNorm(norm, x) {
+// LayerNorm: mean 0 and variance 1 over the features, then a scale and a shift; RMSNorm, which is not centred, leaves
+// the mean as it is.
+export function normed(norm, x) {
   if (!norm) return x;
   const n = x.length;
   let [mean, variance] = [0, 0];
-  for (let i = 0; i < n; i += 1) mean += x[i] / n;
+  if (norm.centred) for (let i = 0; i < n; i += 1) mean += x[i] / n;
   for (let i = 0; i < n; i += 1) variance += (x[i] - mean) ** 2 / n;
   const [y, deviation] = [new Float64Array(n), Math.sqrt(variance + norm.eps)];
-  for (let i = 0; i < n; i += 1) y[i] = ((x[i] - mean) / deviation) * norm.weight[i] + norm.bias[i];
+  for (let i = 0; i < n; i += 1) y[i] = ((x[i] - mean) / deviation) * norm.weight[i] + (norm.bias ? norm.bias[i] : 0);
   return y;
 }
 
@@ -91,10 +95,10 @@ export const ACTIVATIONS = {
 };
 
 // Rotary positions: each pair of neighbours within a head turns by an angle that grows with the position.
-export function rotated(x, position, dHead) {
+export function rotated(x, position, dHead, base = 10000) {
   const y = new Float64Array(x.length);
   for (let j = 0; j < dHead; j += 2) {
-    const angle = position * 10000 ** (-j / dHead);
+    const angle = position * base ** (-j / dHead);
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
     for (let i = j; i < x.length; i += dHead) {
       y[i] = x[i] * cos - x[i + 1] * sin;
@@ -110,30 +114,35 @@ function sum(x, y) {
   return z;
 }
 
-// One head's weights for a query, over the keys of all positions so far; its features begin at `from`.
-function weightsOf(query, keys, from, dHead) {
+// One head's weights for a query, over the keys of all positions so far; its features begin at `from`, and those of its
+// keys at `at`.
+function weightsOf(query, from, keys, at, dHead) {
   const scores = new Float64Array(keys.length);
   for (let s = 0; s < keys.length; s += 1) {
     const key = keys[s];
     let score = 0;
-    for (let j = from; j < from + dHead; j += 1) score += query[j] * key[j];
+    for (let j = 0; j < dHead; j += 1) score += query[from + j] * key[at + j];
     scores[s] = score / Math.sqrt(dHead);
   }
   return softmax(scores);
 }
 
 // The values' sum by weight, into the head's features of `y`.
-function addValues(y, weights, values, from, dHead) {
+function addValues(y, from, weights, values, at, dHead) {
   for (let s = 0; s < values.length; s += 1) {
     const [weight, value] = [weights[s], values[s]];
-    for (let j = from; j < from + dHead; j += 1) y[j] += weight * value[j];
+    for (let j = 0; j < dHead; j += 1) y[from + j] += weight * value[at + j];
   }
 }
 
-function fedForward({ w_1, w_2 }, activation, x) {
-  const inner = times(w_1, x);
+// Two layers with the activation between; or, gated, three matrices (SwiGLU).
+function fedForward({ w_1, w_2, w_gate, w_up, w_down }, activation, x) {
+  const inner = times(w_gate ?? w_1, x);
   for (let i = 0; i < inner.length; i += 1) inner[i] = activation(inner[i]);
-  return times(w_2, inner);
+  if (!w_gate) return times(w_2, inner);
+  const up = times(w_up, x);
+  for (let i = 0; i < inner.length; i += 1) inner[i] *= up[i];
+  return times(w_down, inner);
 }
 
 // ── reading ──
@@ -141,33 +150,33 @@ function fedForward({ w_1, w_2 }, activation, x) {
 // Reads texts. `without(layer, head)` says which heads are taken away: their output is 0. With `watched`, `reader.maps`
 // has for each layer and head the weights of each position that was read, as rows that grow by one.
 export function readerOf(model, { without = () => false, watched = false } = {}) {
-  const { d_model: width, n_heads: heads, max_len: longest, layers } = model;
-  const dHead = width / heads;
+  const { d_model: width, max_len: longest, layers } = model;
   const cache = layers.map(() => ({ keys: [], values: [] })); // of each layer: a vector for each position
   let read = []; // the tokens
   let logits = null; // after the last of them
-  const me = { maps: layers.map(() => Array.from({ length: heads }, () => [])) };
+  const me = { maps: layers.map(({ attention }) => Array.from({ length: attention.n_heads }, () => [])) };
 
   // What the heads of a layer bring to the newest position.
   const attended = (layer, x) => {
-    const { w_q, w_k, w_v, w_o } = layers[layer].attention;
+    const { w_q, w_k, w_v, w_o, n_heads, n_kv_heads, rotary_base } = layers[layer].attention;
     const { keys, values } = cache[layer];
-    const position = keys.length;
-    const placed = (vector) => (model.rotary ? rotated(vector, position, dHead) : vector);
+    const [position, dHead] = [keys.length, width / n_heads];
+    const placed = (vector) => (rotary_base ? rotated(vector, position, dHead, rotary_base) : vector);
     const query = placed(times(w_q, x));
     keys.push(placed(times(w_k, x)));
     values.push(times(w_v, x));
     const together = new Float64Array(width);
-    for (let head = 0; head < heads; head += 1) {
-      const weights = weightsOf(query, keys, head * dHead, dHead);
+    for (let head = 0; head < n_heads; head += 1) {
+      const at = Math.floor((head * n_kv_heads) / n_heads) * dHead; // heads of a group share keys and values
+      const weights = weightsOf(query, head * dHead, keys, at, dHead);
       if (watched) me.maps[layer][head].push(weights);
-      if (!without(layer, head)) addValues(together, weights, values, head * dHead, dHead);
+      if (!without(layer, head)) addValues(together, head * dHead, weights, values, at, dHead);
     }
     return times(w_o, together);
   };
   // A sub-layer with the way around it, and its norm before it or behind the sum.
   const residual = (norm, sublayer, x) =>
-    model.norm_first ? sum(x, sublayer(layerNorm(norm, x))) : layerNorm(norm, sum(x, sublayer(x)));
+    model.norm_first ? sum(x, sublayer(normed(norm, x))) : normed(norm, sum(x, sublayer(x)));
 
   const readOne = (token) => {
     if (read.length === longest) throw new RangeError(`a text may have at most ${longest} tokens`);
@@ -179,7 +188,7 @@ export function readerOf(model, { without = () => false, watched = false } = {})
       if (feed_forward) x = residual(norm_2, (y) => fedForward(feed_forward, ACTIVATIONS[model.activation], y), x);
     });
     read.push(token);
-    return times(model.to_logits, layerNorm(model.norm, x));
+    return times(model.to_logits, normed(model.norm, x));
   };
   // Forget all but the first tokens.
   const rewind = (length) => {

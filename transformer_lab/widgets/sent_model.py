@@ -5,37 +5,43 @@
 
 import base64
 from copy import deepcopy
+from typing import TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_lab.language_model import LanguageModel
+from transformer_lab.attention import GroupedQueryAttention, MultiHeadAttention
+from transformer_lab.blocks import LayerNorm, RMSNorm
+from transformer_lab.language_model import RotaryAttention
 
+Model = TypeVar("Model", bound=nn.Module)
 MOST_WEIGHTS = 640_000  # about 850 kB of text
 LARGEST = 127  # of 8 bits, as far from 0 to both sides
 
 
-def sent(model: LanguageModel) -> dict:
-    """All that a page needs to compute the model's logits.
+def sent(model: nn.Module) -> dict:
+    """All that a page needs to compute the logits of a language model: of any LanguageModel, or of attention alone.
+
+    A layer may have no feed-forward network, and no norms (then it has no `residual_1` and `residual_2` either).
 
     Raises:
-        ValueError: the model has more than MOST_WEIGHTS weights.
+        ValueError: the model has more than MOST_WEIGHTS weights, or parts that this package does not have.
     """
-    config, n_weights = model.config, count(model)
-    if n_weights > MOST_WEIGHTS:
+    if (n_weights := count(model)) > MOST_WEIGHTS:
         raise ValueError(f"a model in a page may have at most {MOST_WEIGHTS:,} weights (this one has {n_weights:,})")
+    tokens, positions, to_logits = (getattr(model, name) for name in ("tokens", "positions", "to_logits"))
+    config, layers = getattr(model, "config", None), model.get_submodule("layers")
+    longest = config.max_len if config else None if positions is None else len(positions.encoding)
     return {
-        "n_heads": config.n_heads,
-        "max_len": config.max_len,
-        "rotary": config.positions == "rotary",
-        "activation": config.activation,
-        "norm_first": config.norm_first,
-        "tokens": in_bytes(model.tokens.weight),
-        "positions": None if model.positions is None else in_bytes(model.positions.encoding),
-        "layers": [layer_sent(layer) for layer in model.layers],
-        "norm": norm_sent(model.norm),
-        "to_logits": None if config.tie_weights else in_bytes(model.to_logits.weight),
+        "max_len": longest,  # None: there is no limit
+        "activation": config and config.activation,
+        "norm_first": config is None or config.norm_first,
+        "tokens": in_bytes(tokens.weight),
+        "positions": None if positions is None else in_bytes(positions.encoding),
+        "layers": [layer_sent(layer) for layer in layers.children()],
+        "norm": norm_sent(model.get_submodule("norm")),
+        "to_logits": None if to_logits.weight is tokens.weight else in_bytes(to_logits.weight),
     }
 
 
@@ -45,24 +51,36 @@ def count(model: nn.Module) -> int:
 
 
 def layer_sent(layer: nn.Module) -> dict:
-    attention, feed_forward = layer.self_attention, layer.feed_forward
-    return {
-        "attention": {name: linear_sent(getattr(attention, name)) for name in ("w_q", "w_k", "w_v", "w_o")},
-        "norm_1": norm_sent(layer.get_submodule("residual_1.norm")),
-        "feed_forward": {name: linear_sent(getattr(feed_forward, name)) for name in ("w_1", "w_2")},
-        "norm_2": norm_sent(layer.get_submodule("residual_2.norm")),
-    }
+    parts = dict(layer.named_modules())
+    norms = {f"norm_{i}": norm_sent(parts.get(f"residual_{i}.norm", nn.Identity())) for i in (1, 2)}
+    feed_forward = parts.get("feed_forward")
+    linears = None if feed_forward is None else linears_sent(feed_forward)
+    return norms | {"attention": attention_sent(parts["self_attention"]), "feed_forward": linears}
 
 
-def linear_sent(linear: nn.Linear) -> dict:
-    return {"weight": in_bytes(linear.weight), "bias": linear.bias}
+def attention_sent(attention: nn.Module) -> dict:
+    """Its matrices, how many heads they serve, and the base of its rotary positions, if it has these."""
+    if not isinstance(attention, MultiHeadAttention):
+        raise ValueError(f"the attention of a model in a page must be one of this package's (got {attention})")
+    n_kv_heads = attention.n_kv_heads if isinstance(attention, GroupedQueryAttention) else attention.n_heads
+    base = attention.base if isinstance(attention, RotaryAttention) else None
+    return linears_sent(attention) | {"n_heads": attention.n_heads, "n_kv_heads": n_kv_heads, "rotary_base": base}
+
+
+def linears_sent(module: nn.Module) -> dict:
+    """The linear layers of a module, by their names."""
+    linears = {name: part for name, part in module.named_children() if isinstance(part, nn.Linear)}
+    return {name: {"weight": in_bytes(part.weight), "bias": part.bias} for name, part in linears.items()}
 
 
 def norm_sent(norm: nn.Module) -> dict | None:
-    """Its weight and bias; None if it is no norm but leaves all as it is."""
+    """What a norm has learned; None if it is no norm but leaves all as it is."""
     if isinstance(norm, nn.Identity):
         return None
-    return {"weight": norm.weight, "bias": norm.bias, "eps": norm.eps}
+    if not isinstance(norm, LayerNorm | RMSNorm):
+        raise ValueError(f"a norm of a model in a page must be LayerNorm or RMSNorm (got {norm})")
+    learned = {"weight": norm.weight, "bias": getattr(norm, "bias", None)}
+    return learned | {"eps": norm.eps, "centred": isinstance(norm, LayerNorm)}
 
 
 def whole_numbers(matrix: Float[Tensor, "rows columns"]) -> tuple[Tensor, Float[Tensor, " rows"]]:
@@ -79,7 +97,7 @@ def in_bytes(matrix: Float[Tensor, "rows columns"]) -> dict:
     return {"i8": base64.b64encode(whole.numpy().tobytes()).decode(), "scale": scale, "shape": list(whole.shape)}
 
 
-def as_sent(model: LanguageModel) -> LanguageModel:
+def as_sent(model: Model) -> Model:
     """A copy of the model with the weights that reach the page: on the CPU, in eval mode."""
     copy = deepcopy(model).cpu().eval()
     with torch.no_grad():

@@ -13,6 +13,9 @@ KINDS = {
     "rotary, as in lesson 09": {"positions": "rotary", "activation": "gelu"},
     "GPT-2's": {},
     "post-norm, untied": {"norm_first": False, "tie_weights": False, "activation": "relu"},
+    "Llama's": {"positions": "rotary", "rotary_base": 500.0, "norm": "rms_norm", "norm_eps": 1e-3, "bias": False}
+    | {"feed_forward": "swiglu", "activation": "silu", "n_kv_heads": 2},
+    "groups without rotary positions": {"n_kv_heads": 3, "bias": False},
     "silu": {"positions": "rotary", "activation": "silu", "tie_weights": False},
 }
 MAX_LEN = 12
@@ -48,7 +51,7 @@ def model_case(**kind) -> dict:
 
 def made(**kind) -> LanguageModel:
     """A model with random weights and biases, sure enough of itself that no two tokens are equally probable."""
-    config = LanguageModelConfig(17, 24, 3, 40, 2, MAX_LEN, **kind)
+    config = LanguageModelConfig(17, 24, 6, 40, 2, MAX_LEN, **kind)
     model = LanguageModel(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():

@@ -44,12 +44,19 @@ def test_the_summary_counts_the_heads(kind):
     assert "<tl-induction-" in html_of(view)
 
 
+def test_without_names_the_ids_are_shown():
+    state = state_of(widgets.induction(model_of(), [6, 0, 6]))
+    assert state["tokens"] == ["6", "0", "6"]
+
+
 def test_induction_refuses_what_would_lie():
     model = model_of()
-    for wrong in ([0], [], torch.zeros(2, 3, dtype=torch.int64), [0] * 97):
-        with pytest.raises(ValueError, match="tokens must be 2 to 96 ids"):
+    for wrong in ([0], [], torch.zeros(2, 3, dtype=torch.int64), [0] * 9):
+        with pytest.raises(ValueError, match=r"tokens must be 2 to 8 ids \(their shape is "):
             widgets.induction(model, wrong, NAMES)
+    with pytest.raises(ValueError, match="tokens must be 2 to 96 ids"):
+        widgets.induction(data["bare_lm"], [0] * 97)
     with pytest.raises(ValueError, match=r"tokens must be from 0 to 6 \(got 0 to 7\)"):
         widgets.induction(model, [0, 7], NAMES)
-    with pytest.raises(ValueError, match=r"at most max_len \(8\) tokens of a text can be read \(got 9\)"):
-        widgets.induction(model, [0] * 9, NAMES)
+    with pytest.raises(ValueError, match=r"a name for each of the model's 7 tokens \(got 6\)"):
+        widgets.induction(model, [0, 5], NAMES[:6])

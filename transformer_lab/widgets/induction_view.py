@@ -19,29 +19,35 @@ from transformer_lab.widgets.view import View
 MOST_TOKENS = 96
 
 
-def induction(model: nn.Module, tokens: Sequence[int] | Tensor, names: Tokens) -> View:
+def induction(model: nn.Module, tokens: Sequence[int] | Tensor, names: Tokens | None = None) -> View:
     """Take heads of a language model away, in the page, and see what changes: the loss, and where other heads look.
 
-    `tokens` are the ids of a text, `names` those of the whole vocabulary. The model may be a LanguageModel or one of
-    attention alone. The page computes with the weights as they are sent, in 8 bits: those of `sent_model.as_sent`.
-    A head that is taken away writes zeros.
+    `tokens` are the ids of a text, `names` those of the whole vocabulary; without names the ids are shown. The model
+    may be a LanguageModel or one of attention alone. The page computes with the weights as they are sent, in 8 bits:
+    those of `sent_model.as_sent`. A head that is taken away writes zeros.
 
     Raises:
-        ValueError: there are fewer than 2 or more than 96 tokens, or more than the model reads, or one without a name;
-            the model is too large.
+        ValueError: there are fewer than 2 or more than 96 tokens, or more than the model reads, or one that it does not
+            know; there is not one name for each token of the vocabulary; the model is too large.
     """
-    ids = torch.as_tensor(tokens).cpu()
-    if ids.ndim != 1 or not 2 <= len(ids) <= MOST_TOKENS:
-        raise ValueError(f"tokens must be 2 to {MOST_TOKENS} ids (their shape is {tuple(ids.shape)})")
-    if not 0 <= int(ids.min()) <= int(ids.max()) < len(names):
-        raise ValueError(f"tokens must be from 0 to {len(names) - 1} (got {int(ids.min())} to {int(ids.max())})")
+    ids, carried = torch.as_tensor(tokens).cpu(), sent(model)
+    vocabulary, longest = carried["tokens"]["shape"][0], carried["max_len"]
+    check(ids, vocabulary, MOST_TOKENS if longest is None else min(longest, MOST_TOKENS))
+    names = range(vocabulary) if names is None else names
+    if len(names) != vocabulary:
+        raise ValueError(f"there must be a name for each of the model's {vocabulary} tokens (got {len(names)})")
     read = [seen(str(names[i])) for i in ids.tolist()]
-    carried = sent(model)
-    if (longest := carried["max_len"]) is not None and len(ids) > longest:
-        raise ValueError(f"at most max_len ({longest}) tokens of a text can be read (got {len(ids)})")
     state = {"model": carried, "ids": ids, "tokens": read}
     rounded = as_sent(model)
     return View("induction", state, summary(model, read), lambda: fallback(rounded, ids, read), colours=96)
+
+
+def check(ids: Tensor, vocabulary: int, most: int) -> None:
+    """Raise a ValueError unless a model can read the ids."""
+    if ids.ndim != 1 or not 2 <= len(ids) <= most:
+        raise ValueError(f"tokens must be 2 to {most} ids (their shape is {tuple(ids.shape)})")
+    if not 0 <= int(ids.min()) <= int(ids.max()) < vocabulary:
+        raise ValueError(f"tokens must be from 0 to {vocabulary - 1} (got {int(ids.min())} to {int(ids.max())})")
 
 
 def seen(name: str) -> str:

@@ -232,6 +232,35 @@ sample = write(model, "def ", 300, temperature=0.7, seed=1)[0]
 show_text("\n".join(line[:90] for line in sample.split("\n")), alt="What your model writes.")
 
 # %% [markdown]
+# Now write together. The view below holds the model that you have trained; it computes in the page and needs no kernel. Only its weights are rounded, to 8 bits each, so that they take a quarter of the room. Does that cost anything? Compare both on a part of the test:
+
+# %% tolerance=0.15
+from transformer_lab import widgets
+from transformer_lab.widgets.sent_model import as_sent
+
+some_ids = test_ids[:20_000]
+full, rounded = loss_on(some_ids, model), loss_on(some_ids, as_sent(model))
+print(f"32 bits a weight: {full:.2f} nats a character, 8 bits: {rounded:.2f}")
+assert abs(full - rounded) < 0.02
+
+# %% [markdown]
+# Type the beginning of a line, such as `for i in `, and press *write 40*. The stronger the ground of a character, the less probable it was; point at one, and the bars show what else it could have been. **Predict**, then look: is the model less sure at the beginning of a word or at its end? Take random characters, and see what the temperature does to the whole text.
+
+# %%
+widgets.completer(model, characters, "def ")
+
+# %% tolerance=0.2
+is_letter = torch.tensor([character.isalpha() for character in characters.decode(some_ids)])
+before, now = is_letter[:-1], is_letter[1:]
+surprise = -token_log_probs(model, some_ids).cpu()
+first, later = (surprise[now & kind].mean().item() for kind in (~before, before))
+print(f"the first letter of a word {first:.1f} nats, the later ones {later:.1f}")
+assert first > later + 0.5
+
+# %% [markdown]
+# The first letter of a word costs far more than the others: a word that has begun leaves few ways to go on.
+
+# %% [markdown]
 # ## With more patience
 #
 # The package has a larger model, made by one command in a quarter of an hour of processor time: three layers, $d_{model} = 128$, 128 characters of context, 6 000 steps. Does it beat the six tables?

@@ -118,6 +118,46 @@ widgets.decoding(next_logits, names, **special, depth=6, branching=3)
 widgets.cache_cost()
 
 # %% [markdown]
+# **A language model that writes with you** (lesson 09), in the page. This one has read the names of ten thousand numbers, letter by letter; it learns in about ten seconds.
+
+# %%
+from transformer_lab import LanguageModel, LanguageModelConfig, tasks
+from transformer_lab.texts import Characters
+from transformer_lab.training import TextExamples, TextRecipe, TextTraining
+
+text = "\n".join(tasks.number_name(n, "en") for n in torch.randperm(10_000).tolist())
+characters = Characters.of(text)
+size = {"max_len": 48, "positions": "rotary", "activation": "gelu"}
+size |= {"dropout": 0.0, "attention_dropout": 0.0}
+writer = LanguageModel(LanguageModelConfig(len(characters), 48, 4, 192, 2, **size))
+reading = TextTraining(writer, TextExamples(characters.encode(text), 48), TextRecipe(300))
+losses = [report.loss for report in reading.run(300)]
+
+# %%
+widgets.completer(writer, characters, "four thousand and ")
+
+# %% [markdown]
+# **The logit lens** (lesson 10): what the same model would say next, if it ended at its embedding, or after its first layer.
+
+# %%
+from transformer_lab import causal_mask
+from transformer_lab.analysis import logit_lens
+
+read = characters.encode("two thousand and seventy-two")
+with torch.no_grad():
+    states = [writer.embedded(read[None], 0)]
+    for layer in writer.layers:
+        states.append(layer(states[-1], causal_mask(len(read))))
+    logits = logit_lens(torch.cat(states), writer.norm, writer.to_logits.weight)
+widgets.lens(logits, read, characters.symbols)
+
+# %% [markdown]
+# **Heads that are taken away** (lesson 10): choose a head, ablate it, and see what the loss of each next token becomes, and where the other heads look now.
+
+# %%
+widgets.induction(writer, characters.encode("seventy-two and seventy-two"), characters.symbols)
+
+# %% [markdown]
 # ## With the kernel
 #
 # **Your own sentence**: run the cell, then type a number in English words, below a million.

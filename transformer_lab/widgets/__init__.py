@@ -2,10 +2,13 @@
 
 from transformer_lab.widgets.attention_view import attention, attention_steps
 from transformer_lab.widgets.cache_view import cache_cost
+from transformer_lab.widgets.completer_view import completer
 from transformer_lab.widgets.decoding_view import decoding
 from transformer_lab.widgets.depth_view import depth
 from transformer_lab.widgets.encoding_view import encoding
 from transformer_lab.widgets.heads_view import heads
+from transformer_lab.widgets.induction_view import induction
+from transformer_lab.widgets.lens_view import lens
 from transformer_lab.widgets.masks_view import mask_playground
 from transformer_lab.widgets.own_sentence_view import own_sentence
 from transformer_lab.widgets.saturation_view import saturation
@@ -18,10 +21,13 @@ __all__ = [
     "attention",
     "attention_steps",
     "cache_cost",
+    "completer",
     "decoding",
     "depth",
     "encoding",
     "heads",
+    "induction",
+    "lens",
     "mask_playground",
     "own_sentence",
     "saturation",

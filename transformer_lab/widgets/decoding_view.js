@@ -88,7 +88,7 @@ export function greedy(table, eos) {
 }
 
 // Uniform numbers from a seed (mulberry32), so that a draw can be repeated.
-function uniform(seed) {
+export function uniform(seed) {
   let state = (seed * 0x9e3779b9) | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -25,10 +25,9 @@ from transformer_lab.analysis.interventions import (
     patch_heads,
     patch_input,
     patch_state,
-    record_heads,
-    record_states,
 )
 from transformer_lab.analysis.planted import planted_induction
+from transformer_lab.analysis.written import record_heads, record_states
 
 __all__ = [
     "PRESETS",

@@ -1,4 +1,4 @@
-"""Experiments on a model as it runs: record what its parts write, take a part away, put another run's in its place.
+"""Experiments on a model as it runs: take a part away, or put another run's in its place.
 
 Each is a `with` block; after it, the model is as before. A part is named as in `model.named_modules()`. What a head
 writes is the input of W_O, at which all of them act: so they hold for every attention of this package, whether torch's
@@ -8,7 +8,7 @@ arXiv:2404.15255.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -19,57 +19,6 @@ from transformer_lab.attention import MultiHeadAttention, merge_heads, split_hea
 from transformer_lab.recording import check_not_compiled
 
 PARTS = ("query", "key", "value")
-
-
-@contextmanager
-def record_heads(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "B h T d_head"]]]:
-    """Within the block, collect what each head of every attention hands to W_O, by the attention's name.
-
-    Of an attention that is called again, what it wrote in the last call stays.
-
-    Raises:
-        ValueError: the model is compiled; or at the end of the block, no attention of the model was called in it.
-    """
-    check_not_compiled("record_heads", model)
-    written: dict[str, Tensor] = {}
-
-    def keep(name: str, n_heads: int) -> Callable[..., None]:
-        def hook(module: nn.Module, args: tuple[Tensor]) -> None:
-            written[name] = split_heads(args[0].detach(), n_heads)  # (B, T, d_model) → (B, h, T, d_head)
-
-        return hook
-
-    with ExitStack() as hooks:
-        for name, module in model.named_modules():
-            if isinstance(module, MultiHeadAttention):
-                hooks.enter_context(module.w_o.register_forward_pre_hook(keep(name, module.n_heads)))
-        yield written
-    if not written:
-        raise ValueError(f"an attention of the {type(model).__name__} must be called in the block (none was recorded)")
-
-
-@contextmanager
-def record_states(model: nn.Module) -> Iterator[list[Float[Tensor, "B T d_model"]]]:
-    """Within the block, collect what goes into the first of `model.layers`, and what comes out of each: n_layers + 1.
-
-    Where layers only add to it, as in pre-norm models, this is called the residual stream.
-
-    Raises:
-        ValueError: the model is compiled or has no layers; or at the end of the block, it was not called exactly once.
-    """
-    check_not_compiled("record_states", model)
-    layers = getattr(model, "layers", None)
-    if not isinstance(layers, nn.ModuleList) or not len(layers):
-        raise ValueError(f"record_states must be given a model with `layers` (a {type(model).__name__} has none)")
-    states: list[Tensor] = []
-    with ExitStack() as hooks:
-        first = layers[0].register_forward_pre_hook(lambda module, args: states.append(args[0].detach()))
-        hooks.enter_context(first)
-        for layer in layers:
-            hooks.enter_context(layer.register_forward_hook(lambda module, args, out: states.append(out.detach())))
-        yield states
-    if len(states) != len(layers) + 1:
-        raise ValueError(f"the model must be called once in the block ({len(states)} states were recorded)")
 
 
 @contextmanager

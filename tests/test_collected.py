@@ -1,16 +1,10 @@
 """Wrong answers that were collected without a look at the catalogue of mistakes are told a cause."""
 
-import os
-
 import pytest
 
 from tests.collected import clinic, put_aside, working
 from tests.collected.measuring import share, told
 from transformer_lab.exercises import catalogue
-
-pytestmark = pytest.mark.skipif(
-    os.environ.get("TRANSFORMER_LAB_DIAGNOSIS") != "on", reason="the diagnosis is off: TRANSFORMER_LAB_DIAGNOSIS=on"
-)
 
 EVERY = 10  # answers, of which one is tried here; `python -m tests.collected` tries all
 

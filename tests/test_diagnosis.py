@@ -1,30 +1,30 @@
 """The diagnosis of answers that make no mistake with a name: edits, sketches, tables, relations, and what is said."""
 
 import ast
-import os
 import threading
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
-from tests.diagnosis_tables import Workshop, digest_of, has_table
+from tests.diagnosis_bases import digest_of, has_table
+from tests.other_machine import SEEDS
+from tests.workshop import Workshop, sketched
 from transformer_lab import exercises
 from transformer_lab.exercises import catalogue, checking
 from transformer_lab.exercises import exercise as exercise_module
-from transformer_lab.exercises.diagnosis import explaining, mending, search
-from transformer_lab.exercises.diagnosis.edits import Base, made
+from transformer_lab.exercises.diagnosis import explaining, mending, rounds, search
+from transformer_lab.exercises.diagnosis.base import Base
+from transformer_lab.exercises.diagnosis.edits import made
 from transformer_lab.exercises.diagnosis.relations import related
-from transformer_lab.exercises.diagnosis.sketch import NEAR, sketch
+from transformer_lab.exercises.diagnosis.sketch import NEAR, STEADY, marks_of
 from transformer_lab.exercises.diagnosis.slips import slips
 from transformer_lab.exercises.diagnosis.table import Bases, table_of
 from transformer_lab.exercises.diagnosis.telling import as_text
 from transformer_lab.exercises.running import Case, Outcome
-
-pytestmark = pytest.mark.skipif(
-    os.environ.get("TRANSFORMER_LAB_DIAGNOSIS") != "on", reason="the diagnosis is off: TRANSFORMER_LAB_DIAGNOSIS=on"
-)
-
+from transformer_lab.exercises.specification import Specification
 
 every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
 WITH_TABLE = [exercise for exercise in catalogue.values() if has_table(exercise)]
@@ -81,21 +81,34 @@ def test_two_slips_are_made_at_once():
 CASES = [Case("one", {"x": torch.ones(2)}), Case("two", {"x": torch.ones(3)})]
 
 
-def sketch_of(*values) -> tuple[float, float]:
+def sketch_of(*values, loose=False, unsteady=0) -> np.ndarray:
     outcomes = {
-        case: Outcome(error=value) if isinstance(value, Exception) else Outcome(value)
+        replace(case, loose=loose): Outcome(error=value) if isinstance(value, Exception) else Outcome(value)
         for case, value in zip(CASES, values, strict=True)
     }
-    return sketch(outcomes, lambda case, outcome: outcome)
+    return sketched(marks_of(outcomes, lambda case, outcome: outcome), unsteady)
 
 
 def apart(one, other) -> float:
-    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+    return float(np.abs(one - other).max())
 
 
-def test_rounding_makes_no_difference_to_a_sketch():
-    x, y = torch.linspace(-3, 50, 40), torch.linspace(0, 1, 7)
-    assert apart(sketch_of(x, y), sketch_of(x * (1 + 1e-6), y - 1e-7)) < NEAR / 10
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e4, 1e12, 1e30])
+def test_rounding_makes_no_difference_to_a_sketch(size):
+    x, y = size * torch.linspace(-3, 50, 40, dtype=torch.float64), torch.linspace(0, 1, 7)
+    noise = 1e-6 * torch.linspace(-1, 1, 40).roll(17)
+    assert apart(sketch_of(x, y), sketch_of(x * (1 + noise), y - 1e-7)) < STEADY
+
+
+def test_a_case_that_is_not_steady_does_not_count():
+    for one, other in ((torch.ones(4), torch.zeros(4)), (torch.ones(4), ValueError("no"))):
+        assert apart(sketch_of(one, 3, unsteady=0b01), sketch_of(other, 3, unsteady=0b01)) == 0
+        assert apart(sketch_of(one, 3, unsteady=0b10), sketch_of(other, 3, unsteady=0b10)) > 10 * NEAR
+
+
+def test_numbers_that_round_coarsely_do_not_count():
+    assert apart(sketch_of(torch.ones(4), 1, loose=True), sketch_of(2 * torch.ones(4), 1, loose=True)) == 0
+    assert apart(sketch_of(torch.ones(4), 1, loose=True), sketch_of(torch.ones(5), 1, loose=True)) > 10 * NEAR
 
 
 @pytest.mark.parametrize(
@@ -112,6 +125,7 @@ def test_rounding_makes_no_difference_to_a_sketch():
         ((ValueError("sizes 3 and 4"), 1), (ValueError("sizes 3 and 5"), 1)),
         ((ValueError("no"), 1), (TypeError("no"), 1)),
         ((1, 2), (2, 1)),
+        ((torch.tensor([1e9, 3.0]), 1), (torch.tensor([1e9, 4.0]), 1)),
     ],
 )
 def test_what_differs_has_another_sketch(one, other):
@@ -129,14 +143,43 @@ def test_the_table_of_an_exercise_is_up_to_date(exercise):
 
 
 @every_table
-def test_a_table_says_what_its_functions_do_here(exercise):
+@pytest.mark.parametrize("seed", [None, 5], ids=["here", "elsewhere"])
+def test_a_table_says_what_its_functions_do(exercise, seed):
+    """On this machine, and on one that rounds in another way."""
     table, workshop = table_of(exercise.name), Workshop(exercise)
     bases = Bases(exercise, table.bases)
     for i in range(3, len(table.rows), max(1, len(table.rows) // 3)):
-        base, edits = bases[table.row(i).base]
-        here = workshop.edited(base, [edits[number] for number in table.row(i).edits])
-        assert here is not None
-        assert apart(here, table.numbers[i]) < NEAR, table.row(i)
+        row = table.row(i)
+        marks = workshop.row(bases, row, seed)
+        assert apart(sketched(marks, row.unsteady), table.numbers[i]) < NEAR, row
+
+
+@every_table
+def test_most_of_a_table_is_steady_in_all_cases(exercise):
+    table = table_of(exercise.name)
+    assert np.count_nonzero(table.unsteady) < 0.2 * len(table.rows)
+
+
+def test_what_differs_elsewhere_is_found():
+    """Where two numbers are equal, rounding decides; so it does over what is left of a sum."""
+    scores = torch.tensor([0.1, 0.5, 0.15, 0.25])
+    for steady, answer in (
+        (True, lambda x: x.softmax(0) @ x),
+        (True, lambda x: (x > 0.2).sum(0)),
+        (True, lambda x: torch.ones(3).sum() == 3),
+        (False, lambda x: x.sum() == x[[3, 1, 0, 2]].sum()),
+        (False, lambda x: x.cumsum(0) >= x.sum()),
+        (False, lambda x: (x - x.mean()).mean().sign()),
+        (False, lambda x: torch.randn(2)),
+    ):
+        case = Case("scores", {"x": scores})
+        workshop = Workshop(replace_cases(exercises.softmax, case))
+        here, *elsewhere = (workshop.marks(answer, seed) for seed in (None, *SEEDS))
+        assert all(abs(one - here) < STEADY for one in elsewhere) == steady
+
+
+def replace_cases(exercise, *cases):
+    return Specification(exercise.reference, returns=exercise.returns, cases=cases)
 
 
 def test_a_table_that_another_version_made_explains_nothing(monkeypatch):
@@ -182,6 +225,18 @@ def test_two_mistakes_with_names_are_both_named():
 
 def test_an_answer_that_is_like_nothing_else_is_told_no_cause():
     assert said(exercises.softmax, lambda scores, dim: scores.softmax(dim) ** 1.7 + 0.01) is None
+
+
+def test_of_an_answer_that_raises_errors_alone_the_texts_must_agree():
+    def answer(scores, dim):
+        raise RuntimeError("a text that torch does not know")
+
+    def not_transposed(query, key, value):
+        weights = (query @ key / query.shape[-1] ** 0.5).softmax(-1)
+        return weights @ value, weights
+
+    assert said(exercises.softmax, answer) is None
+    assert "`transpose(…)` is left out" in said(exercises.scaled_dot_product_attention, not_transposed)
 
 
 def test_where_slips_differ_all_are_named():
@@ -230,7 +285,7 @@ def test_a_mistake_that_shows_in_nearly_all_cases_is_named_with_the_others():
 
 
 def test_an_answer_that_takes_long_is_not_tried_again(monkeypatch):
-    monkeypatch.setattr(explaining, "PATIENCE", 0.0)
+    monkeypatch.setattr(explaining, "PATIENCE", -1.0)
     assert said(exercises.softmax, lambda scores, dim: -scores.softmax(dim)) is None
 
 
@@ -323,11 +378,30 @@ def never_ends(symbols, pair):
     return merged
 
 
-def test_a_change_by_which_an_answer_never_ends_costs_little():
-    start = time.monotonic()
+def test_a_loop_that_a_change_makes_endless_ends_after_so_many_rounds():
+    text = "def f(n):\n    i = 0\n    while i < n:\n        i += 1\n    return [x for x in range(i)]\n"
+    base = Base.of_text("f", text)
+    assert len(base.function()(rounds.MOST)) == rounds.MOST
+    assert len(base.function()(rounds.MOST)) == rounds.MOST, "each call counts from 0"
+    with pytest.raises(rounds.Endless):
+        base.function()(rounds.MOST + 1)
+    assert text.startswith(ast.unparse(base.functions[0])), "nothing of it stays in the tree"
+
+
+def test_changes_by_which_an_answer_never_ends_are_given_up(monkeypatch):
+    monkeypatch.setattr(mending, "SECONDS", 60.0)
+    monkeypatch.setattr(mending, "BY_THE_CLOCK", 600.0)
+    monkeypatch.setattr(mending, "MOST_ENDLESS", 10**9)
+    ended = []
+    monkeypatch.setattr(rounds.Endless, "__init__", lambda self: ended.append(self))
     exercise = exercises.merge_pair
+    assert mending.mends(exercise, never_ends, exercise.cases[0]) == []
+    in_all = len(ended)
+    assert in_all > 3
+    monkeypatch.undo()
+    monkeypatch.setattr(rounds.Endless, "__init__", lambda self: ended.append(self))
     mending.mends(exercise, never_ends, exercise.cases[0])
-    assert time.monotonic() - start < 3
+    assert len(ended) == in_all + mending.MOST_ENDLESS
 
 
 def test_nothing_is_changed_where_time_cannot_be_limited():
@@ -357,15 +431,23 @@ def like_nothing(reference):
 
 @pytest.mark.parametrize("name", ["decoder_layer", "beam_search", "multi_head_attention"])
 def test_a_check_takes_less_than_a_second_of_computing(name):
+    """It takes 0.4 to 0.7 s; the bound leaves room for machines that are slower, or busy."""
     exercise = catalogue[name]
     answer = like_nothing(exercise.reference)
     exercise.check(answer)
     start = time.thread_time()
     assert exercise.check(answer).cause is None
-    assert time.thread_time() - start < 1
+    assert time.thread_time() - start < 2.5
 
 
 @every_exercise
 def test_a_mistake_with_a_name_is_told_no_other_cause(exercise):
     mistake = next(iter(exercise.mistakes.values()))
     assert exercise.check(mistake.function).cause is None
+
+
+def test_it_can_be_turned_off(monkeypatch):
+    answer = lambda scores, dim: -scores.softmax(dim)  # noqa: E731
+    assert exercises.softmax.check(answer).cause
+    monkeypatch.setenv("TRANSFORMER_LAB_DIAGNOSIS", "off")
+    assert exercises.softmax.check(answer).cause is None

@@ -594,6 +594,14 @@ def test_cards_are_plain_text_and_html_with_everything_escaped():
     assert ">✗</span> <strong>softmax: not yet</strong>" in html
 
 
+def test_lines_that_start_with_a_dash_are_a_list():
+    card = Card(INFO, "Two", "Two things:\n- `a` is *left* out.\n- b\n  - code\n-1 is no item\n- c")
+    assert card._repr_html_().count("<ul") == 2
+    assert "<li><code>a</code> is <em>left</em> out.</li><li>b</li></ul><pre" in card._repr_html_()
+    assert '<p style="margin:4px 0">-1 is no item</p>' in card._repr_html_()
+    assert "\n- `a` is left out.\n- b\n  - code\n" in repr(card)
+
+
 def test_emphasis_is_set_in_html_and_its_marks_are_dropped_in_plain_text():
     text = "*All* of `a * b * c`, and *not one*: 2 * 3 * 4, exp(*args).\n  code *is* code"
     card = Card(INFO, "a card", text)

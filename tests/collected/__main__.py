@@ -1,11 +1,8 @@
 """`python -m tests.collected [--all]`: the share of collected answers that are told a cause, and those that are not."""
 
-import os
 import sys
 
 from tests.collected.measuring import HALVES, share, told
-
-os.environ["TRANSFORMER_LAB_DIAGNOSIS"] = "on"
 
 
 def main(show: bool) -> int:

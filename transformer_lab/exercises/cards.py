@@ -87,11 +87,14 @@ def frame(mark: str, title: str, body: str) -> str:
 
 
 def html_text(text: str) -> str:
-    """Paragraphs; runs of lines that start with two blanks become one block of code."""
+    """Paragraphs; of lines that start with two blanks one block of code, of lines that start with a dash a list."""
     parts = []
-    for block in re.findall(r"(?:^  .*\n?)+|(?:^(?!  ).*\n?)+?", text, flags=re.MULTILINE):
+    for block in re.findall(r"(?:^  .*\n?)+|(?:^- .*\n?)+|(?:^(?!  |- ).*\n?)+?", text, flags=re.MULTILINE):
         if block.startswith("  "):
             parts.append(code(re.sub(r"^  ", "", block, flags=re.MULTILINE)))
+        elif block.startswith("- "):
+            items = "".join(f"<li>{inline(line.removeprefix('- '))}</li>" for line in block.splitlines())
+            parts.append(f'<ul style="margin:4px 0;padding-left:1.5em">{items}</ul>')
         elif block.strip():
             parts.append(f'<p style="margin:4px 0">{inline(block.strip())}</p>')
     return "".join(parts)

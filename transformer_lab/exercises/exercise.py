@@ -95,9 +95,9 @@ class Exercise(Specification):
     def cause(self, answer: Callable, result: Result) -> str | None:
         """The slips by which one gets what an answer computes that fails, in words, if they are found.
 
-        They are looked for where TRANSFORMER_LAB_DIAGNOSIS is `on`.
+        They are looked for unless TRANSFORMER_LAB_DIAGNOSIS is `off`.
         """
-        if os.environ.get("TRANSFORMER_LAB_DIAGNOSIS") != "on":
+        if os.environ.get("TRANSFORMER_LAB_DIAGNOSIS") == "off":
             return None
         assert result.case is not None
         try:

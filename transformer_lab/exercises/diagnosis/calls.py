@@ -7,7 +7,7 @@ from itertools import pairwise
 from transformer_lab.exercises.diagnosis import wordings
 from transformer_lab.exercises.diagnosis.edits import COMMON, FAIR
 from transformer_lab.exercises.diagnosis.similar import KIN, REDUCTIONS, TWICE
-from transformer_lab.exercises.diagnosis.wordings import Words
+from transformer_lab.exercises.diagnosis.words import Words
 
 Change = tuple[ast.expr, Words, int]
 

@@ -1,19 +1,13 @@
-"""An edit is a small change of a function's source, made in place and taken back; a base is what edits are made of."""
+"""An edit is a small change of a function's source, made in place and taken back."""
 
 import ast
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import permutations
-from textwrap import dedent
-from types import CodeType, FunctionType
-
-from transformer_lab.exercises.mutants import Bare
 
 Place = tuple[ast.AST, str, int | None]  # a field of a node; of a list of nodes, which of them
 
-FILE = "<slip>"
 COMMON, FAIR, RARE = 0, 1, 2  # ranks of edits: how often somebody makes that slip
 
 
@@ -128,73 +122,3 @@ def put(place: Place, value: object) -> object:
         nodes = getattr(parent, name)
         before, nodes[index] = nodes[index], value
     return before
-
-
-@dataclass(eq=False)
-class Base:
-    """A function with the helpers that it calls, as trees, and the names that they find where they stand."""
-
-    name: str
-    functions: list[ast.FunctionDef]
-    scope: dict[str, object]
-    parents: dict[ast.AST, ast.AST] = field(init=False)  # of every node the one that it is a part of
-    _codes: dict[ast.FunctionDef, CodeType] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        nodes = [node for function in self.functions for node in ast.walk(function)]
-        self.parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-
-    @classmethod
-    def of_text(cls, name: str, text: str) -> "Base":
-        """A function whose source stands on its own."""
-        scope: dict[str, object] = {}
-        exec(compile(text, FILE, "exec"), scope)
-        tree = Bare().visit(ast.parse(text))
-        functions = [ast.fix_missing_locations(s) for s in tree.body if isinstance(s, ast.FunctionDef)]
-        return cls(name, functions, scope)
-
-    @classmethod
-    def of_function(cls, function: Callable) -> "Base":
-        """A function of a module, with the module's other functions that it calls."""
-        found: dict[str, FunctionType] = {}
-        pending = [inspect.unwrap(function)]
-        while pending:
-            one = pending.pop()
-            if not isinstance(one, FunctionType) or one.__name__ in found or one.__module__ != function.__module__:
-                continue
-            found[one.__name__] = one
-            pending += [one.__globals__[name] for name in names_of(one.__code__) if name in one.__globals__]
-        trees = [Bare().visit(ast.parse(dedent(inspect.getsource(one)))).body[0] for one in found.values()]
-        functions = [ast.fix_missing_locations(tree) for tree in trees if isinstance(tree, ast.FunctionDef)]
-        for tree in functions:
-            tree.decorator_list = []
-        return cls(function.__name__, functions, dict(inspect.unwrap(function).__globals__))
-
-    def function(self, edits: Sequence[Edit] = ()) -> Callable:
-        """The function with some edits made.
-
-        Raises:
-            SyntaxError, ValueError: with these edits it is no program.
-        """
-        scope = dict(self.scope)
-        with made(edits):
-            for tree in self.functions:
-                exec(self.code(tree, any(edit.function is tree for edit in edits)), scope)
-        function = scope[self.name]
-        assert callable(function)
-        return function
-
-    def code(self, tree: ast.FunctionDef, edited: bool) -> CodeType:
-        if not edited and tree in self._codes:
-            return self._codes[tree]
-        code = compile(ast.Module([tree], []), FILE, "exec")
-        if not edited:
-            self._codes[tree] = code
-        return code
-
-
-def names_of(code: object) -> set[str]:
-    """The names that a code object looks up, and those in the functions within it."""
-    if not isinstance(code, CodeType):
-        return set()
-    return set(code.co_names).union(*map(names_of, code.co_consts))

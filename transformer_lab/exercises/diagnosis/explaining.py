@@ -15,7 +15,7 @@ from transformer_lab.exercises.diagnosis.telling import as_text, places
 from transformer_lab.exercises.running import Attempt, Case, Outcome
 from transformer_lab.exercises.specification import Specification
 
-PATIENCE = 2.0  # seconds, for an answer on all cases: one that takes longer is not tried again
+PATIENCE = 2.0  # seconds of computing, for an answer on all cases: one that takes longer is not tried again
 
 Outcomes = Mapping[Case, Outcome]
 
@@ -25,10 +25,10 @@ def explain(exercise: Specification, name: str, answer: Callable, failed: Case) 
 
     One slip is looked for before two: in right answers, then in what is returned, then in the answer's own source.
     """
-    attempt, start = Attempt(answer), time.monotonic()
+    attempt, start = Attempt(answer), time.thread_time()
     outcomes: dict[Case, Outcome] = {}
     for case in comparable(exercise.cases):
-        if time.monotonic() - start > PATIENCE:
+        if time.thread_time() - start > PATIENCE:
             return None
         outcomes[case] = attempt.run(case)
     if all(outcome.error is None and outcome.value is None for outcome in outcomes.values()):
@@ -79,8 +79,8 @@ def mended_to_a_mistake(found: list[Mend]) -> list[tuple[str, ...]]:
     remaining = list(dict.fromkeys(mend.remaining for mend in found if mend.remaining))
     if len(remaining) != 1:
         return []
-    named: list[tuple[str, ...]] = [(remaining[0].explanation, places([mend.place for mend in found]))]
-    return named
+    rest = places([mend.place for mend in found], "One change does away with the rest")
+    return [(remaining[0].explanation, rest)]
 
 
 def nearly_a_mistake(exercise: Specification, outcomes: Outcomes, right: Outcomes, failed: Case) -> str | None:

@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from transformer_lab.exercises import checking
-from transformer_lab.exercises.diagnosis.edits import Base, Edit
+from transformer_lab.exercises.diagnosis.base import Base
+from transformer_lab.exercises.diagnosis.edits import Edit
+from transformer_lab.exercises.diagnosis.rounds import Endless
 from transformer_lab.exercises.diagnosis.sketch import mark
 from transformer_lab.exercises.diagnosis.slips import slips
 from transformer_lab.exercises.running import Attempt, Case, run
 from transformer_lab.exercises.specification import Mistake, Specification
 from transformer_lab.exercises.time_limit import OutOfTime, time_limit
 
-SECONDS = 0.3  # of computing, for all changes together
-EACH = 0.3  # by the clock, for one change on the case that failed
-PROMISING = 1.0  # for one that does well there, on all cases
-MOST_ENDLESS = 3  # changes that take longer: a loop without an end
+MOST_TRIED = 400  # changes of one answer; every machine tries as many
+MOST_ENDLESS = 3  # changes by which a loop has no end
+SECONDS = 2.0  # of computing, for all changes together, should they be slow
+BY_THE_CLOCK = 5.0  # for one that hangs where rounds can't be counted
 
 
 @dataclass(frozen=True)
@@ -47,23 +49,28 @@ def tried(exercise: Specification, base: Base, edits: list[Edit], failed: Case, 
     known = [exercise.expected(failed), *(exercise.mistaken(one, failed) for one in exercise.mistakes.values())]
     goals = {mark(failed, checking.effect(exercise, failed, outcome)) for outcome in known}
     endless = 0
-    for number, edit in enumerate(edits):
-        if endless == MOST_ENDLESS or (number % 4 == 0 and time.thread_time() > deadline):
+    for edit in edits[:MOST_TRIED]:
+        if endless == MOST_ENDLESS or time.thread_time() > deadline:
             return
         try:
-            with time_limit(EACH):
-                function = base.function([edit])
-                if not near(mark_of(exercise, failed, function), goals):
-                    continue
-            with time_limit(PROMISING):
-                result = checking.examine_values(exercise, Attempt(function), exercise.cases)
-        except OutOfTime:
+            with time_limit(BY_THE_CLOCK):
+                result = examined(exercise, base.function([edit]), failed, goals)
+        except Endless:
             endless += 1
             continue
+        except OutOfTime:
+            return
         except Exception:
             continue
-        if result.passed or (result.mistake and not edit.names_lost()):
+        if result and (result.passed or (result.mistake and not edit.names_lost())):
             yield Mend(place(edit, base, first_line), result.mistake)
+
+
+def examined(exercise: Specification, function: Callable, failed: Case, goals: set[float]) -> checking.Result | None:
+    """What comes of an examination of a function, if it does well on the case that failed."""
+    if not near(mark_of(exercise, failed, function), goals):
+        return None
+    return checking.examine_values(exercise, Attempt(function), exercise.cases)
 
 
 def mark_of(exercise: Specification, case: Case, function: Callable) -> float:

@@ -3,71 +3,19 @@
 The same relations hold between an answer and a named mistake: then two things come together.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from transformer_lab.exercises import comparing
 from transformer_lab.exercises.comparing import Standard
+from transformer_lab.exercises.diagnosis.alterations import ALTERATIONS, Alteration
 from transformer_lab.exercises.running import Case, Outcome, is_floating
 from transformer_lab.exercises.specification import Specification
 
 Pairs = list[tuple[Case, Any, Any]]  # in each case what is given, and what should be
-Relation = Callable[[Tensor], Tensor | None]  # from what should be to what is given; None where that makes no sense
-
-
-def swapped(one: int, other: int) -> Relation:
-    return lambda x: x.transpose(one, other) if x.ndim > max(one, other, -one - 1, -other - 1) else None
-
-
-def flipped(axis: int) -> Relation:
-    return lambda x: x.flip(axis) if x.ndim > (axis if axis >= 0 else -axis - 1) else None
-
-
-def rolled(axis: int, by: int) -> Relation:
-    return lambda x: x.roll(by, axis) if x.ndim > (axis if axis >= 0 else -axis - 1) else None
-
-
-def numbers_only(change: Relation) -> Relation:
-    return lambda x: change(x) if x.is_floating_point() else None
-
-
-def additive(hidden: Tensor) -> Tensor | None:
-    return torch.zeros(hidden.shape).masked_fill(hidden, float("-inf")) if hidden.dtype == torch.bool else None
-
-
-RELATIONS: dict[str, Relation] = {
-    "its sign is turned": numbers_only(lambda x: -x),
-    "True and False are swapped": lambda x: ~x if x.dtype == torch.bool else None,
-    "it is made to be added to scores, 0 and -inf, where True and False are asked for": lambda x: (
-        additive(~x) if x.dtype == torch.bool else None
-    ),
-    "it is made to be added to scores, and hides what may be seen": lambda x: additive(x),
-    "0 stands where -inf belongs": numbers_only(lambda x: x.masked_fill(x == -torch.inf, 0.0)),
-    "-1e9 stands where -inf belongs": numbers_only(lambda x: x.masked_fill(x == -torch.inf, -1e9)),
-    "its last two axes are swapped": swapped(-1, -2),
-    "its axes 1 and 2 are swapped": swapped(1, 2),
-    "its axes 0 and 1 are swapped": swapped(0, 1),
-    "its last axis runs backwards": flipped(-1),
-    "its second-last axis runs backwards": flipped(-2),
-    "its axis 1 runs backwards": flipped(1),
-    "everything is moved by one place along the last axis": rolled(-1, 1),
-    "everything is moved back by one place along the last axis": rolled(-1, -1),
-    "everything is moved by one place along the second-last axis": rolled(-2, 1),
-    "everything is moved back by one place along the second-last axis": rolled(-2, -1),
-    "it is squared": numbers_only(lambda x: x.square()),
-    "it lacks a square: the root of what it should be is returned": numbers_only(lambda x: x.sqrt()),
-    "the exponential of it is returned": numbers_only(lambda x: x.exp()),
-    "the logarithm of it is returned": numbers_only(lambda x: x.log()),
-    "1 minus what it should be is returned": numbers_only(lambda x: 1 - x),
-    "its reciprocal is returned": numbers_only(lambda x: 1 / x),
-    "it goes through one more softmax": numbers_only(lambda x: x.softmax(-1) if x.ndim else None),
-    "it is averaged over the first axis": numbers_only(lambda x: x.mean(0) if x.ndim else None),
-    "it is summed over the last axis": numbers_only(lambda x: x.sum(-1) if x.ndim else None),
-}
 
 
 def related(
@@ -126,13 +74,13 @@ def of_parts(parts: Pairs, reshaped: bool) -> str | None:
     if all(one.shape == two.shape and alike(case, one, two.to(one.dtype)) for case, one, two in parts):
         one, two = next((one, two) for _, one, two in parts if one.dtype != two.dtype)
         return f"it is of the type {one.dtype}, and should be {two.dtype}"
-    for words, change in RELATIONS.items():
+    for words, change in ALTERATIONS.items():
         if all(fits(case, one, change, two) for case, one, two in parts):
             return words
     return of_shape(parts, reshaped) or of_factor(parts)
 
 
-def fits(case: Case, one: Tensor, change: Relation, two: Tensor) -> bool:
+def fits(case: Case, one: Tensor, change: Alteration, two: Tensor) -> bool:
     changed = change(two)
     return changed is not None and changed.dtype == one.dtype and alike(case, one, changed)
 
@@ -154,9 +102,9 @@ def of_plain(parts: Pairs) -> str | None:
         if all(one[:-1] == two for _, one, two in parts):
             return "it has an entry too many at the end"
     if all(isinstance(one, Real) and isinstance(two, (int, float)) and two for _, one, two in parts):
-        ratios = {round(float(one) / two, 6) for _, one, two in parts}
-        if len(ratios) == 1 and ratios != {1.0}:
-            return f"it is {ratios.pop():g} times what it should be"
+        ratios = [float(one) / two for _, one, two in parts]
+        if max(ratios) - min(ratios) <= 1e-6 * abs(ratios[0]) and abs(ratios[0] - 1) > 1e-6:
+            return f"it is {ratios[0]:.4g} times what it should be"
     return None
 
 

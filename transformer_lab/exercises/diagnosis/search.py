@@ -7,14 +7,16 @@ from functools import cached_property
 
 from transformer_lab.exercises import checking, comparing
 from transformer_lab.exercises.comparing import Standard
-from transformer_lab.exercises.diagnosis.edits import names_of
-from transformer_lab.exercises.diagnosis.sketch import mark, sketch
+from transformer_lab.exercises.diagnosis.base import names_of
+from transformer_lab.exercises.diagnosis.rounds import Endless
+from transformer_lab.exercises.diagnosis.sketch import mark, marks_of
 from transformer_lab.exercises.diagnosis.table import BROKEN, EMPTY, MISTAKE, REFERENCE, Bases, Row, table_of
 from transformer_lab.exercises.diagnosis.telling import without_place
 from transformer_lab.exercises.running import Case, Outcome, run
 from transformer_lab.exercises.specification import Specification
 
-SECONDS = 0.2  # of computing, for one search
+MOST_TRIED = 100  # functions that are run in one search; every machine runs as many
+SECONDS = 2.0  # of computing, for one search, should it be slow
 
 STILL_THERE = "The defect that the function was handed out with is still in it."
 
@@ -29,12 +31,13 @@ class Search:
         self.table = table_of(name) or EMPTY
         self.bases = Bases(exercise, self.table.bases)
         self.named = {mistake.explanation for mistake in exercise.mistakes.values()}
+        self.works_somewhere = any(outcome.error is None for outcome in outcomes.values())
         self.words = names_of(getattr(inspect.unwrap(answer), "__code__", None))
 
     @cached_property
     def rows(self) -> list[Row]:
         """What has nearly the same sketch; what was made of a right answer that is most like this one comes first."""
-        near = self.table.near(sketch(self.outcomes, self.effect))
+        near = self.table.near(marks_of(self.outcomes, self.effect))
         return sorted((row for row in near if row.edits), key=lambda row: (-self.likeness(row.base), row.base))
 
     def likeness(self, base: int) -> float:
@@ -43,13 +46,13 @@ class Search:
         return len(words & self.words) / max(1, len(words | self.words))
 
     def causes(self, slips: int) -> list[Cause]:
-        """All that do the same in every case with so many slips."""
+        """All that do the same in every case that counts, with so many slips."""
         deadline = time.thread_time() + SECONDS
         found: dict[Cause, tuple[Cause, int, tuple[int, int]]] = {}  # by the words alone: in full, base, rank
-        for row in self.rows:
+        for row in [row for row in self.rows if self.table.slips_of(row) == slips][:MOST_TRIED]:
             if time.thread_time() > deadline:
                 break
-            if self.table.slips_of(row) == slips and self.does_the_same(row):
+            if self.does_the_same(row):
                 cause = self.in_words(row)
                 unnamed = sum(slip not in self.named for slip in cause)
                 words = tuple(map(without_place, cause))
@@ -75,12 +78,16 @@ class Search:
             function = base.function([edits[i] for i in row.edits])
         except (SyntaxError, ValueError, TypeError, RecursionError):
             return False
-        return all(self.agree(case, outcome, run(function, case)) for case, outcome in self.outcomes.items())
+        try:
+            return all(self.agree(case, run(function, case)) for case in row.steady(self.outcomes))
+        except Endless:
+            return False
 
-    def agree(self, case: Case, given: Outcome, made: Outcome) -> bool:
-        one, other = self.effect(case, given), self.effect(case, made)
+    def agree(self, case: Case, made: Outcome) -> bool:
+        """Where the answer does nothing but raise errors, their texts must agree as well."""
+        one, other = self.effect(case, self.outcomes[case]), self.effect(case, made)
         if one.error is not None and other.error is not None:
-            return mark(case, one) == mark(case, other)
+            return mark(case, one) == mark(case, other) and (self.works_somewhere or text(one) == text(other))
         return comparing.same(one, other, Standard.of(case))
 
     def in_words(self, row: Row) -> Cause:
@@ -94,3 +101,8 @@ class Search:
         if self.table.bases[base][0] == REFERENCE and (mistake := self.table.named(base, edit)):
             return self.exercise.mistakes[mistake].explanation
         return self.bases[base][1][edit].words().replace(self.table.bases[base][1], self.name)
+
+
+def text(outcome: Outcome) -> str:
+    """The first line of an error's text."""
+    return str(outcome.error).partition("\n")[0]

@@ -1,6 +1,7 @@
 """Two numbers that tell apart what functions do on an exercise's cases, and are the same on every machine.
 
-They only narrow the search: whatever has nearly the same two numbers is run, and compared as answers are.
+They only narrow the search: whatever has nearly the same two numbers is run, and compared as answers are. A case in
+which rounding or chance decides what a function does is `unsteady` for it, and left out of its sketch.
 """
 
 import re
@@ -16,19 +17,28 @@ from transformer_lab.exercises.comparing import Standard
 from transformer_lab.exercises.running import Case, Outcome
 
 NEAR = 2e-4  # sketches that are no farther apart may be of the same outcomes
-HUGE = 1e30
+STEADY = 1e-5  # marks of a case that are farther apart on two machines are no marks
 MOST = 4096  # numbers of a value that count
+MOST_CASES = 64
 
 _random = np.random.RandomState(7)  # a generator that never changes
 FACTORS = _random.standard_normal(MOST)
-SHARES = _random.uniform(0.5, 1.5, (2, 64))
+SHARES = _random.uniform(0.5, 1.5, (2, MOST_CASES))
 
 
-def sketch(outcomes: Mapping[Case, Outcome], effect: Callable[[Case, Outcome], Outcome]) -> tuple[float, float]:
-    """The sketch of what a function did on some cases, of which at most 64 count."""
-    marks = np.array([mark(case, effect(case, outcome)) for case, outcome in outcomes.items()][: SHARES.shape[1]])
-    one, other = SHARES[:, : len(marks)] @ marks
-    return float(one), float(other)
+def marks_of(outcomes: Mapping[Case, Outcome], effect: Callable[[Case, Outcome], Outcome]) -> np.ndarray:
+    """What a function did on some cases, of which at most 64 count: a number for each."""
+    return np.array([mark(case, effect(case, outcome)) for case, outcome in outcomes.items()][:MOST_CASES])
+
+
+def sketches(marks: np.ndarray, unsteady: np.ndarray) -> np.ndarray:
+    """The sketches (n, 2) of marks (cases,), where n times some are left out: those of `unsteady` (n,), as bits."""
+    return counts(unsteady, len(marks)) @ (SHARES[:, : len(marks)] * marks).T
+
+
+def counts(unsteady: np.ndarray, cases: int) -> np.ndarray:
+    """(n, cases): which cases count."""
+    return (unsteady[:, None] >> np.arange(cases, dtype=np.uint64) & np.uint64(1)) == 0
 
 
 def mark(case: Case, outcome: Outcome) -> float:
@@ -44,8 +54,12 @@ def mark(case: Case, outcome: Outcome) -> float:
     values = np.array(numbers[:MOST], dtype=np.float64)
     finite = np.isfinite(values)
     holes = zlib.crc32(np.where(finite, 0, np.where(np.isnan(values), 1, np.sign(values) + 3)).tobytes())
-    total = 0.0 if coarse else float(np.where(finite, values, 0.0).clip(-HUGE, HUGE) @ FACTORS[: len(values)])
-    return chance(f"{kinds} {len(numbers)} {holes}") + total / (1 + abs(total))
+    return chance(f"{kinds} {len(numbers)} {holes}") + (0.0 if coarse else total(np.where(finite, values, 0.0)))
+
+
+def total(values: np.ndarray) -> float:
+    """A number that changes with each of them, and by no more than the share by which one is rounded."""
+    return float(np.arcsinh(values) @ FACTORS[: len(values)]) / max(1, len(values)) ** 0.5
 
 
 def taken_apart(value: object) -> tuple[str, list[float]]:

@@ -4,8 +4,9 @@ import ast
 from collections.abc import Iterator
 
 from transformer_lab.exercises.diagnosis import statements, wordings
+from transformer_lab.exercises.diagnosis.base import Base
 from transformer_lab.exercises.diagnosis.calls import Change, is_range, of_call, one_off, reshaped
-from transformer_lab.exercises.diagnosis.edits import COMMON, FAIR, RARE, Base, Edit
+from transformer_lab.exercises.diagnosis.edits import COMMON, FAIR, RARE, Edit
 from transformer_lab.exercises.diagnosis.similar import COMPARISONS, OPERATORS
 
 

@@ -2,16 +2,18 @@
 
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from transformer_lab.exercises.diagnosis.edits import FILE, Base, Edit, names_of
-from transformer_lab.exercises.diagnosis.sketch import NEAR
+from transformer_lab.exercises.diagnosis.base import FILE, Base, names_of
+from transformer_lab.exercises.diagnosis.edits import Edit
+from transformer_lab.exercises.diagnosis.sketch import NEAR, sketches
 from transformer_lab.exercises.diagnosis.slips import slips
+from transformer_lab.exercises.running import Case
 from transformer_lab.exercises.specification import Specification
 
 FOLDER = Path(__file__).with_name("tables")
@@ -26,11 +28,18 @@ class Row:
 
     base: int
     edits: tuple[int, ...]
+    unsteady: int = 0  # a bit for each case where rounding or chance decides what it does
+
+    def steady(self, cases: Iterable[Case]) -> list[Case]:
+        """The cases that count."""
+        return [case for i, case in enumerate(cases) if not self.unsteady >> i & 1]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """The sketches of functions: `numbers` (n, 2), `rows` (n, 3): a base and two edits; and what the bases are.
+
+    `unsteady` (n,) has a bit for each case that a sketch leaves out: another machine may do something else there.
 
     A base is the reference, a named mistake, a function with a bug to be found, or a right answer of another style. Its
     source is kept where it stands on its own.
@@ -40,32 +49,38 @@ class Table:
     rows: np.ndarray
     bases: list[tuple[str, str, str]]  # (kind, name, source)
     digest: str  # of all that the table was made from
+    unsteady: np.ndarray
 
     def save(self, path: Path) -> None:
         about = json.dumps({"bases": self.bases, "digest": self.digest}).encode()
         numbers, rows = self.numbers.astype(np.float32), self.rows.astype(np.int16)
-        np.savez_compressed(path, numbers=numbers, rows=rows, about=np.frombuffer(about, dtype=np.uint8))
+        about_bytes = np.frombuffer(about, dtype=np.uint8)
+        np.savez_compressed(path, numbers=numbers, rows=rows, unsteady=self.unsteady, about=about_bytes)
 
     @classmethod
     def load(cls, path: Path) -> "Table":
         with np.load(path) as stored:
             about = json.loads(stored["about"].tobytes())
-            return cls(stored["numbers"], stored["rows"], [tuple(one) for one in about["bases"]], about["digest"])
+            bases, digest = [tuple(one) for one in about["bases"]], about["digest"]
+            if "unsteady" not in stored:  # a table of an earlier version, which is stale
+                return cls(EMPTY.numbers, EMPTY.rows, [], "", EMPTY.unsteady)
+            return cls(stored["numbers"], stored["rows"], bases, digest, stored["unsteady"])
 
-    def near(self, sketch: tuple[float, float]) -> Iterator[Row]:
-        """The rows with nearly this sketch, those with the fewest slips first."""
-        gaps = np.abs(self.numbers - np.array(sketch)).max(axis=1)
+    def near(self, marks: np.ndarray) -> Iterator[Row]:
+        """The rows whose sketch is nearly that of these marks, those with the fewest slips first."""
+        gaps = np.abs(self.numbers - sketches(marks, self.unsteady)).max(axis=1)
         for i in np.flatnonzero(gaps < NEAR):
             yield self.row(int(i))
 
     def row(self, i: int) -> Row:
         base, *edits = (int(number) for number in self.rows[i])
-        return Row(base, tuple(one for one in edits if one != NONE))
+        return Row(base, tuple(one for one in edits if one != NONE), int(self.unsteady[i]))
 
     def named(self, base: int, edit: int) -> str | None:
         """The named mistake that does what one edit of a base does."""
-        here = np.flatnonzero((self.rows == (base, edit, NONE)).all(axis=1))
-        whole = (self.rows[:, 1] == NONE) & (np.abs(self.numbers - self.numbers[here[:1]]).max(axis=1) < NEAR)
+        here = np.flatnonzero((self.rows == (base, edit, NONE)).all(axis=1))[:1]
+        alike = (self.unsteady == self.unsteady[here]) & (np.abs(self.numbers - self.numbers[here]).max(axis=1) < NEAR)
+        whole = alike & (self.rows[:, 1] == NONE)
         names = [self.bases[int(i)] for i in self.rows[np.flatnonzero(whole), 0]] if here.size else []
         return next((name for kind, name, _ in names if kind == MISTAKE), None)
 
@@ -74,7 +89,7 @@ class Table:
         return len(row.edits) + (self.bases[row.base][0] in WRONG)
 
 
-EMPTY = Table(np.zeros((0, 2)), np.zeros((0, 3)), [], "")
+EMPTY = Table(np.zeros((0, 2)), np.zeros((0, 3)), [], "", np.zeros(0, dtype=np.uint64))
 
 
 @cache
@@ -90,8 +105,9 @@ class Bases:
     def __init__(self, exercise: Specification, bases: list[tuple[str, str, str]]):
         self.exercise, self.bases = exercise, bases
         self.made: dict[int, tuple[Base, list[Edit]]] = {}
+        self.words = cache(self._words)
 
-    def words(self, number: int) -> set[str]:
+    def _words(self, number: int) -> set[str]:
         """The names that a base uses; of the reference and of a mistake the code is at hand."""
         kind, name, source = self.bases[number]
         if kind == MISTAKE:

@@ -42,11 +42,11 @@ def without_place(slip: str) -> str:
     return slip.partition(", in `")[0]
 
 
-def places(found: list[tuple[str, str]], most: int = 3) -> str:
+def places(found: list[tuple[str, str]], start: str = "One change would do", most: int = 3) -> str:
     """Where a change makes an answer right: pairs of a line and the code in it, of which one is shown for each line."""
     by_line: dict[str, str] = {}
     for line, source in found:
         if line not in by_line or len(source) < len(by_line[line]):
             by_line[line] = source
     listed = [f"`{source}` in {line}" for line, source in by_line.items()][:most]
-    return f"One change would do: look at {', or at '.join(listed)}."
+    return f"{start}: look at {', or at '.join(listed)}."

@@ -14,7 +14,7 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import AttentionOnly, analysis, attention, default_device, exercises, plots, tasks
+from transformer_lab import AttentionOnly, analysis, attention, default_device, exercises, plots, tasks, widgets
 from transformer_lab.recording import record_attention
 
 torch.set_num_threads(1)  # for models as small as these, more would only wait for each other
@@ -236,18 +236,10 @@ assert previous[0, 0] > 0.5 > 0.25 > previous[1, 0]
 assert induction[1, 0] > 0.8 > 0.25 > induction[0, 0]
 
 # %% [markdown]
-# Each layer has its own kind, as predicted: layer 0 looks back by one, most of all with one head; all of layer 1 looks at what came after. And here is where one head of each layer looks. Each query is a row; the second half repeats the first.
+# Each layer has its own kind, as predicted: layer 0 looks back by one, most of all with one head; all of layer 1 looks at what came after. And here is where each of them looks, on one sequence; the second half repeats the first. Choose a head, take it away, and see what becomes of the loss and of the other heads: the page computes all of it.
 
 # %%
-# VIEW: widgets.induction(model, tokens) goes here, in place of this figure
-best = previous_scores(model)[0].argmax().item(), induction_scores(model)[1].argmax().item()
-symbols = ["abcdefghijklmnopqrstuvwx"[i] for i in twelve[0]]
-with torch.no_grad(), record_attention(model) as maps:
-    model(twelve[:1])
-figure, axes = plots.figure(width=9, height=4.4, columns=2)
-for layer, (ax, head) in enumerate(zip(axes, best)):
-    plots.plot_attention(maps[f"layers.{layer}.self_attention"][0, head], symbols, symbols, ax=ax)
-plots.show(figure, alt="Left a diagonal one below the main one, right one that is eleven below it.")
+widgets.induction(model, twelve[0], "abcdefghijklmnopqrstuvwx")
 
 # %% [markdown]
 # ## Can you trust a score?
@@ -558,22 +550,15 @@ of_next = probabilities.gather(-1, test_tokens[None, :, 1:, None].expand(3, -1, 
 print("planted:", [round(p[test_known].mean().item(), 2) for p in of_next], f"chance {1 / 24:.2f}")
 
 # %% [markdown]
-# And the code model. In each cell stands the character that it would say; the colour is its probability. Read a column from the bottom up.
+# And the code model. In each cell stands the character that it would say, from its embedding at the top to its last layer; the colour is its probability. Point at a cell for the four next best.
 
 # %%
-line = "if not isinstance(x, (int, float)"
-p, says = lens(code_model, characters.encode(line)[None].to(device))[:, 0].max(-1)
-names, p, says = ["layer 2", "layer 1", "layer 0", "embedding"], p.flip(0).cpu(), says.flip(0)
-
-# %%
-# VIEW: widgets.lens(code_model, characters, line) goes here, in place of this figure
-figure, ax = plots.figure(width=10, height=2.4)
-plots.plot_amounts(p, names, list(line.replace(" ", "·")), ax=ax)
-for y in range(4):
-    for x, character in enumerate(characters.decode(says[y].tolist())):
-        shown = {" ": "·", "\n": "⏎"}.get(character, character)
-        ax.text(x, y, shown, ha="center", va="center", color="white" if p[y, x] < 0.5 else "black")
-plots.show(figure, alt="The embedding names its own token; most of what comes next is known late.")
+line = characters.encode("if not isinstance(x, (int, float)")
+with torch.no_grad(), analysis.record_states(code_model) as states:
+    code_model(line[None].to(device))
+    stack = torch.cat(states)  # (layers + 1, T, d_model)
+    logits = analysis.logit_lens(stack, code_model.norm, code_model.to_logits.weight)
+widgets.lens(logits, line, characters.symbols)
 
 # %% [markdown]
 # The embedding says the character that it *is*: one matrix serves for input and output, so that is what such a state looks like, and no opinion about what comes next. From there the answer forms, and in the middle of *isinstance* it is there at the last layer only. One line is an example. Over all windows, how often does each layer already say what the last one will say?

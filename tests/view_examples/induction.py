@@ -8,28 +8,7 @@ from transformer_lab.widgets.sent_model import as_sent
 
 SET_UP = r"""
 import torch
-from transformer_lab import LanguageModel, LanguageModelConfig, causal_mask, widgets
-from transformer_lab.language_model import RotaryAttention
-
-class BareLayer(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.self_attention = RotaryAttention(12, 3, 3)
-
-class BareModel(torch.nn.Module):
-    '''Two layers of attention, without norms and feed-forward networks.'''
-
-    def __init__(self):
-        super().__init__()
-        self.tokens, self.positions = torch.nn.Embedding(9, 12), None
-        self.layers = torch.nn.ModuleList([BareLayer(), BareLayer()])
-        self.norm, self.to_logits = torch.nn.Identity(), torch.nn.Linear(12, 9, bias=False)
-
-    def forward(self, tokens):
-        x = self.tokens(tokens)
-        for layer in self.layers:
-            x = x + layer.self_attention(x, x, x, causal_mask(tokens.size(1)))[0]
-        return self.to_logits(x)
+from transformer_lab import AttentionOnly, LanguageModel, LanguageModelConfig, widgets
 
 def shaken(made, seed):
     torch.manual_seed(seed)
@@ -39,7 +18,7 @@ def shaken(made, seed):
     return made
 
 heads_lm = shaken(LanguageModel(LanguageModelConfig(9, 12, 2, 20, 2, max_len=16)), 0)
-bare_lm = shaken(BareModel(), 1)
+bare_lm = shaken(AttentionOnly(9, 12, 3, 2), 1)
 heads_names = ["", "\n", "<b>", "$", "cat", "sat", " ", "a", "the"]
 twice, once = [4, 7, 2, 3, 1, 4, 7, 2, 3, 1], [8, 0, 6, 5, 4, 3]
 """

@@ -50,6 +50,17 @@ def test_predict_puts_the_question_into_the_state():
     assert unescape(re.search(r'<img alt="([^"]+)"', html_of(view))[1]) == repr(view) == repr(make("saturation"))
 
 
+def test_where_no_script_runs_the_picture_is_folded_away_behind_the_question():
+    view = make("saturation").predict("How much?", ["<b>", "a", "c"], "c", "it is 0.50")
+    seen = html_of(view).split("<script")[0]
+    question = "Predict first. How much? (<b>, a or c)"
+    folded = re.search(r"<details><summary>([^<]+)</summary><img [^>]+></details>", seen)
+    assert unescape(folded[1]) == f"{question} Then open the picture."
+    assert "<img" not in seen.replace(folded[0], "")
+    assert view._repr_mimebundle_()["text/plain"] == question
+    assert "<details" not in html_of(make("saturation"))
+
+
 def test_the_answer_must_be_among_the_choices():
     with pytest.raises(ValueError, match=r"the answer must be one of the choices \['a', 'b'\] \(it is 'c'\)"):
         make("saturation").predict("Which?", ["a", "b"], "c", "")

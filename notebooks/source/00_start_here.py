@@ -42,7 +42,7 @@ print("PyTorch multiplies:", (a @ a).tolist())
 print("on the device that was chosen:", a.device.type == default_device().type)
 
 # %% [markdown]
-# If you see `True`, then `[[7.0, 10.0], [15.0, 22.0]]`, then `True`, all is well. The device is a GPU if you have one, and the processor otherwise; every lesson runs on either, and prints the same, apart from small differences in rounding. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
+# If you see `True`, then `[[7.0, 10.0], [15.0, 22.0]]`, then `True`, all is well. The device is a GPU if you have one, and the processor otherwise; every lesson runs on either, and prints the same, apart from small differences in rounding and from random numbers, which a GPU draws in its own way. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
 #
 # Nothing is downloaded while you work. What you type is saved with the notebook by **Ctrl + S** (**⌘ S** on a Mac).
 
@@ -136,7 +136,7 @@ exercises.dot_product.check(lambda a, b: a @ b.unsqueeze(0))
 # %% [markdown]
 # The first is a mistake that the exercise knows by name, *not summed*. The second raises an error, and the card shows the line of *your* code where it happened.
 #
-# If you are stuck, ask for hints, one after the other. None of them gives the solution away:
+# If you are stuck, ask for hints, one after the other. Each says a little more than the one before:
 
 # %%
 exercises.dot_product.hint()
@@ -173,21 +173,21 @@ exercises.progress()
 #
 # ## The lessons
 #
-# | | lesson | the question it opens with |
-# |---|---|---|
-# | 01 | [Attention](01_attention.ipynb) | *bank* of a river or of money: how can a word look at the others? |
-# | 02 | [Multi-head attention](02_multi_head_attention.ipynb) | why several small heads rather than one large one? |
-# | 03 | [Positional encoding](03_positional_encoding.ipynb) | shuffle the words: why does nothing notice? |
-# | 04 | [Residual blocks](04_residual_blocks.ipynb) | why does a deep stack of layers not learn, and what helps? |
-# | 05 | [Masking](05_masking.ipynb) | why is a model that sees the next word perfect in training, and useless afterwards? |
-# | 06 | [The Transformer](06_the_transformer.ipynb) | how do the parts make a model, and where are its 65 million parameters? |
-# | 07 | [Training](07_training.ipynb) | can a laptop learn to say 21 as *einundzwanzig* in a minute? |
-# | 08 | [Decoding](08_decoding.ipynb) | the model gives probabilities: which sentence do you write down? |
-# | 09 | [A language model](09_language_model.ipynb) | can a model learn to write Python from the Python on your own disk? |
-# | 10 | [Inside](10_inside.ipynb) | *the cat sat … the cat*: which two heads know that *sat* comes next? |
-# | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? |
+# | | lesson | the question it opens with | minutes |
+# |---|---|---|---|
+# | 01 | [Attention](01_attention.ipynb) | *bank* of a river or of money: how can a word look at the others? | 60 + 45 |
+# | 02 | [Multi-head attention](02_multi_head_attention.ipynb) | why several small heads rather than one large one? | 50 + 55 |
+# | 03 | [Positional encoding](03_positional_encoding.ipynb) | shuffle the words: why does nothing notice? | 60 + 70 |
+# | 04 | [Residual blocks](04_residual_blocks.ipynb) | why does a deep stack of layers not learn, and what helps? | 60 + 50 |
+# | 05 | [Masking](05_masking.ipynb) | why is a model that sees the next word perfect in training, and useless afterwards? | 60 + 60 |
+# | 06 | [The Transformer](06_the_transformer.ipynb) | how do the parts make a model, and where are its 65 million parameters? | 60 + 70 |
+# | 07 | [Training](07_training.ipynb) | can a laptop learn to say 21 as *einundzwanzig* in a minute? | 60 + 95 |
+# | 08 | [Decoding](08_decoding.ipynb) | the model gives probabilities: which sentence do you write down? | 60 + 95 |
+# | 09 | [A language model](09_language_model.ipynb) | can a model learn to write Python from the Python on your own disk? | 60 + 60 |
+# | 10 | [Inside](10_inside.ipynb) | *the cat sat … the cat*: which two heads know that *sat* comes next? | 60 + 85 |
+# | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 100 |
 #
-# The [gallery](gallery.ipynb) shows all interactive views on one page.
+# *60 + 45* means: 60 minutes to read and try a lesson, and 45 for its exercises. The [gallery](gallery.ipynb) shows all interactive views on one page.
 
 # %% [markdown]
 # ## Remember

@@ -8,7 +8,7 @@
 # - split and merge heads without mixing up tokens, and test that you have not,
 # - copy weights between a list of heads, one fused layer and PyTorch's module.
 #
-# **You need** [lesson 01](01_attention.ipynb). **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.2. **Time:** 50 minutes.
+# **You need** [lesson 01](01_attention.ipynb). **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.2. **Time:** 50 minutes, the exercises 55 more.
 
 # %%
 import torch
@@ -31,7 +31,7 @@ def rounded(x, digits=2):
 # %% [markdown]
 # ## The question
 #
-# A word often has to look at *two* others, for different reasons: at its neighbour for the grammar, and at a word far away for the meaning. But one attention has only one row of weights for it. Suppose that a word has to fetch *red* from the first position and *car* from the second, and then the other way round:
+# A word often has to look at *two* others, for different reasons: at its neighbour for the grammar, and at a word far away for the meaning. But one attention has only one row of weights for it. Suppose that a word has to fetch the two words before it, which are *red, car* in one sentence and *car, red* in another:
 
 # %%
 red, car = torch.eye(2)  # a vector for each word
@@ -58,7 +58,7 @@ for name, values in (("red, car", torch.stack([red, car])), ("car, red", torch.s
 # %% [markdown]
 # ## By hand
 #
-# A token is one item of a sequence, here a whole word; a **feature** is one number of its vector. Take two tokens with four features, and two heads with two features each. Head 0 owns the first block of features, head 1 the second. Without any projection, head 0 compares the tokens by their first two features only:
+# A token is one item of a sequence, here a whole word; a **feature** is one number of its vector. Take two tokens with four features, and two heads with two features each. Head 0 owns the first block of features, head 1 the second. Without $W^Q$ and $W^K$, head 0 compares the tokens by their first two features only:
 
 # %%
 x = torch.tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 2.0, 0.0]])
@@ -80,7 +80,7 @@ print("output of token 0:", rounded(torch.cat(outputs, dim=-1)[0], 3))
 # %% [markdown]
 # ## The equation
 #
-# In front of each head stand its learned projections. Behind all of them stands one more, $W^O$, which mixes what the heads have found:
+# In front of each head stand its learned **projections**: the products with its $W^Q$, $W^K$ and $W^V$. Behind all heads stands one more, with $W^O$, which mixes what they have found:
 #
 # $$\mathrm{MultiHead}(Q, K, V) = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O$$
 #
@@ -91,7 +91,7 @@ print("output of token 0:", rounded(torch.cat(outputs, dim=-1)[0], 3))
 # ![The features of each token are projected and split into h blocks, one for each head; each head attends by itself; their outputs are put side by side and multiplied by W_O.](../img/02_heads.svg)
 
 # %% [markdown]
-# Symbol for symbol, as a list of the heads that you wrote in lesson 01:
+# As a list of the heads of lesson 01 it reads like the formula, except that each `nn.Linear` adds a bias:
 
 # %%
 class ListOfHeads(nn.Module):
@@ -124,35 +124,44 @@ print("(B, T, d_model) in:", tuple(x.shape), "and out:", tuple(listed(x, x, x).s
 # | output of each head | $(B, h, T, d_{head})$ |
 # | heads side by side again, then $W^O$ | $(B, T, d_{model})$ |
 #
-# For keys and values, read $S$ in place of $T$.
+# For keys and values, read $S$ in place of $T$. Begin with one sentence, which has no $B$: put its blocks of features one behind the other, and side by side again.
 
 # %%
 def split(x, n_heads):
-    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)  # (B, T, d_model) -> (B, h, T, d_head)
+    return torch.stack(x.chunk(n_heads, dim=1))  # (T, d_model) -> (h, T, d_head)
 
 
-def merge(x):
-    return x.transpose(1, 2).flatten(-2)  # (B, h, T, d_head) -> (B, T, d_model)
+def merge(heads):
+    return torch.cat(list(heads), dim=1)  # (h, T, d_head) -> (T, d_model)
 
 
-print("split:", tuple(split(x, 3).shape), "and merged again:", tuple(merge(split(x, 3)).shape))
-print("merging undoes splitting:", torch.equal(merge(split(x, 3)), x))
+sentence = x[0]
+blocks = split(sentence, 3)
+print("split:", tuple(blocks.shape), "and merged again:", tuple(merge(blocks).shape))
+print("merging undoes splitting:", torch.equal(merge(blocks), sentence))
 
 # %% [markdown]
-# The package has both, as `split_heads` and `merge_heads`. With them the whole layer is short:
+# The package does the same to each sentence of a batch, by moving axes as in the table, and calls it `split_heads` and `merge_heads`. Exercises 1 and 2 ask you for these:
 
 # %%
-def attend_with_heads(query, key, value, w_q, w_k, w_v, w_o, n_heads):
-    q = attention.split_heads(query @ w_q, n_heads)
-    k = attention.split_heads(key @ w_k, n_heads)
-    v = attention.split_heads(value @ w_v, n_heads)
-    heads, _ = attention.scaled_dot_product_attention(q, k, v)
-    return attention.merge_heads(heads) @ w_o
+of_batch = attention.split_heads(x, 3)
+print("a batch, split:", tuple(of_batch.shape))
+print("its first sentence, equal:", torch.equal(of_batch[0], blocks))
+print("merged again, equal:", torch.equal(attention.merge_heads(of_batch)[0], merge(blocks)))
 
+# %% [markdown]
+# Now the whole layer, step by step, for the first sentence. Attention counts axes from the end, so one call serves all heads:
 
+# %%
 fused = MultiHeadAttention(d_model=12, n_heads=3)
-matrices = [linear.weight.T for linear in (fused.w_q, fused.w_k, fused.w_v, fused.w_o)]
-difference = (attend_with_heads(x, x, x, *matrices, 3) - fused(x, x, x)[0]).abs().max()
+queries = split(sentence @ fused.w_q.weight.T, 3)  # (h, T, d_head)
+keys = split(sentence @ fused.w_k.weight.T, 3)  # (h, S, d_head)
+values = split(sentence @ fused.w_v.weight.T, 3)  # (h, S, d_head)
+heads, weights = attention.scaled_dot_product_attention(queries, keys, values)
+output = merge(heads) @ fused.w_o.weight.T  # (T, d_model)
+
+print("weights", tuple(weights.shape), "output", tuple(output.shape))
+difference = (output - fused(x, x, x)[0][0]).abs().max()
 print(f"these lines = the package's MultiHeadAttention, max difference < 1e-6: {difference < 1e-6}")
 
 # %% [markdown]
@@ -312,9 +321,9 @@ assert min(two["1 head, network"]) > 0.8
 assert max(four["2 heads"] + four["1 head, network"]) < 0.4 < min(four["4 heads"])
 
 # %% [markdown]
-# With the same parameters, one head does not find two tokens, and two heads do; two do not find four, and four do. The layer that reads the output is linear, and cannot undo a blend.
+# With as many parameters, one head does not find two tokens, and two heads do; two do not find four, and four do. The layer that reads the output is linear, and cannot undo a blend.
 #
-# A network can, from the trace that uneven weights leave. But it costs more parameters, and with four tokens it fails as well. So one head does not *lose* everything; it mixes, and the more it mixes, the harder it is to tell apart. Several heads deliver the tokens unmixed.
+# A network can, from the trace that uneven weights leave. But it costs more parameters, and with four tokens it fails as well. So one head does not *lose* the tokens; it mixes them, and the more it mixes, the harder they are to tell apart. Several heads deliver them unmixed.
 
 # %% [markdown]
 # Do two heads divide the work only because they start from *different* random weights? Start head 1 as a copy of head 0, train on two tokens again, and compare with the two heads above:
@@ -359,10 +368,10 @@ print("rank of each part:", ranks)
 # %% [markdown]
 # So heads neither vote nor take turns. Each adds its part to the output, and leaving one out removes exactly its part.
 #
-# The **rank** of a matrix is the number of independent directions that its rows span. The part of a head has 10 rows here (two sentences of five tokens) with 12 features, but rank 4: all that one head writes lies in $d_{head}$ directions of the $d_{model}$. In this geometry a head reads a few directions of one word, and changes a few directions of another.
+# The **rank** of a matrix is the number of independent directions that its rows span. The part of a head has 10 rows here (two sentences of five tokens) with 12 features, but rank 4: all that one head writes lies in $d_{head}$ directions of the $d_{model}$. So a head reads a few directions of one word, and writes into a few directions for another.
 
 # %% [markdown]
-# Compare four heads written by hand: one for the same word, one for the word before, one for the word itself, and one that looks evenly at all. Each passes on the words that it looks at, weighted. Answer, then *leave out* one after the other:
+# Compare four heads written by hand: one for all copies of the word, one for the word before, one for its own position, and one that looks evenly at all. Each passes on the words that it looks at, weighted. Answer, then *leave out* one after the other:
 
 # %%
 evenly = torch.full((n, n), 1 / n)
@@ -522,7 +531,7 @@ for name, stacked in (("rows put in order", by_head), ("rows as they were", by_k
 # %% [markdown]
 # ## Exercises
 #
-# **1.** (5 minutes, easy.) Split the features of each token into heads: head $i$ owns the $i$-th block. Try it without looking at `split` above.
+# **1.** (5 minutes, easy.) Split the features of each token into heads: head $i$ owns the $i$-th block. `split` takes one sentence; here is a batch of them.
 
 # %% exercise="split_heads"
 def split_heads(x, n_heads):
@@ -533,7 +542,7 @@ def split_heads(x, n_heads):
 exercises.split_heads.check(split_heads)
 
 # %% [markdown]
-# **2.** (5 minutes, easy.) Now the way back: put the heads of each token side by side.
+# **2.** (5 minutes, easy.) Now the way back, for a batch again: put the heads of each token side by side.
 
 # %% exercise="merge_heads"
 def merge_heads(x):
@@ -544,7 +553,7 @@ def merge_heads(x):
 exercises.merge_heads.check(merge_heads)
 
 # %% [markdown]
-# **3.** (15 minutes.) Write all of it. Each `w` is a matrix of $(d_{model}, d_{model})$, applied as `x @ w`; there are no biases. You may call your own functions.
+# **3.** (15 minutes.) Write all of it, for a batch, and with queries that may come from another sequence than keys and values. Each `w` is a matrix of $(d_{model}, d_{model})$, applied as `x @ w`; there are no biases. You may call your own functions.
 
 # %% exercise="multi_head_attention"
 def multi_head_attention(query, key, value, w_q, w_k, w_v, w_o, n_heads):
@@ -591,7 +600,7 @@ exercises.place_in_heads.check(place_in_heads)
 # ## Remember
 #
 # - A head is an attention of its own, in $d_{model}/h$ features; heads see the same tokens in different ways.
-# - One head blends what it fetches; several heads keep it apart, at the same number of parameters.
+# - One head blends what it fetches; several heads keep the pieces apart, with as many parameters.
 # - To split: cut the features into blocks, *then* move the heads in front of the tokens.
 # - The scale of a head is $1/\sqrt{d_{head}}$.
 # - Through $W^O$ the heads' parts add up, and each part has rank $d_{head}$ at most.

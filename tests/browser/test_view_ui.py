@@ -89,11 +89,30 @@ def test_a_dark_theme_is_seen(blank, where):
 # ── predict first ──
 
 
+@cache
+def asked_html() -> str:
+    view = make("given").predict("What is it?", ["one", "<b>two</b>", "three"], "<b>two</b>", "the weight is 0.75")
+    return view.html()
+
+
 @pytest.fixture
 def asked(blank) -> Iterator[tuple[Page, Live]]:
-    view = make("given").predict("What is it?", ["one", "<b>two</b>", "three"], "<b>two</b>", "the weight is 0.75")
-    with in_a_page(blank, view.html()) as found:
+    with in_a_page(blank, asked_html()) as found:
         yield found
+
+
+def test_without_scripts_the_picture_waits_behind_the_question(browser):
+    page = browser.new_page(java_script_enabled=False)
+    page.set_content(asked_html())
+    expect(page.locator("img")).to_be_hidden()
+    page.get_by_text("What is it? (one, <b>two</b> or three)").click()
+    expect(page.locator("img")).to_be_visible()
+    page.close()
+
+
+def test_the_folded_picture_is_gone_where_the_view_is_live(asked):
+    page, _ = asked
+    expect(page.locator("details")).to_be_hidden()
 
 
 def test_a_question_covers_the_view_until_it_is_answered(asked):

@@ -38,7 +38,7 @@ def dot_case(label: str, a, b) -> Case:
         ),
     ),
     hints=(
-        "Multiply the vectors number by number, then add up what you get.",
+        "Of [1, 2] and [3, 4] it is 1 · 3 + 2 · 4 = 11. Which two operations are these?",
         "In torch `*` multiplies number by number, and every tensor has a method that adds up.",
     ),
 )

@@ -75,7 +75,7 @@ def minimum_subtracted(scores, dim):
     return exponentials / exponentials.sum(dim, keepdim=True)
 
 
-@softmax.mistake("The exponential is missing: scores divided by their sum can be negative, or divide by zero.")
+@softmax.mistake("The exponential is missing: scores divided by their sum can be negative, and the sum can be 0.")
 def no_exponential(scores, dim):
     return scores / scores.sum(dim, keepdim=True)
 
@@ -335,7 +335,8 @@ def batches_only(query, key, value):
 
 
 @scaled_dot_product_attention.mistake(
-    "You swap the first two axes of the keys. With a batch in front these are not (S, d_k): count axes from the end."
+    "You swap the first two axes of the keys, or all of them by `.T`. With a batch in front these are not (S, d_k): "
+    "count axes from the end."
 )
 def first_axes_swapped(query, key, value):
     return attend(query @ key.transpose(0, 1) / query.size(-1) ** 0.5, value)
@@ -369,7 +370,7 @@ softmax_jacobian = Exercise(
     ),
     properties=(
         Property(
-            "each row sums to 0: what one weight gains, the others lose",
+            "each row sums to 0: if all scores rise alike, no weight changes",
             lambda given, jacobian: bool((jacobian.sum(-1).abs() < 1e-3).all()),
         ),
         Property("it is symmetric", lambda given, jacobian: torch.allclose(jacobian, jacobian.mT, atol=1e-4)),

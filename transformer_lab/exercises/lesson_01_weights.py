@@ -195,7 +195,9 @@ def first_three(words):
     return torch.eye(words.size(1))[:, :3]
 
 
-@look_at_kind.mistake("The scores of words of one kind are right, but too small beside the others: make W_Q longer.")
+@look_at_kind.mistake(
+    "The scores of words of one kind are right, but too small beside the others: multiply W_Q by a number."
+)
 def kinds_too_soft(words):
     return first_three(words), first_three(words)
 
@@ -219,7 +221,7 @@ def last_three_numbers(words):
     return 20 * last, last
 
 
-@look_at_kind.mistake("What a word is besides its kind counts, too: the rows of the matrix behind the third must be 0.")
+@look_at_kind.mistake("Here a word's other numbers count as well. All rows of the matrix after the third must be 0.")
 def other_numbers_count(words):
     w = first_three(words)
     w[3:] = 1

@@ -268,7 +268,7 @@ def attended(q, k, v, width, dim=-1):
 
 @multi_head_attention.mistake(
     "The scale is √d_model. Each head compares vectors of d_head features: with d_model the scores are √h times too "
-    "small and every head looks almost evenly at everything."
+    "small, and every head looks too evenly at everything."
 )
 def scaled_by_d_model(query, key, value, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = (heads_of(x, n_heads) for x in (query @ w_q, key @ w_k, value @ w_v))
@@ -429,7 +429,7 @@ look_back_one = SetTheWeights(
     difficulty=2,
     statement=f"""
     Set the weights of a head by hand, without training: `w_q` and `w_k`, (d_model, d_model) each, such that every
-    position t from 1 on attends to position t - 1 with a weight of at least 0.9. What position 0 does is free.
+    position t from 1 on attends to position t - 1 with a weight of at least 0.9. Position 0 may look anywhere.
     {POSITIONS}
     """,
     returns=("w_q", "w_k"),
@@ -437,10 +437,10 @@ look_back_one = SetTheWeights(
     domains={"positions": AT_RIGHT_ANGLES},
     goal=Goal(one_head, lacks_a_neighbour((-1,))),
     hints=(
-        "The score of query t and key s is x_t W_Q W_Kᵀ x_sᵀ. Take W_K = 1: then x_t W_Q should point where x_{t-1} "
+        "The score of query t and key s is x_t W_Q W_Kᵀ x_sᵀ. Take W_K = I: then x_t W_Q should point where x_{t-1} "
         "points.",
         "With one-hot vectors x_t W_Q is row t of W_Q. Which matrix has x_{t-1} as its row t? For other vectors, "
-        "positions.T @ (the wanted rows) does it, because positions @ positions.T is the identity.",
+        "make them one-hot first: positions @ positions.T is the identity.",
         "A score of 1 beside scores of 0 gives no weight near 0.9. Multiply W_Q by a number, and remember that the "
         "scores are divided by √d_model.",
     ),
@@ -467,7 +467,7 @@ def looks_at_itself(positions):
 
 @look_back_one.mistake(
     "The right position gets the largest weight, but too little: scores of 1 and 0 are nearly alike for the softmax. "
-    "Make W_Q longer."
+    "Multiply W_Q by a number."
 )
 def too_soft(positions):
     before = torch.cat([positions[:1], positions[:-1]])
@@ -523,7 +523,7 @@ def in_the_other_order(positions):
     return [(long @ after, eye), (long @ before, eye)]
 
 
-@look_both_ways.mistake("Both heads look back. The second must look at the position *behind* its own, t + 1.")
+@look_both_ways.mistake("Both heads look back. The second must look at the position *after* its own, t + 1.")
 def both_back(positions):
     before = torch.cat([positions[:1], positions[:-1]])
     return [(10 * positions.size(1) ** 0.5 * positions.T @ before, torch.eye(positions.size(1)))] * 2
@@ -549,7 +549,9 @@ def both_at_themselves(positions):
     return [(100 * eye, eye), (100 * eye, eye)]
 
 
-@look_both_ways.mistake("The right positions get the largest weights, but too little: make W_Q of both heads longer.")
+@look_both_ways.mistake(
+    "The right positions get the largest weights, but too little: multiply W_Q of both heads by a number."
+)
 def both_too_soft(positions):
     eye = torch.eye(positions.size(1))
     before, after = torch.cat([positions[:1], positions[:-1]]), torch.cat([positions[1:], positions[-1:]])

@@ -33,8 +33,8 @@ place_in_heads = Predict(
     ),
     hints=(
         "Each head owns a block of d_model / n_heads neighbouring features, of *every* token.",
-        "In which block does the feature lie, and at which place within the block? Whole division gives the one, what "
-        "it leaves over the other.",
+        "In which block does the feature lie, and at which place within the block? Integer division gives the one, its "
+        "remainder the other.",
     ),
 )
 

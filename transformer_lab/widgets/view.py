@@ -10,6 +10,7 @@ import json
 import zlib
 from collections.abc import Callable, Sequence
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -52,12 +53,14 @@ class View:
         return show(self.fallback(), self.summary, sharpness=1.0, colours=self.colours)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self.html()}
+        asked = self.state.get("predict")
+        return {"text/plain": question_in_words(asked) if asked else repr(self), "text/html": self.html()}
 
     def predict(self, question: str, choices: Sequence[str], answer: str, because: str) -> "View":
         """Cover the view by a question, until the reader has chosen one of a few answers or asks to see.
 
-        `because` gives the number that shows it, for instance "its weight is 0.98".
+        Where no script runs, the picture is folded away behind the question. `because` gives the number that shows it,
+        for instance "its weight is 0.98".
 
         Raises:
             ValueError: the answer is not among the choices.
@@ -78,10 +81,22 @@ class View:
         """The output as HTML."""
         script = script_of(self.kind)
         tag = f"tl-{self.kind}-{hashlib.sha256(script.encode()).hexdigest()[:8]}"
+        seen, asked = self.picture.html(), self.state.get("predict")
+        if asked:  # it shows the answer, and is no longer needed once the script has defined the element
+            seen = (
+                f"<style>{tag}:defined>details{{display:none}}</style>"
+                f"<details><summary>{escape(question_in_words(asked))} Then open the picture.</summary>{seen}</details>"
+            )
         return (
-            f'<{tag}>{self.picture.html()}<script type="application/json">{self.state_json()}</script></{tag}>'
+            f'<{tag}>{seen}<script type="application/json">{self.state_json()}</script></{tag}>'
             f'<script type="module">const TAG="{tag}";{script}</script>'
         )
+
+
+def question_in_words(asked: dict) -> str:
+    """What stands in the place of a view where no script runs, and where only text is shown."""
+    choices = ", ".join(asked["choices"][:-1]) + f" or {asked['choices'][-1]}"
+    return f"Predict first. {asked['question']} ({choices})"
 
 
 @cache

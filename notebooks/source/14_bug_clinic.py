@@ -58,7 +58,7 @@ plots.plot_lines(range(200), curves, ax, x_label="step", y_label="loss")
 plots.show(figure, alt="Loss on chance tokens: broken falls to 0, mended stays at ln 20 = 3.0.")
 
 # %% [markdown]
-# The broken curve is the one that you would like to see. All its shapes are right, the loss falls, and the model is wrong. What does it write?
+# The broken curve is the one that you would like to see. What does its model write?
 
 # %%
 written = [7]
@@ -146,7 +146,7 @@ assert max(leaks[1]) < 1e-5 < 0.1 < min(leaks[2] + leaks[4])
 # %% [markdown]
 # ## Step 3: overfit one batch
 #
-# A model that can learn must be able to learn *one* batch by heart. Two numbers are known beforehand: the loss at the start, near $\ln 20$ if the first logits are small, and the least loss that is possible. Where two sentences begin alike and go on differently, nobody can know how:
+# A model that can learn must be able to learn *one* batch by heart. Two numbers are known beforehand: the loss at the start, near $\ln 20$ if the first logits are small, and the least loss that is possible. Where two sentences begin alike, no model can know how they go on, so the least loss is above 0:
 
 # %%
 def least_loss(tokens):
@@ -169,7 +169,7 @@ def attend_slowly(x, projections, n_heads):
 
 
 # %% [markdown]
-# `attend_slowly` is written in another way, so it hardly has the same defect; you need it again in step 4. The third run has another defect: a softmax *before* the loss, which contains one already.
+# `attend_slowly` is written in another way, so it is unlikely to have the same defect; you need it again in step 4. The third run has another defect: a softmax *before* the loss, which contains one already.
 
 # %%
 def overfit(attend, loss_of, tokens, steps=100):
@@ -228,7 +228,7 @@ assert last["softmax first"] > 2
 # %% [markdown]
 # ## Step 4: compare with a reference
 #
-# A reference is the same computation written differently: slower, by somebody else, or from torch. Give both the same weights and the same input. The difference must be rounding.
+# A reference is the same computation written differently: slower, by somebody else, or from torch. Give both the same weights and the same input. Any difference must be mere rounding.
 
 # %% tolerance=0.1
 for n_heads in (1, 4):
@@ -239,7 +239,7 @@ for n_heads in (1, 4):
 # %% [markdown]
 # ## Step 5: bisect the layers
 #
-# In a deep model a difference at the end says little about its place. Compare in the middle: if both still agree there, the defect lies behind, else before. Each comparison halves what remains, so three are enough for eight layers. One of these eight layers uses the patient; which one?
+# In a deep model a difference at the end says little about its place. Compare in the middle: if both still agree there, the defect comes later, otherwise earlier. Each comparison halves what remains, so three are enough for eight layers. One of these eight layers uses the patient; which one?
 
 # %%
 layers = torch.randn(8, 3, 32, 32, generator=torch.Generator().manual_seed(5)) / 32**0.5
@@ -266,7 +266,7 @@ print("the defect is in layer", agree, "(counted from 0)")
 assert agree == hidden
 
 # %% [markdown]
-# The same works inside a layer, line by line. Queries, keys, scores and weights of the patient agree with the reference, and so does each head's output. Only the last line differs: the heads lie on axis 1, and `reshape` reads the numbers as they lie there, so that it mixes positions. Put the axis back first, and all five steps agree:
+# The same works inside a layer, line by line. Up to `weights @ value` the patient computes what a single head does, and with a single head it was right. What is left is the last line: the heads lie on axis 1, and `reshape` reads the numbers as they lie there, so that it mixes positions. Put the axis back first. Is the difference gone, and the leak of step 1?
 
 # %%
 def mended(x, projections, n_heads):
@@ -281,11 +281,13 @@ def mended(x, projections, n_heads):
 
 gap = (mended(x, projections, 4) - attend_slowly(x, projections, 4)).abs().max()
 print("max difference < 1e-5:", (gap < 1e-5).item())
+leaked = (mended(later, projections, 4) - mended(x, projections, 4))[:, :-1].abs().max()
+print("last token changed, earlier outputs differ by < 1e-5:", (leaked < 1e-5).item())
 
 # %% [markdown]
 # ## Mend, or hide?
 #
-# A symptom can be removed without its cause. With its earlier outputs set to zero, the patient would not leak any more. So after a mend repeat *all* the steps, not only the one that raised the alarm. A change that only hides a symptom fails the checks below, and the card says what is still wrong.
+# A symptom can be removed without its cause. Set all outputs but the last to zero, and the patient leaks no more. So after a mend repeat *all* the steps, not only the one that raised the alarm. A change that only hides a symptom fails the checks below, and the card says what is still wrong.
 #
 # Now the twelve patients, each with its symptom. `exercises.clinic_01.broken` is the function that you get below.
 
@@ -337,7 +339,7 @@ for d in widths:
     query, key = torch.randn(2, 1, 4, 64, d)
     weights = exercises.clinic_03.broken(query[None], key[None])
     largest[d] = weights.amax(-1).mean().item()
-    slopes[d] = (weights * (1 - weights)).mean().item()  # of a weight by its own score
+    slopes[d] = (weights * (1 - weights)).mean().item()  # of a weight, with respect to its score
     print(f"d_head {d:3}: largest weight {largest[d]:.2f}, mean slope {slopes[d]:.4f}")
 assert largest[256] > 0.8 > largest[1]
 assert slopes[256] < slopes[1] / 2
@@ -371,7 +373,7 @@ assert first.mean() < 0.9
 assert (first != second).any()
 
 # %% [markdown]
-# **06.** The gradient of a decoder layer's output, squared and summed, by the gains of its three norms. Attention is here a plain mean over the memory, and the feed-forward network a ReLU:
+# **06.** A decoder layer's output is squared and summed; here is the gradient of that with respect to the gains of its three norms. Attention is a plain mean over the memory, the feed-forward network a ReLU:
 
 # %% tolerance=0.1
 torch.manual_seed(11)
@@ -684,7 +686,7 @@ exercises.clinic_12.check(clinic_12)
 # - A shape that fits and a loss that falls say little about whether a model is right.
 # - Invariants find *that* something is wrong; the smallest case and bisection find *where*.
 # - Know the best honest score beforehand: what is better is a leak.
-# - A reference that is written differently hardly has the same defect.
+# - A reference that is written differently is unlikely to have the same defect.
 # - A mend removes the cause. Repeat every step after it.
 
 # %% [markdown]

@@ -31,7 +31,7 @@ count_parameters = Predict(
         count_case("two heads", 10, 4, 2, 6, 1),
         count_case("three layers", 10, 4, 2, 6, 3),
         count_case("d_ff below d_model", 50, 12, 3, 5, 2),
-        count_case("the translator of the lessons 07 and 08", 406, 96, 4, 192, 2),
+        count_case("the translator of lesson 08", 406, 128, 4, 256, 2),
         count_case("the paper's base model, with a vocabulary of 37 000", 37000, 512, 8, 2048, 6),
     ),
     hints=(
@@ -198,9 +198,9 @@ is_attention = WriteTheTest(
     candidate="attention",
     hints=(
         "Compute what is right in three lines of your own, and compare both things that come back.",
-        "Which sizes do you try? If two of them are equal, whatever mixes them up stays unseen. And if they never are, "
-        "so does what goes wrong only then.",
-        "Which masks, and how large scores? Think of a query that may attend to nothing, and of scores beyond 100.",
+        "Which sizes do you try? If two of them are equal, a mix-up of the two stays unseen. If no two ever are, so "
+        "does what goes wrong only with equal ones.",
+        "Which masks, and scores of which size? Think of a query that may attend to nothing, and of scores beyond 100.",
         "Right implementations round differently: compare with a tolerance. Wrong ones may raise an error: what does "
         "your test say then?",
     ),

@@ -209,7 +209,7 @@ shift_right = Exercise(
         "Write the targets of one sentence in a row, and under each of them the token before it. Which token comes "
         "before the first?",
         "The shape stays the same: one token is added on the left, and one is removed on the right.",
-        "`torch.cat` along the axis of positions puts a column of bos_id before the tokens without their last column.",
+        "`torch.cat` joins two tensors along an axis. Which two are joined here, and along which axis?",
     ),
 )
 
@@ -306,7 +306,8 @@ label_smoothing_loss = Exercise(
     Cross-entropy with a softened truth: the mean over all targets of the batch that are not padding.
 
     logits has shape (B, T, vocab), targets (B, T). The truth gives 1 - smoothing to the target, and spreads the rest
-    evenly over the whole vocabulary, target included, as `F.cross_entropy(…, label_smoothing=…)` does (§5.4).
+    evenly over the whole vocabulary, target included (§5.4). Build it from `log_softmax`: `F.cross_entropy` could do
+    all of it in one call, and you would learn the names of its arguments.
     """,
     returns=("loss",),
     cases=(

@@ -119,8 +119,8 @@ def all_but_the_sign(weights, tokens, rate, pad_id):
 
 
 @mend_training_step.mistake(
-    "You turn the sign of the *loss*. Adding the gradient of that is right for the weights, but the loss that comes "
-    "back is negative: it falls on the curve, and says nothing. The step itself must go against the gradient."
+    "You turn the sign of the *loss*. Adding its gradient is right for the weights, but the loss that comes back is "
+    "negative. Leave the loss as it is, and step against its gradient."
 )
 def loss_turned_round(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])

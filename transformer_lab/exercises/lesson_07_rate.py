@@ -72,7 +72,7 @@ def a_power_too_few(step, warmup_steps):
 
 
 @same_rate_again.mistake(
-    "Only the root of the later step counts: step² stands below, and you have divided by step once."
+    "The later step stands under a root. Squaring frees it, and puts step² below; you have divided by step once."
 )
 def step_not_squared(step, warmup_steps):
     return warmup_steps**3 / step

@@ -150,7 +150,7 @@ is_top_p = WriteTheTest(
 
     logits (…, vocab) in float32, in any order, with up to two axes before them; p from above 0 to 1. Right is what
     keeps the smallest set of tokens of each row whose probabilities reach p, with their logits as they are, and gives
-    all others the logit -inf. (Equal logits leave a choice: hand over none.)
+    all others the logit -inf. (Equal logits leave a choice: do not test with them.)
 
     Your test is tried on right filters of several styles and on wrong ones, each wrong in its own way. It scores the
     share of wrong ones that it catches, less the share of right ones that it refuses.

@@ -120,8 +120,8 @@ clinic_02 = FindTheBug(
     statement="""
     Attention over a batch of padded sentences. Each has at least one word.
 
-    Symptom: other numbers in the *padding* change the output, other numbers in the *words* do not. Of a
-    sentence without padding nothing comes out but zeros, or NaN, as the version of torch has it.
+    Symptom: other numbers in the *padding* change the output, other numbers in the *words* do not. A
+    sentence without padding gives only zeros, or NaN, depending on the version of torch.
     """,
     returns=("output",),
     cases=(
@@ -313,8 +313,8 @@ def scaled_vectors(tokens, table):
 
 @clinic_04.mistake(
     "The rows are counted correctly, but the extra axis still lies where the positions belong: (T, 1, d) meets the "
-    "sentences. It works only where there are as many sentences as positions, or one sentence or position; and then"
-    " the result is wrong."
+    "sentences. It runs only where there are as many sentences as positions, or one of either; and with more than one "
+    "position the result is wrong."
 )
 def still_along_the_batch(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[: tokens.size(1)].unsqueeze(1)
@@ -452,7 +452,7 @@ def divided_in_evaluation(x, output, noise, rate, training):
 
 
 @clinic_05.mistake(
-    "The whole sum is dropped in training, x with it. Only the sublayer's output is: x is the way around it."
+    "The whole sum is dropped in training, x with it. Only the sub-layer's output is: x is the way around it."
 )
 def sum_dropped(x, output, noise, rate, training):
     return (x + output) * (noise >= rate) / (1 - rate) if training else x + output
@@ -496,7 +496,7 @@ clinic_06 = FindTheBug(
     minutes=8,
     difficulty=2,
     statement="""
-    A decoder layer of 2017: three sublayers, and after each the sum is normalised, with a gain of its own. `attend`
+    A decoder layer of 2017: three sub-layers, and after each the sum is normalised, with a gain of its own. `attend`
     takes queries and memory, and works for both attentions.
 
     Symptom: the model trains, but one of its parameters never moves from the value that it was given at the start.
@@ -509,7 +509,8 @@ clinic_06 = FindTheBug(
         decoder_case("another attention", 3, 2, 4, 5, likest, bent),
     ),
     hints=(
-        "Ask for the gradient of the sum of squares of the output by each parameter. Which parameter has none?",
+        "Ask for the gradient of the sum of squares of the output with respect to each parameter. Which parameter has "
+        "none?",
         "Count how often each name in the signature occurs in the body.",
     ),
 )
@@ -520,7 +521,7 @@ def layer_normalised(y, gain):
 
 
 def with_gains(x, memory, attend, feed_forward, gains):
-    """The three sublayers, each followed by the norm with one of the gains."""
+    """The three sub-layers, each followed by the norm with one of the gains."""
     x = layer_normalised(x + attend(x, x), gains[0])
     x = layer_normalised(x + attend(x, memory), gains[1])
     return layer_normalised(x + feed_forward(x), gains[2])
@@ -560,7 +561,7 @@ def a_fourth_norm(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
     return layer_normalised(with_gains(x, memory, attend, feed_forward, (gain_1, gain_2, gain_2)), gain_3)
 
 
-@clinic_06.mistake("The layer is pre-norm now: it normalises what enters a sublayer, and never the sum.")
+@clinic_06.mistake("The layer is pre-norm now: it normalises what enters a sub-layer, and never the sum.")
 def before_each_sublayer(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
     normed = layer_normalised(x, gain_1)
     x = x + attend(normed, normed)

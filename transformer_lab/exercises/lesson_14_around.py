@@ -324,7 +324,7 @@ clinic_10 = FindTheBug(
     file and goes on training for one step.
 
     Symptom: right after the load all outputs are right. But after one more step of training embedding and output are no
-    longer the same table, and the optimizer counts twice as many parameters.
+    longer the same table, and the model has twice as many parameters.
     """,
     returns=("embedding", "output"),
     cases=(

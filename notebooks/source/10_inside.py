@@ -8,7 +8,7 @@
 # - take parts away, move what they write, and say what that shows,
 # - read what a model would say before its last layer.
 #
-# **You need** lessons 02, 03 and 09. **Papers:** [Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Olsson et al., 2022](https://arxiv.org/abs/2209.11895). **Time:** 60 minutes, 40 seconds of them training.
+# **You need** lessons 02, 03 and 09. **Papers:** [Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Olsson et al., 2022](https://arxiv.org/abs/2209.11895). **Time:** 60 minutes, 40 seconds of them training; the exercises 85 more.
 
 # %%
 import torch

@@ -13,7 +13,8 @@ from transformer_lab.texts import PRINTABLE, Characters, Corpus, python_source
 from transformer_lab.training import load_language_model, sweep
 
 FOLDER = Path(transformer_lab.__file__).parent / "checkpoints"
-COMMITTED = FOLDER / "python.safetensors"
+COMMITTED = [FOLDER / "python.safetensors", FOLDER / "python_small.safetensors"]
+each_model = pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
 
 
 def test_a_sweep_trains_each_model_and_stores_its_losses(tmp_path, monkeypatch, capsys):
@@ -37,9 +38,10 @@ def test_the_committed_sweep_is_what_the_command_writes():
     assert all(len(row["losses"]) == len(sweep.SEEDS) for row in found)
 
 
-def test_the_committed_language_model_is_small_and_as_good_as_it_says():
-    assert COMMITTED.stat().st_size <= 4_000_000
-    model, characters, facts = load_language_model(COMMITTED)
+@each_model
+def test_a_committed_language_model_is_small_and_as_good_as_it_says(path):
+    assert path.stat().st_size <= 4_000_000
+    model, characters, facts = load_language_model(path)
     assert characters.alphabet == PRINTABLE
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert f"{facts['test_nats']:.3f} nats" in readme
@@ -51,8 +53,9 @@ def test_the_committed_language_model_is_small_and_as_good_as_it_says():
     assert bits_per_byte(nats * len(text), len(text), len(text)) == pytest.approx(nats / math.log(2))
 
 
-def test_the_committed_language_model_knows_how_a_method_begins():
-    model, characters, _ = load_language_model(COMMITTED)
+@each_model
+def test_a_committed_language_model_knows_how_a_method_begins(path):
+    model, characters, _ = load_language_model(path)
     prompt = characters.encode("class Reader:\n    def __ini").expand(1, -1).to(DEVICE)
     said = characters.decode(complete(model.to(DEVICE), prompt, 8, top_k=1)[0].tolist())
     assert said == "class Reader:\n    def __init__(self"

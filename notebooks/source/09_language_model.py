@@ -263,7 +263,7 @@ assert first > later + 0.5
 # %% [markdown]
 # ## With more patience
 #
-# The package has a larger model, made by one command in a quarter of an hour of processor time: three layers, $d_{model} = 128$, 128 characters of context, 6 000 steps. Does it beat the six tables?
+# The package has a larger model, made by one command in about half an hour of processor time: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables?
 
 # %%
 from pathlib import Path
@@ -282,10 +282,10 @@ nats["larger"] = loss_on(test_ids, larger)
 for name in ("gzip", "6-gram", "larger"):
     print(f"{name}: {nats[name]:.3f} nats a character, {nats[name] / math.log(2):.2f} bits a byte")
 assert nats["larger"] < min(nats[f"{order}-gram"] for order in tables)
-assert nats["larger"] < nats["gzip"] - 0.15
+assert nats["larger"] < nats["gzip"] - 0.3
 
 # %% [markdown]
-# It does, by a little, and in far fewer bytes than the 6-gram table takes. A 9-gram table, which holds six million entries, is still ahead (1.14 nats on the whole test, against 1.18). Whether a longer training (`--steps`) would pass it as well has not been tried.
+# It does, and in far fewer bytes than the 6-gram table takes. Even a 9-gram table, with its six million entries, has 1.14 nats on the whole test, where this model has 0.87. The package's smaller model (three layers, 6 000 steps, half as many characters at a time) has 1.18, more than the 9-gram table: size, steps and context together made the difference, and which of them did most has not been tried.
 
 # %%
 print(write(larger, "def read(self, size):\n", 400, temperature=0.5, seed=2)[0])

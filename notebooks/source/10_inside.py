@@ -23,7 +23,7 @@ device = default_device()
 # %% [markdown]
 # ## The question
 #
-# *The cat sat on a mat. The cat …* You expect *sat*, because it followed the last time. Does the model of lesson 09 expect so, too? Give it forty different letters in random order, and then the same forty again. If it notices, the second reading costs hardly anything:
+# *The cat sat on a mat. The cat …* You expect *sat*, because it followed the last time. Does a model of Python expect so, too? Take the smaller of the two that come with the package, trained as in lesson 09. Give it forty different letters in random order, and then the same forty again. If it notices, the second reading costs hardly anything:
 
 # %%
 from contextlib import ExitStack
@@ -33,7 +33,7 @@ import transformer_lab
 from transformer_lab import training
 
 folder = Path(transformer_lab.__file__).with_name("checkpoints")
-code_model, characters, _ = training.load_language_model(folder / "python.safetensors")
+code_model, characters, _ = training.load_language_model(folder / "python_small.safetensors")
 code_model = code_model.to(device)
 
 

@@ -390,10 +390,9 @@ print(f"trained, notes exchanged: the symbol of position 6 {six:.2f}, of positio
 control = [told(model, [head])[0] for head in others]
 print(f"trained, another head of layer 0 instead: position 6 at least {min(control):.2f}")
 assert nine > six + 0.1
-assert min(control) > 0.6
 
 # %% [markdown]
-# The model names the symbol to which the note was moved. So what travels is not some help in general; it is the statement *which symbol stood before*. (In the trained model the other heads of layer 0 hold a part of the note, which still says 6. So it is not always fooled.)
+# The model names the symbol to which the note was moved. So what travels is not some help in general; it is the statement *which symbol stood before*. (In the trained model the other heads of layer 0 hold a part of the note: so it is not always fooled, and with some seeds one of them can mislead it as well. The planted control has no such doubt.)
 
 # %% [markdown]
 # ## Five seeds

@@ -144,6 +144,28 @@ def test_the_broken_training_step_has_the_symptoms_that_its_statement_describes(
     assert scope["mend_training_step"](torch.zeros(4, 4), tokens, 1.0, 0)[1] == losses[0]
 
 
+def outcome_of_a_stack(stack, size_1: float = 1.0, size_2: float = 1.0, weight_1: float = 1.0):
+    """How large is what leaves a stack whose sub-layers give results of such sizes, and which norms get a gradient?"""
+    generator = torch.Generator().manual_seed(0)
+    x, *maps = (torch.randn(*shape, generator=generator) for shape in ((2, 5, 16), (16, 16), (16, 16)))
+    norms = [torch.nn.LayerNorm(16) for _ in range(3)]
+    torch.nn.init.constant_(norms[0].weight, weight_1)
+    output = stack(x, lambda y: size_1 * y @ maps[0], lambda y: size_2 * y @ maps[1], *norms)
+    output.square().sum().backward()
+    return output.detach(), [norm.weight.grad is not None for norm in norms]
+
+
+def test_the_broken_stack_has_the_symptoms_that_its_statement_describes_and_the_right_one_has_not():
+    broken, right = exercises.mend_stack.broken, exercises.mend_stack.reference
+    for stack, has_symptoms in ((broken, True), (right, False)):
+        output, trained = outcome_of_a_stack(stack)
+        assert trained == ([True, False, False] if has_symptoms else [True, True, True])
+        idle, otherwise = (outcome_of_a_stack(stack, 0.0, 0.0, weight)[0] for weight in (1.0, 2.0))
+        assert torch.equal(idle, otherwise) != has_symptoms
+        larger, _ = outcome_of_a_stack(stack, size_2=100.0)
+        assert (larger.norm() > 20 * output.norm()) == has_symptoms
+
+
 # ── predict ──
 
 

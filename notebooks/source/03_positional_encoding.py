@@ -49,7 +49,7 @@ for word in one:
     print(f"{word:5} in the two sentences, largest difference: {gap(one[word], other[word]):.4f}")
 
 # %% [markdown]
-# Every word has the same output in both sentences, so nothing that reads these outputs can know who bites whom. Other weights would not help: a score is the dot product of two vectors, whatever their order in the sentence, and a weighted sum has no order either. **Shuffle the words: why does nothing notice, and what is the cure?**
+# Every word has the same output in both sentences. So the outputs do not tell who bites whom: nothing differs but the order of the rows. Other weights would not help: a score is the dot product of two vectors, whatever their order in the sentence, and a weighted sum has no order either. **Shuffle the words: why does nothing notice, and what is the cure?**
 
 # %% [markdown]
 # ## What exactly is lost?
@@ -122,17 +122,28 @@ for position in range(3):
 # ![Four clocks with frequencies 1, 0.1, 0.01 and 0.001. Above, their hands at position 3; below, at position 8: each has turned by 5 times its frequency.](../img/03_clocks.svg)
 
 # %% [markdown]
-# In the drawing $d_{model}$ is 8; the sine points to the right and the cosine up. In code, each feature first finds its pair. Position 1 must come out as above:
+# In the drawing $d_{model}$ is 8; the sine points to the right and the cosine up. In code, one hand is two columns. The two hands from above at positions 0 and 1:
 
 # %%
-def sines_and_cosines(length, d_model):
-    feature = torch.arange(d_model)
-    pair = feature // 2  # 0 0 1 1 2 2 …
-    angle = torch.arange(length)[:, None] * 10000.0 ** (-2 * pair / d_model)
-    return torch.where(feature % 2 == 0, angle.sin(), angle.cos())
+def one_hand(length, frequency):
+    """(length, 2): the sine and the cosine of one hand at each position."""
+    angle = torch.arange(length) * frequency
+    return torch.stack([angle.sin(), angle.cos()], dim=1)
 
 
-print([round(value, 5) for value in sines_and_cosines(2, 4)[1].tolist()])
+for frequency in (1, 1 / 100):
+    rows = one_hand(2, frequency).tolist()
+    print(f"frequency {frequency:4}:", [[round(value, 5) for value in row] for row in rows])
+
+# %% [markdown]
+# The whole encoding is one such pair of columns for each $\omega_i$, side by side. You will put it together in exercise 1; until then we use the package's, and compare some of its columns with their hands:
+
+# %%
+table = positions.sinusoidal_encoding(100, 64)
+for i in (0, 8, 31):
+    hand = one_hand(100, 10000 ** (-2 * i / 64))
+    same = gap(hand, table[:, 2 * i : 2 * i + 2]) < 1e-5
+    print(f"hand {i:2} = columns {2 * i} and {2 * i + 1}, max difference < 1e-5: {same}")
 
 # %% [markdown]
 # ## Look
@@ -142,7 +153,7 @@ print([round(value, 5) for value in sines_and_cosines(2, 4)[1].tolist()])
 # %%
 labels = [str(i) if i % 8 == 0 else "" for i in range(64)]
 ax = plots.figure(width=9, height=4.2)[1]
-plots.plot_matrix(sines_and_cosines(25, 64), [str(p) for p in range(25)], labels, ax=ax)
+plots.plot_matrix(table[:25], [str(p) for p in range(25)], labels, ax=ax)
 ax.set(xlabel="feature", ylabel="position")
 plots.show(ax, alt="Encoding, 25 by 64: fast waves in the left columns, even stripes on the right.")
 
@@ -150,7 +161,6 @@ plots.show(ax, alt="Encoding, 25 by 64: fast waves in the left columns, even str
 # In the left columns a wave passes about every six positions. In the right columns all sines are still near 0 and all cosines near 1, which makes the stripes: 25 positions are too few to move the slow hands. Four of the columns as curves:
 
 # %%
-table = sines_and_cosines(100, 64)
 curves = {f"feature {column}": table[:, column] for column in (0, 8, 16, 24)}
 ax = plots.plot_lines(torch.arange(100), curves, x_label="position", y_label="encoding")
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
@@ -203,7 +213,7 @@ print(f"position 8: {math.sin(8):.4f}, {math.cos(8):.4f}")
 # The matrix is a rotation by $k\omega$. One such block for each pair, along the diagonal, makes the **shift matrix** $M_k$. There is no $p$ in it: *one* matrix shifts all positions by $k$. And since rotating twice adds the angles, and rotating back is the transpose, three more facts follow:
 
 # %%
-table = sines_and_cosines(200, 64)
+table = positions.sinusoidal_encoding(200, 64)
 M_5, M_7, M_12, back = (positions.shift_matrix(offset, 64) for offset in (5, 7, 12, -7))
 facts = {
     "M_7 PE(p) = PE(p + 7), all p": gap(table[:-7] @ M_7.T, table[7:]),
@@ -235,7 +245,7 @@ widgets.shift(query, key).predict(
 # What is it good for? A head can use such a matrix as its $W^Q$: turn the query back by one position, and it fits the key one position back best. **Predict:** with the encodings alone and the scores divided by $\sqrt{d_k} = 8$, how much of its weight does a position give to the one before it: 0.07, 0.4 or 0.9?
 
 # %% tolerance=0.01
-table = sines_and_cosines(50, 64)
+table = positions.sinusoidal_encoding(50, 64)
 scores = table @ positions.shift_matrix(-1, 64).T @ table.T / math.sqrt(64)
 for factor in (1, 4, 16):
     weights = (factor * scores).softmax(dim=-1)
@@ -244,7 +254,7 @@ for factor in (1, 4, 16):
     assert one > max(itself, two)
 
 # %% [markdown]
-# The position before has the largest weight, but as the matrix stands it is a faint preference, 0.07 of 50 positions. Longer queries make it sharp, and training can make them so. With the one-hot positions of lesson 02 such a matrix needs an entry for every position; here one rotation serves them all.
+# The position before has the largest weight, but as the matrix stands it is a faint preference: 0.07, where an even share would be 0.02. Longer queries make it sharp, and training can make them so. With the one-hot positions of lesson 02 such a matrix needs an entry for every position; here one rotation serves them all.
 
 # %% [markdown]
 # ## Break it
@@ -255,7 +265,7 @@ for factor in (1, 4, 16):
 mistakes = exercises.sinusoidal_encoding.mistakes
 torch.manual_seed(0)
 tables = {
-    "right": sines_and_cosines(200, 64),
+    "right": positions.sinusoidal_encoding(200, 64),
     "with //": mistakes["floor_division"].function(200, 64),
     "with /": mistakes["a_frequency_for_each_feature"].function(200, 64),
     "random": torch.randn(200, 64),
@@ -279,7 +289,7 @@ assert min(missed["with /"][1], missed["random"][1]) > 0.15
 assert max(missed[name][1] for name in ("right", "with //", "p and 1")) < 1e-4
 
 # %% [markdown]
-# Over 70 positions *every* table passes, which says nothing about them: each column of the matrix has 64 entries to choose and only 63 conditions to meet. Over 200 positions the test begins to tell tables apart. With `/`, sine and cosine of a pair turn at different speeds, and random rows have no common rule.
+# Over 70 positions *every* table passes. For the four wide ones that says nothing: each column of their matrix has 64 entries to choose and only 63 conditions to meet. Over 200 positions the test begins to tell tables apart. With `/`, sine and cosine of a pair turn at different speeds, and random rows have no common rule.
 
 # %% [markdown]
 # But `//` passes. So does $p$ beside 1, so waves are not the only way to be shiftable. What is wrong with these two?
@@ -293,7 +303,7 @@ for name in ("right", "with //", "p and 1"):
     print(f", distance from position 0 to 44: {distance:.1f}")
 
 # %% [markdown]
-# `feature // d_model` is 0 for every feature, so all 32 hands show the same time, and after 44 positions, seven turns, they are nearly back at the start. The plain number passes both tests, and grows without bound: 199 beside words of size 1. **No single property is enough.** Test the shift, *and* that positions differ, *and* that numbers stay small.
+# `feature // d_model` is 0 for every feature, so all 32 hands show the same time, and after 44 positions, seven turns, they are nearly back at the start. The plain number can be shifted and tells all positions apart, but grows without bound: 199 beside words of size 1. **No single property is enough.** Test the shift, *and* that positions differ, *and* that numbers stay small.
 
 # %% [markdown]
 # ## How similar are two positions?
@@ -301,7 +311,7 @@ for name in ("right", "with //", "p and 1"):
 # The dot product of two encodings is $\sum_i\, (\sin p\omega_i \sin q\omega_i + \cos p\omega_i \cos q\omega_i)$. By the same formulas each term is $\cos\,(p - q)\,\omega_i$. So it depends on the distance alone, and is the same in both directions:
 
 # %%
-table = sines_and_cosines(101, 64)
+table = positions.sinusoidal_encoding(101, 64)
 similarity = table[50] @ table.T
 for k in (0, 1, 2, 5, 10, 50):
     ahead, back = similarity[50 + k].item(), similarity[50 - k].item()
@@ -324,7 +334,8 @@ plots.show(ax, alt="Similarity by offset: a sharp peak of 32 at 0, ripples falli
 # %% tolerance=1
 def read_in_order(sentence):
     words = sentence.split()
-    x = torch.stack([vectors[word] for word in words]) + sines_and_cosines(len(words), 8)
+    x = torch.stack([vectors[word] for word in words])  # (T, 8)
+    x = x + positions.sinusoidal_encoding(len(words), 8)
     return dict(zip(words, layer(x[None], x[None], x[None])[0][0]))
 
 
@@ -334,7 +345,7 @@ for word in one:
     assert gap(one[word], other[word]) > 0.01
 
 # %% [markdown]
-# The outputs now differ. But does adding not mix up word and position? It could: 30 words at 30 positions make 900 sums, and a reader gets only the sum. Let least squares find the best matrix that reads the word off it, and the best one that reads the position. **Predict:** do they succeed with 16 features, with 32, with 64?
+# The outputs now differ. But doesn't adding mix up word and position? It could: 30 words at 30 positions make 900 sums, and a reader gets only the sum. Let least squares find the best matrix that reads the word off it, and the best one that reads the position. **Predict:** do they succeed with 16 features, with 32, with 64?
 
 # %%
 def share_read(vectors, target):
@@ -348,7 +359,7 @@ def share_read(vectors, target):
 torch.manual_seed(0)
 word, position = torch.eye(30).repeat_interleave(30, dim=0), torch.eye(30).repeat(30, 1)
 for d_model in (16, 32, 64):
-    embeddings, encodings = torch.randn(30, d_model), sines_and_cosines(30, d_model)
+    embeddings, encodings = torch.randn(30, d_model), positions.sinusoidal_encoding(30, d_model)
     sums = word @ embeddings + position @ encodings  # all 900
     w, p = share_read(sums, word), share_read(sums, position)
     alone = share_read(encodings, torch.eye(30))
@@ -357,7 +368,19 @@ for d_model in (16, 32, 64):
     assert alone > 0.95
 
 # %% [markdown]
-# In 16 features the sum does blur the position, which alone would be read without an error. In 64 features both come out: there the words leave enough directions free. The base model of the paper has 512.
+# In 16 features the sum does blur the position, which alone would be read without an error. In 64 features both come out. If that is because 30 words leave enough directions free, more words must blur the position again:
+
+# %% tolerance=0.15
+found = {}
+for n in (30, 60, 90, 200):
+    word, position = torch.eye(n).repeat_interleave(30, dim=0), torch.eye(30).repeat(n, 1)
+    sums = word @ torch.randn(n, 64) + position @ positions.sinusoidal_encoding(30, 64)
+    found[n] = share_read(sums, position)
+    print(f"width 64, {n:3} words: position {found[n]:.2f}")
+assert found[30] > 0.95 > 0.9 > found[90] > found[200]
+
+# %% [markdown]
+# They do. The base model of the paper has 512 features, but some 37,000 tokens, which together leave no direction free: it is up to training to keep words and positions apart.
 #
 # A head can use the parts one by one, too. Multiply out a score of words $x, y$ at encodings $p, q$, where $A = W^Q {W^K}^\top$:
 #
@@ -369,7 +392,7 @@ for d_model in (16, 32, 64):
 # Writing word and position side by side is a special case of adding, where each leaves some features to the other. It makes every later matrix wider; adding lets training decide how to share the features.
 
 # %%
-word, position = torch.randn(5, 6), sines_and_cosines(5, 4)
+word, position = torch.randn(5, 6), positions.sinusoidal_encoding(5, 4)
 side_by_side = torch.cat([word, position], dim=-1)
 added = torch.cat([word, torch.zeros(5, 4)], -1) + torch.cat([torch.zeros(5, 6), position], -1)
 print("side by side = added, if features are reserved:", torch.equal(side_by_side, added))
@@ -384,7 +407,7 @@ torch.manual_seed(0)
 d_model = 512
 size = lambda x: x.square().mean().sqrt().item()  # the root of the mean square
 words = nn.Embedding(5000, d_model).weight.detach()
-p = size(sines_and_cosines(100, d_model))
+p = size(positions.sinusoidal_encoding(100, d_model))
 for start, w in (("1/d_model", size(words)), ("1", size(words) * d_model**0.5)):
     share = 100 * p**2 / (p**2 + w**2)
     print(f"variance {start:9} times √d_model: word {w:4.1f}, position {p:.2f} ({share:.1f} %)")
@@ -412,37 +435,30 @@ except ValueError as error:
 # $$(q M_p)(k M_s)^\top = q\,M_p {M_s}^\top k^\top = q\,M_{p-s}\,k^\top$$
 
 # %% [markdown]
-# Values stay as they are. $M_p$ is zero outside its blocks, so nobody multiplies by the whole matrix: each pair of features is turned by its angle, in four products.
+# Values stay as they are. $M_p$ is zero outside its blocks, so nobody multiplies by the whole matrix: each pair of features is turned by its angle, in four products. Here is one pair; in exercise 3 you turn all of them at once.
 
 # %%
 from transformer_lab import rotate as rope
 
 
-def turn(x):
-    """RoPE of (T, d_head): turn the pairs of row p by p times their frequencies."""
-    length, d_head = x.shape
-    frequency = 10000.0 ** (-torch.arange(0, d_head, 2) / d_head)
-    angle = torch.arange(length)[:, None] * frequency
-    first, second = x[:, 0::2], x[:, 1::2]  # the two features of each pair
-    turned = torch.empty_like(x)
-    turned[:, 0::2] = first * angle.cos() - second * angle.sin()
-    turned[:, 1::2] = first * angle.sin() + second * angle.cos()
-    return turned
+def turn_pair(first, second, angle):
+    """The two features of one pair, turned by one angle."""
+    c, s = math.cos(angle), math.sin(angle)
+    return torch.stack([first * c - second * s, first * s + second * c])
 
 # %%
 query, key = torch.randn(6, 8), torch.randn(6, 8)
 by_matrix = torch.stack([query[p] @ positions.shift_matrix(p, 8) for p in range(6)])
-here, there = (rope(query, start=s) @ rope(key, start=s).T for s in (0, 100))
+pair_1 = turn_pair(query[5, 2], query[5, 3], 5 * 10000 ** (-2 / 8))  # of the row at position 5
 facts = {
-    "turn = each row times M_p": gap(turn(query), by_matrix),
-    "turn = the package's rotate": gap(turn(query), rope(query)),
-    "scores 100 positions further": gap(here, there),
+    "rotate = each row times M_p": gap(rope(query), by_matrix),
+    "its row 5, pair 1 = turn_pair": gap(rope(query)[5, 2:4], pair_1),
 }
 for fact, difference in facts.items():
-    print(f"{fact:28} max difference < 1e-4: {difference < 1e-4}")
+    print(f"{fact:29} max difference < 1e-4: {difference < 1e-4}")
 
 # %% [markdown]
-# Here are a query and a key as arrows, a circle for each pair of features. Thin arrows are before turning:
+# Here are a query and a key as arrows, a circle for each pair of features. Thin arrows show them before turning:
 
 # %%
 q, k = query[5:], key[2:3]
@@ -455,7 +471,11 @@ widgets.shift(q[0], k[0], tab="RoPE").predict(
 )
 
 # %% [markdown]
-# Slide *both*, and watch the arrows and the number. Then slide only one: the number follows the curve. (A row is multiplied from the right, so these arrows turn the other way round.)
+# Slide *both*, and watch the arrows and the number. Then slide only one: the number follows the curve. (A row is multiplied from the right, so these arrows turn the other way round.) The same for all scores of six queries and six keys, with the first at position 0 and at position 100:
+
+# %%
+here, there = (rope(query, start=s) @ rope(key, start=s).T for s in (0, 100))
+print("scores stay, max difference < 1e-4:", gap(here, there) < 1e-4)
 
 # %% [markdown]
 # **ALiBi**, attention with linear biases ([Press et al., 2021](https://arxiv.org/abs/2108.12409)), turns nothing. It subtracts from each score a slope times the distance, so that close words are favoured before anything is learned. Each of $h$ heads has its own slope, $2^{-8/h}, 2^{-16/h}, \dots, 2^{-8}$: with two heads 1/16 and 1/256.
@@ -511,7 +531,7 @@ class Readers(nn.Module):
         matrix = lambda *shape: nn.Parameter(torch.randn(3, *shape) * d**-0.5)
         self.words = nn.Parameter(torch.randn(3, 6, d))
         self.w_q, self.w_k, self.w_v, self.out = (matrix(d, e) for e in (d, d, d, 6))
-        sinusoids = sines_and_cosines(longest, d)[None]
+        sinusoids = positions.sinusoidal_encoding(longest, d)[None]
         self.encoding = matrix(longest, d) if kind == "learned" else sinusoids
 
     def forward(self, tokens, start=0):  # (n, B, T)
@@ -617,7 +637,7 @@ for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
 # **No encoding is best at everything.** (These models have one layer and one head; deeper ones can combine steps.)
 
 # %% [markdown]
-# ## Why do sinusoids fall at length 64?
+# ## Why do sinusoids fall at length 64 in *two back*?
 #
 # One explanation: the rows from 32 on are new to the weights. Another: a head that works among 32 keys is lost among 64. A control tells them apart. Train on sentences of 32 tokens again, but let each batch begin *anywhere* between position 0 and 224. Now no row is new at test time, and the length still is.
 
@@ -643,7 +663,7 @@ for slope, result in (("1/2", right["ALiBi", latest][32]), ("1/256", flat)):
 assert flat.max() < 0.8 < 0.9 < low["ALiBi", latest][32]
 
 # %% [markdown]
-# With a slope of 1/256 it does no better than without any position: across 32 tokens such a bias differs by 31/256 at most. The slope decides what a head can see, so ALiBi gives each head another one.
+# With a slope of 1/256 it does no better than without any position: across 32 tokens such a bias differs by 31/256 at most. The slope decides what a head can see, so ALiBi gives each head a different one.
 
 # %% [markdown]
 # ## Laws and conventions
@@ -676,45 +696,42 @@ for name, (for_query, for_key) in pairs.items():
     print(f"{name:10}", ", ".join(f"{scores[p, p - 2].item():.2f}" for p in (2, 6, 11)))
 
 # %% [markdown]
-# Each convention gives one score for one distance, and the two scores differ, because they pair other features. Mixed, the score depends on the positions again. Nothing warns you: all shapes are right. If published weights follow the other convention, reorder the features of their queries and keys first, which in `nn.Linear` are rows of the weight.
+# Each convention gives one score for one distance, and the two scores differ, because they pair different features. Mixed, the score depends on the positions again. Nothing warns you: all shapes are right. If published weights follow the other convention, reorder the features of their queries and keys first, which in `nn.Linear` are rows of the weight.
 
 # %% [markdown]
 # ## The same five times
 #
-# The loop of the hand calculation, our `sines_and_cosines`, complex numbers, rotation after rotation, and the package. `torch.nn` has no positional encoding.
+# Here is hand 2 of an encoding with 12 features, at 30 positions, in five ways: our `one_hand`, a loop like that of the hand calculation, one rotation after another, complex numbers, and two columns of the package's table. (`torch.nn` has no positional encoding.)
 
 # %%
-def by_loop(length, d_model):
-    table = torch.zeros(length, d_model)
-    for p in range(length):
-        for i in range(d_model // 2):
-            angle = p / 10000 ** (2 * i / d_model)
-            table[p, 2 * i], table[p, 2 * i + 1] = math.sin(angle), math.cos(angle)
-    return table
+frequency = 10000 ** (-2 * 2 / 12)
+looped = torch.tensor([[math.sin(p * frequency), math.cos(p * frequency)] for p in range(30)])
 
+step = positions.shift_matrix(1, 12)[4:6, 4:6]  # the block of hand 2
+rotated = [torch.tensor([0.0, 1.0])]  # position 0: it points up
+while len(rotated) < 30:
+    rotated.append(step @ rotated[-1])
 
-def by_complex_numbers(length, d_model):
-    speed = 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
-    angle = torch.arange(length)[:, None] * speed
-    hand = torch.polar(torch.ones_like(angle), math.pi / 2 - angle)  # at 0 it points up
-    return torch.view_as_real(hand).flatten(1)
+turns = torch.polar(torch.ones(30), -torch.arange(30) * frequency)  # complex, of length 1
+complex_hand = torch.view_as_real(1j * turns)  # right and up; i points up
 
 # %%
-expected, first = sines_and_cosines(30, 12), torch.tensor([0.0, 1.0]).repeat(6)
 others = {
-    "loop": by_loop(30, 12),
-    "complex numbers": by_complex_numbers(30, 12),
-    "rotations": torch.stack([positions.shift_matrix(p, 12) @ first for p in range(30)]),
-    "package": positions.sinusoidal_encoding(30, 12),
+    "loop": looped,
+    "rotations": torch.stack(rotated),
+    "complex numbers": complex_hand,
+    "package": positions.sinusoidal_encoding(30, 12)[:, 4:6],
 }
-for name, table in others.items():
-    print(f"sines_and_cosines = {name:16} max difference < 1e-5: {gap(table, expected) < 1e-5}")
+for name, hand in others.items():
+    same = gap(hand, one_hand(30, frequency)) < 1e-5
+    print(f"one_hand = {name:16} max difference < 1e-5: {same}")
 
 # %% [markdown]
-# The package computes the angles with 64-bit numbers. Near 5,000, neighbouring 32-bit numbers lie 0.0005 apart, and an angle can be known no better than that:
+# The package computes the angles with 64-bit numbers. Near 5,000, neighbouring 32-bit numbers lie 0.0005 apart, and an angle can be known no better than that. Take hand 1 of 512 features:
 
 # %% tolerance=0.2
-error = gap(sines_and_cosines(5001, 512), positions.sinusoidal_encoding(5001, 512))
+columns = positions.sinusoidal_encoding(5001, 512)[:, 2:4]
+error = gap(one_hand(5001, 10000 ** (-2 / 512)), columns)
 print(f"up to position 5000, with 32-bit angles: off by up to {10_000 * error:.1f} · 10⁻⁴")
 assert error > 5e-5
 
@@ -736,7 +753,7 @@ for mode, after in (("training", dropout(sums)), ("eval mode", dropout.eval()(su
 # %% [markdown]
 # ## Extra: position without an encoding
 #
-# The proof at the beginning assumed that every row may look at every other. If each position sees only itself and what lies before, as in the model above, rows are no longer alike, and a position can be *counted*: mark the first word by a 1, and let everybody take the mean of what they see.
+# The proof at the beginning assumed that every row may look at every other. If each position sees only itself and what lies before, as in the model above, rows are no longer alike, and a position can be *counted*: mark the first word by a 1, and let every position take the mean of what it sees.
 
 # %%
 marker = torch.tensor([1.0, 0, 0, 0, 0])
@@ -744,7 +761,7 @@ seen = torch.ones(5, 5).tril()
 print([round(value, 3) for value in (seen / seen.sum(dim=1, keepdim=True) @ marker).tolist()])
 
 # %% [markdown]
-# 1, 1/2, 1/3, …: each position has another number. Language models of this kind can be trained without any encoding, and are competitive with those that have one ([Haviv et al., 2022](https://arxiv.org/abs/2203.16634)).
+# 1, 1/2, 1/3, …: each position has a number of its own. Language models of this kind can be trained without any encoding, and are competitive with those that have one ([Haviv et al., 2022](https://arxiv.org/abs/2203.16634)).
 
 # %% [markdown]
 # ## Exercises
@@ -782,7 +799,7 @@ def rotate(x):
 exercises.rotate.check(rotate)
 
 # %% [markdown]
-# **4.** (Predict; 10 minutes, medium) An encoding of clock hands whose periods are whole numbers. Which is the first position that has the same vector as position 0, so that no model can tell the two apart? And what if there are sines alone?
+# **4.** (Predict; 10 minutes, medium) Take an encoding of clock hands whose periods are whole numbers. Which is the first later position that has the same vector as position 0, so that no model can tell the two apart? And what if there are sines alone?
 
 # %% exercise="first_repeat"
 def first_repeat(periods, with_cosine):
@@ -793,11 +810,11 @@ def first_repeat(periods, with_cosine):
 exercises.first_repeat.check(first_repeat)
 
 # %% [markdown]
-# **5.** (Write the test; 20 minutes, hard) Somebody hands you a function `scores(query, key)`, which takes vectors `(T, 8)` and returns all scores `(T, T)`, with positions built in somehow. Do they count by their distance alone? Your test is tried on scores that are relative and on scores that aren't, and it is rated.
+# **5.** (Write the test; 20 minutes, hard) Somebody hands you a function `scores(query, key)`, which takes vectors `(T, 8)` and returns all scores `(T, T)`, with positions built in somehow. Do positions matter only through their difference? Your test is tried on scores that are relative and on scores that aren't, and it is rated.
 
 # %% exercise="is_relative"
 def is_relative(scores):
-    """Whether positions count by their distance alone."""
+    """Whether positions matter only through their difference."""
     return ...
 
 # %%
@@ -818,8 +835,8 @@ exercises.is_relative.check(is_relative)
 # <details><summary>1. d_model is 512. What is the encoding of position 0?</summary>
 # 0, 1, 0, 1, …: 256 sines of 0 and 256 cosines of 0.
 # </details>
-# <details><summary>2. Why is M₇ orthogonal, and what follows for the lengths of encodings?</summary>
-# It consists of rotations, and they keep lengths. So all encodings have the same length, √(d_model / 2).
+# <details><summary>2. Why is every Mₖ orthogonal, and what follows for the lengths of encodings?</summary>
+# Each consists of rotations, and they keep lengths. So all encodings have the same length, √(d_model / 2).
 # </details>
 
 # %% [markdown]
@@ -831,4 +848,4 @@ exercises.is_relative.check(is_relative)
 # </details>
 
 # %% [markdown]
-# **Next:** words now look at each other, and know their positions. [Lesson 04](04_residual_blocks.ipynb) stacks such layers, and asks why a deep stack stops learning.
+# **Next:** words now look at each other, and know their positions. [Lesson 04](04_residual_blocks.ipynb) stacks such layers, and asks why a deep stack learns nothing.

@@ -96,8 +96,8 @@ is_relative = WriteTheTest(
     minutes=20,
     difficulty=3,
     statement="""
-    Write a test: True if the score of a query and a key depends on where they stand by their distance alone, as with
-    RoPE, and False if it depends on anything else about their positions.
+    Write a test: True if the score of a query and a key depends on their positions only through the difference of the
+    two, as with RoPE, and False if it depends on anything else about them.
 
     `scores(query, key)` takes two tensors (T, 8), a row for each position, for any T, and returns all scores (T, T). A
     score depends on its query, its key and their positions, and on no other token's vector.
@@ -110,10 +110,11 @@ is_relative = WriteTheTest(
     says_of_right=True,
     candidate="score function",
     hints=(
-        "You hand over a sentence, not positions. How can the same tokens get other positions, all moved by as much?",
+        "You hand over a sentence, not positions. How can the same tokens get new positions, all moved by the same "
+        "amount?",
         "Other tokens in front of a sentence move it. Which block of the larger table of scores belongs to it?",
-        "By how many positions do you move it, and in sentences of which length? What repeats after two, or begins "
-        "after 16, is seen by some of them only.",
+        "By how many positions do you move it, and in sentences of which length? Some choices miss what repeats after "
+        "two, or begins after 16.",
         "Positions may also be counted from the end. And scores round: compare with a tolerance.",
     ),
 )

@@ -92,7 +92,7 @@ def whole_turns_always(periods, with_cosine):
 
 
 @first_repeat.mistake(
-    "You halve every period. With its cosine a hand points *down* after half a turn, and its vector is another one."
+    "You halve every period. With its cosine a hand points *down* after half a turn, and its vector is a different one."
 )
 def half_turns_always(periods, with_cosine):
     return lcm(*halves(periods, False))

@@ -257,10 +257,8 @@ residual_block = Exercise(
     statement="""
     A sub-layer with a residual connection, and a norm: after the sum (post-norm) or before the sub-layer (pre-norm).
 
-    post-norm, if not norm_first:  LayerNorm(x + Sublayer(x))
-    pre-norm, if norm_first:       x + Sublayer(LayerNorm(x))
-
-    x is (B, T, d_model); `sublayer` and `norm` are functions that keep its shape.
+    `norm_first` says which: post-norm if it is False, pre-norm if it is True. x is (B, T, d_model); `sublayer` and
+    `norm` are functions that keep its shape.
     """,
     returns=("output",),
     cases=(
@@ -282,8 +280,9 @@ residual_block = Exercise(
     hints=(
         "`sublayer` and `norm` are functions that you call. In both kinds of block, each of them is called exactly "
         "once.",
-        "Post-norm: add the input to what the sub-layer makes of it, and normalise the sum.",
-        "Pre-norm: only the sub-layer sees the normalised vector; the input that goes around it stays as it came in.",
+        "Post-norm: what does the norm receive, the sub-layer's result alone or the sum?",
+        "Pre-norm: there are two ways to the sum, through the sub-layer and around it. On which of them does the norm "
+        "stand?",
     ),
 )
 

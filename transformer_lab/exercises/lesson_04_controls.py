@@ -42,7 +42,7 @@ which_control = Predict(
     difficulty=3,
     statement="""
     A deep stack without residual connections does not learn: its loss stays where it was. Two explanations: the
-    *gradient vanishes* on its way to the first layers, or the *tokens collapse*, that is, averaged in layer after layer
+    *gradient vanishes* on its way to the first layers, or the *tokens collapse*, that is, averaged layer after layer,
     they become so alike that no later layer can tell them apart. Which run separates the two?
 
     `experiments` is a list of runs; the first is the one that failed. Each is a dict: `settings`, all that it ran with,
@@ -56,9 +56,8 @@ which_control = Predict(
       seed       of the weights and the data
       task       "copy": say each token itself; "sum": say the sum of all tokens
 
-    Write a function that returns the index of the run which changes one thing, a thing that undoes one of the two
-    explanations and leaves the other as it is, and measures what the two then foretell differently. There is one in
-    each list.
+    Return the index of the run that changes one setting, undoes one of the two troubles by it and leaves the other as
+    it is, and measures something that the two explanations then predict differently. There is one in each list.
     """,
     returns=("index",),
     cases=(

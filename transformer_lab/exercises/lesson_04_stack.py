@@ -45,8 +45,8 @@ mend_stack = FindTheBug(
 
     What was observed:
       With sub-layers that give zeros, the output depends on the weights of norm_1.
-      Only the weights of norm_1 are ever changed by training.
-      The deeper the stack, the larger the numbers that leave it.
+      Of the three norms, training changes only the weights of norm_1.
+      The larger sublayer_2 makes its result, the larger the numbers that leave the stack.
     """,
     returns=("output",),
     cases=(
@@ -71,7 +71,7 @@ mend_stack = FindTheBug(
 
 STREAM = "What is added up is still normalised: a pre-norm block normalises what its sub-layer *reads*, and adds to x."
 NORM_2 = "The second block still uses the norm of the first: norm_2 is never called."
-LAST = "The norm behind the last block is still missing: the sum of all blocks grows with the depth."
+LAST = "The norm behind the last block is still missing: norm_3 is never called."
 
 
 @mend_stack.mistake(f"One of three is mended. {NORM_2} {LAST}")
@@ -121,10 +121,7 @@ def post_norm_instead(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
     return norm_3(norm_2(x + sublayer_2(x)))
 
 
-@mend_stack.mistake(
-    "The numbers no longer grow, because nothing is added up any more: the residual connections are gone. That hides "
-    "the symptom."
-)
+@mend_stack.mistake("Each norm is in its place, but nothing is added up any more: the residual connections are gone.")
 def without_residuals(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
     return norm_3(sublayer_2(norm_2(sublayer_1(norm_1(x)))))
 

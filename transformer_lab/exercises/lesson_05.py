@@ -223,8 +223,9 @@ decoder_mask = Exercise(
     ),
     hints=(
         "You have both parts from the previous exercises: the triangle, and one row for each sentence.",
-        "A key may be seen if it is not in the future *and* not padding.",
-        "(T, T) and (B, 1, 1, T) broadcast to (B, 1, T, T) by themselves.",
+        "A key must satisfy both at once. Which operator combines two tables of True and False so, and which combines "
+        "them if one of the two is enough?",
+        "Write down the axes of both parts, aligned at the right. Which of them have size 1, or are missing?",
     ),
 )
 

@@ -30,7 +30,7 @@ visible_pairs = Predict(
         "Draw the mask of a sentence of two words, padded to five: rows are queries, columns are keys.",
         "Query t sees the keys up to t that are words. How many are that in a row of a word, how many in a row of "
         "padding?",
-        "The rows of the words make a triangle. Below it stands a rectangle: the rows of padding, which see all words.",
+        "Split the True entries into the rows of words and the rows of padding. What shape does each part have?",
     ),
 )
 

@@ -86,7 +86,7 @@ def is_attention(attend):
 def which_control(experiments):
     """The index of the run that separates a vanishing gradient from collapsed tokens.
 
-    It changes one thing and measures the loss, the failure itself: it falls only if what was undone was the cause.
+    It changes one thing and measures the loss, the failure itself: if it falls, what was undone was a cause.
     """
     failed = experiments[0]["settings"]
     for i, run in enumerate(experiments):

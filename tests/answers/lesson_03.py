@@ -204,7 +204,8 @@ ANGLES = {
     "angles: torch.arange(start, start + length, dtype=torch.float64, device='cpu') → "
     "torch.arange(start, start + length, dtype=torch.float64)": DEFAULT_DEVICE,
     "angles: start + length → length + start": SUM,
-    "angles: positions[:, None] * frequencies(d_model, base) → frequencies(d_model, base) * positions[:, None]": COMMUTATIVE,
+    "angles: positions[:, None] * frequencies(d_model, base) "
+    "→ frequencies(d_model, base) * positions[:, None]": COMMUTATIVE,
 }
 
 WITHIN = "torch.allclose(longer[within, within], alone, rtol=0.0001, atol=0.0001)"

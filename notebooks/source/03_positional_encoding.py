@@ -8,7 +8,7 @@
 # - show that a shift is a rotation,
 # - choose between four encodings by a measurement.
 #
-# **You need** lessons 01 and 02. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.5. **Time:** 60 minutes.
+# **You need** lessons 01 and 02. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.5. **Time:** 60 minutes, the exercises 70 more.
 
 # %%
 import math

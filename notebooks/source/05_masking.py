@@ -8,7 +8,7 @@
 # - test a layer for leaks,
 # - hand one mask to functions that read it in opposite ways.
 #
-# **You need** lessons 01 to 04. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.3. **Time:** 60 minutes.
+# **You need** lessons 01 to 04. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.3. **Time:** 60 minutes, the exercises 60 more.
 
 # %%
 import math

@@ -8,7 +8,7 @@
 # - train one, and tell whether it has learned or only remembers,
 # - say what a longer training will bring before you pay for it.
 #
-# **You need** lessons 05 to 08. **Paper:** [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), sections 2 and 3. **Time:** 60 minutes, the exercises 60 more; the cells that train say how long.
+# **You need** lessons 05 to 08. **Paper:** [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), sections 2 and 3. **Time:** 60 minutes, the exercises 60 more.
 
 # %%
 import math

@@ -8,13 +8,13 @@
 # - take parts away, move what they write, and say what that shows,
 # - read what a model would say before its last layer.
 #
-# **You need** lessons 02, 03 and 09. **Papers:** [Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Olsson et al., 2022](https://arxiv.org/abs/2209.11895). **Time:** 60 minutes, 40 seconds of them training; the exercises 85 more.
+# **You need** lessons 02, 03 and 09. **Papers:** [Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Olsson et al., 2022](https://arxiv.org/abs/2209.11895). **Time:** 60 minutes, the exercises 85 more.
 
 # %%
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import AttentionOnly, analysis, attention, default_device, exercises, plots, tasks, widgets
+from transformer_lab import AttentionOnly, analysis, attention, default_device, plots, tasks
 from transformer_lab.recording import record_attention
 
 torch.set_num_threads(1)  # for models as small as these, more would only wait for each other
@@ -240,6 +240,8 @@ assert induction[1, 0] > 0.8 > 0.25 > induction[0, 0]
 # Each layer has its own kind, as predicted: layer 0 looks back by one, most of all with one head; all of layer 1 looks at what came after. And here is where each of them looks, on one sequence; the second half repeats the first. Choose a head, take it away, and see what becomes of the loss and of the other heads: the page computes all of it.
 
 # %%
+from transformer_lab import exercises, widgets
+
 widgets.induction(model, twelve[0], "abcdefghijklmnopqrstuvwx")
 
 # %% [markdown]

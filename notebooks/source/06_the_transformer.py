@@ -893,10 +893,10 @@ logits, answer = torch.randn(1, 1000, requires_grad=True), torch.tensor([7])
 (right,) = torch.autograd.grad(F.cross_entropy(logits, answer), logits)
 (wrong,) = torch.autograd.grad(F.cross_entropy(logits.softmax(-1), answer), logits)
 print(f"gradient at the start: {wrong.norm():.4f} with two softmaxes, {right.norm():.2f} with one")
-assert wrong.norm() < right.norm() / 5000
+assert wrong.norm() < right.norm() / 50
 
 # %% [markdown]
-# However well the model learns, its loss can't fall below 5.91, and its gradient starts out about ten thousand times too small. Seen from outside, that looks like a hard problem. Hence the rule: models return logits; the softmax belongs to the loss, or to whoever needs probabilities.
+# However well the model learns, its loss can't fall below 5.91, and its gradient starts out far too small. How much depends on the first guess: in 200 of them it was 90 to 30 000 times, for half of them more than 1 800 times. Seen from outside, that looks like a hard problem. Hence the rule: models return logits; the softmax belongs to the loss, or to whoever needs probabilities.
 
 # %% [markdown]
 # ## Extra: five implementations, one table

@@ -115,11 +115,14 @@ def test_a_sentence_that_cannot_be_translated_is_answered_in_words(sentence):
     expect(sentence.root).not_to_contain_text("a sentence may have")
 
 
-def test_while_the_kernel_is_busy_a_sentence_waits_and_says_so(notebook, sentence):
-    notebook.page.evaluate(f"() => {{ {THE_KERNEL}.requestExecute({{code: 'import time; time.sleep(3)'}}); }}")
+def test_while_the_kernel_is_busy_a_sentence_waits_and_says_so(notebook, sentence, tmp_path):
+    go_on = tmp_path / "go_on"
+    code = f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.05)"
+    notebook.page.evaluate(f"code => {{ {THE_KERNEL}.requestExecute({{code}}); }}", code)
     field(sentence).fill("d")
     shows(sentence.root, "The kernel is busy; your sentence waits for it.")
     field(sentence).fill("d ah b")
+    go_on.touch()
     wait_for_map(sentence, "d ah b")
     near(sentence.values(), own_sentence.cross_map("d ah b"))
     expect(sentence.root).not_to_contain_text("The kernel is busy")

@@ -439,12 +439,13 @@ for name, values in runs.items():
     print(f"{name}: {min(values):.2f} to {max(values):.2f}")
 for row in rows:
     assert row["right"] > 0.95
-    assert row["right without the previous-token head"] < row["without another head of layer 0"]
     assert row["without layer 1"] < 0.15 < 0.85 < row["without one head of layer 1"]
     assert row["keys read no notes"] < 0.3 < 0.85 < row["queries or values read none"]
+missed, other = "right without the previous-token head", "without another head of layer 0"
+assert sum(runs[missed]) < sum(runs[other])
 
 # %% [markdown]
-# Every seed builds the same circuit. Which head has which task, and how the task is shared among the heads, is chance.
+# Every seed builds the same circuit. Which head has which task, and how the task is shared among the heads, is chance: with other seeds there are models in which another head of layer 0 is missed as much as the one with the highest score. On average it is missed less.
 
 # %% [markdown]
 # ## Inside the code model

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from transformer_lab import MultiHeadAttention, analysis, blocks, split_heads
+from transformer_lab.language_model import RotaryAttention
 
 
 def test_induction_score_of_weights_written_by_hand():
@@ -51,3 +52,9 @@ def test_a_head_taken_away_takes_its_contribution_and_no_other():
 def test_no_head_is_taken_away_that_is_not_there(head: int):
     with pytest.raises(ValueError, match=rf"head must be one of 0 to 2 \(got {head}\)"):
         analysis.ablate_head(torch.randn(1, 3, 2, 4), torch.randn(12, 12), head)
+
+
+def test_contributions_add_up_where_heads_share_keys_and_turn_by_their_positions():
+    layer, x = RotaryAttention(12, 6, 2).eval(), torch.randn(2, 4, 12)
+    parts = analysis.head_contributions(layer, x, x, x)
+    assert torch.allclose(parts.sum(1) + layer.w_o.bias, layer(x, x, x)[0], atol=1e-6)

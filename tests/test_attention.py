@@ -597,10 +597,10 @@ def test_as_many_groups_as_heads_are_multi_head_attention():
 
 @pytest.mark.parametrize("n_kv_heads", [0, 4, 12])
 def test_groups_must_serve_equally_many_heads(n_kv_heads):
-    with refuses(f"n_heads (6) must be a multiple of n_kv_heads ({n_kv_heads})"):
+    with refuses(f"n_heads (6) must be divisible by n_kv_heads ({n_kv_heads})"):
         GroupedQueryAttention(12, 6, n_kv_heads)
     if n_kv_heads:
-        with refuses(f"n_heads (6) must be a multiple of n_kv_heads ({n_kv_heads})"):
+        with refuses(f"n_heads (6) must be divisible by n_kv_heads ({n_kv_heads})"):
             grouped_query_attention(randn(1, 6, 2, 4), randn(1, n_kv_heads, 3, 4), randn(1, n_kv_heads, 3, 4))
 
 

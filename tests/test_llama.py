@@ -162,8 +162,8 @@ def test_only_a_llama_is_a_counterpart():
         ({"norm": "batch_norm"}, "norm must be one of layer_norm, rms_norm (got 'batch_norm')"),
         ({"feed_forward": "moe"}, "feed_forward must be one of two_layers, swiglu (got 'moe')"),
         ({"activation": "gelu"}, "the activation of swiglu must be silu (got 'gelu')"),
-        ({"n_kv_heads": 4}, "n_heads (6) must be a multiple of n_kv_heads (4)"),
-        ({"n_kv_heads": -1}, "n_heads (6) must be a multiple of n_kv_heads (-1)"),
+        ({"n_kv_heads": 4}, "n_heads (6) must be divisible by n_kv_heads (4)"),
+        ({"n_kv_heads": -1}, "n_heads (6) must be divisible by n_kv_heads (-1)"),
     ],
 )
 def test_the_config_says_what_is_wrong(changes, message):

@@ -278,7 +278,7 @@ class GroupedQueryAttention(MultiHeadAttention):
 def check_groups(n_heads: int, n_kv_heads: int) -> None:
     """Raise a ValueError unless each group of keys and values serves equally many heads."""
     if n_kv_heads < 1 or n_heads % n_kv_heads:
-        raise ValueError(f"n_heads ({n_heads}) must be a multiple of n_kv_heads ({n_kv_heads})")
+        raise ValueError(f"n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads})")
 
 
 def check_query_key_value(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:

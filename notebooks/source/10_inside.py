@@ -54,7 +54,7 @@ print(f"first reading {first:.2f} nats a letter, second {second:.2f}; an even gu
 assert abs(first - second) < 0.3
 
 # %% [markdown]
-# It does not notice at all. (It is worse than an even guess, because it expects code.) Other models, large and small, do notice, and the way in which they do it is the best understood piece of what happens inside a Transformer: two heads in two layers, which work together. **Which two heads know that *sat* comes next, and how do you prove it?**
+# It does not notice at all, and is worse than an even guess. Other models, large and small, do notice, and the way in which they do it is among the best understood pieces of what happens inside a Transformer: two heads in two layers, which work together. **Which two heads know that *sat* comes next, and how do you prove it?**
 
 # %% [markdown]
 # ## By hand
@@ -432,7 +432,7 @@ def summary(model):
 rows = [summary(model) for model in two_layers]
 runs = {name: [row[name] for row in rows] for name in rows[0]}
 ax = plots.plot_runs(runs, x_label="score, or share of symbols named")
-plots.show(ax, alt="Nine measures, five dots each, close together: the seeds agree.")
+plots.show(ax, alt="Nine measures, five dots each: most lie close together, two are spread.")
 
 # %% tolerance=0.3
 for name, values in runs.items():
@@ -445,7 +445,7 @@ missed, other = "right without the previous-token head", "without another head o
 assert sum(runs[missed]) < sum(runs[other])
 
 # %% [markdown]
-# Every seed builds the same circuit. Which head has which task, and how the task is shared among the heads, is chance: with other seeds there are models in which another head of layer 0 is missed as much as the one with the highest score. On average it is missed less.
+# All five build the same circuit. Which head has which task, and how the task is shared among the heads, is chance: with other seeds there are models in which another head of layer 0 is missed as much as the one with the highest score. On average it is missed less.
 
 # %% [markdown]
 # ## Inside the code model

@@ -8,6 +8,8 @@ whose keys and values do not grow.
 
 from dataclasses import dataclass
 
+from transformer_lab.attention import check_groups
+
 
 @dataclass(frozen=True)
 class DecoderSize:
@@ -27,8 +29,7 @@ class DecoderSize:
     d_ff: int
 
     def __post_init__(self) -> None:
-        if self.n_kv_heads < 1 or self.n_heads % self.n_kv_heads:
-            raise ValueError(f"n_heads ({self.n_heads}) must be divisible by n_kv_heads ({self.n_kv_heads})")
+        check_groups(self.n_heads, self.n_kv_heads)
 
     @property
     def d_model(self) -> int:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_lab.attention import GroupedQueryAttention, MultiHeadAttention
+from transformer_lab.attention import MultiHeadAttention
 from transformer_lab.blocks import LayerNorm, RMSNorm
 from transformer_lab.language_model import RotaryAttention
 
@@ -62,9 +62,12 @@ def attention_sent(attention: nn.Module) -> dict:
     """Its matrices, how many heads they serve, and the base of its rotary positions, if it has these."""
     if not isinstance(attention, MultiHeadAttention):
         raise ValueError(f"the attention of a model in a page must be one of this package's (got {attention})")
-    n_kv_heads = attention.n_kv_heads if isinstance(attention, GroupedQueryAttention) else attention.n_heads
     base = attention.base if isinstance(attention, RotaryAttention) else None
-    return linears_sent(attention) | {"n_heads": attention.n_heads, "n_kv_heads": n_kv_heads, "rotary_base": base}
+    return linears_sent(attention) | {
+        "n_heads": attention.n_heads,
+        "n_kv_heads": attention.n_kv_heads,
+        "rotary_base": base,
+    }
 
 
 def linears_sent(module: nn.Module) -> dict:

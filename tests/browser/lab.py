@@ -105,7 +105,8 @@ class OpenNotebook(WatchedPage):
 
     def settle(self) -> None:
         """Wait until no picture and no widget is still loading."""
-        self.page.wait_for_function("() => [...document.images].every(image => image.complete)")
+        # JupyterLab takes an image's address away until it has looked it up.
+        self.page.wait_for_function("() => [...document.images].every(image => image.src && image.complete)")
         self.page.wait_for_function("() => !document.body.innerText.includes('Loading widget')")
 
     def use_theme(self, theme: str) -> None:
@@ -148,18 +149,22 @@ def front_end_in(browser: Browser | BrowserContext, address: str, name: str) -> 
     page = browser.new_page()
     page.set_viewport_size({"width": 1280, "height": 1000})
     notebook = OpenNotebook(page, next(own for name, own in OWN_ERRORS.items() if FRONT_ENDS[name] in address))
-    page.goto(address.format(name))
-    yield notebook
-    page.close()
+    try:
+        page.goto(address.format(name))
+        yield notebook
+    finally:  # a page that stays open asks its kernel for news while the next one is looked at
+        page.close()
 
 
 @contextmanager
 def opened(browser: Browser | BrowserContext, address: str, name: str) -> Iterator[OpenNotebook]:
     """Open a notebook in a page of its own; end its kernel afterwards."""
     with front_end_in(browser, address, name) as notebook:
-        notebook.wait_until_ready()
-        yield notebook
-        notebook.page.evaluate(END_KERNEL)
+        try:
+            notebook.wait_until_ready()
+            yield notebook
+        finally:
+            notebook.page.evaluate(END_KERNEL)
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """The views with the kernel behind them, in JupyterLab and Notebook 7: typing, stopping, resuming."""
 
 import re
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -115,14 +117,29 @@ def test_a_sentence_that_cannot_be_translated_is_answered_in_words(sentence):
     expect(sentence.root).not_to_contain_text("a sentence may have")
 
 
-def test_while_the_kernel_is_busy_a_sentence_waits_and_says_so(notebook, sentence, tmp_path):
-    go_on = tmp_path / "go_on"
-    code = f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.05)"
+@pytest.fixture
+def busy_kernel(notebook, tmp_path) -> Iterator[Path]:
+    """A kernel that runs a cell until the file is there, and has begun with it."""
+    begun, go_on = tmp_path / "begun", tmp_path / "go_on"
+    code = f"""import time
+from pathlib import Path
+
+Path({str(begun)!r}).touch()
+while not Path({str(go_on)!r}).exists():
+    time.sleep(0.05)"""
     notebook.page.evaluate(f"code => {{ {THE_KERNEL}.requestExecute({{code}}); }}", code)
+    end = time.monotonic() + SECONDS
+    while not begun.exists() and time.monotonic() < end:
+        notebook.page.wait_for_timeout(20)
+    yield go_on
+    go_on.touch()
+
+
+def test_while_the_kernel_is_busy_a_sentence_waits_and_says_so(sentence, busy_kernel):
     field(sentence).fill("d")
     shows(sentence.root, "The kernel is busy; your sentence waits for it.")
     field(sentence).fill("d ah b")
-    go_on.touch()
+    busy_kernel.touch()
     wait_for_map(sentence, "d ah b")
     near(sentence.values(), own_sentence.cross_map("d ah b"))
     expect(sentence.root).not_to_contain_text("The kernel is busy")

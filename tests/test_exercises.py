@@ -17,13 +17,13 @@ import torch
 
 from tests.answers import EQUIVALENT, RIGHT_ANSWERS
 from tests.kill_matrix import Row, row, table
+from tests.mutants import mutants_of
 from transformer_lab import attention, exercises
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises import exercise as exercise_module
 from transformer_lab.exercises.cards import INFO, Card, plain_text, readable
 from transformer_lab.exercises.checking import Result, broken
 from transformer_lab.exercises.kinds import WriteTheTest
-from transformer_lab.exercises.mutants import mutants_of
 from transformer_lab.exercises.running import Attempt, Outcome, as_tuple
 from transformer_lab.exercises.time_limit import time_limit
 from transformer_lab.exercises.verdicts import report

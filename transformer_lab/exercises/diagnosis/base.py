@@ -8,8 +8,8 @@ from textwrap import dedent
 from types import CodeType, FunctionType
 
 from transformer_lab.exercises.diagnosis import rounds
+from transformer_lab.exercises.diagnosis.bare import Bare
 from transformer_lab.exercises.diagnosis.edits import Edit, made
-from transformer_lab.exercises.mutants import Bare
 
 FILE = "<slip>"
 

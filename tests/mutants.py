@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from transformer_lab.exercises.diagnosis.bare import Bare
+from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.running import run
-
-if TYPE_CHECKING:
-    from transformer_lab.exercises.exercise import Exercise
 
 OPERATORS = {
     ast.Add: ast.Sub,
@@ -33,7 +32,7 @@ METHODS |= {"tril": "triu"}
 MUTANT = "<mutant>"
 
 
-def mutants_of(exercise: "Exercise") -> Iterator[tuple[str, Callable]]:
+def mutants_of(exercise: Exercise) -> Iterator[tuple[str, Callable]]:
     """`(description, function)` for each small change of an exercise's reference, or of a function that it calls.
 
     Left as they are: types, guards that only raise an error (no case is invalid), and statements that no case reaches,
@@ -67,33 +66,7 @@ def nodes_on(lines: set[int], statements: list[ast.stmt]) -> Iterator[ast.AST]:
         yield from nodes_on(lines, inner)
 
 
-class Bare(ast.NodeTransformer):
-    """Takes off what is no part of the computation: types, texts, guards."""
-
-    def visit_FunctionDef(self, function: ast.FunctionDef) -> ast.AST:
-        for argument in (*function.args.args, *function.args.kwonlyargs, function.args.kwarg):
-            if argument is not None:
-                argument.annotation = None
-        function.returns = None
-        function.body = [s for s in function.body if not is_text(s) and not is_guard(s)] or [ast.Pass()]
-        return self.generic_visit(function)
-
-    def visit_AnnAssign(self, statement: ast.AnnAssign) -> ast.AST:
-        if statement.value is None:
-            return ast.copy_location(ast.Pass(), statement)
-        return ast.copy_location(ast.Assign([statement.target], statement.value), statement)
-
-
-def is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def is_guard(statement: ast.stmt) -> bool:
-    """Whether this is `if …: raise`."""
-    return isinstance(statement, ast.If) and all(isinstance(s, ast.Raise) for s in statement.body + statement.orelse)
-
-
-def lines_reached(tree: ast.Module, exercise: "Exercise") -> set[int]:
+def lines_reached(tree: ast.Module, exercise: Exercise) -> set[int]:
     """The lines of a tree that some case of the exercise executes."""
     scope = compiled(tree)
     lines: set[int] = set()

@@ -24,6 +24,7 @@ from transformer_lab.exercises import exercise as exercise_module
 from transformer_lab.exercises.cards import INFO, Card, plain_text, readable
 from transformer_lab.exercises.checking import Result, broken
 from transformer_lab.exercises.kinds import WriteTheTest
+from transformer_lab.exercises.memory_limit import memory_limit
 from transformer_lab.exercises.running import Attempt, Outcome, as_tuple
 from transformer_lab.exercises.time_limit import time_limit
 from transformer_lab.exercises.verdicts import report
@@ -627,6 +628,7 @@ def test_the_name_of_a_mistake_is_shown_as_words():
 
 @pytest.fixture
 def short_limit(monkeypatch):
+    exercises.softmax.check(attention.softmax)  # what torch loads with its first gradient must not be cut in two
     monkeypatch.setattr(exercise_module, "time_limit", lambda: time_limit(0.2))
 
 
@@ -672,6 +674,47 @@ def test_the_time_limit_leaves_nothing_behind(short_limit):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
+
+
+# ── answers that take all the memory ──
+
+
+def hungry_tensor(scores, dim):
+    return torch.zeros(10**5, 10**6)
+
+
+def hungry_list(scores, dim):
+    return [0.0] * 10**11
+
+
+with_a_memory_limit = pytest.mark.skipif(
+    sys.platform != "linux" or torch.cuda.is_available(), reason="memory is limited on Linux, without a GPU"
+)
+
+
+@with_a_memory_limit
+@pytest.mark.parametrize("answer", [hungry_tensor, hungry_list])
+def test_an_answer_that_takes_too_much_memory_fails_and_the_session_goes_on(answer):
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    verdict = exercises.softmax.check(answer)
+    what = r"^It takes more memory than it may, in line \d+: `return .*`: is something far larger"
+    assert re.search(what, verdict.message, flags=re.MULTILINE)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+@with_a_memory_limit
+def test_memory_that_many_small_tensors_take_is_limited_too():
+    kept = []
+
+    def keep(megabytes):
+        for _ in range(megabytes // 10):
+            kept.append(torch.ones(2_500_000))
+
+    with pytest.raises(RuntimeError, match="can't allocate memory"), memory_limit(0.5):
+        keep(megabytes=1000)
+    assert 20 < len(kept) < 60
 
 
 def test_an_interrupt_ends_the_check_with_a_card():

@@ -90,7 +90,10 @@ def fault_in_running(outcome: Outcome, case: Case) -> str | None:
     """What is wrong whatever the value should be, in words, or None."""
     if outcome.error is not None:
         place, text = where(outcome.error), f"{type(outcome.error).__name__}: {outcome.error}".rstrip(": ")
-        return f"It raises an error{', in ' + place if place else ''}.\n  {text.splitlines()[0]}"
+        here = f", in {place}" if place else ""
+        if isinstance(outcome.error, MemoryError) or "can't allocate memory" in text:
+            return f"It takes more memory than it may{here}: is something far larger than the arguments?"
+        return f"It raises an error{here}.\n  {text.splitlines()[0]}"
     if outcome.value is None:
         return "It returns None: is a `return` missing?"
     if outcome.changed:

@@ -12,6 +12,7 @@ from transformer_lab.exercises import checking
 from transformer_lab.exercises.cards import INFO, Card, Solution, Verdict
 from transformer_lab.exercises.checking import Result
 from transformer_lab.exercises.diagnosis import explain
+from transformer_lab.exercises.memory_limit import memory_limit
 from transformer_lab.exercises.own_source import own_source
 from transformer_lab.exercises.progress_store import record
 from transformer_lab.exercises.running import Attempt, Case
@@ -58,7 +59,7 @@ class Exercise(Specification):
         An interrupt ends the check alone, and so does the time limit: each is a verdict that says where it struck.
         """
         try:
-            with time_limit():
+            with time_limit(), memory_limit():
                 verdict = self.verdict(answer)
             if verdict.attempted and not self.is_reference(answer):
                 record(

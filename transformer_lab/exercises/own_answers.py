@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 import torch
 
 from transformer_lab.exercises.exercise import Exercise
+from transformer_lab.exercises.memory_limit import memory_limit
 from transformer_lab.exercises.own_source import OwnSource
 from transformer_lab.exercises.progress_store import SOLVED, read_answers, read_progress
 from transformer_lab.exercises.running import Attempt
@@ -138,7 +139,7 @@ def examined(exercise: Exercise, answer: OwnSource) -> Callable:
     """
     name = exercise.name
     try:
-        with time_limit(), torch.inference_mode(False), torch.enable_grad():  # wherever it is asked for
+        with time_limit(), memory_limit(), torch.inference_mode(False), torch.enable_grad():  # wherever it is asked for
             function = defined(name, answer.source)
             result = exercise.examine(Attempt(function), exercise.all_cases)
     except OutOfTime:

@@ -13,6 +13,7 @@ from transformer_lab.exercises.diagnosis.edits import Edit
 from transformer_lab.exercises.diagnosis.rounds import Endless
 from transformer_lab.exercises.diagnosis.sketch import mark
 from transformer_lab.exercises.diagnosis.slips import slips
+from transformer_lab.exercises.memory_limit import memory_limit
 from transformer_lab.exercises.running import Attempt, Case, run
 from transformer_lab.exercises.specification import Mistake, Specification
 from transformer_lab.exercises.time_limit import OutOfTime, time_limit
@@ -53,7 +54,7 @@ def tried(exercise: Specification, base: Base, edits: list[Edit], failed: Case, 
         if endless == MOST_ENDLESS or time.thread_time() > deadline:
             return
         try:
-            with time_limit(BY_THE_CLOCK):
+            with time_limit(BY_THE_CLOCK), memory_limit():
                 result = examined(exercise, base.function([edit]), failed, goals)
         except Endless:
             endless += 1

@@ -1,0 +1,33 @@
+"""A limit to the memory that an answer may take beyond what the process has, where the system keeps one: on Linux."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+GIGABYTES = 4.0
+
+
+@contextmanager
+def memory_limit(gigabytes: float = GIGABYTES) -> Iterator[None]:
+    """Have an allocation in the `with` block fail, rather than the session, once it takes so much more memory.
+
+    A GPU's driver reserves more addresses than any limit; where there is one, none is set.
+    """
+    if sys.platform != "linux" or torch.cuda.is_available():
+        yield
+        return
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * os.sysconf("SC_PAGE_SIZE") + int(gigabytes * 1e9)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    lowest = min([most, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)])
+    resource.setrlimit(resource.RLIMIT_AS, (lowest, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

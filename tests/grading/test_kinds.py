@@ -6,13 +6,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tests.grading import term
 from tests.grading.support import needs_bwrap, renamed
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
-from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.grading.assign import WORK, assign
 
 KINDS = {
@@ -25,25 +23,10 @@ KINDS = {
 IMPORTS = "import torch\nimport torch.nn.functional as F\n\nfrom transformer_lab import exercises"
 
 
-def lesson(folder: Path, number: str, names: list[str]) -> None:
-    """A notebook of a lesson that has these exercises and nothing else."""
-    cells = [new_markdown_cell(f"# {number} A lesson"), new_code_cell(IMPORTS)]
-    for name in names:
-        exercise = catalogue[name]
-        stub = f"def {name}({', '.join(exercise.parameters)}):\n    return ..."
-        handed_out = exercise.handed_out() if isinstance(exercise, FindTheBug) else stub
-        cells.append(new_code_cell(handed_out, metadata={"exercise": name}))
-    spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(new_notebook(cells=cells, metadata=spec), folder / f"{number}_lesson.ipynb")
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("kinds")
-    (folder / "notebooks").mkdir()
-    for number in {catalogue[name].lesson for name in KINDS}:
-        lesson(folder / "notebooks", number, [name for name in KINDS if catalogue[name].lesson == number])
-    assign(folder / "hw", dict.fromkeys(KINDS, 2), seconds=20, notebooks=folder / "notebooks")
+    assign(folder / "hw", dict.fromkeys(KINDS, 2), seconds=20)
     return folder
 
 

@@ -1,28 +1,21 @@
-"""How long decoding takes with and without a cache, a training step beside torch's, and decoding beside Hugging Face's.
+"""How long decoding takes with and without a cache, and a training step beside torch's.
 
     pytest tests/benchmarks/test_decoding_speed.py
 
-Two ways take turns (one, other, other, one, …), so that noise hits both alike. Both medians and their ratio are shown,
-and in brackets the ratio of the fastest rounds, which other programs disturb least. That the two compute the same is
-asserted first; of the times only the cache's gain is.
+That the two compute the same is asserted first; of the times only the cache's gain is.
 """
 
-from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
-from statistics import median
-from time import perf_counter
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tests.benchmarks.timing import ratio_of
 from tests.support import DEVICE, assert_close
 from transformer_lab import (
-    Encoder,
-    KVCache,
-    LearnedPositions,
     Transformer,
     TransformerConfig,
     causal_mask,
@@ -35,33 +28,6 @@ from transformer_lab.masks import padding_mask
 PAD, BOS = 0, 1
 TRANSLATOR = TransformerConfig(vocab_size=300, d_model=128, n_heads=4, d_ff=512, n_layers=2, max_len=256, dropout=0.0)
 BASE = TransformerConfig(vocab_size=8000, max_len=256, dropout=0.0)
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = perf_counter()
-    work()
-    if DEVICE.type != "cpu":
-        getattr(torch, DEVICE.type).synchronize()  # a GPU works on after a call returns
-    return perf_counter() - start
-
-
-def ratio_of(names: tuple[str, str], one: Callable, other: Callable, rounds: int, capsys) -> float:
-    """Time both in turns, print both medians, and return how many times as long the first takes."""
-    times = ([], [])
-    for turn in range(-1, rounds):  # turn -1 warms up
-        order = (0, 1) if turn % 2 else (1, 0)
-        for i in order:
-            taken = seconds((one, other)[i])
-            if turn >= 0:
-                times[i].append(taken)
-    ratio = median(times[0]) / median(times[1])
-    with capsys.disabled():
-        print(
-            f"\n{DEVICE}, {torch.get_num_threads()} threads, {rounds} rounds: "
-            + ", ".join(f"{name} {1000 * median(t):.1f} ms" for name, t in zip(names, times, strict=True))
-            + f", ratio {ratio:.3f} ({min(times[0]) / min(times[1]):.3f})"
-        )
-    return ratio
 
 
 # Greedy decoding with and without a cache
@@ -155,67 +121,3 @@ def test_a_training_step_beside_torch(config, batch, lengths, rounds, capsys):
         work()
     assert_close(ours(src, tgt[:, :-1])[words], theirs(src, tgt[:, :-1])[words], within=1e-3)
     ratio_of(("our training step", "torch's"), *steps, rounds, capsys)
-
-
-# A decoder of GPT-2's size beside Hugging Face's
-
-
-class GPT(nn.Module):
-    """GPT-2 of this package's blocks: pre-norm layers with a causal mask, and nothing to translate from."""
-
-    def __init__(self, config: TransformerConfig):
-        super().__init__()
-        self.tokens = nn.Embedding(config.vocab_size, config.d_model)
-        self.positions = LearnedPositions(config.max_len, config.d_model)
-        self.stack = Encoder(config)
-
-    @torch.no_grad()
-    def continued(self, tokens: Tensor, count: int) -> Tensor:
-        """The prompt and the `count` tokens that follow it, by greedy choice."""
-        cache, start = KVCache(), 0
-        for _ in range(count):
-            x = self.positions(self.tokens(tokens[:, start:]), start)
-            x = self.stack(x, causal_mask(tokens.size(1), DEVICE)[start:], cache)
-            logits = F.linear(x[:, -1], self.tokens.weight)
-            start, tokens = tokens.size(1), torch.cat([tokens, logits.argmax(-1, keepdim=True)], dim=1)
-        return tokens
-
-    @torch.no_grad()
-    def copy_from(self, theirs: nn.Module) -> None:
-        """The weights of a GPT2LMHeadModel, which keeps its matrices transposed and Q, K and V side by side."""
-        self.tokens.weight.copy_(theirs.transformer.wte.weight)
-        self.positions.encoding.copy_(theirs.transformer.wpe.weight)
-        self.stack.norm.load_state_dict(theirs.transformer.ln_f.state_dict())
-        for mine, other in zip(self.stack.layers, theirs.transformer.h, strict=True):
-            attention, feed_forward = mine.self_attention, mine.feed_forward
-            stacked = zip(other.attn.c_attn.weight.chunk(3, dim=1), other.attn.c_attn.bias.chunk(3), strict=True)
-            pairs = [(each.weight.T, each.bias) for each in (other.attn.c_proj, other.mlp.c_fc, other.mlp.c_proj)]
-            pairs += [(weight.T, bias) for weight, bias in stacked]
-            linears = (attention.w_o, feed_forward.w_1, feed_forward.w_2, attention.w_q, attention.w_k, attention.w_v)
-            for linear, (weight, bias) in zip(linears, pairs, strict=True):
-                linear.weight.copy_(weight)
-                linear.bias.copy_(bias)
-            mine.residual_1.norm.load_state_dict(other.ln_1.state_dict())
-            mine.residual_2.norm.load_state_dict(other.ln_2.state_dict())
-
-
-@pytest.mark.parametrize("batch", [1, 4])
-def test_a_decoder_of_the_size_of_gpt_2_small_beside_hugging_face(batch, capsys):
-    transformers = pytest.importorskip("transformers")
-    torch.manual_seed(0)
-    theirs = transformers.GPT2LMHeadModel(transformers.GPT2Config()).to(DEVICE).eval()
-    ours = GPT(TransformerConfig(50257, 768, 12, 3072, 12, 1024, dropout=0.0, norm_first=True))
-    for layer in ours.stack.layers:
-        layer.feed_forward.activation = partial(F.gelu, approximate="tanh")
-    ours.to(DEVICE).eval().copy_from(theirs)
-    prompt, count = torch.randint(0, 50257, (batch, 16), device=DEVICE), 100
-    settings = {
-        "attention_mask": torch.ones_like(prompt),
-        "do_sample": False,
-        "eos_token_id": None,
-        "pad_token_id": PAD,
-    }
-    generate = partial(theirs.generate, prompt, max_new_tokens=count, **settings)
-    continued = partial(ours.continued, prompt, count)
-    assert torch.equal(continued(), generate())
-    ratio_of((f"our GPT-2 small, batch {batch}", "Hugging Face's"), continued, generate, 5, capsys)

@@ -263,7 +263,7 @@ assert first > later + 0.5
 # %% [markdown]
 # ## With more patience
 #
-# The package has a larger model, made by one command in about half an hour of processor time: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables, and gzip?
+# The package has a larger model, made by one command in about an hour: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables, and gzip?
 
 # %%
 from pathlib import Path
@@ -574,8 +574,8 @@ exercises.predict_loss.check(predict_loss)
 # - A language model is a decoder without cross-attention; its loss compares position $t$ with token $t + 1$.
 # - Perplexity is $e^{\text{loss}}$; bits per byte compare models with different tokens, and programs that compress.
 # - Judge it by a held-out *file*, beside tables and gzip; the parser sees grammar, not sense.
-# - A copied run is long only beside its control: the runs that unseen text shares.
-# - Losses often follow a power law, though not from the start; commit to an interval before you pay.
+# - Judge a copied run beside a control: the runs that unseen text shares.
+# - Losses can follow a power law, but not in every range; commit to an interval before you pay.
 
 # %% [markdown]
 # ## Quiz

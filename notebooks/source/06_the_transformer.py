@@ -769,7 +769,7 @@ assert mean["2 + 2 layers: the whole"] < 1
 # So **an ablation answers for its task, its size and its training**, and for nothing else. That holds for the four heads, too: where one position is to be fetched at a time, one head is enough. (Lesson 02 has a task that needs two.)
 
 # %% [markdown]
-# **How much depends on the training?** The table holds for a learning rate of 0.003 and 220 steps. With others, and the same seeds, some rows come out otherwise (`train` takes rate and steps, and `NoScale` the factor of the queries; try it):
+# **How much depends on the training?** The table holds for a learning rate of 0.003 and 220 steps. With others, and the same seeds, some rows come out differently (`train` takes rate and steps, and `NoScale` the factor of the queries; try it):
 #
 # | variant | setting | loss of the three seeds |
 # |---|---|---|
@@ -811,7 +811,7 @@ for name in ("the whole", "four heads"):
     print(f"{name:11}", " | ".join(" ".join(f"{share:.2f}" for share in heads) for heads in shares))
 
 # %% [markdown]
-# The best of four looks at the right digit nearly as often as the single head. But does it do the work? Let a single head pass on what it brings, and cut off the other three: their columns of $W^O$ become 0.
+# The best of four looks at the right digit in most cases, though less often than the single head. But does it do the work? Let a single head pass on what it brings, and cut off the other three: their columns of $W^O$ become 0.
 
 # %% tolerance=0.4
 def right_alone(model, head):
@@ -896,7 +896,7 @@ print(f"gradient at the start: {wrong.norm():.4f} with two softmaxes, {right.nor
 assert wrong.norm() < right.norm() / 50
 
 # %% [markdown]
-# However well the model learns, its loss can't fall below 5.91, and its gradient starts out far too small. How much depends on the first guess: in 200 of them it was 90 to 30 000 times, for half of them more than 1 800 times. Seen from outside, that looks like a hard problem. Hence the rule: models return logits; the softmax belongs to the loss, or to whoever needs probabilities.
+# However well the model learns, its loss can't fall below 5.91, and its gradient starts out far too small. How much too small depends on the first guess: among 200 random guesses the factor was 90 to 30 000, and for half of them about 1 800 or more. Seen from outside, that looks like a hard problem. Hence the rule: models return logits; the softmax belongs to the loss, or to whoever needs probabilities.
 
 # %% [markdown]
 # ## Extra: five implementations, one table
@@ -1145,7 +1145,7 @@ for title, sentences in (("laws", laws), ("conventions", conventions)):
 
 # %% [markdown]
 # - **Lab sheet:** writes into its input, has one frequency only (lesson 03), ignores the mask.
-# - **Article:** right, but for its fill of −1e9, which half precision can't hold. And where all is hidden, every score is −1e9, so that the weights come out even. No fill can help that, without a second step that sets such a row to 0.
+# - **Article:** right, but for its fill of −1e9, which half precision can't hold. And where all is hidden, every score is −1e9, so that the weights come out even. No fill value can prevent that, without a second step that sets such a row to 0.
 
 # %% [markdown]
 # - **Repository:** two letters for one axis in `einsum`, so that the weights have no effect; the fill 1e-20, which hides nothing; √12 for √4; a residual sum without the input.

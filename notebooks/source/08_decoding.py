@@ -671,7 +671,7 @@ print(f"wrong: {search_errors} search errors, {model_errors} model errors")
 assert model_errors > 20 * search_errors
 
 # %% [markdown]
-# Nearly all of them are model errors: the model itself holds the wrong sentence to be more probable. **A better search mends search errors, never model errors.** Here is the search for the sentence of the opening, as a tree. Which beam size does it take to find the beam's answer, and in which step do smaller beams lose it?
+# Nearly all of them are model errors: the model itself gives the wrong sentence the higher probability. **A better search mends search errors, never model errors.** Here is the search for the sentence of the opening, as a tree. Which beam size does it take to find the beam's answer, and in which step do smaller beams lose it?
 
 # %%
 from transformer_lab.analysis import token_names

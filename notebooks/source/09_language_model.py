@@ -5,8 +5,8 @@
 #
 # **You will be able to**
 # - state the loss of a language model in nats and in bits per byte,
-# - train one, and tell whether it has learned or only remembers,
-# - say what a longer training will bring before you pay for it.
+# - train one, and tell whether it has learned or only memorised,
+# - predict what more text or longer training will bring, and test the prediction.
 #
 # **You need** lessons 05 to 08. **Paper:** [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), sections 2 and 3. **Time:** 60 minutes, the exercises 60 more.
 
@@ -24,7 +24,7 @@ device = default_device()
 # %% [markdown]
 # ## The question
 #
-# A translator learns from pairs, and somebody has to write these. A **language model** learns from plain text: each character is the target of the characters before it. Plenty of text is on your disk already, since Python comes with its own source. Tests and tables are left out, and each *file* is in one part only:
+# A translator learns from pairs of sentences, which somebody has to write. A **language model** learns from plain text: each character is the target of the characters before it. Plenty of text is on your disk already, since Python comes with its own source. Its tests and its tables of data are left out, and each *file* belongs to one part only:
 
 # %% tolerance=0.25
 corpus = tasks.python_source()
@@ -88,11 +88,11 @@ for (left, right), n in sorted(pairs.items()):
     print(f"p({right} | {left}) = {n}/{starts[left]} = {n / starts[left]:.2f}")
 
 # %% [markdown]
-# The probability of a text is the product of these, by the chain rule of lesson 08. As its logarithm it is a sum, and divided by the number of characters it does not depend on the length:
+# As in lesson 08, the probability of a text is the product of the probabilities of its characters, each given those before it. (A table of pairs looks only at the last of them.) Its logarithm is a sum; divided by the number $n$ of predicted characters, it can be compared between texts of different lengths:
 #
 # $$\text{loss} = -\frac{1}{n} \sum_{t=1}^{n} \ln p(y_t \mid y_0 \dots y_{t-1})$$
 #
-# Its unit is the **nat**. The **perplexity** is $e^{\text{loss}}$: among how many equally probable characters the model seems to choose.
+# Its unit is the **nat**. The perplexity of lesson 07, $e^{\text{loss}}$, says among how many equally probable characters the model seems to choose.
 
 # %%
 sentence = "abab"
@@ -102,7 +102,7 @@ print("ln p:", [round(log, 3) for log in logs])
 print(f"loss {loss:.3f} nats a character, perplexity {math.exp(loss):.2f}")
 
 # %% [markdown]
-# After `a` the table is sure of `b`; after `b` it wavers. Now ask it for the text `acb`. The pair *ac* never occurred, so its probability is 0 and the loss infinite. No text should be impossible, so some probability has to be kept for what was never seen: this is **smoothing**. Adding 1 to each count is the simplest way:
+# After `a` the table is sure of `b`; after `b` it wavers. Now ask it for the probability of the text `acb`. The pair *ac* never occurred, so its probability is 0 and the loss infinite. No text should be impossible, so some probability has to be kept for what was never seen: this is **smoothing**. Adding 1 to each count is the simplest way:
 
 # %%
 def smoothed(left, right):
@@ -114,7 +114,7 @@ print("p(c | a), smoothed:", round(smoothed("a", "c"), 3))
 print("the row still sums to", round(sum(smoothed("a", right) for right in "abc"), 6))
 
 # %% [markdown]
-# A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the context, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1999](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely on the shorter one. Count six of them in the training part (10 seconds), and read half of the test:
+# A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the contexts, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1998](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely more on the next shorter one. Count six tables in the training part (10 seconds), and measure their losses on half of the test:
 
 # %% tolerance=0.1
 from transformer_lab.ngrams import NGrams
@@ -130,7 +130,7 @@ assert nats["6-gram"] < nats["4-gram"] - 0.1 < nats["3-gram"] - 0.3 < nats["2-gr
 # %% [markdown]
 # ## What is a nat worth?
 #
-# A bit is $\ln 2 = 0.69$ nats. A model with a loss of $L$ nats could compress the text to $L / \ln 2$ bits a character: to encode a symbol of probability $p$ takes $-\log_2 p$ bits ([Shannon, 1948](https://people.math.harvard.edu/~ctm/home/text/others/shannon/entropy/entropy.pdf)). So it can be compared with a program that compresses, and models with other tokens can be compared with each other: by **bits per byte**.
+# A bit is $\ln 2 = 0.69$ nats. A model with a loss of $L$ nats could compress the text to $L / \ln 2$ bits a character, because encoding a symbol of probability $p$ takes $-\log_2 p$ bits ([Shannon, 1948](https://people.math.harvard.edu/~ctm/home/text/others/shannon/entropy/entropy.pdf)). So a model can be compared with a compression program, and with models that use other tokens. The measure for this is **bits per byte**.
 
 # %% tolerance=0.1
 import gzip
@@ -151,7 +151,7 @@ for name in ("2-gram", "gzip", "6-gram"):
 # %% [markdown]
 # ## The model, line for line
 #
-# A language model needs no encoder and no cross-attention. What remains of a decoder layer is self-attention and a feed-forward network, which is the *encoder's* layer, with a causal mask. GPT-2 changes two more things: the norms come first (lesson 04), with one more after the last layer, and embeddings are not multiplied by $\sqrt{d_{model}}$. Here is the whole forward pass, with this model's own parts:
+# A language model needs no encoder and no cross-attention. What remains of a decoder layer is self-attention and a feed-forward network: the *encoder's* layer, with a causal mask. As in GPT-2, three more things differ from the paper. The norms come first (lesson 04), with one more after the last layer; embeddings are not multiplied by $\sqrt{d_{model}}$; and a smooth function, **GELU**, takes the place of ReLU ([Hendrycks & Gimpel, 2016](https://arxiv.org/abs/1606.08415)). Here is the whole forward pass, with this model's own parts:
 
 # %%
 from transformer_lab import causal_mask
@@ -173,7 +173,7 @@ with torch.no_grad():
 print("max difference < 1e-4:", (ours - theirs).abs().max().item() < 1e-4)
 
 # %% [markdown]
-# Where are the positions? This model turns queries and keys inside each attention (`rotate`, lesson 03). GPT-2 adds a learned vector to each embedding instead; `positions="learned"` does that, and `tests/test_language_model.py` copies weights from Hugging Face's GPT-2 into this class, and back, and finds the same logits.
+# Where are the positions? This model turns queries and keys inside each attention (`rotate`, lesson 03). GPT-2 adds a learned vector for each position instead; `positions="learned"` does that, and `tests/test_language_model.py` copies weights from Hugging Face's GPT-2 into this class and back, and finds the same logits.
 #
 # Nothing is shifted on the way in. The *loss* compares position $t$ with token $t + 1$:
 
@@ -192,7 +192,7 @@ print(f"it is {loss:.1f}; an even guess among 98 would be ln 98 = {math.log(98):
 # %% [markdown]
 # ## Train it
 #
-# Each step reads 16 windows of 64 characters, from random places; all 63 next characters of a window are learned at once, as in lesson 07. The optimizer is AdamW with a rate that climbs for 50 steps, and falls to 0 at the end. 800 steps take 40 seconds on a quiet machine, and read an eighth of the training part. **Predict**: which table will it beat?
+# Each step reads 16 windows of 64 characters, from random places; all 63 next characters of a window are learned at once, as in lesson 07. The optimizer is **AdamW**: Adam (lesson 07), which also shrinks the weights a little at each step ([Loshchilov & Hutter, 2019](https://arxiv.org/abs/1711.05101)). The rate climbs for 50 steps, then falls to 0. The 800 steps take 40 seconds on a quiet machine, and read as many characters as an eighth of the training part has. **Predict**: which table will it beat?
 
 # %%
 recipe = training.TextRecipe(n_steps=800, batch_size=16, peak_rate=5e-3, seed=0)
@@ -225,14 +225,14 @@ ax = plots.plot_lines(range(1, 801), curves, x_label="step", y_label="nats a cha
 plots.show(ax, alt="The loss by step falls below the bigram and the trigram table's.")
 
 # %% [markdown]
-# Less than a minute is enough to pass the tables of pairs and of triples. The longer ones and gzip are still ahead. A table is *told* which characters came before; the model has to learn to look, and only then can it use more context than a table has.
+# Less than a minute is enough to pass the tables of pairs and of triples. The tables with longer contexts and gzip are still ahead. An $n$-gram table is built to look at the last $n - 1$ characters. The model has to learn where to look; once it can, it has up to 63 characters to look at.
 
 # %%
 sample = write(model, "def ", 300, temperature=0.7, seed=1)[0]
 show_text("\n".join(line[:90] for line in sample.split("\n")), alt="What your model writes.")
 
 # %% [markdown]
-# Now write together. The view below holds the model that you have trained; it computes in the page and needs no kernel. Only its weights are rounded, to 8 bits each, so that they take a quarter of the room. Does that cost anything? Compare both on a part of the test:
+# Now write together. The view below holds the model that you have trained; it computes in the page and needs no kernel. Only its weights are rounded, to 8 bits each, so that they take a quarter of the space. Does that cost anything? Compare both on a part of the test:
 
 # %% tolerance=0.15
 from transformer_lab import widgets
@@ -244,7 +244,7 @@ print(f"32 bits a weight: {full:.2f} nats a character, 8 bits: {rounded:.2f}")
 assert abs(full - rounded) < 0.02
 
 # %% [markdown]
-# Type the beginning of a line, such as `for i in `, and press *write 40*. The stronger the ground of a character, the less probable it was; point at one, and the bars show what else it could have been. **Predict**, then look: is the model less sure at the beginning of a word or at its end? Take random characters, and see what the temperature does to the whole text.
+# Type the beginning of a line, such as `for i in `, and press *write 40*. The stronger the colour behind a character, the less probable it was; point at one, and the bars show what else it could have been. **Predict**, then look: is the model less sure at the beginning of a word or at its end? Take random characters, and see what the temperature does to the whole text.
 
 # %%
 widgets.completer(model, characters, "def ")
@@ -258,12 +258,12 @@ print(f"the first letter of a word {first:.1f} nats, the later ones {later:.1f}"
 assert first > later + 0.5
 
 # %% [markdown]
-# The first letter of a word costs far more than the others: a word that has begun leaves few ways to go on.
+# The first letter of a word costs far more than the others: once a word has begun, fewer letters are probable.
 
 # %% [markdown]
 # ## With more patience
 #
-# The package has a larger model, made by one command in about half an hour of processor time: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables?
+# The package has a larger model, made by one command in about an hour: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables, and gzip?
 
 # %%
 from pathlib import Path
@@ -285,13 +285,13 @@ assert nats["larger"] < min(nats[f"{order}-gram"] for order in tables)
 assert nats["larger"] < nats["gzip"] - 0.3
 
 # %% [markdown]
-# It does, and in far fewer bytes than the 6-gram table takes. Even a 9-gram table, with its six million entries, has 1.14 nats on the whole test, where this model has 0.87. The package's smaller model (three layers, 6 000 steps, half as many characters at a time) has 1.18, more than the 9-gram table: size, steps and context together made the difference, and which of them did most has not been tried.
+# It does, with 1.0 million numbers in 2 MB, where the 6-gram table has 1.6 million entries. Even a 9-gram table, with its six million entries, has 1.14 nats on the whole test, where this model has 0.87. The package's smaller model (three layers, 6 000 steps, half as many characters at a time) has 1.18, more than the 9-gram table: size, steps and context together made the difference, and which of them contributed most has not been tested.
 
 # %%
 print(write(larger, "def read(self, size):\n", 400, temperature=0.5, seed=2)[0])
 
 # %% [markdown]
-# Names, indentation and quotes are in their places, and the code makes no sense. How much of it *is* Python? Take each line that a model writes, and ask `ast.parse`; behind a colon it gets a `pass`. Not all lines of real files pass that test either, because many of them belong to a text or to a longer expression. So real files are the control:
+# Names, brackets, colons and indentation are mostly in their places, and yet the code makes no sense. How much of it *is* Python? Give each line that a model writes to Python's parser, `ast.parse`; a line that ends in a colon gets a `pass` behind it. Not all lines of real files pass that test either, because many are part of a longer string or expression. So real files are the control:
 
 # %%
 import ast
@@ -346,7 +346,7 @@ assert share["larger", 0.5] > max(share["6-gram", 0.5], share["6-gram", 1.0]) + 
 assert share["larger", 0.5] > share["larger", 1.0] + 10
 
 # %% [markdown]
-# The larger model's share rises as the temperature falls, up to that of real files. That is no praise: at a low temperature it writes short, frequent lines again and again. The parser checks grammar, not sense.
+# At the lower temperature more of the larger model's lines are Python, here even more than of the lines of real files. That is no praise: at a low temperature it writes short, frequent lines again and again, as in the sample above. The parser checks grammar, not sense.
 
 # %% [markdown]
 # ## Break it: a text that is too short
@@ -384,7 +384,7 @@ assert other[-1] > own + 1
 assert other[-1] > min(other) + 0.1
 
 # %% [markdown]
-# It knows its text better and better, and everything else worse and worse: **overfitting**. Your model above has no such problem. In 800 steps it reads 0.8 million of more than six million characters, at random places. So almost all of a batch is new to it, as a test would be.
+# On its own text it keeps getting better, and after some time it gets worse on every other: this is the overfitting of lesson 07. Your model above has had little occasion for it. In 800 steps it reads 0.8 million characters, at random places among more than six million. So most of each batch is new to it, as a test would be.
 
 # %% [markdown]
 # ## Does it copy?
@@ -419,7 +419,7 @@ assert copied["larger model"] < 1.5 * copied["unseen code"]
 assert copied["memoriser"] > 1.3 * copied["unseen code, in its text"]
 
 # %% [markdown]
-# The larger model's longest runs are no longer than those that unseen files share with the training files: phrases that everybody writes. The memoriser repeats its short text far more than unseen code does. Larger models with more passes do remember ([Carlini et al., 2021](https://arxiv.org/abs/2012.07805)).
+# The larger model's longest runs are no longer than those that unseen files share with the training files: phrases that everybody writes. The memoriser copies much longer pieces of its short text than unseen code shares with it. GPT-2 can repeat passages of its training text word for word, and its largest version repeats more of them than the smaller ones ([Carlini et al., 2021](https://arxiv.org/abs/2012.07805)).
 
 # %% [markdown]
 # ## Predict before you pay
@@ -445,7 +445,7 @@ print("an eighth, a quarter, a half:", ", ".join(f"{loss:.3f}" for loss in known
 print(f"differences {known[0] - known[1]:.3f} and {known[1] - known[2]:.3f}")
 
 # %% [markdown]
-# Each doubling brings less than the one before. Losses often follow a **power law** with a floor, $c + a \cdot n^{-b}$. It has three unknowns, and three points determine it: from $n$ to $2n$ it falls by $a n^{-b} (1 - 2^{-b})$, and from $2n$ to $4n$ by $2^{-b}$ times that. So the differences shrink by the same factor at each doubling, and the next loss is known before it is paid for:
+# Each doubling brings less than the one before. Losses often follow a **power law** with a floor, $c + a \cdot n^{-b}$. It has three unknowns, and three points determine it: from $n$ to $2n$ it falls by $a n^{-b} (1 - 2^{-b})$, and from $2n$ to $4n$ by $2^{-b}$ times that. So the differences shrink by the same factor at each doubling. If the law holds, you know the next loss before you pay for it:
 
 # %%
 def next_doubling(one, two, four):
@@ -465,7 +465,7 @@ print(f"interval {low:.3f} to {high:.3f}, measured {paid:.3f}")
 assert low < paid < high
 
 # %% [markdown]
-# With other blocks (five seeds) it came out within 0.01 each time. Does the same law hold for the *model*, and the number of its steps? The package has a table of small trainings, made by `python -m transformer_lab.training.sweep`: two widths, four numbers of steps, the mean of three seeds.
+# With the blocks shuffled in five other ways, the prediction was off by at most 0.02. Does the same law hold for the *model*, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.sweep`: two widths, four numbers of steps, the mean of three seeds.
 
 # %%
 import json
@@ -493,15 +493,15 @@ assert told + 0.05 < paid < mean[32, 400] - 0.2
 # %%
 axes = {"x_label": "steps", "y_label": "nats a character", "log_x": True}
 ax = plots.plot_lines(steps, by_width, **axes)
-plots.show(ax, alt="Loss by steps for two widths: it falls faster from 100 to 400 steps.")
+plots.show(ax, alt="Loss by steps for two widths: it falls most from 200 to 400 steps.")
 
 # %% [markdown]
-# Here the law promised too much. From 100 to 400 steps each doubling brought *more* than the one before, which no such law can do. Trust one only where it has been tested, on a point that it was not fitted to. With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
+# Here the law promised too much. Going from 200 to 400 steps lowered the loss by *more* than going from 100 to 200, which cannot happen under such a law. Trust one only where it has been tested, on a point that it was not fitted to. With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
 
 # %% [markdown]
 # ## Your text
 #
-# The command that trained the larger model also learns from a file of your own, of at least ten thousand characters; some hundred thousand are better. Ctrl-C stops it, `--resume` goes on.
+# The command that trained the larger model can also train on a file of your own. It needs at least ten thousand characters; a few hundred thousand are better. Ctrl-C stops it, and `--resume` continues.
 #
 # ```
 # python -m transformer_lab.training.text --text my_book.txt --out book.safetensors
@@ -574,8 +574,8 @@ exercises.predict_loss.check(predict_loss)
 # - A language model is a decoder without cross-attention; its loss compares position $t$ with token $t + 1$.
 # - Perplexity is $e^{\text{loss}}$; bits per byte compare models with different tokens, and programs that compress.
 # - Judge it by a held-out *file*, beside tables and gzip; the parser sees grammar, not sense.
-# - Copies are long only beside a control: how much does unseen text repeat?
-# - Losses often follow a power law, though not from the start; commit to an interval before you pay.
+# - Judge a copied run beside a control: the runs that unseen text shares.
+# - Losses can follow a power law, but not in every range; commit to an interval before you pay.
 
 # %% [markdown]
 # ## Quiz
@@ -589,11 +589,11 @@ exercises.predict_loss.check(predict_loss)
 
 # %% [markdown]
 # <details><summary>3. Why is the corpus split by file, and not by line?</summary>
-# Lines of one file repeat each other's names. A test of lines from files that were trained on would measure memory, too.
+# Lines of one file repeat each other's names. If the test had lines of files that were trained on, it would partly measure memory.
 # </details>
-# <details><summary>4. The differences of three losses, each after twice as many steps, are 0.4 and 0.3. What is the floor below the last one?</summary>
+# <details><summary>4. The differences of three losses, each after twice as many steps, are 0.4 and 0.3. How far below the last loss is the floor?</summary>
 # The doublings to come take off 0.3 · (0.75 + 0.75² + …) = 0.9, if the law holds.
 # </details>
 
 # %% [markdown]
-# **Next:** what has this model learned, and in which of its parts does it stand? [Lesson 10](10_inside.ipynb) opens it.
+# **Next:** what has such a model learned, and which of its parts do the work? [Lesson 10](10_inside.ipynb) opens one.

@@ -5,7 +5,7 @@
 #
 # **You will be able to**
 # - find heads by a score, and say what no score can tell,
-# - take parts away, move what they write, and say what that shows,
+# - take a part away or move what it writes, and say what that shows,
 # - read what a model would say before its last layer.
 #
 # **You need** lessons 02, 03 and 09. **Papers:** [Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Olsson et al., 2022](https://arxiv.org/abs/2209.11895). **Time:** 60 minutes, the exercises 85 more.
@@ -23,7 +23,7 @@ device = default_device()
 # %% [markdown]
 # ## The question
 #
-# *The cat sat on a mat. The cat …* You expect *sat*, because it followed the last time. Does a model of Python expect so, too? Take the smaller of the two that come with the package, trained as in lesson 09. Give it forty different letters in random order, and then the same forty again. If it notices, the second reading costs hardly anything:
+# *The cat sat on a mat. The cat …* You expect *sat*, because it followed *cat* the last time. Does a model of Python expect that, too? Take the smaller of the two that come with the package, trained as in lesson 09. Give it forty different letters in random order, and then the same forty again. If it notices, the second reading costs hardly anything:
 
 # %%
 from contextlib import ExitStack
@@ -72,7 +72,7 @@ notes, _ = attention.scaled_dot_product_attention(50 * one_back, position, word)
 print([f"{w}: after {vocabulary[note.argmax()]}" for w, note in zip(words, notes)][1:6])
 
 # %% [markdown]
-# The second head sits one layer above. Its query is the present word; its keys are the *notes*. So the last *cat* asks: where does it say "after *cat*"? It says so at *sat*, and the value there is the word *sat* itself:
+# The second head sits one layer above. Its query is the current word; its keys are the *notes*. So the last *cat* asks: where does it say "after *cat*"? It says so at *sat*, and the value there is the word *sat* itself:
 
 # %%
 before = torch.tensor([True] * 7 + [False])  # the last word asks the others
@@ -81,7 +81,7 @@ print("it looks at position", weights.argmax().item(), f"with weight {weights.ma
 print("and brings the word", vocabulary[found.argmax()])
 
 # %% [markdown]
-# Without the notes, the keys are the words themselves. Then the same head looks at the first *cat*, and brings what you have already:
+# Without the notes, the keys are the words themselves. Then the same head looks at the first *cat*, and brings only what you already have:
 
 # %%
 found, weights = attention.scaled_dot_product_attention(50 * word[-1:], word[before], word[before])
@@ -97,12 +97,12 @@ print("it looks at position", weights.argmax().item(), "and brings", vocabulary[
 # (The rotation of lesson 03 makes $A$ depend on the distance $t - s$.) Only the second term compares the present token with what stood *before* position $s$.
 
 # %% [markdown]
-# A head of layer 0 has the first term alone. It knows the two tokens and how far apart they are. What stood beside position $s$ is not in its score. So one layer should fail at this task, however wide it is, and two should do. That is a prediction, and the next cells try it.
+# A head of layer 0 has the first term alone. It knows the two tokens and how far apart they are. What stood beside position $s$ is not in its score. So one layer should fail at continuing a repeated text, however wide it is, and two should be enough. That is a prediction, and the next cells test it.
 
 # %% [markdown]
 # ## Two models, one task
 #
-# A sequence is a random beginning of 8 to 16 symbols, repeated until there are 32. Within a beginning no symbol comes twice. Its length is the **period**. It changes from sequence to sequence, so that no fixed distance helps:
+# A sequence is a random beginning of 8 to 16 symbols, repeated until there are 32. Within the beginning no symbol comes twice. The length of the beginning is the **period**, which changes from sequence to sequence, so that no fixed distance helps:
 
 # %%
 sequences = tasks.repeated(3, seed=1)
@@ -111,7 +111,7 @@ for row, period, known in zip(sequences.tokens, sequences.periods, sequences.kno
     print(text, f" period {period:2}, {known.sum()} of 31 next symbols can be known")
 
 # %% [markdown]
-# The model is `AttentionOnly`: embeddings, layers of rotary attention, each added to its input, and an output matrix. Here it is, taken apart: the embedding and the contribution of every head, added up, are its logits.
+# The model is `AttentionOnly`: embeddings, layers of rotary attention, each added to its input, and an output matrix. Here it is, taken apart. Add up the embedding and what every head contributes, and the output matrix makes the model's logits of this sum:
 
 # %%
 torch.manual_seed(0)
@@ -130,7 +130,7 @@ with torch.no_grad():
 print("sum of the parts = the model, max difference < 1e-4:", difference < 1e-4)
 
 # %% [markdown]
-# Its loss counts the symbols that can be known, and no others:
+# The training loss counts only the symbols that can be known:
 
 # %%
 def train(seed, n_layers=2, d_model=48, n_heads=3, steps=500):
@@ -187,7 +187,7 @@ assert min(right["two layers"]) > 0.95
 assert max(right["one layer"] + right["one layer, wide and long"]) < 0.4
 
 # %% [markdown]
-# Two layers name nearly all of them. One layer names about one in five, and neither width nor time changes much about it. Here is the loss of each position, in sequences of period 12:
+# Two layers name nearly all of them. One layer names about one in six, and width and time together bring that to about one in four. Here is the loss of each position, in sequences of period 12:
 
 # %%
 twelve = tasks.repeated(200, 24, periods=(12, 12), seed=998).tokens.to(device)
@@ -237,7 +237,7 @@ assert previous[0, 0] > 0.5 > 0.25 > previous[1, 0]
 assert induction[1, 0] > 0.8 > 0.25 > induction[0, 0]
 
 # %% [markdown]
-# Each layer has its own kind, as predicted: layer 0 looks back by one, most of all with one head; all of layer 1 looks at what came after. And here is where each of them looks, on one sequence; the second half repeats the first. Choose a head, take it away, and see what becomes of the loss and of the other heads: the page computes all of it.
+# Each layer has its own kind, as predicted: layer 0 looks back by one, most of all with one head; all of layer 1 looks at what came after. And here is where each of them looks, on one sequence; the second half repeats the first. Choose a head, take it away, and see what becomes of the loss and of the other heads. The page computes all of this itself.
 
 # %%
 from transformer_lab import exercises, widgets
@@ -281,7 +281,7 @@ print("the trained model's heads of layer 1 pass at periods 10 and 14, too")
 # %% [markdown]
 # ## Take a head away
 #
-# An **ablation** runs the model without a part. The head's output is replaced by its mean over all positions and sequences, so that what it writes always stays, and what it says about *this* position is gone. `analysis.ablate` is a block around a run; behind it the model is as before:
+# An **ablation** runs the model without a part. The head's output is replaced by its mean over all positions and sequences, so that what it writes everywhere alike stays, and what it says about *this* position is gone. `analysis.ablate` does this inside a `with` block; after the block the model is as before:
 
 # %%
 def without(model, layer, *heads):
@@ -295,7 +295,7 @@ print("planted, without one head:", [round(share, 1) for share in planted_withou
 assert max(planted_without[0::2]) < 0.2 < min(planted_without[1::2])
 
 # %% [markdown]
-# On the planted model the verdict agrees with the truth: it needs 0.0 and 1.0, and neither of the heads that write nothing. Now the trained model. **Predict**: what is left without its previous-token head, and what without one of the induction heads?
+# On the planted model the ablation agrees with the truth: the model needs 0.0 and 1.0, and neither of the heads that write nothing. Now the trained model. **Predict**: what is left without its previous-token head, and what without one of the induction heads?
 
 # %% tolerance=0.3
 previous_head = previous_scores(model)[0].argmax().item()
@@ -318,7 +318,7 @@ assert lost["without a head of layer 1"] > 0.9
 assert max(pairs) > 0.7 > 0.15 > none
 
 # %% [markdown]
-# Without all three nothing is left, and the best of them does most of the work by itself. They all do the same job, so each can be spared as long as another one stays. In large models, too, other heads stand in for one that is taken away ([Wang et al., 2022](https://arxiv.org/abs/2211.00593); [McGrath et al., 2023](https://arxiv.org/abs/2307.15771)). One ablation with no effect shows that a head is not *necessary*, and nothing more.
+# Without all three nothing is left, and each of them does most of the work by itself. They do the same job, so each can be spared as long as the others stay. In large models, too, other parts stand in for one that is taken away ([Wang et al., 2022](https://arxiv.org/abs/2211.00593); [McGrath et al., 2023](https://arxiv.org/abs/2307.15771)). One ablation with no effect shows that a head is not *necessary*, and nothing more.
 
 # %% [markdown]
 # ## The second needs the first
@@ -340,7 +340,7 @@ print(f"without another head of layer 0 {other:.2f}, without all three {all_thre
 assert all_three < 0.2 < 0.8 < whole
 
 # %% [markdown]
-# They lose their aim. But by which way does layer 0 reach them: through their queries, their keys or their values? The equation says: the key. `patch_input` hands another state to one of the three alone. **Patching** replaces a part of a run by that of another one; here it is the embedding, as if layer 0 had written nothing:
+# They lose their aim. But by which route does layer 0 reach them: through their queries, their keys or their values? The equation says: the key. `patch_input` hands another state to one of the three alone. **Patching** replaces a part of a run by that of another one; here it is the embedding, as if layer 0 had written nothing:
 
 # %% tolerance=0.12
 def read_without_notes(model):
@@ -360,7 +360,7 @@ for part, share in by_part.items():
 assert by_part["key"] < 0.3 < 0.85 < min(by_part["query"], by_part["value"])
 
 # %% [markdown]
-# That is the clearest answer of this lesson. What layer 0 finds out travels to layer 1 by the keys, and queries and values hardly need it. Elhage et al. call this *K-composition*.
+# That is the clearest answer of this lesson. What layer 0 finds out travels to layer 1 through the keys; queries and values hardly need it. Elhage et al. call this *K-composition*.
 
 # %% [markdown]
 # ## Move a note
@@ -394,12 +394,12 @@ print(f"trained, another head of layer 0 instead: position 6 at least {min(contr
 assert nine > six + 0.1
 
 # %% [markdown]
-# The model names the symbol to which the note was moved. So what travels is not some help in general; it is the statement *which symbol stood before*. (In the trained model the other heads of layer 0 hold a part of the note: so it is not always fooled, and with some seeds one of them can mislead it as well. The planted control has no such doubt.)
+# In most sequences the model names the symbol to which the note was moved. So what travels is not some help in general; it is the statement *which symbol stood before*. (The trained model is not always fooled, and with some seeds another head of layer 0 can mislead it as well: probably these heads hold a part of the note. In the planted model, where the truth is known, only head 0.0 misleads.)
 
 # %% [markdown]
 # ## Five seeds
 #
-# All of this was one model. Train four others (20 seconds): are they built alike?
+# All of this was one trained model. Train four others (20 seconds): are they built alike?
 
 # %%
 two_layers = [model, train(seed=1), train(seed=2)]
@@ -445,12 +445,12 @@ missed, other = "right without the previous-token head", "without another head o
 assert sum(runs[missed]) < sum(runs[other])
 
 # %% [markdown]
-# All five build the same circuit. Which head has which task, and how the task is shared among the heads, is chance: with other seeds there are models in which another head of layer 0 is missed as much as the one with the highest score. On average it is missed less.
+# By these measures, all five build the same circuit. Which head takes which task, and how a task is shared among the heads, is left to chance: with other seeds, some models miss another head of layer 0 as much as the one with the highest score. On average, though, they miss the other one less.
 
 # %% [markdown]
 # ## Inside the code model
 #
-# Now to models that were trained for something else. First the one that did not notice a repetition. Has it no induction heads, or has it some that are not used?
+# Now to models that were trained for something else. First, the one that did not notice a repetition. Does it have no induction heads, or does it have some without using them?
 
 # %% tolerance=0.1
 scores = induction_scores(code_model, letters[order].repeat(1, 2).to(device))
@@ -458,7 +458,7 @@ print(f"the highest induction score of {scores.numel()} heads: {scores.max():.2f
 assert scores.max() < 0.2
 
 # %% [markdown]
-# It has none. Then it can't repeat a *name* that it has never seen, either. Try invented names, and compare the second mention with the first, letter by letter from the third on:
+# The score finds none. Then the model should not be able to repeat a *name* that it has never seen, either. Try invented names, and compare the second mention with the first, letter by letter from the third on:
 
 # %%
 def invented(generator):
@@ -480,12 +480,12 @@ print(f"first mention {first:.2f} nats a letter, second {second:.2f}")
 assert second > first - 0.5
 
 # %% [markdown]
-# So no head of this model repeats names that are new to it. That a detector finds nothing is worth something here, because the same detector has found what was planted, and what was trained.
+# The second mention costs no less than the first, so this model does not repeat names that are new to it. That a detector finds nothing means something here, because the same detector has found the heads that were planted, and those that were trained.
 
 # %% [markdown]
 # ## Which heads close brackets?
 #
-# But the model does close brackets. Collect them from files that it has not read: each closing bracket, and the opening one that belongs to it.
+# But the model does close brackets: in the files below, which it has not read, it ranks the closing bracket first in about four of ten cases. Collect each closing bracket, and the opening one that belongs to it.
 
 # %%
 def brackets(text):
@@ -543,12 +543,12 @@ for name in ("0.2", "1.0", "1.2", "1.3"):
     assert (bracket > 5 * other) == (name in ("1.2", "1.3"))
 
 # %% [markdown]
-# Heads 1.2 and 1.3 close brackets. Each alone costs far more there than elsewhere, and both look at the opening bracket. Head 0.2 costs even more, but everywhere: without it the model is damaged as a whole. An effect is *specific* only beside the effect on something else.
+# Heads 1.2 and 1.3 help to close brackets. Taking away either of them costs far more there than elsewhere, and both look at the opening bracket. Taking away head 0.2 costs even more, but everywhere: the model is damaged as a whole. You can call an effect *specific* only if you have also measured it on something else.
 
 # %% [markdown]
 # ## Where does it know?
 #
-# The **logit lens** ([nostalgebraist, 2020](https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens)) reads the residual stream between two layers as if it were the last: through the last norm and the output matrix. The planted model is the truth again: before its layer 1 it knows nothing, and behind it everything.
+# The **logit lens** ([nostalgebraist, 2020](https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens)) reads the residual stream between two layers as if it were the last: through the last norm and the output matrix. First try it where the truth is known: the planted model knows nothing before its layer 1, and everything behind it.
 
 # %%
 def lens(model, tokens):
@@ -575,7 +575,7 @@ with torch.no_grad(), analysis.record_states(code_model) as states:
 widgets.lens(logits, line, characters.symbols)
 
 # %% [markdown]
-# The embedding says the character that it *is*: one matrix serves for input and output, so that is what such a state looks like, and no opinion about what comes next. From there the answer forms, and in the middle of *isinstance* it is there at the last layer only. One line is an example. Over all windows, how often does each layer already say what the last one will say?
+# At the top, each cell names the character that *stands there*. This is no opinion about what comes next: one matrix serves for input and output, so an embedding fits its own row of the matrix best. From there the answer forms; in the middle of *isinstance*, most of it appears only at the last layer. One line is an example. Over all windows, how often does each layer already say what the last one will say?
 
 # %% tolerance=0.3
 answers = lens(code_model, read).argmax(-1).cpu()  # (layers + 1, B, T)
@@ -588,7 +588,7 @@ for name, same in zip(["embedding", "layer 0", "layer 1", "layer 2"], agrees):
 assert agrees[2][at_brackets].float().mean() > agrees[1][at_brackets].float().mean() + 0.15
 
 # %% [markdown]
-# Before closing brackets, the step comes with layer 1, where heads 1.2 and 1.3 sit: two methods, one answer. Elsewhere most of it is decided at the end. Mind what the lens is: the later layers have learned to read an early state, and the output matrix has not. What it doesn't show may be there all the same.
+# (The last row is 1 by definition.) Layer 1, where heads 1.2 and 1.3 sit, brings much more agreement before closing brackets, 0.07 to 0.38, than elsewhere, 0.40 to 0.50. So lens and ablation point to the same layer, although much is decided only in the last one. Keep in mind what the lens leaves out: the later layers have learned to read an early state, and the output matrix has not. What it doesn't show may be there all the same.
 
 # %% [markdown]
 # ## How does *one* get across?
@@ -641,7 +641,7 @@ for token, name in enumerate(analysis.token_names(tokenizer, src[0].tolist())):
 assert p_next(everywhere, 1)[0] < 0.3 < 0.9 < p_next(everywhere, 0)[0]
 
 # %% [markdown]
-# *one* is needed for *ein*, *twenty* for *undzwan*, and neither for the other. Now head by head: the weight that it gives to *one* when *ein* is due; what is left if *one* is knocked out of this head; and what is left if this head is the only one that keeps it. **Predict**: by the weights, which heads carry it?
+# *one* is needed for *ein*, *twenty* for *undzwan*, and neither for the other. Now head by head: the weight that it gives to *one* when *ein* is due; how probable *ein* still is if *one* is knocked out of this head; and how probable if this head is the only one that keeps it. **Predict**: are the heads with the largest weights the ones that carry it?
 
 # %% tolerance=0.15
 table = {}
@@ -661,20 +661,20 @@ print("p(ein), *one* knocked out of layer 0 {:.2f}, of layer 1 {:.2f}".format(*l
 assert layers_out[0] > 0.9 > 0.4 > layers_out[1]
 
 # %% [markdown]
-# Heads 1.0, 1.1 and 1.3 carry *one* across, and each can do it alone. No single one is needed.
+# Heads 1.0, 1.1 and 1.3 carry *one* across: with any of them alone, *ein* keeps a probability of more than 0.6. No single one is needed.
 
 # %% [markdown]
 # ## What the weights would have told you
 #
-# Look at head 0.2 of the translator. It gives *one* 0.95 of its weight, more than 1.2 does. From a picture of its attention you would say that it carries *one* into German. Knock *one* out of it, and out of the whole of layer 0 as well: nothing changes. Let it be the only head that keeps *one*: it does not help.
+# Look at head 0.2 of the translator. It gives *one* 0.95 of its weight, more than 1.2 does. From a picture of its attention you would say that it carries *one* into German. But knock *one* out of it, or even out of the whole of layer 0, and nothing changes. And let it be the only head that keeps *one*: that does not help.
 
 # %% [markdown]
-# In all, attention weights alone would have misled us four times: by a planted head that looks and writes nothing; by one that counts, at one period; by three heads with equal scores of which any one can go; and here. And an ablation alone would have told us that no head matters. Whether weights explain anything has been argued for years ([Jain & Wallace, 2019](https://arxiv.org/abs/1902.10186); [Wiegreffe & Pinter, 2019](https://arxiv.org/abs/1908.04626)). They say where to look for an effect. The effect has to be measured.
+# In all, attention weights alone would have misled us four times: by a planted head that looks and writes nothing; by one that counts, at one period; by three heads with nearly equal scores, any one of which can go; and here. And an ablation alone would have told us that no head matters. Whether weights explain anything has been argued for years ([Jain & Wallace, 2019](https://arxiv.org/abs/1902.10186); [Wiegreffe & Pinter, 2019](https://arxiv.org/abs/1908.04626)). They say where to look for an effect. The effect has to be measured.
 
 # %% [markdown]
 # ## The same by hand
 #
-# Are the tools right? A head is its block of $W^O$. So a model without the head is one in which this block is zero, and `ablate` must agree with it:
+# Are the tools right? A head reaches the stream only through its block of $W^O$. So a model without the head is one in which this block is zero. Without `mean=True`, `ablate` puts 0 in place of the head's output, and must agree with that model:
 
 # %%
 from copy import deepcopy
@@ -774,9 +774,9 @@ exercises.induction_by_hand.check(induction_by_hand)
 #
 # - The residual stream is a sum; each head reads it and adds to it.
 # - Induction takes two layers: one notes which token stood before, the other looks for the note that names its own.
-# - A score says where a head looks. Try a detector on heads that were planted.
-# - Ablation shows what is needed, but not what another head can replace; patching shows what travels, and by which way.
-# - An effect counts beside its control: another head, another part, another kind of token.
+# - A score says where a head looks. Try a detector on planted heads.
+# - Ablation shows what is needed, but not what another head can replace; patching shows what travels, and by which route.
+# - An effect counts only beside its control: another head, another part, another kind of token.
 
 # %% [markdown]
 # ## Quiz
@@ -792,8 +792,8 @@ exercises.induction_by_hand.check(induction_by_hand)
 # <details><summary>3. You patch the values of layer 1 with the embedding, and nothing changes. What have you learned?</summary>
 # That its values need nothing of what layer 0 wrote; the queries and keys may.
 # </details>
-# <details><summary>4. By the logit lens, layer 3 of a model does not know the answer. Does it not?</summary>
-# It may: in a form that later layers can read and the output matrix can't.
+# <details><summary>4. By the logit lens, layer 3 of a model does not know the answer. Can you be sure?</summary>
+# No: it may hold the answer in a form that later layers can read and the output matrix can't.
 # </details>
 
 # %% [markdown]

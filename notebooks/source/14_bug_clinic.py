@@ -5,7 +5,7 @@
 #
 # **You will be able to**
 # - find a defect that raises no error, in five steps,
-# - tell a mend from a change that only hides a symptom,
+# - tell a repair from a change that only hides a symptom,
 # - recognise twelve defects that real code contains.
 #
 # **You need** lessons 01 to 08. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3. **Time:** 45 minutes, the exercises 100 more.
@@ -23,7 +23,7 @@ from transformer_lab import attention, exercises, masks, plots
 # %% [markdown]
 # ## The question
 #
-# Here is the smallest language model: a table with a row of logits for each token. You train it on tokens that are drawn by chance, new ones at each step. Nobody can predict those, so the best possible loss is that of a guess among 20 tokens, $\ln 20 = 3.0$.
+# Here is the smallest language model: a table with a row of logits for each token. You train it on tokens drawn at random, new ones at each step. Nobody can predict those, so the best possible loss is that of a guess among 20 tokens, $\ln 20 = 3.0$.
 #
 # Training uses two loss functions from the clinic: number 07 with its defect, and the same function mended.
 
@@ -122,7 +122,7 @@ assert gaps["second sentence changed"].abs().max() < 1e-5
 # %% [markdown]
 # ## Step 2: the smallest case
 #
-# Make everything as small as it can be, then let one size grow at a time. Which sizes bring the defect out? By how much does the last token change the earlier outputs?
+# Make everything as small as it can be, then let one size grow at a time. Which sizes show the defect? By how much does the last token change the earlier outputs?
 
 # %%
 def leak(length, n_heads):
@@ -141,7 +141,7 @@ for n_heads, row in leaks.items():
 assert max(leaks[1]) < 1e-5 < 0.1 < min(leaks[2] + leaks[4])
 
 # %% [markdown]
-# With one head nothing leaks, at any length. So neither the scores nor the mask let the future in, since one head needs them too. What remains are the lines that would do nothing with a single head: those which split the heads and put them together again.
+# With one head nothing leaks, at any length. So neither the scores nor the mask let the future in, since one head uses them too. What remains are the lines that would do nothing with a single head: those that split the heads and put them together again.
 
 # %% [markdown]
 # ## Step 3: overfit one batch
@@ -223,12 +223,12 @@ assert last["softmax first"] > 2
 # %% [markdown]
 # The model with a softmax first fails the test: probabilities lie between 0 and 1, and as logits they are too close together for a loss below $\ln(e + 19) - 1 = 2.08$.
 #
-# The patient passes it, and too well: it falls below the line of the least loss that is possible. So this step finds what *can't learn*. What *cheats* passes, unless you know the best honest score.
+# The patient passes it, and too well: it falls below the line of the least loss that is possible. So this step finds what *can't learn*. What *cheats* passes, unless you know the best score that an honest model can reach.
 
 # %% [markdown]
 # ## Step 4: compare with a reference
 #
-# A reference is the same computation written differently: slower, by somebody else, or from torch. Give both the same weights and the same input. Any difference must be mere rounding.
+# A reference is the same computation written differently: slower, by somebody else, or from torch. Give both the same weights and the same input. If both are right, they differ by rounding alone.
 
 # %% tolerance=0.1
 for n_heads in (1, 4):
@@ -266,7 +266,7 @@ print("the defect is in layer", agree, "(counted from 0)")
 assert agree == hidden
 
 # %% [markdown]
-# The same works inside a layer, line by line. Up to `weights @ value` the patient computes what a single head does, and with a single head it was right. What is left is the last line: the heads lie on axis 1, and `reshape` reads the numbers as they lie there, so that it mixes positions. Put the axis back first. Is the difference gone, and the leak of step 1?
+# The same works inside a layer, line by line. Step 2 left the lines that split the heads and put them together. The split is right: `view` cuts the features of each position into heads, as `chunk` does in the reference, and `transpose` moves the heads to axis 1. So the last line remains: the heads lie on axis 1, and `reshape` reads the numbers as they lie there, so that it mixes positions. Put the axis back first. Is the difference gone, and the leak of step 1?
 
 # %%
 def mended(x, projections, n_heads):
@@ -287,7 +287,7 @@ print("last token changed, earlier outputs differ by < 1e-5:", (leaked < 1e-5).i
 # %% [markdown]
 # ## Mend, or hide?
 #
-# A symptom can be removed without its cause. Set all outputs but the last to zero, and the patient leaks no more. So after a mend repeat *all* the steps, not only the one that raised the alarm. A change that only hides a symptom fails the checks below, and the card says what is still wrong.
+# A symptom can be removed without its cause. Set all outputs but the last to zero, and the patient leaks no more. So after each repair, repeat *all* the steps, not only the one that raised the alarm. A change that only hides a symptom fails the checks below, and the card says what is still wrong.
 #
 # Now the twelve patients, each with its symptom. `exercises.clinic_01.broken` is the function that you get below.
 
@@ -321,7 +321,7 @@ for what, places in (("words", slice(0, 3)), ("padding", slice(3, 5))):
 assert gap.abs().max() > 0.5
 
 # %% [markdown]
-# **03.** Before any training, attention should be spread over the keys. Here are the weights of one head, for queries and keys of three widths, with numbers drawn by chance:
+# **03.** Before any training, attention should be spread over the keys. Here are the weights of one head, for queries and keys of three widths, with numbers drawn at random:
 
 # %%
 torch.manual_seed(8)
@@ -440,7 +440,7 @@ for rate in (0.0, 0.5):
 assert gap > 0.01
 
 # %% [markdown]
-# **11.** Beam search in 100 models, each a table of chance logits, for sentences of six tokens. A wider beam sees more sentences. How probable is the one that it finds, on average?
+# **11.** Beam search in 100 models, each a table of random logits, for sentences of six tokens. A wider beam sees more sentences. How probable is the one that it finds, on average?
 
 # %%
 def log_probability(table, ids):
@@ -465,7 +465,7 @@ for width, one in found.items():
 assert found[8] < found[4] < found[2] < found[1]
 
 # %% [markdown]
-# **12.** Sentences of three tokens, each with one of ten labels drawn by chance; the same sentence has the same label. A table that knows the training sentences by heart answers what it knows, and guesses label 0 otherwise. On new sentences it can't be better than chance, 0.1:
+# **12.** Sentences of three tokens, each with one of ten labels drawn at random; the same sentence has the same label. A table that knows the training sentences by heart answers what it knows, and guesses label 0 otherwise. On new sentences it can't be better than chance, 0.1:
 
 # %%
 torch.manual_seed(16)
@@ -579,7 +579,7 @@ def clinic_06(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
 exercises.clinic_06.check(clinic_06)
 
 # %% [markdown]
-# **07.** A loss of 0 on tokens drawn by chance. *(8 minutes)*
+# **07.** A loss of 0 on tokens drawn at random. *(8 minutes)*
 
 # %% exercise="clinic_07"
 def clinic_07(logits, tokens):
@@ -687,7 +687,7 @@ exercises.clinic_12.check(clinic_12)
 # - Invariants find *that* something is wrong; the smallest case and bisection find *where*.
 # - Know the best honest score beforehand: what is better is a leak.
 # - A reference that is written differently is unlikely to have the same defect.
-# - A mend removes the cause. Repeat every step after it.
+# - A repair removes the cause. Repeat every step after it.
 
 # %% [markdown]
 # ## Quiz

@@ -329,7 +329,7 @@ label_smoothing_loss = Exercise(
         "Smoothing mixes the target with an even distribution over the *whole* vocabulary. The cross-entropy with an "
         "even distribution is minus the mean of the log probabilities.",
         "`log_softmax` stays finite where the logarithm of a softmax does not. `gather` picks the entry of the target.",
-        "Leave padding out twice: of the sum, and of the number by which you divide.",
+        "Leave padding out twice: out of the sum, and out of the number by which you divide.",
     ),
 )
 
@@ -718,7 +718,7 @@ def texts_in_place_of_pairs(words, n_merges):
 
 
 @learn_merges.mistake(
-    "You stop when the most frequent pair occurs once. Merge on, until each word is a single symbol or there are "
+    "You stop when the most frequent pair occurs once. Go on merging until each word is a single symbol or there are "
     "`n_merges`."
 )
 def stops_at_single_pairs(words, n_merges):

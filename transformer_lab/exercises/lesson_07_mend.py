@@ -58,7 +58,7 @@ mend_training_step = FindTheBug(
         "Take the smallest case, two tokens and a table of zeros, and work out on paper what must come back.",
         "Which way does the gradient point: to where the loss grows, or to where it falls?",
         "What is the target of the *first* token? What does a model learn whose target is the token that it was given?",
-        "Which of the losses belong to words? A mean must count those alone, above and below.",
+        "Which of the losses belong to words? A mean counts those alone, in the sum and in its divisor.",
     ),
     broken=broken_training_step,
 )
@@ -75,7 +75,7 @@ def gradient_of(loss, weights):
 
 
 SHIFT = "The targets are still the inputs: the model learns to say the token that it was given."
-PADDING = "Padding still counts in the loss: batches that are padded more have another loss, and teach to say padding."
+PADDING = "Padding still counts: batches that are padded more have another loss, and the model learns to say padding."
 SIGN = "The gradient is still added: it points to where the loss *grows*."
 
 

@@ -41,7 +41,7 @@ same_rate_again = Predict(
 
 
 @same_rate_again.mistake(
-    "You take it that the rate falls as fast as it has grown. It falls with the root of the step, much more slowly: "
+    "You assume that the rate falls as fast as it has grown. It falls with the root of the step, much more slowly: "
     "from half the peak on the way up to half the peak on the way down, four times the warm-up passes."
 )
 def as_fast_down_as_up(step, warmup_steps):

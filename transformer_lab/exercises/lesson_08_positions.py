@@ -19,8 +19,8 @@ positions_computed = Predict(
     many positions does it compute in all? Return a whole number.
 
     A step reads all positions that it needs and does not have, and the logits behind the last one give the next token.
-    `cached` says whether the model keeps the keys and values of positions that it has computed. It ends when the last
-    of the new tokens is written.
+    `cached` says whether the model keeps the keys and values of positions that it has computed. The work
+    ends when the last of the new tokens is written.
     """,
     returns=("positions",),
     cases=(
@@ -56,7 +56,7 @@ def prompt_read_once(prompt, new, cached):
     return prompt + new - 1 if cached else prompt + new * (new - 1) // 2
 
 
-@positions_computed.mistake("The prompt is missing: its positions are computed, too, with a cache once.")
+@positions_computed.mistake("The prompt is missing: its positions are computed as well, and with a cache only once.")
 def prompt_forgotten(prompt, new, cached):
     return new - 1 if cached else new * (new - 1) // 2
 

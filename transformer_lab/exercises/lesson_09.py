@@ -240,7 +240,7 @@ def root_of_the_product(token_log_probs):
     return (1 / token_log_probs.exp().prod()) ** (1 / len(token_log_probs))
 
 
-@perplexity.mistake("You divide by one token less. All the logarithms that you are given belong to predicted tokens.")
+@perplexity.mistake("You divide by one too few. All the logarithms that you are given belong to predicted tokens.")
 def one_token_less(token_log_probs):
     return torch.exp(-token_log_probs.sum() / max(1, len(token_log_probs) - 1))
 
@@ -278,7 +278,7 @@ bits_per_byte = Exercise(
 
 
 @bits_per_byte.mistake(
-    "These are bits per *token*. Longer tokens cost more each, so models with different tokens could not be compared."
+    "These are bits per *token*. A longer token costs more, so models with different tokens could not be compared."
 )
 def bits_per_token(nats, n_tokens, n_bytes):
     return nats / log(2) / n_tokens

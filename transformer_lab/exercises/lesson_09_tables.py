@@ -111,7 +111,7 @@ def all_but_the_unit(train, test, vocab_size):
 
 @mend_bigram_loss.mistake(
     "The smoothing is gone, so that the rows add up to 1. But a pair that was never seen then has probability 0, and "
-    "the loss is infinite: that mends the symptom and not the cause."
+    "the loss is infinite: that removes the symptom and not the cause."
 )
 def without_smoothing(train, test, vocab_size):
     counts = torch.zeros(vocab_size, vocab_size)
@@ -141,7 +141,7 @@ def share_of_all_pairs(train, test, vocab_size):
     return -(counts / counts.sum())[test[:-1], test[1:]].log().mean()
 
 
-@mend_bigram_loss.mistake("You divide each *column* by its sum. Given is the left token of a pair, which is the row.")
+@mend_bigram_loss.mistake("You divide each *column* by its sum. The left token of a pair is given, and it is the row.")
 def columns_sum_to_one(train, test, vocab_size):
     counts = torch.ones(vocab_size, vocab_size)
     for left, right in zip(train[:-1].tolist(), train[1:].tolist(), strict=True):
@@ -149,7 +149,7 @@ def columns_sum_to_one(train, test, vocab_size):
     return -(counts / counts.sum(0, keepdim=True))[test[:-1], test[1:]].log().mean()
 
 
-@mend_bigram_loss.mistake("Each row is divided by its sum and 1. But 1 was added to each of its `vocab_size` counts.")
+@mend_bigram_loss.mistake("Each row is divided by its sum plus 1. But 1 was added to each of its `vocab_size` counts.")
 def one_for_the_whole_row(train, test, vocab_size):
     counts = torch.zeros(vocab_size, vocab_size)
     for left, right in zip(train[:-1].tolist(), train[1:].tolist(), strict=True):
@@ -167,7 +167,7 @@ predict_loss = Predict(
     minutes=15,
     difficulty=2,
     statement="""
-    Tell the loss of a training before you pay for it.
+    Predict the loss of a training before you pay for it.
 
     Three trainings took n, 2n and 4n steps, and ended at the three `losses`. Suppose that the law is
     loss = floor + a · steps^-b, where you know none of the three constants. What is the loss after 8n steps?

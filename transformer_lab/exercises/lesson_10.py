@@ -116,7 +116,7 @@ def over_the_heads(weights, period):
     return weights[:, t, t - period + 1].mean()
 
 
-@induction_score.mistake("Query and key have changed places: the first index of a square is the query, that looks.")
+@induction_score.mistake("Query and key have changed places: the first index of a square is the query, which looks.")
 def query_and_key_exchanged(weights, period):
     t = torch.arange(period, 2 * period)
     return weights[:, t - period + 1, t].mean(-1)

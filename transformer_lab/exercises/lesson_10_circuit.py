@@ -40,7 +40,7 @@ induction_by_hand = SetTheWeights(
 
     They are tried on every sequence of different tokens, followed by itself: a a, a b a b, b c a b c a, and so on. At
     each position of the second half `next` must hold at least 0.9 for the token that comes next (after the last one
-    it starts again), and at most 0.1 for each other. What stands in the first half is free.
+    it starts again), and at most 0.1 for each other. What stands there in the first half does not matter.
     """,
     returns=("qk_0", "ov_0", "qk_1", "ov_1"),
     cases=tuple(alphabet_case(*sizes) for sizes in ((2, 4), (3, 6), (3, 9), (4, 8))),
@@ -110,8 +110,8 @@ def looks_at_itself(n_tokens, n_positions):
 
 
 @induction_by_hand.mistake(
-    "The right positions have the largest weights, but too little: scores of 1 and 0 are nearly alike for a softmax. "
-    "Multiply both `qk`."
+    "The right positions have the largest weights, but these are too small: scores of 1 and 0 are nearly alike for a "
+    "softmax. Multiply both `qk`."
 )
 def too_soft(n_tokens, n_positions):
     at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)

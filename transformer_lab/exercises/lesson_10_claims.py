@@ -88,8 +88,8 @@ head_matters = WriteTheTest(
     candidate="claim",
     hints=(
         "Where a head looks is not what it does. Run the model twice, on the same tokens. What is it that may differ?",
-        "Which two tensors do you compare, how closely, and at which positions? Logits that are all higher by as much "
-        "are the same prediction.",
+        "Which two tensors do you compare, how closely, and at which positions? Logits that are all higher by the same "
+        "amount are the same prediction.",
         "Which texts do you try? A head may act in long ones only, or where a token comes again, or on one token.",
         "Which heads do you take away? If you take away others as well, you learn something about these others.",
     ),

@@ -24,7 +24,7 @@ ablate_head = Exercise(
     Take one head away: the output of an attention without what that head contributes.
 
     `output_by_head` (B, h, T, d_head) is what each head makes of the values, and `w_o` (d_model, d_model) is applied to
-    the heads side by side as `x @ w_o`, where d_model = h · d_head. `head` is the number of one, counted from 0.
+    the heads side by side as `x @ w_o`, where d_model = h · d_head. `head` is the number of one head, counted from 0.
     Return (B, T, d_model): the sum of what all *other* heads contribute. What you are given stays as it is.
     """,
     returns=("output",),
@@ -57,7 +57,7 @@ def without(output_by_head, head):
     return kept
 
 
-@ablate_head.mistake("That is what the head contributes. Asked for is what is left when it is *gone*.")
+@ablate_head.mistake("That is what the head contributes. The question is what is left when it is *gone*.")
 def that_head_alone(output_by_head, w_o, head):
     return merged(output_by_head - without(output_by_head, head)) @ w_o
 
@@ -102,7 +102,7 @@ def merged_without_swapping(output_by_head, w_o, head):
     return kept.reshape(kept.size(0), kept.size(2), -1) @ w_o
 
 
-@ablate_head.mistake("You take away a *position*: axis 2 are the tokens, axis 1 the heads.")
+@ablate_head.mistake("You take away a *position*: the tokens are on axis 2, the heads on axis 1.")
 def a_position_taken_away(output_by_head, w_o, head):
     kept = output_by_head.clone()
     kept[:, :, head] = 0

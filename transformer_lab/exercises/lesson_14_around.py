@@ -28,7 +28,7 @@ clinic_07 = FindTheBug(
     The loss of a language model. Its attention is causal: the logits at position t have seen the tokens up to t, and
     must predict the token after it.
 
-    Symptom: on tokens that were drawn by chance, which nobody can predict, the loss falls to 0. And what the model then
+    Symptom: on tokens that were drawn at random, which nobody can predict, the loss falls to 0. And what the model then
     writes is one word, again and again.
     """,
     returns=("loss",),
@@ -558,7 +558,7 @@ clinic_12 = FindTheBug(
     validate. Both parts keep their order, and training keeps all of its sentences.
 
     Symptom: a table that knows the training sentences by heart, and nothing else, has a high score in validation, even
-    where the labels were drawn by chance.
+    where the labels were drawn at random.
     """,
     returns=("training", "validation"),
     cases=(

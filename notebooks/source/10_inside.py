@@ -365,7 +365,7 @@ assert by_part["key"] < 0.3 < 0.85 < min(by_part["query"], by_part["value"])
 # %% [markdown]
 # ## Move a note
 #
-# Now go one step further. If the note at a position really says "before me stood …", then the model can be made to say something wrong, and you know in advance *what*. In a sequence of period 12, position 17 holds the same symbol as position 5. The answer is the symbol of position 6, because its note names that of position 5. Exchange the notes of positions 6 and 9. **Predict** what the model says.
+# If the note at a position really says "before me stood …", then the model can be made to say something wrong, and you know in advance *what*. In a sequence of period 12, position 17 holds the same symbol as position 5, and the right answer is the symbol of position 6. Exchange the notes that layer 0 wrote at positions 6 and 9, and leave the symbols where they are. **Predict** which position the model takes its answer from.
 
 # %%
 sequence = tasks.repeated(200, 18, periods=(12, 12), seed=7).tokens.to(device)
@@ -394,7 +394,7 @@ print(f"trained, another head of layer 0 instead: position 6 at least {min(contr
 assert nine > six + 0.1
 
 # %% [markdown]
-# In most sequences the model names the symbol to which the note was moved. So what travels is not some help in general; it is the statement *which symbol stood before*. (The trained model is not always fooled, and with some seeds another head of layer 0 can mislead it as well: probably these heads hold a part of the note. In the planted model, where the truth is known, only head 0.0 misleads.)
+# In most sequences the model answers with the symbol of position 9, where the note of position 6 now stands. It names the symbol that the model is looking for. So what travels is not some help in general; it is the statement *which symbol stood before*. (The trained model is not always fooled, and with some seeds another head of layer 0 can mislead it as well: probably these heads hold a part of the note. In the planted model, where the truth is known, only head 0.0 misleads.)
 
 # %% [markdown]
 # ## Five seeds

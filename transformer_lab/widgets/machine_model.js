@@ -47,7 +47,8 @@ function recorder(changes) {
   const at = new Map();
   const put = (name, rows, from, how) => {
     const swaps = changes.swaps.filter((swap) => writtenAs(swap) === name);
-    for (const { head, position, value } of swaps) rows[position - from]?.set(value, head === null ? 0 : head * value.length);
+    for (const { head, position, value } of swaps)
+      rows[position - from]?.set(value, head === null ? 0 : head * value.length);
     const before = from ? at.get(name).rows.slice(0, from) : [];
     at.set(name, { rows: [...before, ...rows], how, swapped: new Set(swaps.map(({ position }) => position)) });
     return at.get(name).rows;
@@ -63,7 +64,9 @@ export function writtenAs({ part, head }) {
 // Embedding · √d_model + position.
 function embedded({ machine, put, off }, side, ids, from) {
   const { data, columns: d } = machine.weights.get("to_logits"); // tied: one matrix for all three
-  const scaled = ids.slice(from).map((id) => Float64Array.from({ length: d }, (_, j) => data[id * d + j] * Math.sqrt(d)));
+  const scaled = ids
+    .slice(from)
+    .map((id) => Float64Array.from({ length: d }, (_, j) => data[id * d + j] * Math.sqrt(d)));
   const words = put(`${side}.tokens`, scaled, from, { kind: "rows", table: `${side}.tokens`, ids });
   const gone = off(`${side}.positions`);
   const places = words.slice(from).map((_, t) => (gone ? new Float64Array(d) : encodingOf(t + from, d)));
@@ -85,11 +88,16 @@ function attended({ machine, put, off, at }, name, x, other, from, { causal = fa
   const { weights, n_heads: heads } = machine;
   const [X, Y] = [at.get(x).rows, at.get(other).rows];
   const project = (w, source, rows, begin) =>
-    put(`${name}.${w}`, linear(rows, weights.get(`${name}.${w}.weight`), weights.get(`${name}.${w}.bias`), begin), begin, {
-      kind: "linear",
-      x: source,
-      w: `${name}.${w}`,
-    });
+    put(
+      `${name}.${w}`,
+      linear(rows, weights.get(`${name}.${w}.weight`), weights.get(`${name}.${w}.bias`), begin),
+      begin,
+      {
+        kind: "linear",
+        x: source,
+        w: `${name}.${w}`,
+      },
+    );
   const query = project("w_q", x, X, from);
   const read = x === other ? from : (at.get(`${name}.w_k`)?.rows.length ?? 0); // the memory is read once
   const key = project("w_k", other, Y, read);
@@ -99,9 +107,13 @@ function attended({ machine, put, off, at }, name, x, other, from, { causal = fa
   const seen = (t) => (causal && !off(`${name}.mask`) ? Math.min(t + 1, key.length) : key.length);
   const gone = [...Array(heads).keys()].filter((head) => off(`${name}.head.${head}`));
   for (let head = 0; head < heads; head += 1) {
-    const scores = query.slice(from).map((q, i) =>
-      Float64Array.from({ length: key.length }, (_, s) => (s < seen(i + from) ? dot(q, key[s], head * d, d) / Math.sqrt(d) : NaN)),
-    );
+    const scores = query
+      .slice(from)
+      .map((q, i) =>
+        Float64Array.from({ length: key.length }, (_, s) =>
+          s < seen(i + from) ? dot(q, key[s], head * d, d) / Math.sqrt(d) : NaN,
+        ),
+      );
     const how = { x: `${name}.scores.${head}`, head, d, query: `${name}.w_q`, key: `${name}.w_k` };
     put(`${name}.scores.${head}`, scores, from, { kind: "scores", ...how });
     const shares = scores.map((row) => Float64Array.from(softmax(row, (s) => !Number.isNaN(row[s]))));
@@ -126,7 +138,11 @@ function dot(x, y, start, n) {
 function fedForward({ machine, put, off, at }, name, x, from) {
   const { weights, activation } = machine;
   const of = (w) => [weights.get(`${name}.${w}.weight`), weights.get(`${name}.${w}.bias`)];
-  const wide = put(`${name}.w_1`, linear(at.get(x).rows, ...of("w_1"), from), from, { kind: "linear", x, w: `${name}.w_1` });
+  const wide = put(`${name}.w_1`, linear(at.get(x).rows, ...of("w_1"), from), from, {
+    kind: "linear",
+    x,
+    w: `${name}.w_1`,
+  });
   const inner = wide.slice(from).map((row) => row.map(ACTIVATIONS[activation]));
   const active = put(`${name}.active`, inner, from, { kind: "activation", x: `${name}.w_1`, activation });
   const gone = off(name);
@@ -142,7 +158,12 @@ function residual({ machine, put, off, at }, name, x, sublayer, from) {
   const parts = skip ? [x, sublayer] : [sublayer];
   const sum = put(`${name}.sum`, sums, from, { kind: "sum", parts });
   const { weights, eps } = machine;
-  const norm = { weight: weights.get(`${name}.norm.weight`), bias: weights.get(`${name}.norm.bias`), eps, centred: true };
+  const norm = {
+    weight: weights.get(`${name}.norm.weight`),
+    bias: weights.get(`${name}.norm.bias`),
+    eps,
+    centred: true,
+  };
   const gone = off(`${name}.norm`);
   const rows = sum.slice(from).map((row) => (gone ? Float64Array.from(row) : normed(norm, row)));
   return put(name, rows, from, { kind: gone ? "same" : "norm", x: `${name}.sum`, norm });

@@ -13,7 +13,12 @@ export function boxesOf(side, { n_layers, n_heads, d_model }) {
   for (let layer = 0; layer < n_layers; layer += 1) {
     const at = `${side}.layers.${layer}`;
     const subs = [
-      attentionBox(`${at}.self_attention`, decoder ? "masked self-attention" : "self-attention", { x, y: x, n_heads, d_model }),
+      attentionBox(`${at}.self_attention`, decoder ? "masked self-attention" : "self-attention", {
+        x,
+        y: x,
+        n_heads,
+        d_model,
+      }),
       ...(decoder ? [null] : []),
       "feed",
     ];
@@ -72,7 +77,13 @@ function attentionBox(name, title, { n_heads, d_model }) {
       ],
     };
   });
-  const mask = { id: `${name}.mask`, title: "causal mask", thumb: null, off: `${name}.mask`, tabs: heads[0].tabs.slice(1, 2) };
+  const mask = {
+    id: `${name}.mask`,
+    title: "causal mask",
+    thumb: null,
+    off: `${name}.mask`,
+    tabs: heads[0].tabs.slice(1, 2),
+  };
   return { kind: "attention", name, title, parts: title.startsWith("masked") ? [...heads, mask] : heads };
 }
 

@@ -42,7 +42,12 @@ const KINDS = {
     const weights = data.subarray(j * columns, (j + 1) * columns);
     return {
       text: `row ${t} of what it reads · column ${j} of the weights${bias ? ", plus the bias" : ""}`,
-      terms: products(run.at.get(how.x).rows[t], weights, (i) => `feature ${i}`, (i) => ({ name: how.x, cell: [t, i] })),
+      terms: products(
+        run.at.get(how.x).rows[t],
+        weights,
+        (i) => `feature ${i}`,
+        (i) => ({ name: how.x, cell: [t, i] }),
+      ),
       rest: bias ? [{ name: "bias", value: bias[j] }] : [],
     };
   },
@@ -55,7 +60,10 @@ const KINDS = {
     const [q, k] = [run.at.get(query).rows[t], run.at.get(key).rows[j]].map((row) => row.slice(head * d, head * d + d));
     const scaled = k.map((x) => x / Math.sqrt(d));
     const from = (i) => ({ name: query, cell: [t, head * d + i] });
-    return { text: `query ${t} · key ${j}, over √${d}`, terms: products(q, scaled, (i) => `feature ${head * d + i}`, from) };
+    return {
+      text: `query ${t} · key ${j}, over √${d}`,
+      terms: products(q, scaled, (i) => `feature ${head * d + i}`, from),
+    };
   },
   softmax: ({ run, how, t, j, value }) => {
     const scores = run.at.get(how.x).rows[t];

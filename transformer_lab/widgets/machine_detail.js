@@ -3,9 +3,11 @@
 //   detail.show({ el, part, path, tab, cell, run, machine, names });  // draws the map into `el`'s width
 
 import { FONT, diverging, paintCells, tokenMap } from "./grid.js";
+import { wideMap } from "./machine_map.js";
 import { explained } from "./machine_sums.js";
 import { bar, button, canvas, cividis, element, tableOfTexts, widthOf } from "./ui.js";
 
+const MANY = 24; // columns from which on a map has bands
 const MOST = 6; // terms of a sum that are listed
 
 // The rows of a tab's matrix, those of the past alone filled up: NaN is what is masked.
@@ -48,7 +50,7 @@ export function detailOf({ onopen, oncell, redraw }) {
     const now = JSON.stringify([shown.name, shown.from, labels]);
     if (now !== key) {
       key = now;
-      map = tokenMap({
+      map = (labels.columns.length > MANY ? wideMap : tokenMap)({
         el: node,
         label: `${shown.title} of ${look.path}.`,
         ...labels,
@@ -64,7 +66,8 @@ export function detailOf({ onopen, oncell, redraw }) {
     const weights = shown.columns === "keys" && shown.title === "weights";
     const sure = weights || shown.name === "probabilities";
     const most = Math.max(...values.map((row) => Math.max(...row.map((x) => Math.abs(x) || 0)))) || 1;
-    map.show(values, sure ? { range: [0, 1], colours: cividis } : { range: [-most, most], colours: diverging });
+    const colours = sure ? { range: [0, 1], colours: cividis } : { range: [-most, most], colours: diverging };
+    map.show(values, { ...colours, marked: cell });
     const explains = cell && cell[0] < values.length && cell[1] < values[0].length;
     if (explains) showSum({ sum, node, look, shown, cell, labels, ...{ run, machine } });
     sum.hidden = !explains;
@@ -79,7 +82,7 @@ export function detailOf({ onopen, oncell, redraw }) {
       element("b", {}, `${value} `),
       `${labels.rows[t]}, ${labels.columns[j]}: ${found.text}.`,
     );
-    sum.replaceChildren(head, ...strips(found, node, t, j), ...listOf(found, look.goto));
+    sum.replaceChildren(head, ...strips(found, node, t, j), ...listOf(found, look));
   };
   return { node, show, reset: () => map?.reset() };
 }
@@ -100,7 +103,7 @@ function strips({ terms }, el) {
   const sketch = canvas(`${terms.length} products, as bars.`, { keys: false });
   const context = sketch.resize(width, 118);
   const ink = getComputedStyle(el).color;
-  const left = 62;
+  const left = 74;
   const each = (width - left - 4) / terms.length;
   const most = (of) => Math.max(...terms.map((term) => Math.abs(of(term)))) || 1;
   [
@@ -140,8 +143,10 @@ function strips({ terms }, el) {
 }
 
 // The largest terms with their numbers, what the others make together, and the rest.
-function listOf({ terms, rest, steps, value }, goto) {
-  const go = ({ name, from }) => (from ? button(shortName(name), () => goto(from), { class: "tl-go" }) : name);
+function listOf({ terms, rest, steps, value }, { goto, nameOf }) {
+  const plain = terms.every(({ b }) => b === 1);
+  const go = ({ name, from }) =>
+    from ? button(plain ? nameOf(from) : name, () => goto(from), { class: "tl-go" }) : name;
   if (steps?.length) return [bar("made of ", ...steps.map(go))];
   if (!terms.length) return [];
   const show = (x) => (x < 0 ? "−" : "") + Math.abs(x).toFixed(4);
@@ -149,7 +154,6 @@ function listOf({ terms, rest, steps, value }, goto) {
   const others = terms.length - largest.length;
   const left =
     terms.reduce((sum, { product }) => sum + product, 0) - largest.reduce((sum, { product }) => sum + product, 0);
-  const plain = terms.every(({ b }) => b === 1);
   const lines = largest.map((term) => [
     go(term),
     ...(plain ? ["", ""] : [show(term.a), show(term.b)]),
@@ -158,10 +162,5 @@ function listOf({ terms, rest, steps, value }, goto) {
   if (others) lines.push([`${others} more`, "", "", show(left)]);
   for (const { name, value: more } of rest) lines.push([name, "", "", show(more)]);
   lines.push(["together", "", "", show(value)]);
-  return [tableOfTexts([plain ? ["", "", "", "value"] : ["", "row", "· column", "= product"], ...lines].map((x) => x))];
-}
-
-// "encoder.layers.0.residual_1" as it may stand on a button.
-function shortName(name) {
-  return name.replace(/\.layers\.(\d+)\./, " $1 ").replaceAll(/[._]/g, " ");
+  return [tableOfTexts([plain ? ["", "", "", "value"] : ["", "row", "· column", "= product"], ...lines])];
 }

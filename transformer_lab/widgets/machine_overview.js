@@ -70,7 +70,13 @@ function partsIn({ box, x, y, width, height }) {
   if (box.kind === "embedding") {
     const label = Math.min(84, inner.width * 0.38);
     const main = { ...inner, x: inner.x + label, width: inner.width - label, height: inner.height - 26, labels: label };
-    const strip = { ...main, y: inner.y + inner.height - 20, height: 20, labels: 0, name: "+ position" };
+    const strip = {
+      ...main,
+      y: inner.y + inner.height - 20,
+      height: 20,
+      labels: 0,
+      name: label < 60 ? "+ pos." : "+ position",
+    };
     return [
       { part: first, ...main },
       { part: second, ...strip },
@@ -123,12 +129,13 @@ const centre = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
 export function paintMachine(context, plan, look) {
   const ink = { ink: look.ink, dim: look.dim };
   paintLines(context, plan, look);
+  paintKey(context, plan, look);
   for (const column of plan.columns) {
     paintFrames(context, column, look);
     for (const one of column.boxes) paintBox(context, one, column, look, ink);
   }
   for (const [item, colour, width] of [
-    [look.chosen, BLUE, 2],
+    [look.chosen, look.dark ? "#56b4e9" : BLUE, 2],
     [look.cursor, ACCENT, 2],
   ]) {
     if (!item) continue;
@@ -143,19 +150,17 @@ function rounded(context, x, y, width, height, radius) {
 }
 
 // A frame around the boxes of each layer, which the paper draws once and calls N×.
-function paintFrames(context, { side, boxes, left, width }, { dim, ink }) {
+function paintFrames(context, { side, boxes, left, width }, { ink }) {
   const layers = new Set(boxes.map(({ box }) => box.layer).filter((layer) => layer !== undefined));
   for (const layer of layers) {
     const own = boxes.filter(({ box }) => box.layer === layer);
     const top = own.at(-1).y - 4;
     const bottom = own[0].y + own[0].height + 4;
-    context.globalAlpha = 0.09;
+    context.globalAlpha = 0.06;
     context.fillStyle = ink;
     rounded(context, left - 4, top, width + 8, bottom - top, 7);
     context.fill();
     context.globalAlpha = 1;
-    Object.assign(context, { fillStyle: dim, font: SMALL, textAlign: "right", textBaseline: "middle" });
-    context.fillText(`layer ${layer}`, left + width - 6, own.at(-1).y + 10);
   }
   const top = boxes.at(-1).y;
   Object.assign(context, { fillStyle: ink, font: `600 ${FONT}`, textAlign: "left", textBaseline: "bottom" });
@@ -174,7 +179,11 @@ function paintBox(context, { box, x, y, width, height, parts }, { side }, look) 
   context.fill();
   Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "left", textBaseline: "middle" });
   context.fillText(titleOf(box, width), x + PAD + 4, y + 10);
-  for (const place of parts) paintPart(context, place, side, look);
+  if (box.last) {
+    Object.assign(context, { fillStyle: dim, textAlign: "right" });
+    context.fillText(`layer ${box.layer}`, x + width - 8, y + 10);
+  }
+  parts.forEach((place, i) => paintPart(context, { ...place, first: i === 0 }, side, look));
 }
 
 // The title, shorter where there is little room.
@@ -183,7 +192,7 @@ function titleOf({ kind, title }, width) {
   return kind === "attention" && title.startsWith("masked") ? "masked self-att." : title.replace("attention", "att.");
 }
 
-function paintPart(context, { part, x, y, width, height, labels, name }, side, look) {
+function paintPart(context, { part, x, y, width, height, labels, name, first }, side, look) {
   const { run, off, swaps, ink } = look;
   const gone = off.has(part.off);
   if (!part.thumb) return paintMask(context, { x, y, width, height }, gone, look);
@@ -198,7 +207,7 @@ function paintPart(context, { part, x, y, width, height, labels, name }, side, l
     Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "right", textBaseline: "middle" });
     context.fillText(name, x - 5, y + height / 2);
   }
-  if (side === "decoder" && !name) here(context, { x, y, width, height }, rows.length, look.at);
+  if (side === "decoder" && first && !name) here(context, { x, y, width, height }, rows.length, look.at);
   const by = look.change(part.thumb);
   if (by > 0.005) {
     context.fillStyle = ACCENT;
@@ -234,13 +243,41 @@ function thumb(context, rows, columns, { x, y, width, height }, colour) {
   context.drawImage(small, x, y, width, height);
 }
 
-// The row of the output token that is looked at, as two notches.
-function here(context, { x, y, width, height }, n, at) {
-  if (at >= n) return;
-  const [top, tall] = [y + (at * height) / n, height / n];
+// The row of the output token that is looked at, as a notch.
+function here(context, { x, y, height }, n, at) {
   context.fillStyle = BLUE;
-  context.fillRect(x - 4, top, 3, tall);
-  context.fillRect(x + width + 1, top, 1, tall);
+  if (at < n) context.fillRect(x - 5, y + (at * height) / n, 4, height / n);
+}
+
+// What the colours mean, in the room above the encoder.
+function paintKey(context, { columns: [{ left, width, top }] }, { ink }) {
+  if (top < 190) return;
+  const bar = Math.min(120, width - 30);
+  const say = (text, x, y) => {
+    Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "left", textBaseline: "middle" });
+    context.fillText(text, x, y);
+  };
+  const shades = (y, colour, names) => {
+    for (let i = 0; i < bar; i += 1) {
+      context.fillStyle = css(colour(i / (bar - 1)));
+      context.fillRect(left + i, y, 1.2, 10);
+    }
+    names.forEach((name, i) => {
+      Object.assign(context, { fillStyle: ink, font: SMALL, textBaseline: "middle" });
+      context.textAlign = ["left", "center", "right"][names.length === 2 ? 2 * i : i];
+      context.fillText(name, left + (i * bar) / (names.length - 1), y + 18);
+    });
+  };
+  say("attention weights", left, 14);
+  shades(22, cividis, ["0", "1"]);
+  say("other numbers", left, 60);
+  shades(68, diverging, ["below 0", "above 0"]);
+  context.fillStyle = BLUE;
+  context.fillRect(left, 101, 4, 12);
+  say("this output token", left + 10, 107);
+  context.fillStyle = ACCENT;
+  context.fillRect(left, 120, 4, 12);
+  say(width > 190 ? "changed, by so much of its size" : "changed, by so much", left + 10, 126);
 }
 
 function paintTokens(context, { x, y, height, labels }, side, { names, at, shares, ink, changedInput }) {

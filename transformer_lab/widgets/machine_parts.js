@@ -29,6 +29,7 @@ export function boxesOf(side, { n_layers, n_heads, d_model }) {
       boxes.push({ ...made, layer }, { ...residualBox(residual, x, made), layer });
       x = residual;
     });
+    boxes.at(-1).last = true; // of its layer
   }
   if (decoder) boxes.push(outputBox(x));
   return boxes;

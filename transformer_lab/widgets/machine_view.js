@@ -35,7 +35,7 @@ function begin({ model, el, sent }) {
   const first = `decoder.layers.${machine.n_layers - 1}.cross_attention.head.0`;
   const fresh = () => ({
     ...{ text: model.get("text"), other: "", at: 0, mode: 0, off: new Set(), swaps: [], spot: 0 },
-    ...{ open: first, tab: 0, cell: null, zoomed: false, trail: [], cursor: null },
+    ...{ open: first, tab: 0, cell: [0, 0], zoomed: false, trail: [], cursor: null },
   });
   let now = fresh();
   let [run, intact, other, unknown, plan] = [null, null, null, [], null];
@@ -150,12 +150,20 @@ function begin({ model, el, sent }) {
       change({ swaps });
     } else if (now.mode === 0) change({ open: part.id, tab: 0, cell: null, zoomed: true, trail: [] });
   };
-  // To the number that another number comes from.
-  const goto = ({ name, cell: [t, j] }) => {
+  // Where a number of a matrix is seen: the part, and which of its tabs.
+  const placeOf = ({ name, cell: [, j] }) => {
     const holds = (tab) => tab.name === name && j >= (tab.from ?? 0) && j < (tab.to ?? Infinity);
     const to = parts.find(({ part }) => part.tabs.some(holds));
-    if (!to) return;
-    const tab = to.part.tabs.findIndex(holds);
+    return { ...to, tab: to.part.tabs.findIndex(holds) };
+  };
+  const nameOf = (from) => {
+    const { part, path, tab } = placeOf(from);
+    return `${path.join(", ")}: ${part.tabs[tab].title}`;
+  };
+  // To the number that another number comes from.
+  const goto = (number) => {
+    const { tab, ...to } = placeOf(number);
+    const [t, j] = number.cell;
     const trail = [...now.trail, { open: now.open, tab: now.tab, cell: now.cell }];
     change({ open: to.part.id, tab, cell: [t, j - (to.part.tabs[tab].from ?? 0)], trail });
     crumbs.querySelector("button:last-of-type")?.focus();
@@ -234,7 +242,7 @@ function begin({ model, el, sent }) {
     });
     const back = button("back", () => change({ ...now.trail.at(-1), trail: now.trail.slice(0, -1) }));
     const here = element("span", {}, path.join(" › "));
-    const off = button("switched off", () => flip(part.off), { "aria-pressed": now.off.has(part.off) });
+    const off = button("switch this part off", () => flip(part.off), { "aria-pressed": now.off.has(part.off) });
     crumbs.replaceChildren(out, "›", here, ...(part.off ? [off] : []), ...(now.trail.length ? [back] : []));
   };
   let crumbed = "";
@@ -264,7 +272,7 @@ function begin({ model, el, sent }) {
     paint({ look, weights });
     const shown = right.hidden
       ? { name: at.part.tabs[now.tab].name, values: valuesOf(at.part.tabs[now.tab], run) }
-      : detail.show({ ...at, path: at.path.join(", "), ...now, run, machine, names: look, goto });
+      : detail.show({ ...at, path: at.path.join(", "), ...now, run, machine, names: look, goto, nameOf });
     el.values = {
       ...{ text: now.text, tokens: run.target.map(tokenizer.name), translation: tokenizer.decode(run.target) },
       ...{ at: now.at, probabilities: [...run.steps[now.at]], open: shown.name, map: shown.values },
@@ -281,7 +289,13 @@ function begin({ model, el, sent }) {
     const order = [...run.steps[now.at].keys()].sort((a, b) => run.steps[now.at][b] - run.steps[now.at][a]);
     paintMachine(context, plan, {
       ...{ run, ink, dim: ink.replace("rgb(", "rgba(").replace(/\)$/, ink.includes("rgba") ? ")" : ", .6)") },
-      ...{ paper: "rgb(127 127 127 / .06)", off: now.off, swaps: now.swaps, change: changeOf },
+      ...{
+        dark: light(ink),
+        paper: light(ink) ? "rgb(255 255 255 / .05)" : "#fff",
+        off: now.off,
+        swaps: now.swaps,
+        change: changeOf,
+      },
       ...{ names: look, at: now.at, shares: weights, target: run.target[now.at] },
       changedInput: (side, t) => side === "decoder" && t > 0 && run.target[t - 1] !== intact.target[t - 1],
       best: order.slice(0, 5).map((id) => ({ id, name: machine.symbols[id], p: run.steps[now.at][id] })),
@@ -349,6 +363,12 @@ function begin({ model, el, sent }) {
   watch(el, draw);
 }
 
+// Whether a colour is that of text on something dark.
+function light(colour) {
+  const [r, g, b] = colour.match(/[\d.]+/g).map(Number);
+  return r + g + b > 382;
+}
+
 // Colour each input token by how much it is looked at.
 function shade(tokens, weights) {
   tokens.forEach((token, s) => {
@@ -362,7 +382,7 @@ const STYLE = `
   font: inherit; font-size: 15px; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.7);
   border-radius: 4px; padding: 3px 8px; width: min(34em, 70vw); box-sizing: border-box;
 }
-.tl-view .tl-tokens { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0; font-size: 15px; }
+.tl-view .tl-tokens:not([hidden]) { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0; font-size: 15px; }
 .tl-tokens i { width: 5.2em; opacity: .75; font-size: 13px; }
 .tl-tokens span, .tl-tokens button {
   font: inherit; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.4); border-radius: 4px;

@@ -105,16 +105,19 @@ export function partAt({ items }, px, py) {
   return items.findLast(near) ?? null;
 }
 
-// The next part from one of them in the direction of an arrow key.
+// The next part from one of them in the direction of an arrow key: beside it in its row, or, from the end of the row, as
+// they are counted; upwards and downwards the nearest in the next row.
 export function neighbour(items, at, key) {
   const [cx, cy] = centre(items[at]);
   const across = { ArrowLeft: -1, ArrowRight: 1 }[key];
-  let [best, least] = [at, Infinity];
+  const next = Math.min(Math.max(at + (across ?? 0), 0), items.length - 1);
+  let [best, least] = [across ? next : at, Infinity];
   items.forEach((item, i) => {
     const [dx, dy] = [centre(item)[0] - cx, centre(item)[1] - cy];
     const ahead = across ? dx * across : dy * (key === "ArrowUp" ? -1 : 1);
-    if (i === at || ahead < 4) return;
-    const cost = ahead + 3 * Math.abs(across ? dy : dx);
+    const aside = Math.abs(across ? dy : dx);
+    if (ahead < 4 || (across && aside > 12)) return;
+    const cost = ahead + 3 * aside;
     if (cost < least) [best, least] = [i, cost];
   });
   return best;

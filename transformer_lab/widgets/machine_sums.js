@@ -67,7 +67,7 @@ const KINDS = {
   },
   softmax: ({ run, how, t, j, value }) => {
     const scores = run.at.get(how.x).rows[t];
-    if (!Number.isFinite(value) || j >= scores.length) return { text: "masked: no weight" };
+    if (!Number.isFinite(scores[j])) return { text: "masked: no weight" };
     const largest = Math.max(...scores.filter(Number.isFinite));
     const powers = Array.from(scores, (x) => (Number.isFinite(x) ? Math.exp(x - largest) : 0));
     const all = powers.reduce((a, b) => a + b, 0);

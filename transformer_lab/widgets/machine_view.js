@@ -13,7 +13,8 @@ const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
   "Press a box to see its matrices.",
   "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask to switch it off, or on again.",
-  "Press a head or a box: at the chosen position it writes what it writes there for the other sentence.",
+  "Press a head, a norm, a feed-forward network or an encoding: at the chosen token (in the decoder, the output token) it " +
+    "writes what it writes there for the other sentence.",
 ];
 const WIDE = 1000; // pixels from which on a part is seen beside the whole
 
@@ -67,21 +68,7 @@ function begin({ model, el, sent }) {
     fed: [machine.bos, ...run.target.slice(0, -1)].map(tokenizer.name),
     vocabulary: machine.symbols,
   });
-  // By how much a matrix differs from that of the unchanged machine, in shares of its size.
-  const changeOf = (name) => {
-    if (run === intact) return 0;
-    const [mine, old] = [run, intact].map(({ at }) => at.get(name).rows);
-    let [apart, size] = [0, 1e-12];
-    mine.forEach((row, t) =>
-      row.forEach((x, j) => {
-        const before = old[t]?.[j];
-        if (before === undefined || Number.isNaN(x) || Number.isNaN(before)) return;
-        apart += (x - before) ** 2;
-        size += before ** 2;
-      }),
-    );
-    return Math.sqrt(apart / size);
-  };
+  const changeOf = (name) => (run === intact ? 0 : changed(...[run, intact].map(({ at }) => at.get(name).rows)));
   // How much the last layer's cross-attention looks at each input token, on the mean of its heads.
   const shares = () => {
     const maps = Array.from({ length: machine.n_heads }, (_, head) =>
@@ -142,7 +129,7 @@ function begin({ model, el, sent }) {
   };
   const press = ({ side, part }) => {
     if (now.mode === 1 && part.off) flip(part.off);
-    else if (now.mode === 2 && part.swap) {
+    else if (now.mode === 2 && part.swap && other) {
       const position = side === "encoder" ? now.spot : now.at;
       const same = (swap) => swap.id === part.id && swap.position === position;
       const swaps = now.swaps.filter((swap) => !same(swap));
@@ -254,7 +241,7 @@ function begin({ model, el, sent }) {
     step.set(now.at);
     [...writes.querySelectorAll("button")].forEach((one, i) => one.setAttribute("aria-pressed", i === now.at));
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
-    help.textContent = HELP[now.mode];
+    help.textContent = now.mode === 2 && !other ? "Type the other sentence first." : HELP[now.mode];
     swapBar.hidden = now.mode !== 2;
     const key = JSON.stringify([[...now.off], now.swaps.map(({ id, position }) => [id, position]), now.other]);
     if (chips.key !== key) listChips();
@@ -363,6 +350,20 @@ function begin({ model, el, sent }) {
   watch(el, draw);
 }
 
+// By how much rows differ from others, where both have numbers: the size of the difference in shares of the others' size.
+export function changed(rows, others) {
+  let [apart, size] = [0, 1e-12];
+  rows.forEach((row, t) =>
+    row.forEach((x, j) => {
+      const before = others[t]?.[j];
+      if (before === undefined || Number.isNaN(x) || Number.isNaN(before)) return;
+      apart += (x - before) ** 2;
+      size += before ** 2;
+    }),
+  );
+  return Math.sqrt(apart / size);
+}
+
 // Whether a colour is that of text on something dark.
 function light(colour) {
   const [r, g, b] = colour.match(/[\d.]+/g).map(Number);
@@ -390,7 +391,7 @@ const STYLE = `
 }
 .tl-tokens button { cursor: pointer; font-weight: 600; min-width: 26px; }
 .tl-tokens button[aria-pressed=true] { border-color: #0072b2; box-shadow: 0 0 0 1px #0072b2; }
-.tl-tokens .tl-changed { border-bottom: 3px solid #d55e00; }
+.tl-tokens button.tl-changed { background: rgba(213,94,0,.18); border-bottom: 3px solid #d55e00; }
 .tl-before span { opacity: .85; border-style: dashed; }
 .tl-view .tl-bar button { min-height: 26px; }
 .tl-crumbs { border-bottom: 1px solid rgba(127,127,127,.4); padding-bottom: 5px; }

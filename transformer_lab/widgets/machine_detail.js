@@ -34,9 +34,9 @@ export function detailOf({ onopen, oncell, redraw }) {
   node.append(tabs, place, sum);
 
   const listTabs = ({ part, tab }) => {
-    if (listed !== part.id) {
-      tabs.replaceChildren(...part.tabs.map(({ title }, i) => button(title, () => onopen(part.id, i, null))));
-      listed = part.id;
+    if (listed !== part.key) {
+      tabs.replaceChildren(...part.tabs.map(({ title }, i) => button(title, () => onopen(part.key, i, null))));
+      listed = part.key;
     }
     [...tabs.children].forEach((one, i) => one.setAttribute("aria-pressed", i === tab));
   };
@@ -145,8 +145,9 @@ function strips({ terms }, el) {
 // The largest terms with their numbers, what the others make together, and the rest.
 function listOf({ terms, rest, steps, value }, { goto, nameOf }) {
   const plain = terms.every(({ b }) => b === 1);
+  // Shift + Enter, which runs a cell elsewhere, leads nowhere.
   const go = ({ name, from }) =>
-    from ? button(plain ? nameOf(from) : name, () => goto(from), { class: "tl-go" }) : name;
+    from ? button(plain ? nameOf(from) : name, ({ shiftKey }) => shiftKey || goto(from), { class: "tl-go" }) : name;
   if (steps?.length) return [bar("made of ", ...steps.map(go))];
   if (!terms.length) return [];
   const show = (x) => (x < 0 ? "−" : "") + Math.abs(x).toFixed(4);

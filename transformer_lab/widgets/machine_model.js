@@ -2,7 +2,7 @@
 // with parts switched off or swapped.
 //   const run = translated(machine, src, { off: new Set(["src_embedding.positions"]), swaps: [] });
 //   run.target, run.at.get("encoder.layers.0.self_attention").rows
-// Names are those of torch's modules. A matrix is an array of rows; `how` says what it was made of, for machine_sums.js.
+// Names are those of torch's modules. A matrix is an array of rows; `how` says of what it was made (machine_sums.js).
 // Parts that can be `off`:
 //   x_embedding.positions   the encoding            ….self_attention.head.2  writes zeros
 //   ….residual_1.skip       the residual connection ….residual_1.norm        leaves all as it is
@@ -205,8 +205,8 @@ function decoded(work, tgt, memory, from) {
 }
 
 // The greedy translation of a source, end of sentence included: { src, target, steps, at }. `target` ends with the end,
-// or after `longest` tokens, the begin counted. `steps[t]` are the probabilities from which target[t] was chosen: where the decoder may see
-// what comes later, those of the finished sentence (`at`) are others.
+// or after `longest` tokens, the begin counted. `steps[t]` are the probabilities from which target[t] was chosen: where
+// the decoder may see what comes later, those of the finished sentence (`at`) are others.
 export function translated(machine, src, changes = NOTHING, longest = machine.longest) {
   const work = { machine, ...recorder(changes) };
   const memory = encoded(work, src);
@@ -222,8 +222,8 @@ export function translated(machine, src, changes = NOTHING, longest = machine.lo
   return { src, target, steps, at: work.at };
 }
 
-// What the decoder would choose after each beginning of a given output, in one pass. Where that is the output itself, it is
-// what `translated` writes.
+// What the decoder would choose after each beginning of a given output, in one pass. Where that is the output itself,
+// it is what `translated` writes.
 export function chosenAfter(machine, src, output) {
   const work = { machine, ...recorder(NOTHING) };
   const memory = encoded(work, src);

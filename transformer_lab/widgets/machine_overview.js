@@ -69,16 +69,16 @@ function partsIn({ box, x, y, width, height }) {
   const [first, second] = box.parts;
   if (box.kind === "embedding") {
     const label = Math.min(84, inner.width * 0.38);
-    const main = { ...inner, x: inner.x + label, width: inner.width - label, height: inner.height - 26, labels: label };
-    const strip = {
-      ...main,
-      y: inner.y + inner.height - 20,
-      height: 20,
-      labels: 0,
-      name: label < 60 ? "+ pos." : "+ position",
+    const main = {
+      ...inner,
+      x: inner.x + label,
+      y: inner.y + 26,
+      width: inner.width - label,
+      height: inner.height - 26,
     };
+    const strip = { ...main, y: inner.y, height: 20, name: label < 60 ? "+ pos." : "+ position" };
     return [
-      { part: first, ...main },
+      { part: first, ...main, labels: label },
       { part: second, ...strip },
     ];
   }
@@ -105,8 +105,8 @@ export function partAt({ items }, px, py) {
   return items.findLast(near) ?? null;
 }
 
-// The next part from one of them in the direction of an arrow key: beside it in its row, or, from the end of the row, as
-// they are counted; upwards and downwards the nearest in the next row.
+// The next part from one of them in the direction of an arrow key: beside it in its row, or, from the end of the row,
+// as they are counted; upwards and downwards the nearest in the next row.
 export function neighbour(items, at, key) {
   const [cx, cy] = centre(items[at]);
   const across = { ArrowLeft: -1, ArrowRight: 1 }[key];
@@ -115,7 +115,8 @@ export function neighbour(items, at, key) {
   items.forEach((item, i) => {
     const [dx, dy] = [centre(item)[0] - cx, centre(item)[1] - cy];
     const ahead = across ? dx * across : dy * (key === "ArrowUp" ? -1 : 1);
-    const aside = Math.abs(across ? dy : dx);
+    const overlap = item.x < items[at].x + items[at].width && items[at].x < item.x + item.width;
+    const aside = across ? Math.abs(dy) : overlap ? 0 : Math.abs(dx);
     if (ahead < 4 || (across && aside > 12)) return;
     const cost = ahead + 3 * aside;
     if (cost < least) [best, least] = [i, cost];
@@ -218,7 +219,7 @@ function paintPart(context, { part, x, y, width, height, labels, name, first }, 
     context.fillRect(x + width + 1.5, y + height - tall, 3, tall);
   }
   if (gone) crossed(context, { x, y, width, height });
-  if (swaps.some((swap) => swap.id === part.id)) swapped(context, { x, y, width, height });
+  if (swaps.some((swap) => swap.key === part.key)) swapped(context, { x, y, width, height });
 }
 
 // A colour for numbers of both signs, whose size is their root mean square.
@@ -330,14 +331,14 @@ function paintMask(context, { x, y, width, height }, gone, { dim }) {
 function paintOutput(context, { x, y, width, height }, { best, ink, target }) {
   const tall = height / 5;
   const room = Math.min(92, width * 0.42);
-  best.forEach(({ name, p, id }, i) => {
+  best.forEach(({ name, p, key }, i) => {
     const middle = y + (i + 0.5) * tall;
-    Object.assign(context, { font: id === target ? `bold ${SMALL}` : SMALL, fillStyle: ink, textAlign: "right" });
+    Object.assign(context, { font: key === target ? `bold ${SMALL}` : SMALL, fillStyle: ink, textAlign: "right" });
     context.textBaseline = "middle";
     context.fillText(fitted(context, name, room - 8), x + room - 6, middle);
     const wide = Math.max(1, (width - room - 34) * p);
     context.fillStyle = HUES.output;
-    context.globalAlpha = id === target ? 1 : 0.55;
+    context.globalAlpha = key === target ? 1 : 0.55;
     context.fillRect(x + room, middle - tall / 2 + 2, wide, tall - 4);
     context.globalAlpha = 1;
     Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "left" });

@@ -1,5 +1,5 @@
 // The boxes of the machine, from the bottom up, and the parts in them that one can look into, switch off, or swap.
-// A part: { id, box, title, thumb: the matrix that its picture shows, off: what is switched, swap: { part, head },
+// A part: { key, box, title, thumb: the matrix that its picture shows, off: what is switched, swap: { part, head },
 //   tabs: [{ title, name, columns, from, to }] }, columns being "features", "keys" or "tokens".
 
 const features = (title, name, more) => ({ title, name, columns: "features", ...more });
@@ -43,9 +43,9 @@ function embeddingBox(name, word, d) {
     kind: "embedding",
     title: `${word} embedding`,
     parts: [
-      { id: `${name}.tokens`, title: `${word} embedding`, thumb: `${name}.tokens`, tabs: [tokens, positions, sum] },
+      { key: `${name}.tokens`, title: `${word} embedding`, thumb: `${name}.tokens`, tabs: [tokens, positions, sum] },
       {
-        id: `${name}.positions`,
+        key: `${name}.positions`,
         title: `positional encoding of the ${word}`,
         thumb: `${name}.positions`,
         off: `${name}.positions`,
@@ -62,7 +62,7 @@ function attentionBox(name, title, { n_heads, d_model }) {
   const heads = Array.from({ length: n_heads }, (_, head) => {
     const own = { from: head * d, to: (head + 1) * d };
     return {
-      id: `${name}.head.${head}`,
+      key: `${name}.head.${head}`,
       title: `head ${head}`,
       thumb: `${name}.weights.${head}`,
       off: `${name}.head.${head}`,
@@ -79,7 +79,7 @@ function attentionBox(name, title, { n_heads, d_model }) {
     };
   });
   const mask = {
-    id: `${name}.mask`,
+    key: `${name}.mask`,
     title: "causal mask",
     thumb: null,
     off: `${name}.mask`,
@@ -95,7 +95,7 @@ function feedForwardBox(name, x) {
     title: "feed-forward",
     parts: [
       {
-        id: name,
+        key: name,
         title: "feed-forward",
         thumb: name,
         off: name,
@@ -119,9 +119,9 @@ function residualBox(name, x, { name: sublayer, title: behind }) {
     title: "add & norm",
     behind,
     parts: [
-      { id: `${name}.skip`, title: "residual connection", thumb: `${name}.sum`, off: `${name}.skip`, tabs },
+      { key: `${name}.skip`, title: "residual connection", thumb: `${name}.sum`, off: `${name}.skip`, tabs },
       {
-        id: `${name}.norm`,
+        key: `${name}.norm`,
         title: "norm",
         thumb: name,
         off: `${name}.norm`,
@@ -139,7 +139,7 @@ function outputBox(x) {
     title: "linear & softmax",
     parts: [
       {
-        id: "to_logits",
+        key: "to_logits",
         title: "linear & softmax",
         thumb: "probabilities",
         tabs: [tab("probabilities", "probabilities"), tab("logits", "to_logits"), features("what it reads", x)],

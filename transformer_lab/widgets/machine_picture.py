@@ -1,5 +1,7 @@
 """The machine as a picture: the paper's Figure 1 with the matrices of one translation in their places."""
 
+from typing import Any
+
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -30,7 +32,7 @@ def drawn(model: Transformer, tokenizer: Tokenizer, source: Tensor, target: Tens
         for column, (stack, tokens) in enumerate(zip(stacks, (names[0], names[1][:-1]), strict=True)):
             y = 0.0
             for kind, title, name in stack:
-                box = [column * (COLUMN + GAP), y, COLUMN, HEIGHTS[kind]]
+                box = [1.0 * column * (COLUMN + GAP), y, COLUMN, HEIGHTS[kind]]
                 frame(figure, box, kind, title)
                 if kind == "output":
                     bars(figure, box, probabilities, names[1], tokenizer)
@@ -131,9 +133,9 @@ def bars(figure: Figure, box: list[float], probabilities: Tensor, names: list[st
 def memory(figure: Figure, top: float, cross: list[int], stack: list[tuple[str, str, str]]) -> None:
     """The arrow from the top of the encoder into each cross-attention."""
     across, up = figure.get_size_inches()
-    ax = placed(figure, 0, 0, across, up)
+    ax = placed(figure, 0.0, 0.0, across, up)
     ax.set(xlim=(0, across), ylim=(0, up))
-    line = {"color": GREY, "linewidth": 1.2}
+    line: dict[str, Any] = {"color": GREY, "linewidth": 1.2}
     middle = COLUMN + GAP / 2
     heights = [sum(HEIGHTS[kind] + PAD for kind, *_ in stack[:i]) + HEIGHTS["attention"] / 2 for i in cross]
     ax.plot([COLUMN / 2, COLUMN / 2, middle, middle], [top, top + 0.15, top + 0.15, heights[0]], **line)

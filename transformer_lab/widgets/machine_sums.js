@@ -72,7 +72,7 @@ const KINDS = {
     const powers = Array.from(scores, (x) => (Number.isFinite(x) ? Math.exp(x - largest) : 0));
     const all = powers.reduce((a, b) => a + b, 0);
     return {
-      text: `softmax: e^(${show(scores[j])} − ${show(largest)}) / Σ = ${show(powers[j])} / ${show(all)} = ${show(value)}`,
+      text: `softmax: e^(${[scores[j], largest].map(show).join(" − ")}) / Σ = ${show(powers[j])} / ${show(all)}`,
       ...one(how.x, t, j, value),
     };
   },

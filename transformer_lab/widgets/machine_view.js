@@ -12,9 +12,9 @@ import { slider, watch } from "./ui.js";
 const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
   "Press a box to see its matrices.",
-  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask to switch it off, or on again.",
-  "Press a head, a norm, a feed-forward network or an encoding: at the chosen token (in the decoder, the output token) it " +
-    "writes what it writes there for the other sentence.",
+  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask: off, and on again.",
+  "Press a head, a norm, a feed-forward network or an encoding: at the chosen token (in the decoder, that of the" +
+    " output) it writes what it writes there for the other sentence.",
 ];
 const WIDE = 1000; // pixels from which on a part is seen beside the whole
 
@@ -32,7 +32,7 @@ function begin({ model, el, sent }) {
   const parts = Object.entries(boxes).flatMap(([side, all]) =>
     all.flatMap((box) => box.parts.map((part) => ({ side, box, part, path: pathOf(side, box, part) }))),
   );
-  const partOf = (id) => parts.find(({ part }) => part.id === id);
+  const partOf = (id) => parts.find(({ part }) => part.key === id);
   const first = `decoder.layers.${machine.n_layers - 1}.cross_attention.head.0`;
   const fresh = () => ({
     ...{ text: model.get("text"), other: "", at: 0, mode: 0, off: new Set(), swaps: [], spot: 0 },
@@ -131,11 +131,11 @@ function begin({ model, el, sent }) {
     if (now.mode === 1 && part.off) flip(part.off);
     else if (now.mode === 2 && part.swap && other) {
       const position = side === "encoder" ? now.spot : now.at;
-      const same = (swap) => swap.id === part.id && swap.position === position;
+      const same = (swap) => swap.key === part.key && swap.position === position;
       const swaps = now.swaps.filter((swap) => !same(swap));
-      if (swaps.length === now.swaps.length) swaps.push({ id: part.id, ...part.swap, position });
+      if (swaps.length === now.swaps.length) swaps.push({ key: part.key, ...part.swap, position });
       change({ swaps });
-    } else if (now.mode === 0) change({ open: part.id, tab: 0, cell: null, zoomed: true, trail: [] });
+    } else if (now.mode === 0) change({ open: part.key, tab: 0, cell: null, zoomed: true, trail: [] });
   };
   // Where a number of a matrix is seen: the part, and which of its tabs.
   const placeOf = ({ name, cell: [, j] }) => {
@@ -152,8 +152,8 @@ function begin({ model, el, sent }) {
     const { tab, ...to } = placeOf(number);
     const [t, j] = number.cell;
     const trail = [...now.trail, { open: now.open, tab: now.tab, cell: now.cell }];
-    change({ open: to.part.id, tab, cell: [t, j - (to.part.tabs[tab].from ?? 0)], trail });
-    crumbs.querySelector("button:last-of-type")?.focus();
+    change({ open: to.part.key, tab, cell: [t, j - (to.part.tabs[tab].from ?? 0)], trail });
+    focusSum = true; // what was pressed will be gone
   };
   const reset = button("reset", () => {
     now = fresh();
@@ -207,7 +207,7 @@ function begin({ model, el, sent }) {
   const listChips = () => {
     const off = [...now.off].map((id) => [partOf(id).path.join(", "), () => flip(id)]);
     const swapped = now.swaps.map((swap) => [
-      `${partOf(swap.id).path.join(", ")}, position ${swap.position}: swapped${valueOf(swap) ? "" : " (no such position)"}`,
+      `${partOf(swap.key).path.join(", ")}, ${swap.position}: ${valueOf(swap) ? "swapped" : "no such position there"}`,
       () => change({ swaps: now.swaps.filter((one) => one !== swap) }),
     ]);
     const all = [...off, ...swapped];
@@ -222,17 +222,25 @@ function begin({ model, el, sent }) {
       ...(all.length > 1 ? [button("all back", () => change({ off: new Set(), swaps: [] }))] : []),
     );
   };
-  const listCrumbs = ({ path, part }) => {
-    const out = button("machine", () => {
-      change({ zoomed: false });
-      sketch.node.focus();
-    });
-    const back = button("back", () => change({ ...now.trail.at(-1), trail: now.trail.slice(0, -1) }));
-    const here = element("span", {}, path.join(" › "));
-    const off = button("switch this part off", () => flip(part.off), { "aria-pressed": now.off.has(part.off) });
-    crumbs.replaceChildren(out, "›", here, ...(part.off ? [off] : []), ...(now.trail.length ? [back] : []));
+  const out = button("machine", () => {
+    change({ zoomed: false });
+    left.hidden = false;
+    sketch.node.focus();
+  });
+  const here = element("span");
+  const turn = button("switch this part off", () => flip(partOf(now.open).part.off));
+  const back = button("back", () => {
+    change({ ...now.trail.at(-1), trail: now.trail.slice(0, -1) });
+    if (!now.trail.length) out.focus();
+  });
+  crumbs.append(out, "›", here, turn, back);
+  const showCrumbs = ({ path, part }) => {
+    here.textContent = path.join(" › ");
+    turn.hidden = !part.off;
+    turn.setAttribute("aria-pressed", now.off.has(part.off));
+    back.hidden = !now.trail.length;
   };
-  let crumbed = "";
+  let focusSum = false;
   const draw = eachFrame(() => {
     const wide = el.clientWidth >= WIDE;
     const at = partOf(now.open);
@@ -243,12 +251,10 @@ function begin({ model, el, sent }) {
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
     help.textContent = now.mode === 2 && !other ? "Type the other sentence first." : HELP[now.mode];
     swapBar.hidden = now.mode !== 2;
-    const key = JSON.stringify([[...now.off], now.swaps.map(({ id, position }) => [id, position]), now.other]);
+    const key = JSON.stringify([[...now.off], now.swaps.map(({ key, position }) => [key, position]), now.other]);
     if (chips.key !== key) listChips();
     chips.key = key;
-    const path = JSON.stringify([now.open, now.off.has(at.part.off), now.trail.length]);
-    if (path !== crumbed) listCrumbs(at);
-    crumbed = path;
+    showCrumbs(at);
     const left_out = unknown.length ? `Left out: ${unknown.join(", ")}, for no text of the training had it.` : "";
     notice.textContent = left_out;
     el.classList.toggle("tl-wide", wide);
@@ -260,6 +266,8 @@ function begin({ model, el, sent }) {
     const shown = right.hidden
       ? { name: at.part.tabs[now.tab].name, values: valuesOf(at.part.tabs[now.tab], run) }
       : detail.show({ ...at, path: at.path.join(", "), ...now, run, machine, names: look, goto, nameOf });
+    if (focusSum) (detail.node.querySelector(".tl-go") ?? back).focus();
+    focusSum = false;
     el.values = {
       ...{ text: now.text, tokens: run.target.map(tokenizer.name), translation: tokenizer.decode(run.target) },
       ...{ at: now.at, probabilities: [...run.steps[now.at]], open: shown.name, map: shown.values },
@@ -285,8 +293,8 @@ function begin({ model, el, sent }) {
       },
       ...{ names: look, at: now.at, shares: weights, target: run.target[now.at] },
       changedInput: (side, t) => side === "decoder" && t > 0 && run.target[t - 1] !== intact.target[t - 1],
-      best: order.slice(0, 5).map((id) => ({ id, name: machine.symbols[id], p: run.steps[now.at][id] })),
-      chosen: plan.items.find(({ part }) => part.id === now.open),
+      best: order.slice(0, 5).map((key) => ({ key, name: machine.symbols[key], p: run.steps[now.at][key] })),
+      chosen: plan.items.find(({ part }) => part.key === now.open),
       cursor: now.cursor === null ? null : plan.items[now.cursor],
     });
     says.say(now.cursor === null ? sayRun(look, weights) : sayPart(plan.items[now.cursor]));
@@ -295,13 +303,14 @@ function begin({ model, el, sent }) {
     const most = weights.indexOf(Math.max(...weights));
     const token = tokenizer.name(run.target[now.at]);
     const sure = run.steps[now.at][run.target[now.at]].toFixed(2);
-    return `Output token ${now.at}, “${token}”, has probability ${sure}; the last layer looks most at “${source[most]}”, ${weights[most].toFixed(2)}.`;
+    const looks = `the last layer looks most at “${source[most]}”, ${weights[most].toFixed(2)}`;
+    return `Output token ${now.at}, “${token}”, has probability ${sure}; ${looks}.`;
   };
   const sayPart = ({ part }) => {
     const state = now.off.has(part.off) ? ", switched off" : "";
     const by = part.thumb ? changeOf(part.thumb) : 0;
     const changed = by > 0.005 ? ` Changed by ${Math.round(100 * by)} % of its size.` : "";
-    return `${partOf(part.id).path.join(", ")}${state}.${changed}`;
+    return `${partOf(part.key).path.join(", ")}${state}.${changed}`;
   };
 
   // ── mouse and keys of the drawing ──
@@ -350,7 +359,7 @@ function begin({ model, el, sent }) {
   watch(el, draw);
 }
 
-// By how much rows differ from others, where both have numbers: the size of the difference in shares of the others' size.
+// By how much rows differ from others, where both have numbers: the difference's size, in shares of the others'.
 export function changed(rows, others) {
   let [apart, size] = [0, 1e-12];
   rows.forEach((row, t) =>
@@ -383,7 +392,8 @@ const STYLE = `
   font: inherit; font-size: 15px; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.7);
   border-radius: 4px; padding: 3px 8px; width: min(34em, 70vw); box-sizing: border-box;
 }
-.tl-view .tl-tokens:not([hidden]) { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0; font-size: 15px; }
+.tl-view .tl-tokens:not([hidden]) { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0;
+  font-size: 15px; }
 .tl-tokens i { width: 5.2em; opacity: .75; font-size: 13px; }
 .tl-tokens span, .tl-tokens button {
   font: inherit; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.4); border-radius: 4px;

@@ -1,4 +1,4 @@
-"""The machine: the whole Transformer at work in the page, each matrix in its place, and parts that can be switched off."""
+"""The machine: a whole Transformer at work in the page, each matrix in its place, and parts to be switched off."""
 
 import base64
 import zlib
@@ -43,9 +43,8 @@ def machine(model: Transformer, tokenizer: Tokenizer, text: str = "twenty-one") 
 def check_model(model: Transformer, tokenizer: Tokenizer) -> None:
     config = model.config
     if config.norm_first or not config.tie_weights:
-        raise ValueError(
-            "the machine must be given a post-norm model with tied weights, the paper's (its config says no)"
-        )
+        kind = f"norm_first is {config.norm_first}, tie_weights {config.tie_weights}"
+        raise ValueError(f"a machine's model must be the paper's, post-norm and with tied weights ({kind})")
     if len(tokenizer) != config.vocab_size:
         rule = f"the tokenizer must have the model's vocabulary of {config.vocab_size} tokens"
         raise ValueError(f"{rule} (it has {len(tokenizer)})")

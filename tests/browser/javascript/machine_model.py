@@ -1,16 +1,16 @@
-"""What torch computes, with the weights as they are sent, for the tests of the machine: whole runs, and changed ones."""
+"""What torch computes with the weights as they are sent, for the tests of the machine: whole runs, and changed ones."""
 
 import json
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
 import transformer_lab
-from tests.view_examples.machine import sent, source_of, written
 from tests.view_examples.machine import data as example
+from tests.view_examples.machine import sent, source_of, written
 from transformer_lab import analysis
 from transformer_lab.analysis.written import record_heads
 from transformer_lab.generation import greedy, inference
@@ -83,13 +83,17 @@ def run_of(model, tokenizer, text: str) -> dict:
     }
 
 
+NOT_IN_PAGE = ("dropout", "positions", "layers", "tokens", "norm", "encoder", "decoder", ".0", ".1")
+
+
 def matrices_of(model, tokenizer, src, tgt) -> dict:
     kept: dict[str, list] = {}
     with ExitStack() as stack:
         for name, module in model.named_modules():
-            if name and not name.endswith(("dropout", "positions", "layers", "tokens", "norm", "encoder", "decoder", ".0", ".1")):
+            if name and not name.endswith(NOT_IN_PAGE):
+                keep = partial(kept.__setitem__, name)
                 hook = module.register_forward_hook(
-                    lambda module, args, out, name=name: kept.__setitem__(name, out[0] if isinstance(out, tuple) else out)
+                    lambda module, args, out, keep=keep: keep(out[0] if isinstance(out, tuple) else out)
                 )
                 stack.callback(hook.remove)
         maps = stack.enter_context(record_attention(model))
@@ -132,7 +136,7 @@ def value_of(model, tokenizer, part, position, head=None) -> torch.Tensor:
 
 
 def shipped_numbers() -> dict:
-    """The shipped translator: logits with the weights as sent, and what it writes in full precision for 1 000 numbers."""
+    """The shipped translator: logits with the weights as sent; what it writes in full precision for 1 000 numbers."""
     model, tokenizer = shipped()
     texts = [text for text, _ in number_names("en", "de").test][:1000]
     rows = [torch.tensor([*tokenizer.encode(text), tokenizer.eos_id]) for text in texts]

@@ -30,7 +30,7 @@ test("every picture and every tab is a matrix of the run", () => {
     if (part.thumb) assert.ok(run.at.has(part.thumb), part.thumb);
     for (const { name, to = 0 } of part.tabs) assert.ok(run.at.get(name).rows[0].length >= to, name);
   }
-  const ids = parts.map(({ part }) => part.id);
+  const ids = parts.map(({ part }) => part.key);
   assert.equal(new Set(ids).size, ids.length);
 });
 
@@ -53,7 +53,7 @@ test("every switch and every swap changes what the machine computes", () => {
         part.swap.head === null ? machine.d_model : machine.d_model / machine.n_heads,
       ).fill(0.5);
       const changes = { off: new Set(), swaps: [{ ...part.swap, position: 1, value }] };
-      assert.notEqual(sum(translated(machine, fixtures.src, changes)).join(), intact, part.id);
+      assert.notEqual(sum(translated(machine, fixtures.src, changes)).join(), intact, part.key);
     }
   }
   // 2 encodings; 2 layers of 2 and 3 residual connections and norms; 6 · 2 heads; 4 feed-forward networks; 2 masks
@@ -62,7 +62,7 @@ test("every switch and every swap changes what the machine computes", () => {
 
 test("paths", () => {
   const path = (id) => {
-    const { side, box, part } = parts.find(({ part }) => part.id === id);
+    const { side, box, part } = parts.find(({ part }) => part.key === id);
     return pathOf(side, box, part).join(" › ");
   };
   assert.equal(path("decoder.layers.1.cross_attention.head.0"), "decoder › layer 1 › cross-attention › head 0");

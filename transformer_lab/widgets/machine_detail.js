@@ -139,6 +139,7 @@ function strips({ terms }, el) {
     context.fillStyle = product < 0 ? "#b2182b" : "#2166ac";
     context.fillRect(left + k * each, 85 - Math.max(tall, 0), Math.max(each - 0.6, 0.8), Math.abs(tall));
   });
+  sketch.node.removeAttribute("tabindex"); // a picture
   return [sketch.node];
 }
 

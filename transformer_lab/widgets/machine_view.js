@@ -223,9 +223,10 @@ function begin({ model, el, sent }) {
     );
   };
   const out = button("machine", () => {
+    const away = left.hidden;
     change({ zoomed: false });
     left.hidden = false;
-    sketch.node.focus();
+    if (away) sketch.node.focus(); // this button is gone
   });
   const here = element("span");
   const turn = button("switch this part off", () => flip(partOf(now.open).part.off));

@@ -2,10 +2,10 @@
 //   const detail = detailOf({ onopen, onzoom, redraw });
 //   detail.show({ el, part, path, tab, cell, run, machine, names });  // draws the map into `el`'s width
 
-import { FONT, diverging, paintCells, tokenMap } from "./grid.js";
+import { FONT, diverging, tokenMap } from "./grid.js";
 import { wideMap } from "./machine_map.js";
 import { explained } from "./machine_sums.js";
-import { bar, button, canvas, cividis, element, tableOfTexts, widthOf } from "./ui.js";
+import { bar, button, canvas, cividis, css, element, tableOfTexts, widthOf } from "./ui.js";
 
 const MANY = 24; // columns from which on a map has bands
 const MOST = 6; // terms of a sum that are listed
@@ -115,17 +115,8 @@ function strips({ terms }, el) {
     context.fillText(name, left - 8, y + 9);
     const limit = most(of);
     terms.forEach((term, k) => {
-      context.save();
-      context.beginPath();
-      context.rect(left + k * each, y, each, 18);
-      context.clip();
-      paintCells(
-        context,
-        [[of(term)]],
-        { left: left + k * each, top: y, size: 30 },
-        { colours: diverging, range: [-limit, limit], ink },
-      );
-      context.restore();
+      context.fillStyle = css(diverging((of(term) / limit + 1) / 2));
+      context.fillRect(left + k * each, y, each + 0.3, 18);
     });
   });
   Object.assign(context, { fillStyle: ink, font: FONT, textAlign: "right", textBaseline: "middle" });

@@ -205,7 +205,9 @@ function paintPart(context, { part, x, y, width, height, labels, name, first }, 
   const weights = part.thumb.includes(".weights.");
   const columns = weights ? Math.max(...rows.map((row) => row.length)) : rows[0].length;
   if (weights) stripes(context, x, y, width, height, look.dim);
-  thumb(context, rows, columns, { x, y, width, height }, weights ? cividis : signed(rows));
+  const place = { x, y, width, height };
+  if (weights) thumb(context, rows, columns, place, OF_WEIGHTS, [0, 1]);
+  else thumb(context, rows, columns, place, OF_NUMBERS, rangeOf(rows));
   if (labels) paintTokens(context, { x, y, height, labels }, side, look);
   if (name) {
     Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "right", textBaseline: "middle" });
@@ -222,23 +224,34 @@ function paintPart(context, { part, x, y, width, height, labels, name, first }, 
   if (swaps.some((swap) => swap.key === part.key)) swapped(context, { x, y, width, height });
 }
 
-// A colour for numbers of both signs, whose size is their root mean square.
-function signed(rows) {
+// 256 shades as the bytes of pixels.
+const shadesOf = (colour) =>
+  Uint32Array.from({ length: 256 }, (_, i) => {
+    const [r, g, b] = colour(i / 255);
+    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+  });
+const [OF_WEIGHTS, OF_NUMBERS] = [shadesOf(cividis), shadesOf(diverging)];
+
+// The range of colours for numbers of both signs: their root mean square tells how large they are.
+function rangeOf(rows) {
   let [sum, n] = [0, 0];
-  for (const row of rows) for (const value of row) [sum, n] = [sum + value * value, n + 1];
-  const limit = 2.5 * Math.sqrt(sum / n) || 1;
-  return (value) => diverging((value / limit + 1) / 2);
+  for (const row of rows) {
+    for (let j = 0; j < row.length; j += 1) sum += row[j] * row[j];
+    n += row.length;
+  }
+  const most = 2.5 * Math.sqrt(sum / n) || 1;
+  return [-most, most];
 }
 
 // Rows of numbers as one picture; where a row is short, it is clear.
-function thumb(context, rows, columns, { x, y, width, height }, colour) {
+function thumb(context, rows, columns, { x, y, width, height }, shades, [low, high]) {
   const image = new ImageData(columns, rows.length);
+  const pixels = new Uint32Array(image.data.buffer);
+  const scale = 255.999 / (high - low);
   rows.forEach((row, t) => {
     for (let j = 0; j < row.length; j += 1) {
-      if (Number.isNaN(row[j])) continue;
-      const [r, g, b] = colour(row[j]);
-      const i = 4 * (t * columns + j);
-      [image.data[i], image.data[i + 1], image.data[i + 2], image.data[i + 3]] = [r, g, b, 255];
+      const shade = (row[j] - low) * scale;
+      if (shade === shade) pixels[t * columns + j] = shades[shade < 0 ? 0 : shade > 255 ? 255 : shade | 0];
     }
   });
   const small = new OffscreenCanvas(columns, rows.length);

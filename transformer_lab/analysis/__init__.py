@@ -27,6 +27,7 @@ from transformer_lab.analysis.interventions import (
     patch_state,
 )
 from transformer_lab.analysis.planted import planted_induction
+from transformer_lab.analysis.switches import swapped, switched_off
 from transformer_lab.analysis.written import record_heads, record_states
 
 __all__ = [
@@ -52,6 +53,8 @@ __all__ = [
     "record_heads",
     "record_states",
     "softmax_jacobian",
+    "swapped",
+    "switched_off",
     "token_names",
     "total_with_cache",
     "total_without_cache",

@@ -9,6 +9,7 @@ from transformer_lab.widgets.encoding_view import encoding
 from transformer_lab.widgets.heads_view import heads
 from transformer_lab.widgets.induction_view import induction
 from transformer_lab.widgets.lens_view import lens
+from transformer_lab.widgets.machine_view import machine
 from transformer_lab.widgets.masks_view import mask_playground
 from transformer_lab.widgets.own_sentence_view import own_sentence
 from transformer_lab.widgets.saturation_view import saturation
@@ -28,6 +29,7 @@ __all__ = [
     "heads",
     "induction",
     "lens",
+    "machine",
     "mask_playground",
     "own_sentence",
     "saturation",

@@ -86,10 +86,12 @@ def norm_sent(norm: nn.Module) -> dict | None:
     return learned | {"eps": norm.eps, "centred": isinstance(norm, LayerNorm)}
 
 
-def whole_numbers(matrix: Float[Tensor, "rows columns"]) -> tuple[Tensor, Float[Tensor, " rows"]]:
-    """Whole numbers from -127 to 127, and what one of them is worth in each row."""
+def whole_numbers(
+    matrix: Float[Tensor, "rows columns"], largest: int = LARGEST
+) -> tuple[Tensor, Float[Tensor, " rows"]]:
+    """Whole numbers from -largest to largest, and what one of them is worth in each row."""
     matrix = matrix.detach().cpu().float()
-    scale = matrix.abs().amax(dim=1) / LARGEST  # (rows,)
+    scale = matrix.abs().amax(dim=1) / largest  # (rows,)
     whole = (matrix / scale.where(scale > 0, 1.0)[:, None]).round()
     return whole.to(torch.int8), scale
 
@@ -100,12 +102,12 @@ def in_bytes(matrix: Float[Tensor, "rows columns"]) -> dict:
     return {"i8": base64.b64encode(whole.numpy().tobytes()).decode(), "scale": scale, "shape": list(whole.shape)}
 
 
-def as_sent(model: Model) -> Model:
+def as_sent(model: Model, largest: int = LARGEST) -> Model:
     """A copy of the model with the weights that reach the page: on the CPU, in eval mode."""
     copy = deepcopy(model).cpu().eval()
     with torch.no_grad():
         for parameter in copy.parameters():
             if parameter.ndim == 2:
-                whole, scale = whole_numbers(parameter)
+                whole, scale = whole_numbers(parameter, largest)
                 parameter.copy_(whole * scale[:, None])  # (rows, columns) · (rows, 1)
     return copy

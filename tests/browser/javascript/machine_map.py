@@ -1,0 +1,5 @@
+"""Nothing of torch's: where cells stand."""
+
+
+def numbers() -> dict:
+    return {}

@@ -1,0 +1,92 @@
+// The machine in the page against torch with the same weights.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { assertClose, fixtures, load } from "./support.mjs";
+
+const [{ translated, chosenAfter, linear, encodingOf }, { weightsOf }] = [
+  await load("machine_model"),
+  await load("machine_weights"),
+];
+const { unpacked } = await load("ui");
+const machineOf = async ({ model }) => weightsOf(await unpacked(model));
+const small = await machineOf(fixtures.small);
+const shipped = await machineOf(fixtures.shipped);
+const list = (rows) => rows.map((row) => Array.from(row));
+
+test("every matrix of a run", () => {
+  for (const { src, target, matrices } of fixtures.runs) {
+    const run = translated(small, src);
+    assert.deepEqual(run.target, target);
+    assert.ok(Object.keys(matrices).length > 60);
+    for (const [name, rows] of Object.entries(matrices)) {
+      const mine = list((run.at.get(name) ?? assert.fail(name)).rows);
+      rows.forEach((row, t) => assertClose(mine[t], row.slice(0, mine[t].length), 1e-6)); // short: the past alone
+    }
+  }
+});
+
+const apart = (steps, others) =>
+  Math.max(...steps.map((row, t) => Math.max(...row.map((p, i) => Math.abs(p - (others[t]?.[i] ?? 1))))));
+
+// Each changed run, as torch has it; returns by how much it differs from the run without a change.
+const asTorch = ({ src, off = [], swaps = [], target, steps }) => {
+  const run = translated(small, src, { off: new Set(off), swaps });
+  const label = [...off, ...swaps.map(({ part }) => part)].join();
+  assert.deepEqual(run.target, target, label);
+  assert.ok(apart(steps, run.steps) < 1e-6, label);
+  return apart(list(run.steps), translated(small, src).steps);
+};
+
+test("parts that are switched off, and their pairs", () => {
+  for (const changed of fixtures.off) {
+    // What is written last sees nothing that comes later: without the mask of the last layer it stays as it was.
+    const same = changed.off.join() === "decoder.layers.1.self_attention.mask";
+    const by = asTorch(changed);
+    assert.ok(same ? by < 1e-9 : by > 1e-3, `${changed.off}: ${by}`);
+  }
+});
+
+test("a vector from another sentence", () => {
+  const changes = fixtures.swaps.map(asTorch);
+  assert.ok(
+    changes.slice(0, -1).every((by) => by > 1e-5),
+    changes.join(),
+  );
+  assert.equal(changes.at(-1), 0); // behind the end
+});
+
+test("the shipped translator's logits, with the weights as they are sent", () => {
+  fixtures.shipped.logits.forEach((rows, i) => {
+    const { at, target } = translated(shipped, fixtures.shipped.sources[i]);
+    assert.deepEqual(target, fixtures.shipped.targets[i]);
+    rows.forEach((row, t) => assertClose(Array.from(at.get("to_logits").rows[t]), row, 1e-4));
+  });
+});
+
+test("1 000 numbers as the model in full precision writes them", () => {
+  const { sources, targets } = fixtures.shipped;
+  assert.equal(sources.length, 1000);
+  sources.forEach((src, i) => assert.deepEqual(chosenAfter(shipped, src, targets[i]), targets[i]));
+  for (let i = 0; i < 1000; i += 20) assert.deepEqual(translated(shipped, sources[i]).target, targets[i]); // the same
+});
+
+test("a row of a product, and of the encoding, by hand", () => {
+  const matrix = { data: new Float32Array([1, 2, 3, 4, 5, 0, 0, 0, 0, 1]), rows: 2, columns: 5 };
+  assert.deepEqual(
+    list(
+      linear(
+        [
+          [1, 1, 1, 1, 1],
+          [1, 0, 0, 0, 2],
+        ],
+        matrix,
+        [10, 20],
+        1,
+      ),
+    ),
+    [[21, 22]],
+  );
+  assertClose(Array.from(encodingOf(3, 4)), [Math.sin(3), Math.cos(3), Math.sin(0.03), Math.cos(0.03)], 1e-12);
+});

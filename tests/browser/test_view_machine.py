@@ -1,0 +1,149 @@
+"""The machine in a page: own text, slider, parts switched off and swapped, looking inside; all with torch's numbers."""
+
+import pytest
+import torch
+from live import in_a_page, near
+
+from tests.view_examples import html
+from tests.view_examples.machine import recorded, sent, shown, source_of, written
+
+CROSS = "decoder.layers.1.cross_attention"
+FIND = """(canvas, key) => {
+    const {x, y, width, height} = canvas.layout.items.find(({part}) => part.key === key);
+    return [x + width / 2, y + height / 2];
+}"""
+
+
+@pytest.fixture
+def view(views):
+    """The machine, wide enough to be seen beside what is inside."""
+    return views["machine"]
+
+
+def press(view, part: str) -> None:
+    x, y = view.canvas.evaluate(FIND, part)
+    view.canvas.click(position={"x": x, "y": y})
+
+
+def type_into(view, label: str, text: str) -> None:
+    view.labelled(label).fill(text)
+
+
+def test_a_text_of_ones_own_is_translated(view):
+    for text in ("one two ten", "two"):
+        type_into(view, "text to translate", text)
+        near(view.values(), shown(text))
+    assert view.root.locator(".tl-before").is_hidden()
+
+
+def test_every_output_token_has_its_probabilities(view):
+    for at in range(1, 4):
+        view.slider.focus()
+        view.press("ArrowRight")
+        near(view.values(), shown(at=at))
+    view.root.locator(".tl-tokens button").nth(2).click()
+    near(view.values(), shown(at=2))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"{CROSS}.head.0",
+        "encoder.layers.0.residual_1.skip",
+        "decoder.layers.0.residual_3.norm",
+        "src_embedding.positions",
+        "decoder.layers.0.self_attention.mask",
+        "encoder.layers.1.feed_forward",
+    ],
+)
+def test_a_part_that_is_switched_off_and_on_again(view, part):
+    view.button("switch off").click()
+    press(view, part)
+    near(view.values(), shown(off=[part]))
+    press(view, part)
+    near(view.values(), shown())
+
+
+def test_what_has_changed_is_marked_beside_what_was(view):
+    view.button("switch off").click()
+    parts = ["src_embedding.positions", "encoder.layers.0.residual_1.norm", f"{CROSS}.head.1"]
+    for part in parts:
+        press(view, part)
+    expected, intact = shown(off=parts), shown()
+    near(view.values(), expected)
+    changed = [i for i, token in enumerate(expected["tokens"]) if intact["tokens"][i : i + 1] != [token]]
+    assert changed, "the example shows nothing"
+    tokens = view.root.locator(".tl-tokens button")
+    assert [i for i in range(tokens.count()) if "tl-changed" in (tokens.nth(i).get_attribute("class") or "")] == changed
+    assert view.root.locator(".tl-before span").all_text_contents() == intact["tokens"]
+    view.button("decoder, layer 1, cross-attention, head 1 ✕").click()
+    near(view.values(), shown(off=parts[:2]))
+    view.button("all back").click()
+    near(view.values(), intact)
+
+
+def test_a_vector_from_another_sentence(view):
+    model, tokenizer = sent()
+    src = source_of("one ten")
+    ids, _ = written(model, tokenizer, src)
+    other = recorded(model, src, torch.tensor([ids[:-1]]))
+    view.button("swap").click()
+    type_into(view, "take it from the sentence", "one ten")
+    view.labelled("at input token").select_option(index=2)
+    part = "encoder.layers.1.residual_2"
+    press(view, f"{part}.norm")
+    near(view.values(), shown(swap={"part": part, "position": 2, "value": other[part][2]}))
+    press(view, f"{part}.norm")
+    view.slider.focus()
+    view.press("ArrowRight")
+    part = "decoder.layers.0.feed_forward"
+    press(view, part)
+    near(view.values(), shown(at=1, swap={"part": part, "position": 1, "value": other[part][1]}))
+
+
+def test_a_box_opens_and_a_number_leads_to_where_it_comes_from(view):
+    part = "decoder.layers.0.feed_forward"
+    press(view, part)
+    near(view.values(), shown(matrix=part))
+    view.root.locator("canvas").nth(1).focus()
+    view.press("ArrowRight", "ArrowDown", "Enter")
+    value = shown(matrix=part)["map"][1][1]
+    assert view.root.locator(".tl-sum b").first.text_content().strip() == f"{value:.4f}"
+    assert view.root.locator(".tl-sum tr").last.text_content().endswith(f"{abs(value):.4f}")
+    view.root.locator(".tl-sum .tl-go").first.click()
+    assert view.values()["open"] == f"{part}.active"
+    view.button("back").click()
+    near(view.values(), shown(matrix=part))
+
+
+def test_keys_go_from_part_to_part(view):
+    view.canvas.focus()
+    view.press("End")
+    assert view.says() == "linear & softmax."
+    view.press("Home", "ArrowUp", "ArrowUp")  # past the encoding
+    assert view.says() == "encoder, layer 0, self-attention, head 0."
+    view.press("ArrowRight", "Enter")
+    near(view.values(), shown(matrix="encoder.layers.0.self_attention.weights.1"))
+
+
+def test_what_the_tokenizer_does_not_know_is_said(view):
+    type_into(view, "text to translate", "one 7")
+    assert "Left out: “7”" in view.root.locator(".tl-note").first.text_content()
+    type_into(view, "text to translate", "")
+    assert view.values()["text"] == ""
+
+
+@pytest.mark.parametrize("width", [360, 900])
+def test_in_a_narrow_page_a_part_takes_the_place_of_the_whole(blank, width):
+    blank.set_viewport_size({"width": width, "height": 900})
+    with in_a_page(blank, html("machine")) as (page, view):
+        view.canvas.wait_for()
+        press(view, f"{CROSS}.head.1")
+        near(view.values(), shown(matrix=f"{CROSS}.weights.1"))
+        assert not view.canvas.is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        view.button("machine").click()
+        near(view.values(), shown(matrix=f"{CROSS}.weights.1"))
+        assert view.canvas.is_visible()
+        view.button("reset").click()
+    blank.set_viewport_size({"width": 1000, "height": 900})

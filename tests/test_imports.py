@@ -32,7 +32,7 @@ ORDER = [
         "published",
     ),
     *("decoding", "generation", "completion", "merges", "fast_merges", "tokenizer"),
-    *("texts", "ngrams", "repeats", "tasks", "training", "analysis"),
+    *("texts", "ngrams", "repeats", "probes", "tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]

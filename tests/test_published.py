@@ -69,9 +69,9 @@ def test_the_mean_of_the_tokens_without_padding():
 
 def test_a_fused_projection_falls_into_its_columns():
     weight, bias = tensor([[1.0, 2, 3, 4], [5, 6, 7, 8]]), tensor([10.0, 20, 30, 40])
-    first, second = split_fused_projection(weight, bias, 2)
-    assert [x.tolist() for x in first] == [[[1, 5], [2, 6]], [10, 20]]
-    assert [x.tolist() for x in second] == [[[3, 7], [4, 8]], [30, 40]]
+    weights, biases = split_fused_projection(weight, bias, 2)
+    assert weights.tolist() == [[[1, 5], [2, 6]], [[3, 7], [4, 8]]]
+    assert biases.tolist() == [[10, 20], [30, 40]]
     with refuses("the columns of weight (4) must be divisible by n_parts (3)"):
         split_fused_projection(weight, bias, 3)
 
@@ -199,7 +199,7 @@ def test_a_wrong_loading_is_seen(wrong, tmp_path, monkeypatch):
         monkeypatch.setattr(
             published.families,
             "split_fused_projection",
-            lambda w, b, n: [(x.T, y) for x, y in split_fused_projection(w, b, n)],
+            lambda w, b, n: (split_fused_projection(w, b, n)[0].mT, b.unflatten(0, (n, -1))),
         )
     elif wrong == "norms":
         names = published.families.BERT

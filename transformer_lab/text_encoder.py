@@ -99,5 +99,5 @@ def mean_pool(hidden: Float[Tensor, "B T d"], mask: Bool[Tensor, "B T"]) -> Floa
 
     A row without any gives zeros.
     """
-    kept = mask[..., None].to(hidden.dtype)  # (B, T, 1): 1 for a token, 0 for padding
+    kept = mask[..., None]  # (B, T, 1): True counts as 1, False as 0
     return (hidden * kept).sum(1) / kept.sum(1).clamp(min=1)  # (B, d) / (B, 1)

@@ -55,7 +55,7 @@ def gpt2(config: Config, tensors: Tensors) -> tuple[LanguageModel, dict[str, Ten
         elif name.endswith(".weight"):
             stem = name.removesuffix("w_qkv.weight")
             parts = split_fused_projection(tensor, named[f"{stem}w_qkv.bias"], 3)
-            for part, (weight, bias) in zip(("w_q", "w_k", "w_v"), parts, strict=True):
+            for part, weight, bias in zip(("w_q", "w_k", "w_v"), *parts, strict=True):
                 found |= {f"{stem}{part}.weight": weight, f"{stem}{part}.bias": bias}
     return LanguageModel(sizes), without_tied(found, sizes)
 

@@ -14,7 +14,7 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import analysis, default_device, exercises, plots, probes, published, text_encoder
+from transformer_lab import analysis, default_device, exercises, plots, probes, published
 
 device = default_device()
 
@@ -114,6 +114,8 @@ for theirs, ours in list(published.names.BERT.items())[3:]:
 # With this table, a loader is a loop. `published.load` has no more for this family; it also checks that no tensor is missing or left over, and that the file is the one that was published.
 
 # %%
+from transformer_lab import text_encoder
+
 mine = text_encoder.TextEncoder(text_encoder.TextEncoderConfig())
 tensors = {}
 for name, tensor in raw.items():

@@ -30,6 +30,7 @@ TOKENIZER = Tokenizer.train(["a b"], n_merges=0)
 B, T, S, H, D, VOCAB, PAD, BOS, EOS = 2, 5, 7, 3, 12, len(TOKENIZER), 0, 1, 2
 CONFIG = lab.TransformerConfig(vocab_size=VOCAB, d_model=D, n_heads=H, d_ff=11, n_layers=1, max_len=9)
 TEXT_CONFIG = lab.LanguageModelConfig(VOCAB, D, H, 11, 1, max_len=9, positions="rotary")
+ENCODER_CONFIG = lab.TextEncoderConfig(VOCAB, D, H, 11, 1, max_len=9)
 IDS = {"bos_id": BOS, "eos_id": EOS, "max_length": 4}
 
 
@@ -313,6 +314,8 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "next_token_loss": lambda make: lab.next_token_loss(make.floats(B, T, VOCAB), make.ids(B, T), PAD),
     "perplexity": lambda make: lab.perplexity(make.floats(T)),
     "AttentionOnly": lambda make: make.module(lab.AttentionOnly, VOCAB, D, H, 2, "learned")(make.ids(B, T)),
+    "TextEncoder": lambda make: make.module(lab.TextEncoder, ENCODER_CONFIG)(make.ids(B, T), make.ids(B, T) * 0),
+    "mean_pool": lambda make: lab.mean_pool(make.floats(B, T, D), make.mask(B, T)),
     "complete": lambda make: lab.complete(make.language_model(), make.ids(B, T), 7, top_k=3),
     "token_log_probs": lambda make: lab.token_log_probs(make.language_model(), make.ids(30)),
     # decoding: a model is a function, from a list of ids to logits
@@ -363,7 +366,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
 
 
 NO_TENSORS = {
-    *("LanguageModelConfig", "TextRecipe", "bits_per_byte"),
+    *("LanguageModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
     *("planted_induction", "token_names", "cache_bytes", "flops_of_a_position", "flops_of_a_pair", "flops_with_cache"),
     *("flops_without_cache", "total_with_cache", "total_without_cache"),
@@ -382,6 +385,7 @@ HARMLESS |= {("embed", 0): "torch's fake F.embedding does not look, a GPU's does
 HARMLESS |= dict.fromkeys(
     [("Embedding", 0), ("Embedding", 1), ("record_attention", 0), ("cross_attention", 0)], "the same"
 )
+HARMLESS |= {("TextEncoder", 2): "the same"}
 
 
 def public(module: ModuleType) -> set[str]:

@@ -24,13 +24,15 @@ ORDER = [
         "storage",
         "model",
         "language_model",
+        "text_encoder",
         "attention_only",
         "interop",
         "gpt2",
         "llama",
+        "published",
     ),
     *("decoding", "generation", "completion", "merges", "fast_merges", "tokenizer"),
-    *("texts", "ngrams", "repeats", "tasks", "training", "analysis"),
+    *("texts", "ngrams", "repeats", "probes", "tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]

@@ -1,7 +1,8 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, masks, positions, blocks, model, language_model, attention_only, decoding,
-generation, completion, tokenizer, texts, ngrams, repeats, tasks, training, analysis.
+Read the modules in this order: attention, masks, positions, blocks, model, language_model, text_encoder,
+attention_only, published, decoding, generation, completion, tokenizer, texts, ngrams, repeats, tasks, training,
+analysis.
 
 The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
 """
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         sinusoidal_encoding,
     )
     from transformer_lab.recording import record_attention
+    from transformer_lab.text_encoder import TextEncoder, TextEncoderConfig, mean_pool
 
 __version__ = "0.1.0"
 
@@ -95,6 +97,8 @@ __all__ = [
     "Residual",
     "SinusoidalPositions",
     "SwiGLU",
+    "TextEncoder",
+    "TextEncoderConfig",
     "Transformer",
     "TransformerConfig",
     "alibi_bias",
@@ -114,6 +118,7 @@ __all__ = [
     "grouped_query_attention",
     "layer_norm",
     "masked_softmax",
+    "mean_pool",
     "merge_heads",
     "multi_head_attention",
     "next_token_loss",
@@ -145,6 +150,7 @@ MODULES = (
     "blocks",
     "model",
     "language_model",
+    "text_encoder",
     "attention_only",
     "decoding",
     "generation",

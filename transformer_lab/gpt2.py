@@ -6,6 +6,7 @@ transpose of `nn.Linear`'s; the rest is names. The library itself is not needed 
 
 from collections.abc import Iterator
 
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_lab.attention import MultiHeadAttention
@@ -67,11 +68,28 @@ def paired_layers(ours: nn.Module, theirs: nn.Module) -> Iterator[tuple[Tensor, 
 def paired_attentions(ours: MultiHeadAttention, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
     """Their three projections are the three thirds of one matrix (d_model, 3 · d_model)."""
     check_equal("number of heads", ours.n_heads, getattr(theirs, "num_heads", None))
-    stacked = theirs.get_submodule("c_attn")
-    thirds = zip(stacked.get_parameter("weight").T.chunk(3), stacked.get_parameter("bias").chunk(3), strict=True)
-    for mine, (weight, bias) in zip((ours.w_q, ours.w_k, ours.w_v), thirds, strict=True):
+    fused = theirs.get_submodule("c_attn")
+    weights, biases = split_fused_projection(fused.get_parameter("weight"), fused.get_parameter("bias"), 3)
+    for mine, weight, bias in zip((ours.w_q, ours.w_k, ours.w_v), weights, biases, strict=True):
         yield from ((mine.weight, weight), (mine.bias, bias))
     yield from paired_linears(ours.w_o, theirs.get_submodule("c_proj"))
+
+
+def split_fused_projection(
+    weight: Float[Tensor, "d_in d_out_of_all"], bias: Float[Tensor, " d_out_of_all"], n_parts: int
+) -> tuple[Float[Tensor, "n_parts d_out d_in"], Float[Tensor, "n_parts d_out"]]:
+    """The weights and the biases of projections that lie side by side in one, each as `nn.Linear` has them.
+
+    GPT-2 computes queries, keys and values by one product, `x @ weight + bias` with weight (d_in, n_parts · d_out);
+    an `nn.Linear` holds (d_out, d_in), and multiplies by its transpose. What is returned are views.
+
+    Raises:
+        ValueError: the columns can't be shared out equally.
+    """
+    if n_parts < 1 or weight.size(1) % n_parts:
+        raise ValueError(f"the columns of weight ({weight.size(1)}) must be divisible by n_parts ({n_parts})")
+    weights = weight.T.unflatten(0, (n_parts, -1))  # (n_parts · d_out, d_in) → (n_parts, d_out, d_in)
+    return weights, bias.unflatten(0, (n_parts, -1))  # (n_parts, d_out)
 
 
 def paired_linears(ours: nn.Linear, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:

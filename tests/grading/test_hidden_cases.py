@@ -43,6 +43,7 @@ def described(exercise, seed: str) -> str:
         "is_attention": (x, x.flip(0), x.sin(), torch.eye(20, dtype=torch.bool)),
         "is_relative": (x[0, :, :8], x[1, :, :8]),
         "is_top_p": (x[0], 0.7),
+        "loaded_right": (torch.arange(60).reshape(2, 30) * 7 % 9 + 1, torch.arange(60).reshape(2, 30) % 2),
         "head_matters": (torch.arange(60).reshape(2, 30) * 7 % 10, []),
     }
     given = inputs.get(exercise.name, (x,))

@@ -216,3 +216,32 @@ def head_matters(model, head):
         if (with_it - without_it).abs().max() > 0.001:
             return True
     return False
+
+
+def mend_loading(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
+    """The first layer of a published model, out of its tensors: (T,) tokens → (T, d_model).
+
+    `rotate` turns the features 2i and 2i + 1 of a head together; in these tensors i and i + d_head / 2 belong together.
+    """
+    x = word[tokens] + types[0]  # (T, d_model)
+    parts = (x @ w_qkv).unflatten(-1, (3, n_heads, -1))  # (T, 3, h, d_head): W_Q, W_K and W_V lie side by side
+    query, key, value = parts.permute(1, 2, 0, 3)  # (h, T, d_head) each
+    query, key = (part.unflatten(-1, (2, -1)).mT.flatten(-2) for part in (query, key))  # halves to neighbours
+    weights = (rotate(query) @ rotate(key).mT / query.size(-1) ** 0.5).softmax(-1)  # (h, T, T)
+    heads = (weights @ value).transpose(0, 1).flatten(-2)  # (T, d_model)
+    return F.layer_norm(x + heads @ w_out.T, x.shape[-1:], eps=eps)
+
+
+def loaded_right(ours, theirs):
+    """Whether a model gives the tokens of every text the vectors of the original: short and long, padded and not.
+
+    Random texts of both types. What stands at padding means nothing, and is not compared.
+    """
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randint(1, 10, (60, 40), generator=generator)
+    types = torch.randint(2, (60, 40), generator=generator)
+    lengths = torch.randint(1, 41, (60, 1), generator=generator)
+    lengths[0] = 40  # one text without padding, that all positions are tried
+    tokens[torch.arange(40) >= lengths] = 0
+    difference = (ours(tokens, types) - theirs(tokens, types)).abs()  # (60, 40, 4)
+    return bool(difference[tokens != 0].max() <= 1e-4)

@@ -23,6 +23,7 @@ from transformer_lab.exercises import (
     lesson_04_stack,
     lesson_06,
     lesson_10,
+    lesson_12_loading,
     lesson_14,
     lesson_14_around,
 )
@@ -491,6 +492,33 @@ def _(generator: Generator) -> Arguments:
 def _(generator: Generator) -> Arguments:
     n_tokens = number(generator, 2, 5)
     return {"n_tokens": n_tokens, "n_positions": 2 * n_tokens + number(generator, 1, 40)}
+
+
+# ── lesson 12 ──
+
+
+@case_generator("mean_pool")
+def _(generator: Generator) -> Arguments:
+    normal, (batch, length, width) = floats(generator), sizes(generator, 3, most=9)
+    mask = torch.rand(batch, length, generator=generator) < pick(generator, 0.3, 0.8)
+    return {"hidden": normal(batch, length, width), "mask": mask}
+
+
+@case_generator("split_fused_projection")
+def _(generator: Generator) -> Arguments:
+    normal, n_parts = floats(generator), number(generator, 2, 7)
+    d_in, d_out = sizes(generator, 2, most=9)
+    return {"weight": normal(d_in, n_parts * d_out), "bias": normal(n_parts * d_out), "n_parts": n_parts}
+
+
+@case_generator("mend_loading")
+def _(generator: Generator) -> Arguments:
+    normal, n_heads, length = floats(generator), number(generator, 2, 5), number(generator, 2, 12)
+    d_model = n_heads * 2 * number(generator, 3, 6)
+    tokens = torch.randint(20, (length,), generator=generator)
+    given = {"tokens": tokens, "word": normal(20, d_model), "types": normal(2, d_model)}
+    given |= {"w_qkv": normal(d_model, 3 * d_model) / d_model**0.5, "w_out": normal(d_model, d_model) / d_model**0.5}
+    return given | {"n_heads": n_heads, "eps": number(generator, 1, 9) / 10, "rotate": lesson_12_loading.rotate}
 
 
 # ── lesson 14 ──

@@ -6,6 +6,7 @@ import torch
 from torch import Generator, Tensor
 
 from transformer_lab.exercises import lesson_10_models as models
+from transformer_lab.exercises import lesson_12_models as encoders
 from transformer_lab.grading.case_generators import Arguments, case_generator, number, pick
 
 
@@ -217,3 +218,52 @@ def _(generator: Generator) -> Arguments:
         return (models.NEXT[tokens] + written).float(), torch.stack([weights] * 3, 1).float()
 
     return {"model": drawn_reserve, "head": head}
+
+
+@case_generator("loaded_right")
+def _(generator: Generator) -> Arguments:
+    size = number(generator, 1, 9) / 1e6
+
+    def drawn_right(tokens: Tensor, types: Tensor) -> Tensor:
+        """Rounded in another way, and other numbers at padding."""
+        return encoders.original(tokens, types) + torch.where(tokens == 0, 3.0, size)[..., None]
+
+    return {"ours": drawn_right, "theirs": encoders.original}
+
+
+@case_generator("loaded_right")
+def _(generator: Generator) -> Arguments:
+    token, kind = number(generator, 1, 9), number(generator, 0, 1)
+
+    def drawn_row(tokens: Tensor, types: Tensor) -> Tensor:
+        """One token is wrong where it is of one type."""
+        x = encoders.embedded(tokens, types)
+        x = x + ((tokens == token) & (types == kind))[..., None] * encoders.WORD[0]
+        return encoders.states(x, tokens != 0).float()
+
+    return {"ours": drawn_row, "theirs": encoders.original}
+
+
+@case_generator("loaded_right")
+def _(generator: Generator) -> Arguments:
+    start, feature = number(generator, 12, 36), number(generator, 0, encoders.WIDTH - 1)
+
+    def drawn_late(tokens: Tensor, types: Tensor) -> Tensor:
+        """From some position on a feature is off."""
+        late = (torch.arange(tokens.size(1)) >= start)[:, None] & (torch.arange(encoders.WIDTH) == feature)
+        return encoders.original(tokens, types) + 0.002 * late
+
+    return {"ours": drawn_late, "theirs": encoders.original}
+
+
+@case_generator("loaded_right")
+def _(generator: Generator) -> Arguments:
+    most = number(generator, 1, 3)
+
+    def drawn_mask(tokens: Tensor, types: Tensor) -> Tensor:
+        """The first positions of padding are attended to."""
+        real = tokens != 0
+        seen = torch.arange(tokens.size(1)) < real.sum(1, keepdim=True) + most
+        return encoders.states(encoders.embedded(tokens, types), seen).float()
+
+    return {"ours": drawn_mask, "theirs": encoders.original}

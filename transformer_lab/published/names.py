@@ -1,0 +1,70 @@
+"""What Hugging Face calls the tensors of a model, and where they belong in ours; {} is the number of a layer."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from torch import Tensor
+
+BERT = {
+    "embeddings.word_embeddings.weight": "tokens.weight",
+    "embeddings.position_embeddings.weight": "positions.encoding",
+    "embeddings.token_type_embeddings.weight": "types.weight",
+    "embeddings.LayerNorm": "norm",
+    "encoder.layer.{}.attention.self.query": "layers.{}.self_attention.w_q",
+    "encoder.layer.{}.attention.self.key": "layers.{}.self_attention.w_k",
+    "encoder.layer.{}.attention.self.value": "layers.{}.self_attention.w_v",
+    "encoder.layer.{}.attention.output.dense": "layers.{}.self_attention.w_o",
+    "encoder.layer.{}.attention.output.LayerNorm": "layers.{}.residual_1.norm",
+    "encoder.layer.{}.intermediate.dense": "layers.{}.feed_forward.w_1",
+    "encoder.layer.{}.output.dense": "layers.{}.feed_forward.w_2",
+    "encoder.layer.{}.output.LayerNorm": "layers.{}.residual_2.norm",
+}
+GPT2 = {
+    "wte.weight": "tokens.weight",
+    "wpe.weight": "positions.encoding",
+    "ln_f": "norm",
+    "h.{}.ln_1": "layers.{}.residual_1.norm",
+    "h.{}.attn.c_attn": "layers.{}.self_attention.w_qkv",  # three in one: see `gpt2`
+    "h.{}.attn.c_proj": "layers.{}.self_attention.w_o",
+    "h.{}.ln_2": "layers.{}.residual_2.norm",
+    "h.{}.mlp.c_fc": "layers.{}.feed_forward.w_1",
+    "h.{}.mlp.c_proj": "layers.{}.feed_forward.w_2",
+    "lm_head.weight": "to_logits.weight",
+}
+LLAMA = {
+    "embed_tokens.weight": "tokens.weight",
+    "norm": "norm",
+    "layers.{}.input_layernorm": "layers.{}.residual_1.norm",
+    "layers.{}.self_attn.q_proj": "layers.{}.self_attention.w_q",
+    "layers.{}.self_attn.k_proj": "layers.{}.self_attention.w_k",
+    "layers.{}.self_attn.v_proj": "layers.{}.self_attention.w_v",
+    "layers.{}.self_attn.o_proj": "layers.{}.self_attention.w_o",
+    "layers.{}.post_attention_layernorm": "layers.{}.residual_2.norm",
+    "layers.{}.mlp.gate_proj": "layers.{}.feed_forward.w_gate",
+    "layers.{}.mlp.up_proj": "layers.{}.feed_forward.w_up",
+    "layers.{}.mlp.down_proj": "layers.{}.feed_forward.w_down",
+    "lm_head.weight": "to_logits.weight",
+}
+NO_WEIGHTS = re.compile(  # masks and tables that are computed, and a part that no task here reads
+    r"(embeddings\.position_ids|h\.\d+\.attn\.(bias|masked_bias)|layers\.\d+\.self_attn\.rotary_emb\.inv_freq|"
+    r"pooler\.dense\.(weight|bias)|cls\..*)"
+)
+
+
+def ours(
+    tensors: Mapping[str, Tensor], names: Mapping[str, str], prefix: str, end: Callable[[str], str] = str
+) -> Iterator[tuple[str, Tensor]]:
+    """Each tensor under the name that it has here. A name that is not known stays as it is, and will be refused."""
+    for name, tensor in tensors.items():
+        plain = name.removeprefix(prefix)
+        if not NO_WEIGHTS.fullmatch(plain):
+            yield renamed(plain, names, end), tensor
+
+
+def renamed(name: str, names: Mapping[str, str], end: Callable[[str], str]) -> str:
+    number = next(iter(re.findall(r"\.(\d+)\.", name)), "")
+    whole = re.sub(r"\.\d+\.", ".{}.", name, count=1)
+    if whole in names:
+        return names[whole].format(number)
+    stem, dot, last = whole.rpartition(".")
+    return names[stem].format(number) + end(dot + last) if stem in names else name

@@ -585,7 +585,7 @@ for runs in found.values():
 # %% [markdown]
 # The worst and best of three starts, at widths 32 to 256:
 #
-# - After these 80 steps the model without scale is behind at every width.
+# - After 80 steps the model without scale is behind at every width.
 # - A smaller start does nearly as well as the scale: what matters is the *size of the scores*, not the division as such.
 # - Told the right name, the model finds most names, though its scores start as large as the first model's. With the logarithm, nearly all; see *Extra*. So large scores alone do not stop the learning: it depends on the loss.
 

@@ -475,7 +475,7 @@ for name, start in starts.items():
     print(f"{name:10}: standard deviation {spread:6.2f}, largest of 64 weights {largest:.2f}")
 
 # %% [markdown]
-# With Xavier the scores start with a standard deviation of about 1. With the default of `nn.Linear` they are three times smaller, and all heads begin by looking almost evenly at everything. With weights of variance 1 the rows are one-hot before the first step: the softmax is saturated, and you have seen in lesson 01 what that does to learning.
+# With Xavier the scores start with a standard deviation of about 1. With the default of `nn.Linear` they are a third as large, and all heads begin by looking almost evenly at everything. With weights of variance 1 the rows are one-hot before the first step: the softmax is saturated, and you have seen in lesson 01 what that does to learning.
 
 # %% [markdown]
 # ## The same five times

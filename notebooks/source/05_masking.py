@@ -645,7 +645,7 @@ for name, given in (("ours", causal), ("~ours", ~causal)):
 # Handed over as it is, our mask hides from each word itself and its past, and shows it the future; the last word may attend to nothing. Inverted by `~`, the mask is right.
 
 # %% [markdown]
-# **Laws and conventions.** Some of this is law, and you can derive it: a key that is masked before the softmax does not influence the query's output, as long as it and its value are finite; a row with at least one key sums to 1; a stack of causal layers is causal. The rest is convention, and you must look it up: what True means, which axes a mask has, what an empty row returns, on which side padding stands.
+# **Laws and conventions.** Some of this is law, and you can derive it: a key that is masked before the softmax does not influence the query's output, as long as it and its value are finite; a row with at least one allowed key sums to 1; a stack of causal layers is causal. The rest is convention, and you must look it up: what True means, which axes a mask has, what an empty row returns, on which side padding stands.
 
 # %% [markdown]
 # ## The same five times

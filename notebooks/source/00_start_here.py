@@ -20,7 +20,7 @@
 # %% [markdown]
 # ## Run me
 #
-# A notebook is made of cells. What you see below them was computed on another machine, when this lesson was made; the variables in it do not exist on yours until **you run the cells, from top to bottom**. Click on the next cell and press **Shift + Enter**: it runs, and what it prints appears below it.
+# A notebook is made of cells. What you see below them was computed on another machine, when this lesson was made; the variables of that run do not exist on yours until **you run the cells, from top to bottom**. Click on the next cell and press **Shift + Enter**: it runs, and what it prints appears below it.
 #
 # Or choose *Run → Run All Cells* from the menu, in any lesson, at any time: unsolved exercises never stop it.
 

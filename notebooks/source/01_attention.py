@@ -299,7 +299,7 @@ print(f"Head = the package's AttentionHead, max difference < 1e-6: {difference <
 # %% [markdown]
 # ## What a trained model looks at
 #
-# In practice nobody writes such matrices by hand: training finds them. This project comes with a small translator that has learned to turn English number names into German ones (you will train it in lesson 07). It reads pieces of words, called **tokens**. While it writes, queries come from the German side and keys from the English one. **Predict:** German says *four-hundred-one-and-twenty*. Where does the model look when it has to write *ein*, one?
+# In practice training finds such matrices. This project comes with a small translator from English number names to German ones (in lesson 07 you train a smaller one). It reads pieces of words, called **tokens**. While it writes, it attends to them in two layers, one after the other, of four heads each. Queries come from the German side and keys from the English one. **Predict:** German says *four-hundred-one-and-twenty*. Where does the model look when it has to write *ein*, one?
 
 # %%
 model, tokenizer, _ = load_checkpoint("../transformer_lab/checkpoints/en_de.safetensors")
@@ -350,7 +350,7 @@ ax.set(xlabel="hidden", ylabel="written")
 plots.show(ax, alt="Probability lost: much without four and without twenty, little without one.")
 
 # %% [markdown]
-# *vierhundert* needs *four* and *hundred*, and *undzwan* needs *twenty-*: here the two maps agree. But *ein* loses little without *one*, although the last layer looked there most. Did it find the *one* somewhere else? Hide *one* together with each other token:
+# *vierhundert* needs *four* and *hundred*, and *undzwan* needs *twenty-*: here the two maps agree. But *ein* loses only about 0.2 without *one*, although the last layer looked there most. Did it find the *one* somewhere else? Hide *one* together with each other token:
 
 # %% tolerance=0.3
 two_hidden = hide_one & hide_one[[one]]  # sentence i may look at all but token i and "one"
@@ -463,7 +463,7 @@ print(f"formula = autograd, max difference < 1e-6: {(J - by_autograd).abs().max(
 # Read the second column: if the second score rises by a little, the second weight grows at the expense of the others. Each column sums to 0, up to rounding, because the weights always sum to 1. (Each row does, too, as $J$ is symmetric.)
 
 # %% [markdown]
-# Now let one weight approach 1 and the others 0. Then each $p_i(1 - p_i)$, and each $p_i p_j$ with $i \ne j$, approaches 0. **The whole Jacobian vanishes**: whatever the loss asks for, the scores hardly move. (The curves of the view above show the length of $J$, the root of the sum of its squares.)
+# Now let one weight approach 1 and the others 0. Then each $p_i(1 - p_i)$, and each $p_i p_j$ with $i \ne j$, approaches 0. **The whole Jacobian vanishes**: unless the loss is extremely steep there, hardly any gradient gets through to the scores. (The curves of the view above show the length of $J$, the root of the sum of its squares.)
 
 # %% tolerance=0.01
 for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead of two others
@@ -472,7 +472,7 @@ for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead 
     print(f"ahead by {gap:4}: largest weight {p.max():.4f}, length of J {J.norm():.1e}")
 
 # %% [markdown]
-# How much gradient reaches a query, then? Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query. The scale is a factor in that gradient too: it makes every one $\sqrt{d_k}$ times smaller. So it is not clear beforehand who wins:
+# How much gradient reaches a query, then? Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query. The scale is a factor in that gradient too: it makes every one $\sqrt{d_k}$ times smaller. So it is not clear beforehand which of the two gradients is larger:
 
 # %%
 def gradients_at_queries(d_k, scale):
@@ -585,9 +585,9 @@ for runs in found.values():
 # %% [markdown]
 # The worst and best of three starts, at widths 32 to 256:
 #
-# - After these 80 steps the model without scale is behind at every width.
+# - After 80 steps the model without scale is behind at every width.
 # - A smaller start does nearly as well as the scale: what matters is the *size of the scores*, not the division as such.
-# - Told the right name, the model finds most names from scores that start equally large. With the logarithm it finds nearly all; see *Extra*. So large scores alone do not stop the learning: it depends on the loss.
+# - Told the right name, the model finds most names, though its scores start as large as the first model's. With the logarithm, nearly all; see *Extra*. So large scores alone do not stop the learning: it depends on the loss.
 
 # %% [markdown]
 # Inside a Transformer nobody tells attention the right name. Does it then fail without the scale? Train four times as long:
@@ -693,7 +693,7 @@ print(f"max difference < 1e-6: {(at_once - one_by_one).abs().max() < 1e-6}")
 # %% [markdown]
 # ## Extra: a softmax at the end of a model
 #
-# Without a scale, the model with the logarithm found most names. A classifier ends with one, too: its cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. It is largest where the model is sure and wrong:
+# With a logarithm the model found nearly all names without a scale. The loss of a classifier has one, too: its cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. It is largest where the model is sure and wrong:
 
 # %% tolerance=0.01
 scores = torch.tensor([[20.0, 0.0, 0.0]], requires_grad=True)  # sure of class 0; class 1 is right

@@ -51,7 +51,7 @@ for name, values in (("red, car", torch.stack([red, car])), ("car, red", torch.s
     print(f"{name}:", rounded(torch.cat([one @ values, two @ values])))
 
 # %% [markdown]
-# Each of them is a head, as you know it from lesson 01. But two heads of full width cost twice as much as one. The paper's answer is to make them smaller: each of $h$ heads gets only $d_{head} = d_{model}/h$ features. "Due to the reduced dimension of each head, the total computational cost is similar to that of single-head attention with full dimensionality" (§3.2.2).
+# Each of them is a head, as you know it from lesson 01. But two heads of full width cost twice as much as one. The paper's answer is to make them smaller: each of $h$ heads works on vectors of only $d_{head} = d_{model}/h$ numbers. "Due to the reduced dimension of each head, the total computational cost is similar to that of single-head attention with full dimensionality" (§3.2.2).
 #
 # So the question is: **why several small heads rather than one large one?**
 
@@ -112,7 +112,7 @@ x = torch.randn(2, 5, 12)
 print("(B, T, d_model) in:", tuple(x.shape), "and out:", tuple(listed(x, x, x).shape))
 
 # %% [markdown]
-# A loop over heads is slow, because a GPU prefers one large product to many small ones. So the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis*:
+# A loop over heads makes many small products, where a GPU is faster at one large one. So the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis*:
 #
 # | step | shape |
 # |---|---|
@@ -323,7 +323,7 @@ assert max(four["2 heads"] + four["1 head, network"]) < 0.4 < min(four["4 heads"
 # %% [markdown]
 # With as many parameters, one head does not find two tokens, and two heads do; two do not find four, and four do. The layer that reads the output is linear, and cannot undo a blend.
 #
-# A network can, from the trace that uneven weights leave. But it costs more parameters, and with four tokens it fails as well. So one head does not *lose* the tokens; it mixes them, and the more it mixes, the harder they are to tell apart. Several heads deliver them unmixed.
+# A network can, from the trace that uneven weights leave. But it costs more parameters, and in these 150 steps it fails with four tokens, too. So one head does not *lose* the tokens; it mixes them, and the more it mixes, the harder they are to tell apart. Several heads deliver them unmixed.
 
 # %% [markdown]
 # Do two heads divide the work only because they start from *different* random weights? Start head 1 as a copy of head 0, train on two tokens again, and compare with the two heads above:
@@ -350,7 +350,7 @@ assert max(twins) < 0.5 < min(two["2 heads"])
 # %% [markdown]
 # ## What each head adds
 #
-# To put the outputs side by side and to multiply by $W^O$ is to form a sum. Cut $W^O$ into $h$ blocks of rows, and each head writes into the output through its own block:
+# Putting the outputs side by side and multiplying by $W^O$ amounts to a sum. Cut $W^O$ into $h$ blocks of rows, and each head writes into the output through its own block:
 #
 # $$\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O = \sum_{i=1}^{h} \mathrm{head}_i\, W^O_i$$
 
@@ -475,7 +475,7 @@ for name, start in starts.items():
     print(f"{name:10}: standard deviation {spread:6.2f}, largest of 64 weights {largest:.2f}")
 
 # %% [markdown]
-# With Xavier the scores start with a standard deviation of 1. With the default of `nn.Linear` they are three times smaller, and all heads begin by looking almost evenly at everything. With weights of variance 1 the rows are one-hot before the first step: the softmax is saturated, and you have seen in lesson 01 what that does to learning.
+# With Xavier the scores start with a standard deviation of about 1. With the default of `nn.Linear` they are a third as large, and all heads begin by looking almost evenly at everything. With weights of variance 1 the rows are one-hot before the first step: the softmax is saturated, and you have seen in lesson 01 what that does to learning.
 
 # %% [markdown]
 # ## The same five times

@@ -54,7 +54,7 @@ for word in one:
 # %% [markdown]
 # ## What exactly is lost?
 #
-# Write the words as the rows of a matrix $X$. Another order of the words is $PX$, where the **permutation matrix** $P$ has one 1 in each row and each column, so that $P^\top P = I$. With $A = W^Q {W^K}^\top / \sqrt{d_k}$, attention computes $f(X) = \mathrm{softmax}(XAX^\top)\,XW^V$. Now shuffle:
+# Write the words as the rows of a matrix $X$. Another order of the words is $PX$, where the permutation matrix $P$ has one 1 in each row and each column, so that $P^\top P = I$. With $A = W^Q {W^K}^\top / \sqrt{d_k}$, attention computes $f(X) = \mathrm{softmax}(XAX^\top)\,XW^V$. Now shuffle:
 #
 # $$f(PX) = \mathrm{softmax}(P\,XAX^\top P^\top)\,PXW^V = P\,\mathrm{softmax}(XAX^\top)\,P^\top P\,XW^V = P\,f(X)$$
 
@@ -176,7 +176,7 @@ print(f"longest  {wavelengths[-1]:,.0f}, and 10000 · 2π = {10000 * 2 * math.pi
 print(f"each is {wavelengths[1] / wavelengths[0]:.4f} times as long as the one before")
 
 # %% [markdown]
-# The progression stops one step short of 10000 · 2π, since the last exponent is 510/512. The number 10000 itself the paper does not explain: it is a choice.
+# The progression stops one step short of 10000 · 2π, since the last exponent is 510/512. The paper does not explain the number 10000 itself: it is a choice.
 
 # %% [markdown]
 # Now explore a table of 64 positions and 32 features. It lies on its side, so that positions run to the right everywhere: in the table, in the curves of a pair, and below them in the dot products of one position with all others.
@@ -631,7 +631,7 @@ for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
     assert high[kind, the_fourth][32] < 0.65
 
 # %% [markdown]
-# *Sinusoid* and *learned* tell a model where in the sentence a token stands, so they alone can find the fourth. *RoPE* tells how far apart two tokens are, so it can look exactly two back, also at twice the trained length. *ALiBi* tells close from far: it finds the latest letter at every length, but of the tokens two back it misses most.
+# *Sinusoid* and *learned* tell a model where in the sentence a token stands, so they alone can find the fourth. *RoPE* tells how far apart two tokens are, so it can look exactly two back, even at twice the trained length. *ALiBi* tells close from far: it finds the latest letter at every length, but of the tokens two back it misses most.
 
 # %% [markdown]
 # **No encoding is best at everything.** (These models have one layer and one head; deeper ones can combine steps.)

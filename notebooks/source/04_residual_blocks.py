@@ -75,7 +75,7 @@ class Reverser(nn.Module):
         return self.read(top), top
 
 # %% [markdown]
-# One run may be luck, so we train three models, which differ in their random weights. `stack_module_state` gives each weight one more axis, of size 3, and `vmap` runs the model once for each index along it. The three share a loop, but no number of one ever reaches another. The function returns their losses and, for later, their last vectors.
+# One run may be luck, so we train three models, which differ in their random weights. `stack_module_state` gives each weight one more axis, of size 3, and `vmap` runs the model once for each index along it. The three share a loop, but nothing computed in one model ever reaches another. The function returns their losses and, for later, their last vectors.
 
 # %%
 def backwards(digits):
@@ -117,7 +117,7 @@ assert two.max() < 1.8
 assert many.min() > 2.25
 
 # %% [markdown]
-# Two layers learn, and 24 layers guess. Yet the deep stack *contains* the shallow one: if 22 of its layers passed on what they get, it would do as well. Training does not find that. **Why does a 24-layer stack learn nothing?** [He et al. (2016)](https://arxiv.org/abs/1512.03385) asked this about networks for pictures, where deeper ones had a higher error even on the pictures that they were trained on.
+# Two layers learn, and 24 layers guess. Yet the deep stack *contains* the shallow one: if 22 of its layers passed on what they get, it would do as well. Training does not find that. **Why does a 24-layer stack learn nothing?** [He et al. (2016)](https://arxiv.org/abs/1512.03385) asked this about networks that classify images, where deeper ones had a higher error even on the images that they were trained on.
 
 # %% [markdown]
 # ## By hand
@@ -176,7 +176,7 @@ for name, vector in (("x", x), ("100 x", 100 * x), ("x + 50", x + 50), ("-x", -x
 # ![Three columns, from bottom to top. Alone: x through the sub-layer. Post-norm: x through the sub-layer and around it, added, then normalised. Pre-norm: x is normalised and goes through the sub-layer; x itself goes around both and is added; a last norm follows after the whole stack.](../img/04_blocks.svg)
 
 # %% [markdown]
-# The paper's order is called **post-norm**: add, then normalise. **Pre-norm** normalises only what the sub-layer reads, and leaves the way around it free. [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) (2019) was built so; [Xiong et al. (2020)](https://arxiv.org/abs/2002.04745) analysed both.
+# The paper's order is called **post-norm**: add, then normalise. **Pre-norm** normalises only what the sub-layer reads, and leaves the way around it free. [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) (2019) was built this way; [Xiong et al. (2020)](https://arxiv.org/abs/2002.04745) analysed both.
 
 # %%
 class Residual(nn.Module):
@@ -210,7 +210,7 @@ assert pre.max() < 1.19 < many.min()
 # %% [markdown]
 # ## Two suspects
 #
-# **The gradient vanishes.** On its way down, every layer takes a share of it, as in the chain of numbers above. The first layers have nothing to learn from.
+# **The gradient vanishes.** On its way down it becomes smaller in every layer, as in the chain of numbers above, until the first layers have nothing to learn from.
 #
 # **The tokens collapse.** Attention averages, and averages resemble one another more than what they are made of. After many layers all tokens may be the same vector. From there on they stay so, because equal inputs have equal outputs, and the model can't say which digit stood where.
 
@@ -228,7 +228,7 @@ kinds = {"alone": Alone, "norm only": NormOnly}
 kinds |= {"post-norm": Residual, "pre-norm": PreNormResidual}
 
 # %% [markdown]
-# We look for both troubles in fresh stacks, before any training. Random vectors go up and a random gradient comes down. At every layer we take the norms of the **activations** (what a layer puts out) and of the gradient, relative to where they enter the stack. For the collapse we take the **spread** of a sentence's ten tokens: their distance from their common mean, relative to their size. It is 0 if they are all the same.
+# We look for both troubles in fresh stacks, before any training. Random vectors go up and a random gradient comes down. At every layer we take the length of the **activations** (what a layer puts out) and of the gradient, relative to where they enter the stack. For the collapse we take the **spread** of a sentence's ten tokens: their distance from their common mean, relative to their size. It is 0 if they are all the same.
 
 # %%
 from transformer_lab.analysis import norms_by_layer
@@ -333,7 +333,7 @@ assert faded.max() < 2
 assert faded.mean() > pre.mean()
 
 # %% [markdown]
-# A healthy gradient is not enough: *norm only* still guesses. And a vanishing gradient by itself does not stop the learning, it slows it down: the third stack learns, but less than the fourth. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
+# A healthy gradient is not enough: *norm only* still guesses. And a vanishing gradient by itself does not stop the learning but slows it down: the third stack learns, but less than the fourth. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
 
 # %% [markdown]
 # Why does the faded stack learn at all? The optimiser, Adam, divides each gradient by its own recent size plus a tiny $\varepsilon = 10^{-8}$ (lesson 07). See how far one step moves the weights at different heights:
@@ -358,7 +358,7 @@ assert sizes[11] < sizes[23] / 1000
 assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 
 # %% [markdown]
-# Half-way down the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is smaller than $\varepsilon$, do the weights hardly move. So Adam makes up for much of the fading.
+# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is smaller than $\varepsilon$, do the weights hardly move. So Adam makes up for much of the fading.
 #
 # And collapsed tokens? As long as all four are equal, the model gives the same answer at all four positions. Does training ever part them? The spread after it, in the same three models:
 
@@ -371,7 +371,7 @@ assert spread(top_norm_only).mean(1).max() < 1e-3 < 0.1 < spread(top_pre).mean(1
 # In these 80 steps, training does not undo the collapse. [Dong et al. (2021)](https://arxiv.org/abs/2103.03404), who call it **rank collapse**, prove for attention alone, without residuals or feed-forward networks, that all tokens approach the same vector as layers are added.
 
 # %% [markdown]
-# Is the collapse *why* these stacks guess? Equal tokens could still say which digits were read, for 1.19, and *norm only* does not do even that. So take the averaging away: let each token attend to itself alone. It then learns nothing of the others, so the task must be one that it can do without them: name your own digit.
+# Is the collapse *why* these stacks guess? Equal tokens could still say which digits were read, for a loss of 1.19, and *norm only* does not do even that. So take the averaging away: let each token attend to itself alone. It then learns nothing of the others, so the task must be one that it can do without them: name your own digit.
 
 # %%
 class Itself(Stack):
@@ -448,7 +448,7 @@ for depth in (2, 6, 12, 24, 48):
 assert sweep["post-norm"][6][2][-1] > 0.1 > 0.01 > sweep["post-norm"][24][2][-1]
 
 # %% [markdown]
-# At six layers, the paper's depth, the tokens are still well apart. At twelve, what becomes of them depends on the size of the training steps. Here they are with the **learning rate**, the factor of each step, used so far, 0.003, and with a third of it (7 seconds):
+# At six layers, the paper's depth, the tokens are still well apart. (The control at 48 layers varies with the random start: four others left a spread of 0.3 to 0.5.) At twelve, what becomes of them depends on the size of the training steps. Here they are with the learning rate used so far, 0.003, and with a third of it (7 seconds):
 
 # %% tolerance=0.3
 large, top_large = train(12, Residual)
@@ -489,7 +489,7 @@ print(f"{len(contributions)} contributions; input + contributions = output, max 
 # %% [markdown]
 # Hence the name **residual stream** ([Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html)): a channel from which every sub-layer reads, and to which it adds. In lesson 02 the outputs of a layer's heads were added up; here those of all layers are.
 #
-# Each sub-layer reads a normalised vector, so in a fresh stack all add about equally much. Independent random vectors of one size add up like $\sqrt{n}$ (lesson 01 found that for dot products). Does the stream grow so?
+# Each sub-layer reads a normalised vector, so in a fresh stack all add about equally much. Independent random vectors of one size add up like $\sqrt{n}$ (lesson 01 found that for dot products). Does the stream grow like that?
 
 # %% tolerance=0.2
 for depth in (6, 12, 24, 48):
@@ -541,7 +541,7 @@ print("sum over units = FFN, max difference < 1e-5:", ((total - ffn(x)).abs().ma
 print("units that fire for this token:", firing, "of", len(keys))
 
 # %% [markdown]
-# About half of these random keys match. [Geva et al. (2021)](https://aclanthology.org/2021.emnlp-main.446) examined a trained language model so: feed-forward layers "operate as key-value memories, where each key correlates with textual patterns in the training examples".
+# About half of these random keys match. [Geva et al. (2021)](https://aclanthology.org/2021.emnlp-main.446) examined a trained language model in this way: feed-forward layers "operate as key-value memories, where each key correlates with textual patterns in the training examples".
 #
 # Why four times as wide? The paper does not argue for it, but its Table 3 (C) varies the width:
 #
@@ -593,7 +593,7 @@ assert reused.max() < 1.19
 assert (reused - intact).abs().max() < 0.02
 
 # %% [markdown]
-# The losses differ by less than 0.02: all norms begin alike, with $\gamma = 1$ and $\beta = 0$, and have not moved far apart in 80 steps. This loss would not show the slip. A test can tell: **after one backward pass, every parameter must have a gradient**, that is, `grad` must not be `None`. Half of these norms have none.
+# The losses differ by less than 0.02. All norms begin alike, with $\gamma = 1$ and $\beta = 0$, and in the 80 steps of the intact stack none of these numbers moves by more than 0.15. This loss would not show the slip. A test can tell: **after one backward pass, every parameter must have a gradient**, that is, `grad` must not be `None`. Half of these norms have none.
 
 # %% [markdown]
 # ## The same in the package and in PyTorch
@@ -635,7 +635,7 @@ for norm_first in (False, True):
 # %% [markdown]
 # ## Extra: why not batch normalisation?
 #
-# **Batch normalisation** ([Ioffe & Szegedy, 2015](https://arxiv.org/abs/1502.03167)) takes mean and variance of each *feature*, over all tokens of the batch; layer normalisation takes them of each *token*, over its features. Short sentences are filled up with **padding**, zeros here. Three words share a batch with another sentence of 3 words, then of 6, then of 12. How much do they change?
+# **Batch normalisation** ([Ioffe & Szegedy, 2015](https://arxiv.org/abs/1502.03167)) takes a mean and a variance for each *feature*, over all tokens of the batch; layer normalisation takes them for each *token*, over its features. Short sentences are filled up with **padding**, zeros here. Three words share a batch with another sentence of 3 words, then of 6, then of 12. How much do they change?
 
 # %% tolerance=0.1
 def batch_norm(x):  # (B, T, d_model), in training
@@ -653,7 +653,7 @@ for name, normalise in (("layer norm", nn.LayerNorm(16)), ("batch norm", batch_n
     print(f"{name}: largest change {changes[0]:.2f} at 6 positions, {changes[1]:.2f} at 12")
 
 # %% [markdown]
-# With batch normalisation, what your words become depends on how long your neighbour's sentence is, and on zeros that mean nothing. It depends on how *many* neighbours there are, too, because a mean over few tokens is a poor estimate. One token among 3, 15 or 127 others, drawn 200 times:
+# With batch normalisation, what your words become depends on how long your neighbour's sentence is, and on zeros that mean nothing. It depends on how *many* neighbours there are, too, because a mean over few tokens is a poor estimate. Here is one token among 3, 15 or 127 others, which are drawn anew 200 times:
 
 # %% tolerance=0.1
 def layer_norm_of(x):

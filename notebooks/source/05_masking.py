@@ -525,7 +525,7 @@ for name, function in versions.items():
     print(f"{name:10} gradient of the values: {value.grad[:, 0].tolist()}")
 
 # %% [markdown]
-# The gradient of a discarded row is 0, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. One step of training would write it into the weights of the model. The same rule has a second victim: a weight of 0 hides finite values only.
+# The gradient of a discarded row is 0, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. One step of training would write it into the weights of the model. The same rule does harm in the forward pass, too: a weight of 0 hides finite values only.
 
 # %%
 value = torch.tensor([[1.0], [3.0], [float("nan")]])  # the last word is hidden from the first two
@@ -645,7 +645,7 @@ for name, given in (("ours", causal), ("~ours", ~causal)):
 # Handed over as it is, our mask hides from each word itself and its past, and shows it the future; the last word may attend to nothing. Inverted by `~`, the mask is right.
 
 # %% [markdown]
-# **Laws and conventions.** Some of this is law, and you can derive it: a finite key that is masked before the softmax does not influence the query's output; a row with at least one key sums to 1; a stack of causal layers is causal. The rest is convention, and you must look it up: what True means, which axes a mask has, what an empty row returns, on which side padding stands.
+# **Laws and conventions.** Some of this is law, and you can derive it: a key that is masked before the softmax does not influence the query's output, as long as it and its value are finite; a row with at least one allowed key sums to 1; a stack of causal layers is causal. The rest is convention, and you must look it up: what True means, which axes a mask has, what an empty row returns, on which side padding stands.
 
 # %% [markdown]
 # ## The same five times

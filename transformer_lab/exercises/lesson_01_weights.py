@@ -173,9 +173,10 @@ look_at_kind = SetTheWeights(
     Set the weights of a head by hand, without training: `w_q` and `w_k`, (d_model, 3) each, such that every word gives
     at least 0.9 of its weight to the words of its own kind, itself included, and the same to each of them.
 
-    `words` has a row for each word, (T, d_model). Its first three numbers are one-hot and say of which kind the word
-    is: noun, verb or other. All further numbers say something else, and must not matter; `words` is handed in for its
-    width. Queries are `words @ w_q`, keys `words @ w_k`, and the weights are softmax(Q Kᵀ / √3).
+    `words` has a row for each word, (T, d_model). Its first three numbers are one-hot, a single 1 among zeros, and
+    say of which kind the word is: noun, verb or other. All further numbers say something else, and must not matter;
+    `words` is handed in for its width. Queries are `words @ w_q`, keys `words @ w_k`, and the weights are
+    softmax(Q Kᵀ / √3).
     """,
     returns=("w_q", "w_k"),
     cases=tuple(kind_cases()),
@@ -196,7 +197,7 @@ def first_three(words):
 
 
 @look_at_kind.mistake(
-    "The scores of words of one kind are right, but too small beside the others: multiply W_Q by a number."
+    "Words of one kind do get the higher scores, but are not far enough ahead of the others: multiply W_Q by a number."
 )
 def kinds_too_soft(words):
     return first_three(words), first_three(words)

@@ -28,8 +28,8 @@ visible_pairs = Predict(
     ),
     hints=(
         "Draw the mask of a sentence of two words, padded to five: rows are queries, columns are keys.",
-        "Query t sees the keys up to t that are words. How many are that in a row of a word, how many in a row of "
-        "padding?",
+        "Query t sees the keys up to t that are words. How many keys is that in the row of a word, and how many in "
+        "a row of padding?",
         "Split the True entries into the rows of words and the rows of padding. What shape does each part have?",
     ),
 )

@@ -36,7 +36,7 @@ function begin({ model, el, sent }) {
   const first = `decoder.layers.${machine.n_layers - 1}.cross_attention.head.0`;
   const fresh = () => ({
     ...{ text: model.get("text"), other: "", at: 0, mode: 0, off: new Set(), swaps: [], spot: 0 },
-    ...{ open: first, tab: 0, cell: [0, 0], zoomed: false, trail: [], cursor: null },
+    ...{ open: first, tab: 0, cell: null, zoomed: false, trail: [], cursor: null },
   });
   let now = fresh();
   let [run, intact, other, unknown, plan] = [null, null, null, [], null];
@@ -99,7 +99,7 @@ function begin({ model, el, sent }) {
   const writes = element("div", { class: "tl-tokens" });
   const before = element("div", { class: "tl-tokens tl-before" });
   const notice = element("div", { class: "tl-note", "aria-live": "polite" });
-  const modes = MODES.map((name, i) => button(name, () => change({ mode: i })));
+  const modes = MODES.map((name, i) => button(name, () => change(i ? { mode: i, zoomed: false } : { mode: i })));
   const help = element("span", { class: "tl-note" });
   const spot = element("div", { class: "tl-bar" });
   const swapBar = element("div", { class: "tl-bar" }, element("label", {}, "take it from ", from), spot);
@@ -136,6 +136,13 @@ function begin({ model, el, sent }) {
       if (swaps.length === now.swaps.length) swaps.push({ key: part.key, ...part.swap, position });
       change({ swaps });
     } else if (now.mode === 0) change({ open: part.key, tab: 0, cell: null, zoomed: true, trail: [] });
+  };
+  // The number whose sum is seen where none was pressed: the largest in the row of the output token, or in the first row.
+  const largest = ({ side, part }) => {
+    const values = valuesOf(part.tabs[now.tab], run);
+    const t = side === "decoder" && values.length === run.target.length ? now.at : 0;
+    const sizes = values[t].map((x) => Math.abs(x) || 0);
+    return [t, sizes.indexOf(Math.max(...sizes))];
   };
   // Where a number of a matrix is seen: the part, and which of its tabs.
   const placeOf = ({ name, cell: [, j] }) => {
@@ -266,7 +273,17 @@ function begin({ model, el, sent }) {
     paint({ look, weights });
     const shown = right.hidden
       ? { name: at.part.tabs[now.tab].name, values: valuesOf(at.part.tabs[now.tab], run) }
-      : detail.show({ ...at, path: at.path.join(", "), ...now, run, machine, names: look, goto, nameOf });
+      : detail.show({
+          ...at,
+          path: at.path.join(", "),
+          ...now,
+          cell: now.cell ?? largest(at),
+          run,
+          machine,
+          names: look,
+          goto,
+          nameOf,
+        });
     if (focusSum) (detail.node.querySelector(".tl-go") ?? back).focus();
     focusSum = false;
     el.values = {

@@ -37,7 +37,7 @@ def machine(model: Transformer, tokenizer: Tokenizer, text: str = "twenty-one") 
     largest = finest(model, tokenizer)
     state = {"model": carried(model, tokenizer, largest), "tokenizer": tokenizer_sent(tokenizer), "text": text}
     rounded = as_sent(model, largest)
-    return View("machine", state, summary(model, text), lambda: fallback(rounded, tokenizer, text), colours=64)
+    return View("machine", state, summary(model, text), lambda: fallback(rounded, tokenizer, text), colours=32)
 
 
 def check_model(model: Transformer, tokenizer: Tokenizer) -> None:

@@ -124,7 +124,7 @@ def points_of(words: list[str]) -> dict[str, float | int]:
 def grade(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from transformer_lab.grading import course, reports
+    from transformer_lab.grading import course, records, reports, submissions
     from transformer_lab.grading.assignment import Assignment
     from transformer_lab.grading.hidden_cases import try_out
     from transformer_lab.grading.policy import find_bwrap, refuse_readable
@@ -132,20 +132,20 @@ def grade(options: argparse.Namespace) -> int:
     assignment = Assignment.load(options.assignment)
     private = read_private(options.private)
     try_out(assignment.points, assignment.seed)
-    submissions = course.find_submissions(options.submitted, assignment.name)
+    found = submissions.find_submissions(options.submitted, assignment.name, options.out / "unpacked")
     if options.trust:
         print("Grading WITHOUT a sandbox: every answer can read and write all that you can.", file=sys.stderr)
     else:
         find_bwrap()
         refuse_readable(options.submitted, options.assignment, options.private, options.out)
-    waiting = course.still_to_grade(submissions, assignment, private, options.out, options.trust)
+    waiting = course.still_to_grade(found, assignment, private, options.out, options.trust)
     at_once = options.jobs if options.executor is None else len(waiting)  # a cluster shares out by itself
     new_pool = partial(executor, options)
     done = course.grade_all(waiting, assignment, options.out, new_pool, at_once, private, options.trust)
-    for one in tqdm(done, total=len(submissions), initial=len(submissions) - len(waiting), unit=" students"):
+    for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students"):
         if any(mark.verdict == "ungraded" for mark in one.marks):
             print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
-    graded = course.graded_so_far(options.out)
+    graded = records.graded_so_far(options.out)
     reports.write_reports(graded, assignment, options.out)
     print(f"{len(graded)} students: see grades.csv, report.html and feedback/ in {options.out}")
     return 0
@@ -196,11 +196,11 @@ def solutions(options: argparse.Namespace) -> int:
 
 
 def nbgrader(options: argparse.Namespace) -> int:
-    from transformer_lab.grading import course
+    from transformer_lab.grading import records
     from transformer_lab.grading.assignment import Assignment
     from transformer_lab.grading.gradebook import import_grades
 
-    assignment, graded = Assignment.load(options.assignment), course.graded_so_far(options.grades)
+    assignment, graded = Assignment.load(options.assignment), records.graded_so_far(options.grades)
     if not graded:
         raise ValueError(f"{options.grades} must hold grades written by `transformer-lab grade` (it holds none)")
     import_grades(graded, assignment, options.course)

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 
 from tests.grading.hostile_notebooks import HOSTILE, POINTS, RIGHT, SECONDS
 from transformer_lab.exercises import catalogue
+from transformer_lab.grading.answers import Answer
 from transformer_lab.grading.course import close_sandbox
 from transformer_lab.grading.hidden_cases import draw_cases
-from transformer_lab.grading.notebooks import Answer
 from transformer_lab.grading.sandbox import Sandbox
 from transformer_lab.grading.scoring import Mark, mark
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.course import Graded, find_submissions, grade_one
+from transformer_lab.grading.course import grade_one
+from transformer_lab.grading.records import Graded
+from transformer_lab.grading.submissions import find_submissions
 
 POINTS = 2.0
 SECONDS = 3  # for an answer

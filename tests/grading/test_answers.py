@@ -8,7 +8,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from transformer_lab.grading.notebooks import MOST_BYTES, digest, find_answer, read_notebook, read_notebooks
+from transformer_lab.grading.answers import digest, find_answer
+from transformer_lab.grading.notebooks import MOST_BYTES, read_notebook, read_notebooks
 
 STUB = "def softmax(scores, dim):\n    return ..."
 FILLED = "def softmax(scores, dim):\n    return helper(scores).softmax(dim)"
@@ -147,8 +148,8 @@ def test_all_notebooks_of_a_student_share_the_room_for_code(tmp_path):
     for name in ("a", "b", "c"):
         nbformat.write(new_notebook(cells=[cell(f"{name} = '{'x' * 100_000}'")]), tmp_path / f"{name}.ipynb")
     both = read_notebooks(sorted(tmp_path.iterdir()))
-    assert [found.defines(name) for found, name in zip(both.cells, "ab", strict=True)] == [True, True]
-    assert both.notes == ["c.ipynb is left out: all notebooks may have 262144 characters of code"]
+    assert [found.defines(name) for found, name in zip(both.cells, "bc", strict=True)] == [True, True]
+    assert both.notes == ["a.ipynb is left out: all notebooks may have 262144 characters of code"]  # the oldest
 
 
 def answers_in(folder, notebooks: dict[str, list], *names: str) -> list[str | None]:
@@ -182,6 +183,47 @@ def test_a_look_alike_name_is_named(answer_in):
     found = answer_in(cell(FILLED.replace("softmax(s", "ѕoftmax(s")))  # a Cyrillic first letter
     assert found.program is None
     assert any("must be named `softmax` (found '\\u0455oftmax')" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("wrote", ["sofmax", "soft_max", "Softmax", "my_softmax"])
+def test_a_misspelt_name_counts_in_the_exercise_s_own_cell_and_is_named_elsewhere(answer_in, wrote):
+    misspelt = "def helped(x):\n    return x\n\n" + FILLED.replace("softmax(", f"{wrote}(", 1).replace(
+        "helper", "helped"
+    )
+    found = answer_in(cell(misspelt, "softmax"))
+    assert found.program.endswith(f"\n\nsoftmax = {wrote}")
+    assert any(f"the function must be named `softmax` (you wrote `{wrote}`)" in note for note in found.notes)
+    found = answer_in(cell(STUB, "softmax"), cell(misspelt))
+    assert found.program is None
+    assert any(f"the function must be named `softmax` (found '{wrote}')" in note for note in found.notes)
+
+
+def test_a_cell_that_cannot_be_parsed_is_said_of_its_exercise(answer_in):
+    found = answer_in(cell("def softmax(scores, dim):\n    return (scores", "softmax"))
+    assert found.program is None
+    assert any("the cell of `softmax` can't be parsed: '(' was never closed (line 2)" in note for note in found.notes)
+
+
+def test_a_notebook_of_a_newer_python_is_said_to_be_one(tmp_path):
+    made = new_notebook(
+        cells=[cell("def broken(:")], metadata={"language_info": {"name": "python", "version": "3.99.1"}}
+    )
+    nbformat.write(made, tmp_path / "ann.ipynb")
+    assert "it was written with Python 3.99.1, and read with 3." in read_notebook(tmp_path / "ann.ipynb").notes[0]
+
+
+def test_lines_are_those_that_the_student_counts(answer_in):
+    found = answer_in(
+        cell("import torch"),
+        cell(f"# a comment\n\n{HELPER}"),
+        cell("SCALE = 2; OTHER = 3"),
+        cell(f"%time\n# mine\n{FILLED}", "softmax"),
+    )
+    lines = found.program.split("\n")
+    places = [found.in_words(f"line {number}: `{line}`") for number, line in enumerate(lines, 1)]
+    assert places[lines.index("    return x * SCALE")] == "line 4 of code cell 2: `    return x * SCALE`"
+    assert places[-1].startswith("line 4 of its cell: `    return helper(scores)")
+    assert found.in_words("nowhere") == "nowhere"
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from tests.grading.attacks import ATTACKS, grade, program_of
 from tests.grading.hostile_notebooks import ASSIGNMENT, HOSTILE, POINTS, RIGHT, SECONDS, notebook, text
 from tests.grading.support import needs_bwrap
 from transformer_lab.grading import course
-from transformer_lab.grading.course import find_submissions, grade_one
+from transformer_lab.grading.course import grade_one
 from transformer_lab.grading.reports import write_reports
 from transformer_lab.grading.sandbox import Sandbox
+from transformer_lab.grading.submissions import find_submissions
 
 pytestmark = needs_bwrap
 

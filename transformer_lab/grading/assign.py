@@ -19,9 +19,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
+from transformer_lab.grading.answers import digest
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.case_generators import find_exercise
-from transformer_lab.grading.notebooks import ANSWER, digest
+from transformer_lab.grading.notebooks import ANSWER
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 MOST_SECONDS = 3600

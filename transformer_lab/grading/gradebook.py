@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from transformer_lab.exercises import catalogue
 from transformer_lab.grading.assign import lesson_notebook
 from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.course import Graded
+from transformer_lab.grading.records import Graded
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook

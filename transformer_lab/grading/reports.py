@@ -11,7 +11,7 @@ from transformer_lab import plots
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.cards import html_text, inline
 from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.course import Graded, file_name
+from transformer_lab.grading.records import Graded, file_name
 from transformer_lab.grading.scoring import VERDICTS, Mark
 
 USUAL = ("ok", "wrong", "missing")

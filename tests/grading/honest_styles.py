@@ -7,6 +7,7 @@ student's notebooks, or how they lie in the folder: `style(work)`.
 """
 
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Callable
@@ -81,7 +82,7 @@ CODE: dict[str, Callable[[str, str, str], str]] = {
     "that draws random numbers": lambda s, n, p: s.replace("):\n", "):\n    torch.rand(3)\n", 1),
     "that asserts": lambda s, n, p: s.replace("):\n", f"):\n    assert {p.split(',')[0]} is not None\n", 1),
     "with imports inside": lambda s, n, p: s.replace("):\n", "):\n    import torch\n", 1),
-    "with all of torch": lambda s, n, p: f"from torch import *\n{s}",
+    "with all of torch": lambda s, n, p: f"from torch import *\nfrom builtins import *\n{s}",
     "with another name for torch": lambda s, n, p: (
         "import torch as t\n"
         + s.replace("import torch\n", "").replace("torch.", "t.").replace("import t.", "import torch.")
@@ -217,9 +218,8 @@ def of_format_3(work: Work) -> None:
 def with_helpers_beside(work: Work) -> None:
     work.files["my_helpers.py"] = "def unchanged(x):\n    return x\n"
     for cell in work.answer_cells():
-        cell.source = (
-            f"from my_helpers import unchanged\n{cell.source.replace('):', '):' + chr(10) + '    unchanged', 1)}"
-        )
+        used = re.sub(r"(def \w+\(.*:[ \t\r]*\n)(\s+)", r"\1\2unchanged\n\2", cell.source, count=1)
+        cell.source = used if used.startswith("%%") else f"from my_helpers import unchanged\n{used}"
 
 
 def with_scratch(work: Work) -> None:

@@ -70,6 +70,15 @@ def test_a_failure_that_follows_from_another_is_said_so_and_may_be_excused(tmp_p
     assert follower.message.startswith("It is right but for your `causal_mask`, which it calls.")
 
 
+def test_a_helper_s_name_may_be_used_again_in_a_later_cell(tmp_path, one_sandbox):
+    helper = "import torch\ndef helped(length):\n    return torch.ones(length, length).tril().bool()"
+    other = "def helped(tokens, pad_id):\n    return (tokens != pad_id)[:, None, None, :]"
+    assignment = replace(MASKS, points={"causal_mask": 1, "padding_mask": 1}, seconds=one_sandbox.seconds)
+    causal = f"{helper}\n\ndef causal_mask(length):\n    return helped(length)"
+    padding = f"{other}\n\ndef padding_mask(tokens, pad_id):\n    return helped(tokens, pad_id)"
+    assert [mark.points for mark in graded(tmp_path, assignment, causal, padding).values()] == [1, 1]
+
+
 def test_what_fails_by_itself_follows_from_nothing(tmp_path, one_sandbox):
     assignment = replace(MASKS, seconds=one_sandbox.seconds, excuse=True)
     marks = graded(tmp_path, assignment, CAUSAL.format("triu"), PADDING, DECODER.replace("&", "|"))

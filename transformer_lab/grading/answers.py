@@ -16,12 +16,14 @@ from transformer_lab.grading.programs import Program, definition, program_for
 class Answer:
     """An answer to an exercise: the program that defines it (None: there is none), and what was found on the way.
 
-    `calls` names the exercises whose answers this one uses, and `leant` is the program in which these are right.
+    `at_the_end` is the program after all cells have run, if that is another: a name may have been used again. `calls`
+    names the exercises whose answers this one uses, and `leant` is the program in which these are right.
     """
 
     name: str
     program: str | None
     notes: tuple[str, ...] = ()
+    at_the_end: str | None = None
     calls: tuple[str, ...] = ()
     leant: str | None = None
     whole: Program = field(default=Program(""), repr=False)
@@ -51,7 +53,9 @@ def find_answer(
     program = program_for(notebook, name, cell, wrote, others)
     leant = program_for(notebook, name, cell, wrote, others, others).text if program.calls else None
     notes += [f"{module}.py, from beside the notebook, was taken along" for module in program.files]
-    return Answer(name, program.text, tuple(notes), program.calls, leant, program)
+    at_the_end = program_for(notebook, name, cell, wrote, others, at_the_end=True).text
+    other = at_the_end if at_the_end != program.text else None
+    return Answer(name, program.text, tuple(notes), other, program.calls, leant, program)
 
 
 def chosen_cell(

@@ -3,7 +3,8 @@
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -57,16 +58,19 @@ def program_for(
     wrote: str,
     others: Iterable[str] = (),
     given: dict[str, str] | None = None,
+    at_the_end: bool = False,
 ) -> Program:
     """The statements, in the order of its notebook, that bind what the answer uses, and what these use in turn.
 
     `wrote` is the name under which the student wrote the answer `name`; `others` are the exercises to look for among
-    what it uses; `given` has the source of those that are to be right in it.
+    what it uses; `given` has the source of those that are to be right in it. A name means what it meant as the cell had
+    run, as the check below the cell saw it; or, `at_the_end`, what it means when all cells have run.
     """
     chosen = definition(cell, wrote)
     cells = [other for other in notebook.cells if other.home == cell.home]
     statements = [(c, s) for c in cells for s in c.body if c is cell or wrote not in bound_by(s)]
-    needed = what_is_needed(chosen, [s for _, s in statements])
+    later = set() if at_the_end else {s for c in cells[cells.index(cell) + 1 :] for s in c.body}
+    needed = what_is_needed(chosen, [s for _, s in statements], later)
     files = [*beside(notebook, needed)]
     program = [MODULES.format(texts={module: notebook.modules[module] for module in files})] if files else []
     line, parts, calls = sum(text.count("\n") + 2 for text in program) + 1, [], []
@@ -83,22 +87,45 @@ def program_for(
     return Program("\n\n".join(program), tuple(parts), tuple(dict.fromkeys(calls)), tuple(files))
 
 
-def what_is_needed(chosen: ast.stmt, statements: list[ast.stmt]) -> set[ast.stmt]:
-    uses = cache(names_used)
+def what_is_needed(chosen: ast.stmt, statements: list[ast.stmt], later: set[ast.stmt]) -> set[ast.stmt]:
+    """What a statement uses, and what that uses; of what comes later only names that nothing before binds.
+
+    What runs at once uses a name as it was bound before; a function's body, which runs in the end, as bound last.
+    """
+    uses, place = cache(names_used), {statement: number for number, statement in enumerate(statements)}
     binders: dict[str, list[ast.stmt]] = {}
     for statement in statements:
         for bound in bound_by(statement):
             binders.setdefault(bound, []).append(statement)
-    needed, seen, waiting = {chosen}, set(), ["*", *uses(chosen)]
+    end = min((place[statement] for statement in later if statement in place), default=len(statements))
+    needed, seen, waiting = {chosen}, set(), [("*", end), *asked_by(chosen, uses, place, end)]
+    walked: set[tuple[str, ast.stmt]] = set()
     while waiting:
         one = waiting.pop()
         if one in seen:
             continue
         seen.add(one)
-        for statement in in_force(binders.get(one, []), one, uses):
-            waiting += () if statement in needed else uses(statement)
+        name, limit = one
+        binding = binders.get(name, [])
+        before = bisect_left(binding, limit, key=place.__getitem__) or len(binding)
+        for statement in in_force((binding[n] for n in range(before - 1, -1, -1)), name, uses):
+            if (name, statement) in walked:  # and so are those on which it builds
+                break
+            walked.add((name, statement))
+            waiting += () if statement in needed else asked_by(statement, uses, place, end)
             needed.add(statement)
     return needed
+
+
+def asked_by(
+    statement: ast.stmt, uses: Callable[[ast.stmt], set[str]], place: dict[ast.stmt, int], end: int
+) -> list[tuple[str, int]]:
+    """The names that a statement uses, each with the place before which it must be bound."""
+    is_def = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    at_once = not is_def or bool(getattr(statement, "decorator_list", ())) or isinstance(statement, ast.ClassDef)
+    in_the_end = is_def or any(isinstance(node, ast.Lambda | ast.FunctionDef) for node in ast.walk(statement))
+    limits = [place[statement]] * at_once + [end] * in_the_end
+    return [(name, limit) for name in uses(statement) for limit in limits]
 
 
 def beside(notebook: Notebook, statements: Iterable[ast.AST]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The mark of one answer: what the exercise's check says of it, tried in a sandbox on visible and hidden cases."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transformer_lab.exercises import Exercise
 from transformer_lab.exercises.checking import Result
@@ -44,7 +44,18 @@ class Mark:
 def mark(
     exercise: Exercise, answer: Answer, sandbox: Sandbox, hidden: list[Case], most: float | int, partial: bool = False
 ) -> Mark:
-    """Grade one answer. Nothing that an answer sends raises an error here."""
+    """Grade one answer, as it was when its cell had run, or else when all had. Nothing that it sends raises errors."""
+    made = mark_as_it_stands(exercise, answer, sandbox, hidden, most, partial)
+    if made.points == made.most or answer.at_the_end is None:
+        return made
+    other = replace(answer, program=answer.at_the_end, at_the_end=None)
+    again = mark_as_it_stands(exercise, other, sandbox, hidden, most, partial)
+    return again if again.points > made.points else made
+
+
+def mark_as_it_stands(
+    exercise: Exercise, answer: Answer, sandbox: Sandbox, hidden: list[Case], most: float | int, partial: bool
+) -> Mark:
     try:
         verdict, mistake, message, score = judge(exercise, answer, sandbox, hidden, partial)
     except NoSandbox:

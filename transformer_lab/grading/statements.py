@@ -42,9 +42,9 @@ def names_of_the_module(scope: symtable.SymbolTable) -> set[str]:
     return names.union(*map(names_of_the_module, scope.get_children()))
 
 
-def in_force(binders: list[ast.stmt], name: str, uses: Callable[[ast.stmt], set[str]]) -> Iterator[ast.stmt]:
-    """The last statement that binds a name, and those before it on which it builds: `x = x + 1`, `import a.b`, `if`."""
-    for statement in reversed(binders):
+def in_force(binders: Iterable[ast.stmt], name: str, uses: Callable[[ast.stmt], set[str]]) -> Iterator[ast.stmt]:
+    """Of statements that bind a name, the last first: that one, and those on which it builds: `x = x + 1`, `if`."""
+    for statement in binders:
         yield statement
         adds = isinstance(statement, ast.Import | ast.ImportFrom | ast.AugAssign | COMPOUND)
         if not (adds or (isinstance(statement, ast.Assign | ast.AnnAssign) and name in uses(statement))):

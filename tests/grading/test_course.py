@@ -103,9 +103,11 @@ class TestATerm:
     def test_no_file_is_written_outside(self, grades, classroom):
         assert sorted(path.name for path in classroom.iterdir()) == ["grades", "hw1", "submitted"]
         assert {path.name for path in grades.iterdir()} == {
-            *("records", "feedback", "grades.csv", "report.html", "graded-with")
+            *("records", "feedback", "code", "grades.csv", "moodle.csv", "canvas.csv", "overrides.csv"),
+            *("report.html", "summary.json", "graded-with"),
         }
-        assert all(path.parent == grades / "feedback" for path in (grades / "feedback").rglob("*"))
+        for folder in ("feedback", "code"):
+            assert all(path.parent == grades / folder for path in (grades / folder).rglob("*"))
 
     def test_the_report_counts_the_commonest_mistakes(self, grades):
         report = (grades / "report.html").read_text()

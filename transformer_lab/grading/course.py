@@ -151,6 +151,12 @@ def ungraded(submission: Submission, assignment: Assignment, error: BaseExceptio
     return Graded(submission.student, tuple(marks), (note,), submitted=submission.submitted)
 
 
+def forget(out: Path) -> None:
+    """Take away what was graded, so that all is graded again. What the instructor decided stays."""
+    for path in (out / "graded-with", *(out / "records").glob("*.json")):
+        path.unlink(missing_ok=True)
+
+
 def still_to_grade(
     submissions: list[Submission], assignment: Assignment, private: str, out: Path, trust: bool = False
 ) -> list[Submission]:
@@ -167,7 +173,7 @@ def still_to_grade(
     if stamp.exists() and stamp.read_text() != wanted:
         raise ValueError(
             f"{out} must hold grades of this assignment and these private checks, sandboxed or trusted as now "
-            "(it holds others): choose another folder"
+            "(it holds others): choose another folder, or give --regrade"
         )
     stamp.write_text(wanted)
     done = {graded.student: graded.digest for graded in graded_so_far(out)}

@@ -9,7 +9,7 @@ from transformer_lab.exercises import Exercise, checking
 from transformer_lab.exercises.running import Attempt, Case, Outcome, as_tuple
 
 
-def share_right(exercise: Exercise, attempt: Attempt, visible: Sequence[Case], hidden: Sequence[Case]) -> float:
+def share_right(exercise: Exercise, attempt: Attempt, visible: Sequence[Case], hidden: Sequence[Case]) -> float | int:
     """From 0 to 1: of hidden values, of gradients where they flow, and of properties, all counted alike.
 
     The visible cases, which may be known by heart, only show that something is right at all.
@@ -18,7 +18,7 @@ def share_right(exercise: Exercise, attempt: Attempt, visible: Sequence[Case], h
     return shares[-1][1] if any(right for right, _ in shares) else 0.0
 
 
-def share_of(exercise: Exercise, attempt: Attempt, cases: Sequence[Case]) -> tuple[int, float]:
+def share_of(exercise: Exercise, attempt: Attempt, cases: Sequence[Case]) -> tuple[int, float | int]:
     """How many cases are right, and the share that is right of all that is asked."""
     asked, right, kept = 0, 0, set(exercise.properties)
     for case in cases:

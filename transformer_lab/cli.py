@@ -234,12 +234,15 @@ def solutions(options: argparse.Namespace) -> int:
 def nbgrader(options: argparse.Namespace) -> int:
     from transformer_lab.grading import records
     from transformer_lab.grading.assignment import Assignment
+    from transformer_lab.grading.final import gradebook
     from transformer_lab.grading.gradebook import import_grades
+    from transformer_lab.grading.roster import read_roster
 
     assignment, graded = Assignment.load(options.assignment), records.graded_so_far(options.grades)
     if not graded:
         raise ValueError(f"{options.grades} must hold grades written by `transformer-lab grade` (it holds none)")
-    import_grades(graded, assignment, options.course)
+    book = gradebook(graded, assignment, read_roster(None), options.grades)
+    import_grades(book.finals, assignment, options.course)
     print(f"{len(graded)} students: `nbgrader export` in {options.course} writes a table")
     return 0
 

@@ -125,7 +125,7 @@ def unusual_table(finals: tuple[Final, ...]) -> str:
     """Verdicts that are neither right nor wrong nor missing, and answers that are right on the visible cases alone."""
     rows = "".join(
         f"<tr><td>{code_link(one.student, mark.exercise)}</td><td>{escape(mark.exercise)}</td><td>{mark.verdict}</td>"
-        f"<td>{inline(mark.message[:300])}</td></tr>"
+        f"<td class=text>{inline(mark.message[:300])}</td></tr>"
         for one in finals
         for mark in one.marks
         if mark.verdict not in USUAL or mark.message == BY_HEART
@@ -152,7 +152,7 @@ def suspected(graded: list[Graded], exercises: list[str]) -> str:
 def notes_table(finals: tuple[Final, ...]) -> str:
     """What was odd in what was handed in, folded: most of it needs nobody."""
     notes = [(o, n) for o in finals for n in (*o.notes, *(notes_of(o.graded) if o.graded else ()))]
-    rows = "".join(f"<tr><td>{escape(o.student)}</td><td>{inline(n)}</td></tr>" for o, n in notes)
+    rows = "".join(f"<tr><td>{escape(o.student)}</td><td class=text>{inline(n)}</td></tr>" for o, n in notes)
     if not rows:
         return ""
     head = f"<summary>{words(len(notes), 'note', 'notes')} on what was handed in</summary>"

@@ -44,8 +44,8 @@ def due_for(assignment: Assignment, person: Person | None) -> datetime | None:
 
 def days_late(assignment: Assignment, person: Person | None, submitted: str) -> int:
     """Days begun after it was due; what the roster says of the time of submission comes first."""
-    due, told = due_for(assignment, person), (person.submitted if person else "")
-    if due is None or told == "-" or not (told or submitted):
+    due, told = due_for(assignment, person), (person.submitted.strip("-") if person else "")  # Moodle's `-` is none
+    if due is None or not (told or submitted):
         return 0
     seconds = (moment(told or submitted, "the time of a submission") - due).total_seconds()
     return max(0, math.ceil(seconds / 86_400))

@@ -12,7 +12,7 @@ h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; } a { color: var(--link); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 10px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-td { overflow-wrap: anywhere; } td.number, th.number { text-align: right; white-space: nowrap; }
+td.text { overflow-wrap: anywhere; min-width: 12rem; } td.number, th.number { text-align: right; white-space: nowrap; }
 section { border-left: 4px solid var(--line); padding: 2px 14px; margin: 1.2rem 0; break-inside: avoid; }
 section.ok { border-color: var(--ok); } section.wrong { border-color: var(--bad); }
 section h2, section h3 { margin: 0.3rem 0; font-size: 1.15rem; }

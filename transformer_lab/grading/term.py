@@ -156,7 +156,8 @@ def term_page(term: list[Summary]) -> str:
     parts = [f"<h1>The term: {counted}</h1>"]
     rows = "".join(
         f"<tr><td>{escape(kind)}</td>{''.join(f'<td class=number>{c or str()}</td>' for c in counts)}"
-        f"<td class=number>{len(again) or ''}</td><td>{escape(', '.join(names[i] or i for i in again[:8]))}</td></tr>"
+        f"<td class=number>{len(again) or ''}</td>"
+        f"<td class=text>{escape(', '.join(names[i] or i for i in again[:8]))}</td></tr>"
         for kind, counts, again in persisting(term)[:20]
     )
     head = f"<tr><th>students who made it</th>{heads}<th class=number>again</th><th>who</th></tr>"

@@ -105,6 +105,7 @@ CODE: dict[str, Callable[[str, str, str], str]] = {
     "with calls below": lambda s, n, p: f"{s}\n\ntry:\n    {n}(1, 2, 3, 4)\nexcept TypeError as e:\n    print(e)",
     "timed": lambda s, n, p: f"%%time\n{s}",
     "with magics": lambda s, n, p: f"%matplotlib inline\n!pip list\n{s}\ntorch.ones?\n%timeit 1",
+    "compiled": lambda s, n, p: f"{s}\n\n{n} = torch.compile({n})",
     "with recursion": lambda s, n, p: (
         f"{mine(s, n)}\n\ndef {n}({p}, depth=2):\n    return mine({p}) if depth == 0 else {n}({p}, depth - 1)"
     ),

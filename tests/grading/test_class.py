@@ -179,6 +179,8 @@ def test_a_pasted_solution_is_known_by_its_text_and_if_long_by_its_shape():
     assert not is_pasted("softmax", PLAIN)
     long = catalogue["decoder_layer"].solution_source()
     assert is_pasted("decoder_layer", long)
+    endless = f"def softmax(scores, dim):\n    return {' + '.join(['1'] * 900)}"
+    assert not is_pasted("softmax", endless)
     assert not any(is_pasted(name, "def f(x:") for name in ("softmax", "decoder_layer"))
 
 

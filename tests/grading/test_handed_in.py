@@ -81,6 +81,12 @@ def test_a_class_in_a_folder_of_its_own_within_the_zip(tmp_path):
     assert [*found(zipped(tmp_path / "c.zip", files), tmp_path)] == ["ann", "ben"]
 
 
+def test_an_older_download_leaves_nobody_behind(tmp_path):
+    for names in (("ann", "ben"), ("ben", "cem")):
+        place = zipped(tmp_path / "class.zip", {f"{name}/01.ipynb": notebook() for name in names})
+        assert [*found(place, tmp_path)] == [*names]
+
+
 CANVAS = {
     "doeann_12345_900_01_attention.ipynb": ANSWER,
     "doeann_12345_901_02_multi_head.ipynb": "x = 1",

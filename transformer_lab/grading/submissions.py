@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -77,6 +78,7 @@ def unpacked_class(archive: Path, folder: Path | None) -> Path:
     if folder is None:
         raise ValueError(f"{archive} is a zip file: say where to unpack it")
     whole = folder / "class"
+    shutil.rmtree(whole, ignore_errors=True)  # an older download may hold others
     if odd := unpack(archive, whole):
         raise ValueError("; ".join(odd))
     inner = [*whole.iterdir()] if whole.is_dir() else []
@@ -120,6 +122,7 @@ class Pile:
         folder = self.unpacked / f"{file_name(archive.stem)[:80]}-{key}"
         if depth >= MOST_DEPTH:
             return
+        shutil.rmtree(folder, ignore_errors=True)
         self.notes += unpack(archive, folder)
         if folder.is_dir():
             self.add(folder, depth + 1)

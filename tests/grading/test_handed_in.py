@@ -146,6 +146,15 @@ def test_an_archive_writes_nothing_outside_follows_no_link_and_is_not_believed(t
     assert answer(submissions["dai"])[0] == ANSWER
 
 
+def test_archives_in_archives_share_what_a_student_may_unpack(tmp_path):
+    inner = zipped(tmp_path / "inner.zip", {f"{i}.ipynb": notebook() for i in range(60)}).read_bytes()
+    files = {f"{i}.zip": inner for i in range(5)} | {"00.ipynb": notebook()}
+    zipped(tmp_path / "class" / "ann.zip", files)
+    submission = found(tmp_path / "class", tmp_path)["ann"]
+    assert len(submission.paths) == 200 - 5  # files, of which five were archives
+    assert "the rest of 3.zip is left out: it is too much" in submission.notes
+
+
 def test_what_is_no_notebook_is_named(tmp_path):
     write(tmp_path / "class" / "ann" / "homework.pdf", "")
     (tmp_path / "class" / "ben").mkdir()

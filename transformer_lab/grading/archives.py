@@ -8,14 +8,27 @@ import stat
 import time
 import zipfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-MOST_FILES, MOST_FILE, MOST_IN_ALL = 20_000, 20 << 20, 4 << 30  # of one archive: files, bytes of each, bytes
+MOST_FILE = 20 << 20  # bytes of a file
 WANTED = (".ipynb", ".py", ".zip")
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, OSError)
 
 
-def unpack(archive: Path, folder: Path) -> list[str]:
+@dataclass
+class Budget:
+    """How much may still be unpacked: of a class as a whole, or of one student, archives in archives included."""
+
+    files: int = 200
+    bytes: int = 200 << 20
+
+
+def of_a_class() -> Budget:
+    return Budget(files=50_000, bytes=8 << 30)
+
+
+def unpack(archive: Path, folder: Path, budget: Budget) -> list[str]:
     """Write the notebooks, Python files and archives in a zip file below a folder, with their times; what is odd.
 
     Folders keep their names, without `..`. Links, hidden files and all other kinds are left out.
@@ -23,18 +36,17 @@ def unpack(archive: Path, folder: Path) -> list[str]:
     odd: list[str] = []
     try:
         with zipfile.ZipFile(archive) as opened:
-            left, members = MOST_IN_ALL, opened.infolist()
-            if len(members) > MOST_FILES:
-                return [f"{archive.name} is left out: an archive may hold {MOST_FILES} files (it holds {len(members)})"]
-            for member in members:
+            for member in opened.infolist():
                 if (place := place_of(member, folder)) is None:
                     continue
+                if budget.files <= 0 or budget.bytes <= 0:
+                    return [*odd, f"the rest of {archive.name} is left out: it is too much"]
                 with opened.open(member) as file:
-                    content = file.read(min(MOST_FILE, left) + 1)
-                if len(content) > min(MOST_FILE, left):
+                    content = file.read(MOST_FILE + 1)
+                budget.files, budget.bytes = budget.files - 1, budget.bytes - len(content)
+                if len(content) > MOST_FILE:
                     odd.append(f"{place.name} in {archive.name} is left out: a file may have {MOST_FILE >> 20} MiB")
                     continue
-                left -= len(content)
                 write(place, content, member.date_time)
     except BROKEN as error:
         odd.append(f"{archive.name} can't be unpacked ({type(error).__name__}: {error})")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from transformer_lab.grading.archives import unpack
+from transformer_lab.grading.archives import Budget, of_a_class, unpack
 from transformer_lab.grading.notebooks import MOST_BYTES
 from transformer_lab.grading.records import file_name
 from transformer_lab.grading.whose import CANVAS, owner_of
@@ -79,7 +79,7 @@ def unpacked_class(archive: Path, folder: Path | None) -> Path:
         raise ValueError(f"{archive} is a zip file: say where to unpack it")
     whole = folder / "class"
     shutil.rmtree(whole, ignore_errors=True)  # an older download may hold others
-    if odd := unpack(archive, whole):
+    if odd := unpack(archive, whole, of_a_class()):
         raise ValueError("; ".join(odd))
     inner = [*whole.iterdir()] if whole.is_dir() else []
     within = [*inner[0].iterdir()] if len(inner) == 1 and inner[0].is_dir() else []
@@ -91,7 +91,7 @@ class Pile:
     """What one student handed in, as it is found."""
 
     def __init__(self, assignment: str, unpacked: Path | None):
-        self.assignment, self.unpacked = assignment, unpacked
+        self.assignment, self.unpacked, self.budget = assignment, unpacked, Budget()
         self.files: list[Path] = []
         self.notes: list[str] = []
         self.others: list[str] = []
@@ -123,7 +123,7 @@ class Pile:
         if depth >= MOST_DEPTH:
             return
         shutil.rmtree(folder, ignore_errors=True)
-        self.notes += unpack(archive, folder)
+        self.notes += unpack(archive, folder, self.budget)
         if folder.is_dir():
             self.add(folder, depth + 1)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from transformer_lab.exercises import Exercise
 from transformer_lab.exercises.checking import Result
+from transformer_lab.exercises.kinds import WriteTheTest
 from transformer_lab.exercises.running import Attempt, Case, Outcome
 from transformer_lab.exercises.verdicts import report
 from transformer_lab.grading.answers import Answer
@@ -88,7 +89,7 @@ def judge(
             if partial and not (result.passed and unseen.passed) and score == 0:
                 score = share_right(exercise, attempt, exercise.cases, hidden)
             if not result.passed:
-                return *explained(result), score
+                return *explained(exercise, result), score
             if not unseen.passed:
                 return "wrong", None, BY_HEART, score
     except Ended as end:
@@ -126,13 +127,15 @@ def placed(error: BaseException, answer: Answer) -> BaseException:
     return error
 
 
-def explained(result: Result) -> tuple[str, str | None, str]:
+def explained(exercise: Exercise, result: Result) -> tuple[str, str | None, str]:
     """What to tell a student who fails on a visible case: the mistake, the case with its numbers, what is broken."""
     assert result.case is not None
     mistake = result.mistake.name if result.mistake else None
     if result.outcome.error is not None and (verdict := raised(result.outcome.error)[0]) == "policy":
         return verdict, mistake, ADVICE["policy"]
-    return "raised" if result.outcome.error else "wrong", mistake, "\n".join(report(result, result.case))
+    scored = isinstance(exercise, WriteTheTest)  # what it misses says more than one candidate
+    message = exercise.rejection(result).message if scored else "\n".join(report(result, result.case))
+    return "raised" if result.outcome.error else "wrong", mistake, message
 
 
 def raised(error: BaseException) -> tuple[str, None, str]:

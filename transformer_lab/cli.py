@@ -22,8 +22,15 @@ GRADE = """Grade a folder of notebooks, one for each student (or nbgrader's subm
 
   transformer-lab grade submitted/ --assignment hw1/assignment.json --out grades/
 
-Writes grades.csv, feedback/<student>.html and report.html. A run that was cut off goes on where it ended; a notebook
-is graded again only if it has changed. Answers run in a sandbox made by bubblewrap: no network, no files."""
+The folder may be a zip file; what Canvas and Moodle hand back is taken as it is. Writes grades.csv, canvas.csv,
+moodle.csv, feedback/<student>.html and report.html. A run that was cut off goes on where it ended; a notebook is
+graded again only if it has changed. What you decide yourself goes into overrides.csv there; the same command takes
+it over. Answers run in a sandbox made by bubblewrap: no network, no files."""
+TERM = """Look at the assignments of a term together: what persists, which exercise separates, who falls behind.
+
+  transformer-lab term hw1-grades/ hw2-grades/ hw3-grades/ --out term/
+
+Writes term.html and term.csv, with a column for each assignment."""
 SOLUTIONS = """Write the lessons' notebooks with every exercise solved, executed.
 
   transformer-lab solutions --lessons 01 02 --out solutions/"""
@@ -69,11 +76,15 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--exercise", **SEVERAL, metavar="NAME=POINTS", help="an exercise, or other points")
     one.add_argument("--seconds", type=float, default=10, help="time for each answer (default: 10)")
     one.add_argument("--out", type=Path, required=True, help="a new folder; its name is the assignment's")
-
+    one.add_argument("--partial", action="store_true", help="part of the points for an answer that is right in part")
+    one.add_argument("--excuse", action="store_true", help="all points for an answer that is wrong by another's fault")
+    one.add_argument("--due", default="", metavar="TIME", help="such as 2026-10-01 or 2026-10-01T12:00+02:00")
+    one.add_argument("--late", type=float, default=0, metavar="PERCENT", help="of all points, for each day begun")
+    one.add_argument("--no-solutions", action="store_true", help="what is handed out refuses to show solutions")
     one.add_argument("--notebooks", type=Path, help=NOTEBOOKS)
 
     one = command("grade", grade, GRADE)
-    one.add_argument("submitted", type=Path, help="the folder of submissions")
+    one.add_argument("submitted", type=Path, help="the folder of submissions, or a zip file of it")
     one.add_argument("--assignment", type=Path, required=True, help="the assignment's assignment.json")
     one.add_argument("--out", type=Path, required=True, help="where the grades go")
     one.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
@@ -81,6 +92,13 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--private", type=Path, metavar="FILE.py", help="more hidden cases: see docs/instructors.md, 'A private check'"
     )
+    one.add_argument(
+        "--roster",
+        type=Path,
+        metavar="FILE.csv",
+        help="who is in the course: a table with `id`, or Canvas's, or Moodle's",
+    )
+    one.add_argument("--regrade", action="store_true", help="grade all again; overrides.csv stays")
     one.add_argument("--trust", action="store_true", help="no sandbox: answers can read and write all that you can")
 
     one = command("solutions", solutions, SOLUTIONS)
@@ -88,6 +106,10 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, required=True, help="where the notebooks go")
 
     one.add_argument("--notebooks", type=Path, help=NOTEBOOKS)
+
+    one = command("term", term, TERM)
+    one.add_argument("grades", type=Path, nargs="+", help="folders that `grade` wrote, in the order of the term")
+    one.add_argument("--out", type=Path, required=True, help="where the pages go")
 
     one = command("nbgrader", nbgrader, NBGRADER)
     one.add_argument("grades", type=Path, help="the folder that `grade` wrote")
@@ -103,7 +125,8 @@ def assign(options: argparse.Namespace) -> int:
         assign.choose(options.lessons, points_of(options.exercise)),
         options.notebooks or assign.NOTEBOOKS,
     )
-    assignment = assign.assign(options.out, points, options.seconds, notebooks)
+    policy = assign.Policy(options.partial, options.excuse, options.due, options.late, options.no_solutions)
+    assignment = assign.assign(options.out, points, options.seconds, notebooks, policy)
     listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.points.items())
     print(f"{len(assignment.points)} exercises, {sum(assignment.points.values()):g} points: {listed}")
     print(f"Hand out {options.out / 'release' / assignment.name}; keep {options.out / 'assignment.json'} to yourself.")
@@ -124,30 +147,43 @@ def points_of(words: list[str]) -> dict[str, float | int]:
 def grade(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from transformer_lab.grading import course, reports
+    from transformer_lab.grading import course, records, reports, submissions
     from transformer_lab.grading.assignment import Assignment
     from transformer_lab.grading.hidden_cases import try_out
     from transformer_lab.grading.policy import find_bwrap, refuse_readable
+    from transformer_lab.grading.roster import read_roster
 
     assignment = Assignment.load(options.assignment)
-    private = read_private(options.private)
+    private, roster = read_private(options.private), read_roster(options.roster)
     try_out(assignment.points, assignment.seed)
-    submissions = course.find_submissions(options.submitted, assignment.name)
+    found = submissions.find_submissions(options.submitted, assignment.name, options.out / "unpacked")
     if options.trust:
         print("Grading WITHOUT a sandbox: every answer can read and write all that you can.", file=sys.stderr)
     else:
         find_bwrap()
-        refuse_readable(options.submitted, options.assignment, options.private, options.out)
-    waiting = course.still_to_grade(submissions, assignment, private, options.out, options.trust)
+        refuse_readable(options.submitted, options.assignment, options.private, options.roster, options.out)
+    if options.regrade:
+        course.forget(options.out)
+    waiting = course.still_to_grade(found, assignment, private, options.out, options.trust)
     at_once = options.jobs if options.executor is None else len(waiting)  # a cluster shares out by itself
     new_pool = partial(executor, options)
     done = course.grade_all(waiting, assignment, options.out, new_pool, at_once, private, options.trust)
-    for one in tqdm(done, total=len(submissions), initial=len(submissions) - len(waiting), unit=" students"):
+    for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students"):
         if any(mark.verdict == "ungraded" for mark in one.marks):
             print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
-    graded = course.graded_so_far(options.out)
-    reports.write_reports(graded, assignment, options.out)
-    print(f"{len(graded)} students: see grades.csv, report.html and feedback/ in {options.out}")
+    graded = records.graded_so_far(options.out)
+    book = reports.write_reports(graded, assignment, options.out, roster)
+    absent = len(book.finals) - len(graded)
+    there = f"{len(graded)} students" + (f", and {absent} who handed in nothing" if absent else "")
+    print(f"{there}: see report.html, grades.csv and feedback/ in {options.out}")
+    return 0
+
+
+def term(options: argparse.Namespace) -> int:
+    from transformer_lab.grading.term import write_term
+
+    summaries = write_term(options.grades, options.out)
+    print(f"{len(summaries)} assignments: see term.html and term.csv in {options.out}")
     return 0
 
 
@@ -196,14 +232,17 @@ def solutions(options: argparse.Namespace) -> int:
 
 
 def nbgrader(options: argparse.Namespace) -> int:
-    from transformer_lab.grading import course
+    from transformer_lab.grading import records
     from transformer_lab.grading.assignment import Assignment
+    from transformer_lab.grading.final import gradebook
     from transformer_lab.grading.gradebook import import_grades
+    from transformer_lab.grading.roster import read_roster
 
-    assignment, graded = Assignment.load(options.assignment), course.graded_so_far(options.grades)
+    assignment, graded = Assignment.load(options.assignment), records.graded_so_far(options.grades)
     if not graded:
         raise ValueError(f"{options.grades} must hold grades written by `transformer-lab grade` (it holds none)")
-    import_grades(graded, assignment, options.course)
+    book = gradebook(graded, assignment, read_roster(None), options.grades)
+    import_grades(book.finals, assignment, options.course)
     print(f"{len(graded)} students: `nbgrader export` in {options.course} writes a table")
     return 0
 

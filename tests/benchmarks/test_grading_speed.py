@@ -23,6 +23,7 @@ from transformer_lab.exercises import catalogue
 from transformer_lab.grading import course
 from transformer_lab.grading.assign import assign, choose
 from transformer_lab.grading.processes import process_pool
+from transformer_lab.grading.submissions import find_submissions
 
 STUDENTS = int(os.environ.get("STUDENTS", "12"))
 LESSONS = os.environ.get("LESSONS", "01 02").split()
@@ -52,7 +53,7 @@ def test_seconds_for_each_submission(kinds, tmp_path, capsys):
             answers = {name: answer(name, kind, random) for name, kind in chosen.items()}
             notebook = solved(release, {name: source for name, source in answers.items() if source})
             (folder / release.name).write_text(json.dumps(notebook))
-    submissions = course.find_submissions(tmp_path / "submitted", "hw1")
+    submissions = find_submissions(tmp_path / "submitted", "hw1")
     waiting = course.still_to_grade(submissions, assignment, "", tmp_path)
     with process_pool(os.cpu_count()) as pool:
         grade = partial(course.grade_all, assignment=assignment, out=tmp_path, at_once=os.cpu_count())

@@ -11,10 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.grading.hostile_notebooks import HOSTILE, POINTS, RIGHT, SECONDS
+from tests.grading.kernel_attacks import KERNEL
 from transformer_lab.exercises import catalogue
+from transformer_lab.grading.answers import Answer
 from transformer_lab.grading.course import close_sandbox
 from transformer_lab.grading.hidden_cases import draw_cases
-from transformer_lab.grading.notebooks import Answer
 from transformer_lab.grading.sandbox import Sandbox
 from transformer_lab.grading.scoring import Mark, mark
 
@@ -533,6 +534,8 @@ def main() -> None:
     with Sandbox(SECONDS) as sandbox:
         for name, attack in ATTACKS.items():
             show(name, attack.points, grade(sandbox, program_of(attack, port=9, secret=__file__)))
+        for name, program in KERNEL.items():
+            show(name, 0, grade(sandbox, program))
     for name, attack in HOSTILE.items():
         with TemporaryDirectory() as folder:
             show(name, attack.points, attack.grade(Path(folder)).marks[0])

@@ -6,13 +6,16 @@ a right answer of somebody else lies. They answer `softmax` (2 points).
 
 import base64
 import json
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.course import Graded, find_submissions, grade_one
+from transformer_lab.grading.course import grade_one
+from transformer_lab.grading.records import Graded
+from transformer_lab.grading.submissions import find_submissions
 
 POINTS = 2.0
 SECONDS = 3  # for an answer
@@ -41,7 +44,7 @@ class HandedIn:
             (folder / name).mkdir()
         (folder / "others" / "ann.ipynb").write_text(notebook(RIGHT))
         self.write(folder / "submitted")
-        (submission,) = find_submissions(folder / "submitted", "hw1")
+        (submission,) = find_submissions(folder / "submitted", "hw1", folder / "submitted" / ".unpacked")
         return grade_one(submission, ASSIGNMENT)
 
 
@@ -70,6 +73,27 @@ def a_zip_bomb(folder: Path) -> None:
     bomb = base64.b64encode(zlib.compress(zlib.compress(bytes(64 << 20)))).decode()
     output = {"output_type": "display_data", "data": {"application/zip": bomb, "image/png": bomb}, "metadata": {}}
     (folder / "eve.ipynb").write_text(notebook(RIGHT, outputs=(output,)))
+
+
+def zipped(name: str, content: str, mode: int = 0) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        member = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
+        member.external_attr, member.compress_type = mode << 16, zipfile.ZIP_DEFLATED
+        with zipfile.ZipFile(folder / "eve.zip", "w") as archive:
+            archive.writestr(member, content)
+
+    return write
+
+
+def beside(name: str, source: str, notebook_source: str) -> Callable[[Path], None]:
+    """A Python file, and a notebook, in a student's folder."""
+
+    def write(folder: Path) -> None:
+        (folder / "eve").mkdir()
+        (folder / "eve" / name).write_text(source)
+        (folder / "eve" / "01.ipynb").write_text(notebook(notebook_source))
+
+    return write
 
 
 IPYTHON = """
@@ -105,6 +129,16 @@ HOSTILE = {
         note="the code of `softmax` can't be read (ValueError",
     ),
     "thousands of definitions in a chain": HandedIn(text(notebook(LONG_CHAIN)), "raised"),
+    "a zip that climbs out of its folder": HandedIn(zipped("../../others/ann.ipynb", notebook(RIGHT)), "ok", POINTS),
+    "a zip bomb": HandedIn(zipped("eve.ipynb", " " * (60 << 20)), "missing", note="a file may have 20 MiB"),
+    "a link in a zip": HandedIn(zipped("eve.ipynb", "../others/ann.ipynb", 0o120777), "missing"),
+    "a file that stands for torch": HandedIn(
+        beside("torch.py", "def softmax(*given):\n    return given", f"import torch\n{WRONG}"), "wrong"
+    ),
+    "a file that says yes to comparisons": HandedIn(
+        beside("yes.py", "import torch\ntorch.allclose = torch.equal = lambda *a, **k: True", f"import yes\n{WRONG}"),
+        "wrong",
+    ),
     "half of a pair of code units in an error": HandedIn(
         text(notebook("def softmax(scores, dim):\n    raise ValueError(chr(0xD800))")), "raised"
     ),

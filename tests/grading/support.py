@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from transformer_lab.grading.notebooks import Answer, Cell, Notebook, find_answer
+from transformer_lab.grading.answers import Answer, find_answer
+from transformer_lab.grading.notebooks import Cell, Notebook
 from transformer_lab.grading.policy import NoSandbox, find_bwrap
 from transformer_lab.grading.sandbox import Sandbox
 

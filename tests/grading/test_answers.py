@@ -8,7 +8,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from transformer_lab.grading.notebooks import MOST_BYTES, digest, find_answer, read_notebook, read_notebooks
+from transformer_lab.grading.answers import digest, find_answer
+from transformer_lab.grading.notebooks import MOST_BYTES, read_notebook, read_notebooks
 
 STUB = "def softmax(scores, dim):\n    return ..."
 FILLED = "def softmax(scores, dim):\n    return helper(scores).softmax(dim)"
@@ -45,10 +46,13 @@ def test_an_answer_takes_along_what_it_needs_and_nothing_else(answer_in):
     assert found.notes == ()
 
 
-def test_the_last_binding_counts_as_it_would_in_the_notebook(answer_in):
-    program = answer_in(cell("SCALE = 1"), cell(HELPER), cell(FILLED, "softmax"), cell("SCALE = 5")).program
-    assert "SCALE = 5" in program
-    assert "SCALE = 1" not in program
+def test_a_name_means_what_it_meant_as_the_cell_had_run_and_else_what_it_means_at_the_end(answer_in):
+    found = answer_in(cell("SCALE = 1"), cell("SCALE = 2"), cell(HELPER), cell(FILLED, "softmax"), cell("SCALE = 5"))
+    assert [line for line in found.program.split("\n") if "SCALE =" in line] == ["SCALE = 2"]
+    assert [line for line in found.at_the_end.split("\n") if "SCALE =" in line] == ["SCALE = 5"]
+    below = answer_in(cell(FILLED, "softmax"), cell(HELPER), cell("SCALE = 5"))
+    assert "SCALE = 5" in below.program
+    assert below.at_the_end is None
 
 
 @pytest.mark.parametrize("known", [("softmax", "softmax-answer"), (None, None)], ids=["as it was", "metadata lost"])
@@ -135,6 +139,27 @@ def test_a_function_may_be_wrapped_in_its_cell(answer_in):
     assert answer_in(cell(HELPER), cell("SCALE = 1"), cell(wrapped, "softmax")).program.endswith(wrapped)
 
 
+def test_what_runs_at_once_uses_a_name_as_it_was_bound_before(answer_in):
+    cells = [cell("def mine(x):\n    return x"), cell("softmax = mine", "softmax"), cell("mine = None")]
+    scope = {}
+    exec(answer_in(*cells).program, scope)
+    assert scope["softmax"](1) == 1
+    wrapped = [
+        cell("def f(x):\n    return 1"),
+        cell("one = f\ndef f(x):\n    return 2"),
+        cell("def softmax(x):\n    return one(x)"),
+    ]
+    exec(answer_in(*wrapped).program, scope)
+    assert scope["softmax"](1) == 1
+
+
+@pytest.mark.parametrize("line", ["x += 1", "x = x + 1", "x = lambda: x"])
+def test_a_name_that_is_bound_thousands_of_times_takes_no_time(answer_in, line):
+    start = time.process_time()
+    answer_in(cell("x = 0\n" + f"{line}\n" * 4_000), cell("def softmax(scores, dim):\n    return x", "softmax"))
+    assert time.process_time() - start < 10  # seconds; quadratic, it would be minutes
+
+
 def test_thousands_of_definitions_take_no_time(answer_in):
     chain = "\n".join(f"a{i} = a{i + 1}" for i in range(5000))
     start = time.perf_counter()
@@ -147,8 +172,8 @@ def test_all_notebooks_of_a_student_share_the_room_for_code(tmp_path):
     for name in ("a", "b", "c"):
         nbformat.write(new_notebook(cells=[cell(f"{name} = '{'x' * 100_000}'")]), tmp_path / f"{name}.ipynb")
     both = read_notebooks(sorted(tmp_path.iterdir()))
-    assert [found.defines(name) for found, name in zip(both.cells, "ab", strict=True)] == [True, True]
-    assert both.notes == ["c.ipynb is left out: all notebooks may have 262144 characters of code"]
+    assert [found.defines(name) for found, name in zip(both.cells, "bc", strict=True)] == [True, True]
+    assert both.notes == ["a.ipynb is left out: all notebooks may have 262144 characters of code"]  # the oldest
 
 
 def answers_in(folder, notebooks: dict[str, list], *names: str) -> list[str | None]:
@@ -182,6 +207,47 @@ def test_a_look_alike_name_is_named(answer_in):
     found = answer_in(cell(FILLED.replace("softmax(s", "ѕoftmax(s")))  # a Cyrillic first letter
     assert found.program is None
     assert any("must be named `softmax` (found '\\u0455oftmax')" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("wrote", ["sofmax", "soft_max", "Softmax", "my_softmax"])
+def test_a_misspelt_name_counts_in_the_exercise_s_own_cell_and_is_named_elsewhere(answer_in, wrote):
+    misspelt = "def helped(x):\n    return x\n\n" + FILLED.replace("softmax(", f"{wrote}(", 1).replace(
+        "helper", "helped"
+    )
+    found = answer_in(cell(misspelt, "softmax"))
+    assert found.program.endswith(f"\n\nsoftmax = {wrote}")
+    assert any(f"the function must be named `softmax` (you wrote `{wrote}`)" in note for note in found.notes)
+    found = answer_in(cell(STUB, "softmax"), cell(misspelt))
+    assert found.program is None
+    assert any(f"the function must be named `softmax` (found '{wrote}')" in note for note in found.notes)
+
+
+def test_a_cell_that_cannot_be_parsed_is_said_of_its_exercise(answer_in):
+    found = answer_in(cell("def softmax(scores, dim):\n    return (scores", "softmax"))
+    assert found.program is None
+    assert any("the cell of `softmax` can't be parsed: '(' was never closed (line 2)" in note for note in found.notes)
+
+
+def test_a_notebook_of_a_newer_python_is_said_to_be_one(tmp_path):
+    made = new_notebook(
+        cells=[cell("def broken(:")], metadata={"language_info": {"name": "python", "version": "3.99.1"}}
+    )
+    nbformat.write(made, tmp_path / "ann.ipynb")
+    assert "it was written with Python 3.99.1, and read with 3." in read_notebook(tmp_path / "ann.ipynb").notes[0]
+
+
+def test_lines_are_those_that_the_student_counts(answer_in):
+    found = answer_in(
+        cell("import torch"),
+        cell(f"# a comment\n\n{HELPER}"),
+        cell("SCALE = 2; OTHER = 3"),
+        cell(f"%time\n# mine\n{FILLED}", "softmax"),
+    )
+    lines = found.program.split("\n")
+    places = [found.in_words(f"line {number}: `{line}`") for number, line in enumerate(lines, 1)]
+    assert places[lines.index("    return x * SCALE")] == "line 4 of code cell 2: `    return x * SCALE`"
+    assert places[-1].startswith("line 4 of its cell: `    return helper(scores)")
+    assert found.in_words("nowhere") == "nowhere"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """No attack gets a point that it does not deserve, reaches a socket, leaves a trace, or harms the answer after it."""
 
+import ctypes.util
 import os
 import socket
 import threading
@@ -9,11 +10,13 @@ import pytest
 
 from tests.grading.attacks import ATTACKS, grade, program_of
 from tests.grading.hostile_notebooks import ASSIGNMENT, HOSTILE, POINTS, RIGHT, SECONDS, notebook, text
+from tests.grading.kernel_attacks import KERNEL
 from tests.grading.support import needs_bwrap
 from transformer_lab.grading import course
-from transformer_lab.grading.course import find_submissions, grade_one
+from transformer_lab.grading.course import grade_one
 from transformer_lab.grading.reports import write_reports
 from transformer_lab.grading.sandbox import Sandbox
+from transformer_lab.grading.submissions import find_submissions
 
 pytestmark = needs_bwrap
 
@@ -116,5 +119,13 @@ def test_a_hostile_notebook_gets_what_it_deserves_and_the_next_student_too(sandb
     assert len(list((tmp_path / "out" / "feedback").iterdir())) == 2
 
 
-def test_there_are_at_least_thirty_attacks():
-    assert len(ATTACKS | HOSTILE) >= 30
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of calls are those of x86_64")
+@pytest.mark.skipif(ctypes.util.find_library("seccomp") is None, reason="needs libseccomp")
+def test_the_kernel_refuses_all_that_an_answer_has_no_need_of(sandbox):
+    given = {name: grade(sandbox, program) for name, program in KERNEL.items()}
+    assert {name: (mark.verdict, mark.message) for name, mark in given.items() if mark.verdict != "wrong"} == {}
+    assert {mark.points for mark in given.values()} == {0}
+
+
+def test_there_are_at_least_a_hundred_and_twenty_attacks():
+    assert len(ATTACKS | HOSTILE | KERNEL) >= 120

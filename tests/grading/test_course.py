@@ -19,13 +19,14 @@ from tests.grading.in_processes import described, grade_or_end
 from tests.grading.support import exported, needs_bwrap
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading import course
+from transformer_lab.grading import course, records
 from transformer_lab.grading.assign import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.case_generators import CASE_GENERATORS
 from transformer_lab.grading.hidden_cases import draw_cases
 from transformer_lab.grading.processes import process_pool
 from transformer_lab.grading.reports import write_reports
+from transformer_lab.grading.submissions import find_submissions
 
 EXERCISES = {"softmax": 1, "scaled_dot_product_attention": 1}
 NAMES = ("student", "points", *EXERCISES)
@@ -102,9 +103,11 @@ class TestATerm:
     def test_no_file_is_written_outside(self, grades, classroom):
         assert sorted(path.name for path in classroom.iterdir()) == ["grades", "hw1", "submitted"]
         assert {path.name for path in grades.iterdir()} == {
-            *("records", "feedback", "grades.csv", "report.html", "graded-with")
+            *("records", "feedback", "code", "grades.csv", "moodle.csv", "canvas.csv", "overrides.csv"),
+            *("report.html", "summary.json", "graded-with"),
         }
-        assert all(path.parent == grades / "feedback" for path in (grades / "feedback").rglob("*"))
+        for folder in ("feedback", "code"):
+            assert all(path.parent == grades / folder for path in (grades / folder).rglob("*"))
 
     def test_the_report_counts_the_commonest_mistakes(self, grades):
         report = (grades / "report.html").read_text()
@@ -151,7 +154,7 @@ class TestATerm:
         pytest.importorskip("nbgrader", reason="needs the extra `instructor`")
         monkeypatch.setenv("PATH", os.environ["PATH"])  # which the import adds to
         (tmp_path / "records").mkdir()
-        for one in course.graded_so_far(grades):
+        for one in records.graded_so_far(grades):
             replace(one, marks=tuple(replace(mark, points=mark.most - mark.points) for mark in one.marks)).save(
                 tmp_path / "records"
             )
@@ -161,7 +164,7 @@ class TestATerm:
         assert exported(classroom / "hw1") == term.POINTS
 
     def test_a_notebook_that_changed_is_graded_again(self, grades, classroom):
-        submissions = course.find_submissions(classroom / "submitted", "hw1")
+        submissions = find_submissions(classroom / "submitted", "hw1")
         assignment = Assignment.load(classroom / "hw1" / "assignment.json")
         path = classroom / "submitted" / "mia.ipynb"
         before = path.read_bytes()
@@ -222,7 +225,7 @@ def test_processes_that_grade_are_there_at_once_without_threads_and_with_what_wa
 def test_who_ends_the_process_that_grades_is_named_and_all_others_are_graded(classroom, tmp_path, monkeypatch):
     monkeypatch.setattr(course, "grade_one", grade_or_end)
     assignment = Assignment.load(classroom / "hw1" / "assignment.json")
-    submissions = course.find_submissions(classroom / "submitted", "hw1")[:8]
+    submissions = find_submissions(classroom / "submitted", "hw1")[:8]
     waiting = course.still_to_grade(submissions, assignment, "", tmp_path)
     graded = {one.student: one for one in course.grade_all(waiting, assignment, tmp_path, lambda: process_pool(2), 2)}
     assert sorted(graded) == sorted(one.student for one in submissions)
@@ -231,7 +234,7 @@ def test_who_ends_the_process_that_grades_is_named_and_all_others_are_graded(cla
         "ben could not be graded (the process that graded ended, perhaps for want of memory)",
     )
     assert graded["cem"].notes == ("cem could not be graded (KeyError: 'why')",)
-    write_reports(course.graded_so_far(tmp_path), assignment, tmp_path)
+    write_reports(records.graded_so_far(tmp_path), assignment, tmp_path)
     assert rows(tmp_path)["ben"]["unusual"] == "softmax: ungraded; scaled_dot_product_attention: ungraded"
     assert "ben could not be graded" in (tmp_path / "report.html").read_text()
     again = course.still_to_grade(submissions, assignment, "", tmp_path)
@@ -243,7 +246,7 @@ def test_threads_of_one_process_take_turns_at_its_sandbox(classroom, tmp_path, s
     """As on a dask worker with several threads."""
     monkeypatch.setattr(course, "SANDBOX", [sandbox])
     assignment = replace(Assignment.load(classroom / "hw1" / "assignment.json"), seconds=sandbox.seconds)
-    honest = [s for s in course.find_submissions(classroom / "submitted", "hw1") if s.student in term.HONEST]
+    honest = [s for s in find_submissions(classroom / "submitted", "hw1") if s.student in term.HONEST]
     waiting = course.still_to_grade(honest, assignment, "", tmp_path)
     graded = list(course.grade_all(waiting, assignment, tmp_path, lambda: ThreadPoolExecutor(4), 4))
     assert [sandbox] == course.SANDBOX
@@ -262,12 +265,12 @@ def test_a_broken_record_is_named(tmp_path, text):
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "ann.json").write_text(text)
     with pytest.raises(ValueError, match=r"ann.json must be a record of grading .* delete it"):
-        course.graded_so_far(tmp_path)
+        records.graded_so_far(tmp_path)
 
 
 def test_submissions_are_found_from_wherever_they_are_graded(classroom, monkeypatch):
     monkeypatch.chdir(classroom)
-    found = course.find_submissions(Path("submitted"), "hw1")
+    found = find_submissions(Path("submitted"), "hw1")
     assert all(Path(path).is_absolute() for submission in found for path in submission.paths)
 
 
@@ -322,7 +325,9 @@ def test_a_folder_without_notebooks_is_refused(classroom, tmp_path, capsys):
     arguments = ("--assignment", classroom / "hw1" / "assignment.json", "--out", tmp_path / "out")
     (tmp_path / "in").mkdir()
     assert "must hold notebooks, one for each student" in refused(capsys, "grade", tmp_path / "in", *arguments)
-    assert "the submissions must be a folder (there is none" in refused(capsys, "grade", tmp_path / "no", *arguments)
+    assert "the submissions must be a folder or a zip file (there is none" in refused(
+        capsys, "grade", tmp_path / "no", *arguments
+    )
     wrong = refused(capsys, "grade", classroom / "submitted", *arguments, "--private", tmp_path / "no.py")
     assert "--private takes a Python file (there is none" in wrong
     wrong = refused(capsys, "grade", classroom / "submitted", *arguments, "--trust", "--executor", "ray://x")
@@ -398,7 +403,7 @@ def test_notebooks_may_lie_anywhere(tmp_path):
 
 def test_names_of_files_stay_in_their_folder_and_apart():
     names = ["ann", "../ann", "an/n", "é" + "f", "\u0e9f", "a" * 300, "a" * 301, "%2e", "."]
-    files = [course.file_name(name) for name in names]
+    files = [records.file_name(name) for name in names]
     assert len(set(files)) == len(names)
     assert all("/" not in name and not name.startswith(".") and len(name) < 200 for name in files)
 

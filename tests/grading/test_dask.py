@@ -19,7 +19,8 @@ if __name__ == "__main__":
     from distributed import Client, LocalCluster
     from distributed.utils import get_mp_context
 
-    from transformer_lab.grading import course
+    from transformer_lab.grading import course, records
+    from transformer_lab.grading.submissions import find_submissions
     from transformer_lab.grading.assign import assign
 
     get_mp_context().set_forkserver_preload(["transformer_lab.grading.preloaded", "distributed"])
@@ -30,7 +31,7 @@ if __name__ == "__main__":
     (folder / "submitted").mkdir()
     for student in range(12):
         (folder / "submitted" / f"student{student:02}.ipynb").write_text(json.dumps({"cells": [cell]}))
-    submissions = course.find_submissions(folder / "submitted", "hw1")
+    submissions = find_submissions(folder / "submitted", "hw1")
     waiting = course.still_to_grade(submissions, assignment, "", folder)
     with (
         LocalCluster(2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster,
@@ -43,7 +44,7 @@ if __name__ == "__main__":
             if len(came) == 4:
                 os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
         assert len(came) == len(set(came)) == 12, came
-    assert [graded.points for graded in course.graded_so_far(folder)] == [1] * 12
+    assert [graded.points for graded in records.graded_so_far(folder)] == [1] * 12
     assert course.still_to_grade(submissions, assignment, "", folder) == []
     print("all graded once")
 """

@@ -84,5 +84,7 @@ def test_each_kind_gets_its_points(course):
     assert float(rows["cem"]["points"]) == 0
     assert "`mend_training_step` is left as it was handed out" in rows["cem"]["notes"]
     feedback = (course / "grades" / "feedback" / "ben.html").read_text()
+    assert "It misses a wrong layer: " in feedback
+    assert "layer = " not in feedback
     for name in wrong:
         assert f"({MISTAKES[name]})".replace("_", " ") in feedback.replace("_", " ")

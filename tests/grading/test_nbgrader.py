@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 from pathlib import Path
 
 import nbformat
@@ -11,8 +12,13 @@ from tests.grading import term
 from tests.grading.support import exported, run_module
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.grading.assign import assign, choose
+from transformer_lab.grading.assign import Policy, assign, choose
 from transformer_lab.grading.assignment import Assignment
+from transformer_lab.grading.final import gradebook
+from transformer_lab.grading.gradebook import import_grades
+from transformer_lab.grading.records import Graded
+from transformer_lab.grading.roster import Roster
+from transformer_lab.grading.scoring import Mark
 
 EXERCISES = {"softmax": 2, "softmax_jacobian": 3}
 ANSWERS = {"ann": ("softmax", "softmax_jacobian"), "ben": ("softmax_jacobian",)}
@@ -79,6 +85,46 @@ def hand_in(course: Path) -> None:
         path = course / "submitted" / student / "hw1" / notebook(course, "release").name
         path.parent.mkdir(parents=True)
         nbformat.write(term.solved(notebook(course, "release"), answers), path)
+
+
+def test_nbgrader_s_validation_fails_what_was_not_worked_on_and_passes_what_is_right(course):
+    pytest.importorskip("nbgrader", reason="needs the extra `instructor`")
+    path = notebook(course, "release")
+    answers = {name: "import torch\n" + catalogue[name].solution_source() for name in EXERCISES}
+    nbformat.write(term.solved(path, answers), course / "solved.ipynb")
+    untouched, right = run_module(course, "nbgrader", "validate", str(path), "solved.ipynb").split("Success")
+    assert "VALIDATION FAILED ON 2 CELL(S)" in untouched.upper()
+    assert "failed" not in right
+
+
+def test_what_is_handed_out_may_show_no_solutions(tmp_path):
+    policy = Policy(no_solutions=True)
+    assign(tmp_path / "hw1", EXERCISES, policy=policy)
+    cells = nbformat.read(notebook(tmp_path / "hw1", "release"), 4).cells
+    (set_up,) = (cell.source for cell in cells if cell.id.startswith("set-up"))
+    assert "exercises.withhold('softmax', 'softmax_jacobian')" in set_up
+    script = set_up + "\nprint(exercises.softmax.solution())\nprint(exercises.causal_mask.solution())"
+    (tmp_path / "cells.py").write_text(script)
+    shown = run_module(tmp_path, "cells")
+    assert "softmax: no solution is shown, as this is an assignment" in shown
+    assert "scores.amax" not in shown
+    assert "def causal_mask(" in shown
+
+
+@pytest.mark.filterwarnings("ignore:Object of type <Submitted")  # nbgrader's own
+def test_a_second_import_keeps_what_was_decided_by_hand(course, monkeypatch):
+    api = pytest.importorskip("nbgrader.api", reason="needs the extra `instructor`")
+    monkeypatch.setenv("PATH", os.environ["PATH"])  # which the import adds to
+    assignment = Assignment.load(course / "assignment.json")
+    marks = tuple(Mark(name, "ok", most, most) for name, most in EXERCISES.items())
+    graded = [Graded(name, marks, (), submitted="2026-10-01T12:00:00+00:00") for name in ("ann", "b\udcffen")]
+    (course / "overrides.csv").write_text("student,exercise,points,comment\nann,softmax,0.5,\n")
+    import_grades(gradebook(graded, assignment, Roster(), course).finals, assignment, course)
+    with api.Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.find_grade("softmax_jacobian-check", notebook(course, "source").stem, "hw1", "ann").manual_score = 1.25
+        book.db.commit()
+    import_grades(gradebook(graded, assignment, Roster(), course).finals, assignment, course)
+    assert exported(course) == {"ann": 1.75, "b\\udcffen": 5}
 
 
 def test_nbgrader_itself_gives_honest_work_the_same_points(course):

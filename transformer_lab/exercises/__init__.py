@@ -82,9 +82,15 @@ def progress() -> ProgressMap:
     return progress_map(catalogue)
 
 
+def withhold(*names: str) -> None:
+    """Have these exercises show no solution in this session: they are handed in, and graded."""
+    for name in names:
+        catalogue[name].withheld = True
+
+
 def mine() -> Mine:
     """The functions that you have passed, to use in place of the package's: `exercises.mine().softmax(scores, dim)`."""
     return Mine(catalogue)
 
 
-__all__ = [*catalogue, "mine", "progress", "Exercise", "Mistake", "Verdict", "catalogue"]
+__all__ = [*catalogue, "mine", "progress", "withhold", "Exercise", "Mistake", "Verdict", "catalogue"]

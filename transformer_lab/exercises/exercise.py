@@ -22,6 +22,10 @@ from transformer_lab.exercises.time_limit import OutOfTime, time_limit
 from transformer_lab.exercises.verdicts import is_stub, praise, rejected, report, stopped, unfit
 
 
+class NotPassed(AssertionError):
+    """What `nbgrader validate` is told, which counts nothing but errors; nobody else sees it."""
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class Exercise(Specification):
     """One exercise of a lesson, named after its reference: the package's function of that name.
@@ -43,6 +47,7 @@ class Exercise(Specification):
         self.name: str = self.reference.__name__
         self.statement = inspect.cleandoc(self.statement)
         self._hints_given = 0
+        self.withheld = False  # no solution is shown: it is an assignment
 
     def mistake(self, explanation: str) -> Callable[[Callable], Callable]:
         """Decorator that adds a wrong implementation, named after its function, to the catalogue."""
@@ -67,7 +72,11 @@ class Exercise(Specification):
                     verdict.passed,
                     own_source(self.name, answer) if verdict.passed and callable(answer) else None,
                 )
+            if not verdict.passed and os.environ.get("NBGRADER_EXECUTION") == "validate":  # it counts errors alone
+                raise NotPassed(f"{self.name} does not pass.\n{verdict.message}")
             return verdict
+        except NotPassed:
+            raise
         except (KeyboardInterrupt, OutOfTime) as error:
             return rejected(self.name, stopped(error))
         except Exception as error:  # an answer too strange to be examined must not stop "Run All"
@@ -133,13 +142,17 @@ class Exercise(Specification):
             number = self._hints_given = min(self._hints_given + 1, count)
         if not 1 <= number <= count:
             raise ValueError(f"{self.name} has hints 1 to {count} (asked for {number})")
-        last = f"\nThat was the last hint. `exercises.{self.name}.solution()` shows a solution."
+        last = "\nThat was the last hint."
+        last += "" if self.withheld else f" `exercises.{self.name}.solution()` shows a solution."
         return Card(
             INFO, f"{self.name}: hint {number} of {count}", self.hints[number - 1] + (last if number == count else "")
         )
 
-    def solution(self) -> Solution:
-        """The source of the reference, folded."""
+    def solution(self) -> Card:
+        """The source of the reference, folded; where it is withheld, a card that says so."""
+        if self.withheld:
+            words = "You hand in your own. `hint()` helps; your instructor shows solutions when all have handed in."
+            return Card(INFO, f"{self.name}: no solution is shown, as this is an assignment", words)
         words = "One of many; the check accepts every function that computes the same."
         return Solution(INFO, f"{self.name}: a solution", words, source=self.solution_source())
 

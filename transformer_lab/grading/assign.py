@@ -9,6 +9,8 @@ Everything is taken from the lessons' notebooks and from the exercises themselve
 """
 
 import ast
+import secrets
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from textwrap import indent
@@ -19,9 +21,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
+from transformer_lab.grading.answers import digest
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.case_generators import find_exercise
-from transformer_lab.grading.notebooks import ANSWER, digest
+from transformer_lab.grading.lateness import moment
+from transformer_lab.grading.notebooks import ANSWER
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 MOST_SECONDS = 3600
@@ -58,14 +62,36 @@ def choose(lessons: list[str], points: dict[str, float | int]) -> dict[str, floa
     return {name: (chosen | points)[name] for name in catalogue if name in chosen | points}
 
 
+@dataclass(frozen=True)
+class Policy:
+    """What an instructor may choose of an assignment: see Assignment; `no_solutions` keeps them from being shown."""
+
+    partial: bool = False
+    excuse: bool = False
+    due: str = ""
+    late: float | int = 0
+    no_solutions: bool = False
+
+
+USUAL = Policy()
+
+
 def assign(
-    out: Path, points: dict[str, float | int], seconds: float | int = 10, notebooks: Path = NOTEBOOKS
+    out: Path,
+    points: dict[str, float | int],
+    seconds: float | int = 10,
+    notebooks: Path = NOTEBOOKS,
+    policy: Policy = USUAL,
 ) -> Assignment:
     """Write an assignment into the folder `out`, which must be new or empty.
 
     Raises:
-        ValueError: the folder holds something; an exercise is in no notebook; the seconds are none.
+        ValueError: the folder holds something; an exercise is in no notebook; a time or a share is none.
     """
+    if policy.due:
+        moment(policy.due, "--due")
+    if not 0 <= policy.late <= 100 or (policy.late and not policy.due):
+        raise ValueError(f"--late must be from 0 to 100, with a time that work is due (got {policy.late:g})")
     if not 0 < seconds <= MOST_SECONDS:
         raise ValueError(f"the seconds for an answer must be positive, and at most {MOST_SECONDS} (got {seconds:g})")
     if out.exists() and any(out.iterdir()):
@@ -76,11 +102,13 @@ def assign(
         own = {exercise: most for exercise, most in points.items() if catalogue[exercise].lesson == lesson}
         path = lesson_notebook(notebooks, lesson)
         for kind in ("source", "release"):
-            made = exercise_notebook(nbformat.read(path, as_version=4), own, with_solutions=kind == "source")
+            lesson_cells = nbformat.read(path, as_version=4)
+            made = exercise_notebook(lesson_cells, own, kind == "source", policy.no_solutions)
             (out / kind / name).mkdir(parents=True, exist_ok=True)
             nbformat.write(made, out / kind / name / path.name)
         handed_out |= {cell.id: digest(cell.source) for cell in made.cells if cell.cell_type == "code"}
-    assignment = Assignment(name, points, seconds, handed_out=handed_out)
+    given = (policy.partial, policy.excuse, policy.due, policy.late)
+    assignment = Assignment(name, points, seconds, secrets.token_hex(16), handed_out, *given)
     assignment.save(out / "assignment.json")
     (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=name, work=WORK))
     return assignment
@@ -103,12 +131,16 @@ def lesson_notebook(notebooks: Path, lesson: str) -> Path:
     return found[0]
 
 
-def exercise_notebook(lesson: NotebookNode, points: dict[str, float | int], with_solutions: bool) -> NotebookNode:
+def exercise_notebook(
+    lesson: NotebookNode, points: dict[str, float | int], with_solutions: bool, withheld: bool = False
+) -> NotebookNode:
     """The exercises of a lesson's notebook as a notebook of their own, with nbgrader's metadata."""
     number = catalogue[next(iter(points))].lesson
     title = lesson.cells[0].source.split("\n")[0].removeprefix("# ")
     cells = [locked(new_markdown_cell(HEADLINE.format(lesson=title), id=f"headline-{number}"), f"headline-{number}")]
-    cells.append(locked(new_code_cell(set_up(lesson), id=f"set-up-{number}"), f"set-up-{number}"))
+    cells.append(
+        locked(new_code_cell(set_up(lesson, [*points] if withheld else []), id=f"set-up-{number}"), f"set-up-{number}")
+    )
     handed_out = stubs(lesson)
     for name, most in points.items():
         if name not in handed_out:
@@ -125,12 +157,13 @@ def stubs(lesson: NotebookNode) -> dict[str, NotebookNode]:
     return {cell.metadata.exercise: cell for cell in lesson.cells if "exercise" in cell.metadata}
 
 
-def set_up(lesson: NotebookNode) -> str:
+def set_up(lesson: NotebookNode, withheld: list[str]) -> str:
     """The imports of the lesson's first code cell, but of the package the exercises alone."""
+    kept = [f"exercises.withhold({', '.join(map(repr, withheld))})"] if withheld else []
     first = next(cell for cell in lesson.cells if cell.cell_type == "code")
     imports = [s for s in ast.parse(first.source).body if isinstance(s, ast.Import | ast.ImportFrom)]
     general = [ast.unparse(s) for s in imports if "transformer_lab" not in ast.unparse(s)]
-    return "\n".join([*general, "", "from transformer_lab import exercises"])
+    return "\n".join([*general, "", "from transformer_lab import exercises", *kept])
 
 
 def answer_cell(name: str, stub: str, with_solution: bool) -> NotebookNode:

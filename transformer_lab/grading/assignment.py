@@ -19,7 +19,15 @@ class Assignment:
     seconds: float | int = 10
     seed: str = field(default_factory=lambda: secrets.token_hex(16))
     handed_out: dict[str, str] = field(default_factory=dict)  # digest of each code cell, by its id
+    partial: bool = False  # part of the points for an answer that is right in part
+    excuse: bool = False  # all points for an answer that is right but for another, which it calls
+    due: str = ""  # ISO; empty: whenever
+    late: float | int = 0  # percent of all points that each day begun after `due` takes
     format: int = FORMAT
+
+    def what_decides(self) -> dict:
+        """All that the points of an answer depend on. When it is due may change without grading anew."""
+        return {name: value for name, value in asdict(self).items() if name not in ("due", "late")}
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")

@@ -1,136 +1,68 @@
-"""Grade a class: find the submissions, mark each in a sandbox, keep each result, go on where a run ended."""
+"""Grade a class: mark each submission in a sandbox, keep each result, go on where a run ended."""
 
 import hashlib
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.running import Case
+from transformer_lab.grading.answers import Answer, find_answer
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.hidden_cases import add_private, draw_cases
-from transformer_lab.grading.notebooks import MOST_BYTES, Answer, Notebook, find_answer, read_notebooks
+from transformer_lab.grading.notebooks import Notebook, read_notebooks
 from transformer_lab.grading.policy import NoSandbox
+from transformer_lab.grading.records import Graded, graded_so_far
 from transformer_lab.grading.sandbox import Sandbox
-from transformer_lab.grading.scoring import ADVICE, Mark, mark
-
-
-@dataclass(frozen=True)
-class Submission:
-    """A student and their notebooks."""
-
-    student: str
-    paths: tuple[str, ...] = ()
-
-    def digest(self) -> str:
-        """Changes when a notebook does."""
-        whole = hashlib.sha256()
-        for path in map(Path, self.paths):
-            whole.update(repr((path.name, path.stat().st_size)).encode())
-            if os.access(path, os.R_OK):
-                with path.open("rb") as file:
-                    whole.update(file.read(MOST_BYTES))
-        return whole.hexdigest()
-
-
-@dataclass(frozen=True)
-class Graded:
-    """A student's marks, and notes on what was odd in what they handed in."""
-
-    student: str
-    marks: tuple[Mark, ...]
-    notes: tuple[str, ...]
-    digest: str = ""  # of what was graded
-
-    @property
-    def points(self) -> float | int:
-        return sum(mark.points for mark in self.marks)
-
-    def save(self, folder: Path) -> None:
-        temporary = folder / f"{file_name(self.student)}.part"
-        temporary.write_text(json.dumps(asdict(self)), encoding="utf-8")
-        temporary.replace(folder / f"{file_name(self.student)}.json")  # whole, or not at all
-
-    @staticmethod
-    def load(path: Path) -> "Graded":
-        """Read a record.
-
-        Raises:
-            ValueError: it is none.
-        """
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            marks = tuple(Mark(**m | {"notes": tuple(m["notes"])}) for m in record["marks"])
-            return Graded(record["student"], marks, tuple(record["notes"]), record["digest"])
-        except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(
-                f"{path} must be a record of grading ({type(error).__name__}: {error}): "
-                "delete it, and the student is graded again"
-            ) from None
-
-
-def file_name(student: str) -> str:
-    """A student's name as the name of a file, another for each: letters, digits, - and _ as they are."""
-    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else f"%{ord(c):x}." for c in student)
-    return name if len(name) < 200 else f"{name[:150]}{hashlib.sha256(name.encode()).hexdigest()[:32]}"
-
-
-def find_submissions(folder: Path, name: str) -> list[Submission]:
-    """The submissions in a folder: `ann.ipynb`, or `ann/*.ipynb`, or nbgrader's `ann/<name>/*.ipynb`.
-
-    `name` is the assignment's. Links are not followed. Paths are absolute: who grades may stand in another folder.
-
-    Raises:
-        ValueError: there is no such folder, or no notebook in it.
-    """
-    if not folder.is_dir():
-        raise ValueError(f"the submissions must be a folder (there is none at {folder})")
-    found: dict[str, list[str]] = {}
-    for entry in sorted(folder.absolute().iterdir()):
-        if entry.name.startswith("._") or (entry.name.startswith(".") and entry.is_dir()):  # not a student's
-            continue
-        if entry.is_symlink():
-            found.setdefault(entry.stem, [])
-        elif entry.is_file() and entry.suffix == ".ipynb":
-            found.setdefault(entry.stem, []).append(str(entry))
-        elif entry.is_dir():
-            inner = entry / name
-            place = inner if inner.is_dir() and not inner.is_symlink() else entry
-            paths = (p for p in sorted(place.glob("*.ipynb")) if p.is_file() and not p.is_symlink())
-            found.setdefault(entry.name, []).extend(map(str, paths))
-    if not found:
-        raise ValueError(f"{folder} must hold notebooks, one for each student or in a folder for each (it holds none)")
-    return [Submission(student, tuple(paths)) for student, paths in sorted(found.items())]
+from transformer_lab.grading.scoring import ADVICE, Mark, is_right, mark
+from transformer_lab.grading.submissions import Submission
 
 
 def grade_one(submission: Submission, assignment: Assignment, private: str = "", trust: bool = False) -> Graded:
     """Grade one student. Each process that grades keeps one sandbox, which holds one answer at a time."""
     with BUSY:
         digest, notebook = submission.digest(), read_notebooks(map(Path, submission.paths))
-        if not submission.paths:
-            notebook.notes.append("no notebook was handed in (a link is none)")
-        marks = []
+        marks: dict[str, Mark] = {}
         for name, most in assignment.points.items():
             answer, exercise = answer_in(notebook, name, assignment), catalogue[name]
-            hidden = cases_of(name, assignment.seed, private)
-            marks.append(mark(exercise, answer, sandbox(assignment.seconds, trust), hidden, most))
-        return Graded(submission.student, tuple(marks), tuple(notebook.notes), digest)
+            hidden, box = cases_of(name, assignment.seed, private), sandbox(assignment.seconds, trust)
+            made = mark(exercise, answer, box, hidden, most, assignment.partial)
+            failed = [one for one in answer.calls if marks[one].verdict != "ok"]
+            if failed and answer.leant and made.verdict != "ok" and is_right(exercise, answer.leant, box, hidden):
+                made = follows_from(made, failed[0], assignment.excuse)
+            marks[name] = made
+        notes = (*submission.notes, *notebook.notes)
+        return Graded(submission.student, tuple(marks.values()), notes, digest, submission.submitted)
+
+
+def follows_from(mark: Mark, other: str, excuse: bool) -> Mark:
+    """The mark of an answer that is right but for another answer, which it uses."""
+    note = f"`{mark.exercise}` is right but for `{other}`, which it calls: mend that one"
+    note += "; it gets its points" if excuse else ""
+    message = f"It is right but for your `{other}`, which it calls. With a right `{other}` it passes.\n{mark.message}"
+    points = mark.most if excuse else mark.points
+    return replace(mark, points=points, message=message, notes=(*mark.notes, note), follows=other, mistake=None)
 
 
 def answer_in(notebook: Notebook, name: str, assignment: Assignment) -> Answer:
     """The answer to an exercise. Code that can't be taken apart costs the answer that needs it, and no other."""
+    before = {other: solution_of(other) for other in takewhile(lambda other: other != name, assignment.points)}
     try:
-        return find_answer(notebook, name, assignment.handed_out)
+        return find_answer(notebook, name, assignment.handed_out, before)
     except (RecursionError, MemoryError, ValueError) as error:  # `1 + 1 + …`, a thousand times; 5000 digits
         return Answer(name, None, (f"the code of `{name}` can't be read ({type(error).__name__}: {error})",))
+
+
+@cache
+def solution_of(name: str) -> str:
+    return catalogue[name].solution_source()
 
 
 @cache
@@ -216,7 +148,13 @@ def ungraded(submission: Submission, assignment: Assignment, error: BaseExceptio
     why = "the process that graded ended, perhaps for want of memory" if ended else f"{type(error).__name__}: {error}"
     note = f"{submission.student} could not be graded ({why})"
     marks = (Mark(name, "ungraded", 0.0, most, message=ADVICE["ungraded"]) for name, most in assignment.points.items())
-    return Graded(submission.student, tuple(marks), (note,))
+    return Graded(submission.student, tuple(marks), (note,), submitted=submission.submitted)
+
+
+def forget(out: Path) -> None:
+    """Take away what was graded, so that all is graded again. What the instructor decided stays."""
+    for path in (out / "graded-with", *(out / "records").glob("*.json")):
+        path.unlink(missing_ok=True)
 
 
 def still_to_grade(
@@ -228,17 +166,15 @@ def still_to_grade(
         ValueError: what `out` has was graded with another assignment, other private checks, or `trust`.
     """
     (out / "records").mkdir(parents=True, exist_ok=True)
-    stamp, wanted = out / "graded-with", hashlib.sha256(f"{asdict(assignment)} {private} {trust}".encode()).hexdigest()
+    stamp, wanted = (
+        out / "graded-with",
+        hashlib.sha256(f"{assignment.what_decides()} {private} {trust}".encode()).hexdigest(),
+    )
     if stamp.exists() and stamp.read_text() != wanted:
         raise ValueError(
             f"{out} must hold grades of this assignment and these private checks, sandboxed or trusted as now "
-            "(it holds others): choose another folder"
+            "(it holds others): choose another folder, or give --regrade"
         )
     stamp.write_text(wanted)
     done = {graded.student: graded.digest for graded in graded_so_far(out)}
     return [submission for submission in submissions if done.get(submission.student) != submission.digest()]
-
-
-def graded_so_far(out: Path) -> list[Graded]:
-    """All records in `out`, by student."""
-    return sorted(map(Graded.load, (out / "records").glob("*.json")), key=lambda graded: graded.student)

@@ -2,22 +2,25 @@
 
 import os
 import sys
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.grading.assign import lesson_notebook
 from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.course import Graded
+from transformer_lab.grading.final import Final
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 
-def import_grades(graded: list[Graded], assignment: Assignment, course: Path) -> None:
+def import_grades(finals: Sequence[Final], assignment: Assignment, course: Path) -> None:
     """Write every student's points into `gradebook.db` of nbgrader's course folder, such as the assignment's.
 
-    A second import replaces the points of the first.
+    A second import replaces the computed points of the first. What was decided by hand, in overrides.csv or in nbgrader
+    itself, stands beside them, and nbgrader lets it count.
 
     Raises:
         ValueError: nbgrader is not installed, or the course does not have the assignment.
@@ -38,14 +41,25 @@ def import_grades(graded: list[Graded], assignment: Assignment, course: Path) ->
             book.update_or_create_grade_cell(
                 f"{name}-check", notebooks[name], assignment.name, max_score=most, cell_type="code"
             )
-        for one in graded:
-            write_points(book, one, assignment.name, notebooks)
+        for one in finals:
+            if one.graded:
+                write_points(book, one, assignment.name, notebooks)
 
 
-def write_points(book: "Gradebook", one: Graded, name: str, notebooks: dict[str, str]) -> None:
-    book.update_or_create_student(one.student)
-    book.update_or_create_submission(name, one.student)
+def write_points(book: "Gradebook", one: Final, name: str, notebooks: dict[str, str]) -> None:
+    student = writable(one.student)
+    book.update_or_create_student(student)
+    submission = book.update_or_create_submission(name, student)
+    if one.graded and one.graded.submitted:
+        submission.timestamp = datetime.fromisoformat(one.graded.submitted).replace(tzinfo=None)
+    by_hand = {decided.exercise: decided.points for decided in one.decided}
     for mark in one.marks:
-        grade = book.find_grade(f"{mark.exercise}-check", notebooks[mark.exercise], name, one.student)
-        grade.auto_score, grade.manual_score, grade.needs_manual_grade = mark.points, None, False
+        grade = book.find_grade(f"{mark.exercise}-check", notebooks[mark.exercise], name, student)
+        grade.auto_score, grade.needs_manual_grade = mark.points, False
+        grade.manual_score = by_hand.get(mark.exercise, grade.manual_score)
     book.db.commit()
+
+
+def writable(name: str) -> str:
+    """A name that a database takes; one from a file system may have bytes that are no UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()

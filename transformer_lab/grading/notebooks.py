@@ -1,20 +1,17 @@
-"""Finding a student's answers in a notebook: by cell and by name, however the cells were moved, split or copied.
-
-A notebook is read, never run. An answer becomes a program: the function, and whatever of the notebook it needs.
-"""
+"""Reading what a student handed in: the code of notebooks, and of Python files beside them. Nothing is run."""
 
 import ast
-import hashlib
 import json
+import platform
 import re
-import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 
-from transformer_lab.grading.statements import bound_by, in_force, names_used
+from transformer_lab.grading.statements import bound_by
 
 MOST_BYTES = 20 << 20  # of a notebook, outputs included
 MOST_CODE = 1 << 18  # characters of code in all notebooks of a student
@@ -27,7 +24,8 @@ OF_IPYTHON = r"\s*([%!?]|[\w.]+\?{1,2}\s*$)"  # how its own lines look
 class Cell:
     """A code cell: its id, its exercise if it was handed out for one, its text as stored and as Python, its statements.
 
-    `home` is the notebook in which it lies. Names of one notebook mean nothing in another.
+    `home` is the notebook in which it lies, and `number` its place among the code cells there. Names of one notebook
+    mean nothing in another. `fault` says why it can't be read.
     """
 
     id: str
@@ -36,30 +34,55 @@ class Cell:
     source: str
     body: tuple[ast.stmt, ...]
     home: str = ""
+    number: int = 1
+    fault: str = ""
 
     def defines(self, name: str) -> bool:
         return any(name in bound_by(statement) for statement in self.body)
 
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.source.split("\n")
 
-@dataclass(frozen=True)
-class Answer:
-    """An answer to an exercise: the program that defines it (None: there is none), and what was found on the way."""
-
-    name: str
-    program: str | None
-    notes: tuple[str, ...] = ()
+    @cached_property
+    def by_line(self) -> dict[int, list[ast.stmt]]:
+        """The statements that begin or end on each line."""
+        found: dict[int, list[ast.stmt]] = {}
+        for statement in self.body:
+            for line in {statement.lineno, statement.end_lineno or statement.lineno}:
+                found.setdefault(line, []).append(statement)
+        return found
 
 
 @dataclass
 class Notebook:
-    """The code cells of a notebook, and what could not be read in it."""
+    """The code cells of a student's notebooks, what could not be read in them, and the modules beside them."""
 
     cells: list[Cell]
     notes: list[str] = field(default_factory=list)
+    modules: dict[str, str] = field(default_factory=dict)
 
 
-def read_notebook(path: Path) -> Notebook:
-    """Read the code of a notebook.
+def read_notebooks(paths: Iterable[Path]) -> Notebook:
+    """All of a student's files as one, the oldest first; what can't be read, or is too much, is left out and noted."""
+    paths, whole, left = list(paths), Notebook([]), MOST_CODE
+    counted = Counter(path.name for path in paths)
+    for path in reversed(paths):
+        home = path.name if counted[path.name] == 1 else f"{path.parent.name}/{path.name}"
+        try:
+            one = read_notebook(path, home)
+            size = sum(len(cell.stored) for cell in one.cells)
+            if size > left:
+                raise ValueError(f"{home} is left out: all notebooks may have {MOST_CODE} characters of code")
+            left -= size
+        except (ValueError, OSError) as error:
+            one = Notebook([], [str(error)])
+        whole = Notebook([*one.cells, *whole.cells], [*one.notes, *whole.notes], one.modules | whole.modules)
+    return whole
+
+
+def read_notebook(path: Path, home: str = "") -> Notebook:
+    """Read the code of a notebook, of format 3 or 4, or of a Python file, which is a single cell.
 
     Raises:
         ValueError: it is too large, not JSON, or no notebook; says which.
@@ -69,39 +92,58 @@ def read_notebook(path: Path) -> Notebook:
     if (size := path.stat().st_size) > MOST_BYTES:
         raise ValueError(f"{path.name} may have {MOST_BYTES >> 20} MiB (it has {size >> 20}): clear its outputs")
     try:
-        cells = [cell for cell in json.loads(path.read_bytes())["cells"] if cell["cell_type"] == "code"]
-        texts = [(str(cell.get("id", "")), exercise_of(cell), text_of(cell["source"])) for cell in cells]
+        texts, version = python_file(path) if path.suffix.lower() == ".py" else cells_of(json.loads(path.read_bytes()))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path.name} is no notebook that can be read ({type(error).__name__}: {error})") from None
     if sum(len(text) for _, _, text in texts) > MOST_CODE:
         raise ValueError(f"{path.name} may have {MOST_CODE} characters of code (it has more)")
-    notebook = Notebook([])
-    for number, (id_, exercise, raw) in enumerate(texts, start=1):
-        try:
-            with warnings.catch_warnings(action="ignore"):  # such as that "\\d" is no escape
-                text = runnable(raw)
-                body = tuple(ast.parse(text).body)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            place = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
-            why = getattr(error, "msg", "") or error or type(error).__name__
-            notebook.notes.append(f"{path.name}: code cell {number} can't be parsed: {why}{place}")
-            text, body = raw, ()
-        notebook.cells.append(Cell(id_, exercise, raw, text, body, home=path.name))
-    return notebook
+    numbered = enumerate(texts, start=1)
+    cells = [read_cell(*text, home=home or path.name, number=number, version=version) for number, text in numbered]
+    where = "code cell {}" if path.suffix.lower() != ".py" else "it"
+    notes = [f"{path.name}: {where.format(c.number)} can't be parsed: {c.fault}" for c in cells if c.fault]
+    if path.suffix.lower() != ".py":
+        return Notebook(cells, notes)
+    modules = {path.stem: cells[0].source} if path.stem.isidentifier() and not cells[0].fault else {}
+    return Notebook(cells, [f"{path.name} was handed in beside the notebook", *notes], modules)
 
 
-def read_notebooks(paths: Iterable[Path]) -> Notebook:
-    """All notebooks of a student as one; what can't be read, or is too much, is left out and noted."""
-    whole = Notebook([])
-    for path in paths:
-        try:
-            one = read_notebook(path)
-            if sum(len(cell.stored) for cell in (*whole.cells, *one.cells)) > MOST_CODE:
-                raise ValueError(f"{path.name} is left out: all notebooks may have {MOST_CODE} characters of code")
-        except (ValueError, OSError) as error:
-            one = Notebook([], [str(error)])
-        whole = Notebook([*whole.cells, *one.cells], [*whole.notes, *one.notes])
-    return whole
+Texts = list[tuple[str, str | None, str]]  # id, exercise and text of each cell
+
+
+def python_file(path: Path) -> tuple[Texts, str]:
+    return [("", None, path.read_text(encoding="utf-8-sig"))], ""
+
+
+def cells_of(notebook: dict) -> tuple[Texts, str]:
+    """The code cells, and the version of Python that the notebook was written with."""
+    old = "worksheets" in notebook  # format 3 has `input` for `source`
+    cells = [cell for sheet in notebook["worksheets"] for cell in sheet["cells"]] if old else notebook["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    texts = [(str(c.get("id", "")), exercise_of(c), text_of(c["input" if old else "source"])) for c in code]
+    language = notebook.get("metadata", {}).get("language_info", {})
+    return texts, str(language.get("version", ""))[:20] if isinstance(language, dict) else ""
+
+
+def read_cell(id_: str, exercise: str | None, raw: str, home: str, number: int, version: str) -> Cell:
+    try:
+        with warnings.catch_warnings(action="ignore"):  # such as that "\\d" is no escape
+            text = runnable(raw)
+            body = tuple(ast.parse(text).body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        place = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
+        why = getattr(error, "msg", "") or error or type(error).__name__
+        newer = f"; it was written with Python {version}, and read with {OURS}" if is_newer(version) else ""
+        return Cell(id_, exercise, raw, raw, (), home, number, f"{why}{place}{newer}")
+    return Cell(id_, exercise, raw, text, body, home, number)
+
+
+OURS = platform.python_version()
+
+
+def is_newer(version: str) -> bool:
+    """Whether a version of Python has more to its syntax than this one."""
+    numbers = [int(part) for part in version.split(".")[:2] if part.isdecimal()]
+    return numbers > [int(part) for part in OURS.split(".")[:2]]
 
 
 def exercise_of(cell: dict) -> str | None:
@@ -132,111 +174,3 @@ def runnable(text: str) -> str:
     if text.lstrip().startswith("%%") and not text.lstrip().startswith(MAGICS_OVER_PYTHON):
         return ""
     return "\n".join("" if re.match(OF_IPYTHON, line) else line for line in text.split("\n"))
-
-
-def digest(source: str) -> str:
-    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def find_answer(notebook: Notebook, name: str, handed_out: dict[str, str]) -> Answer:
-    """The answer to an exercise: from its own cell, else from its notebook, else from any other; the last filled in.
-
-    `handed_out` has the digest of each cell that was handed out, by its id: one left untouched is no answer, even if
-    there is a function in it, as there is where one is to be mended.
-    """
-    notes = []
-    as_given = set(handed_out.values())
-
-    def is_empty(cell: Cell) -> bool:
-        return digest(cell.stored) in as_given or is_stub(definition(cell, name))
-
-    own = [c for c in notebook.cells if c.exercise == name or handed_out.get(c.id) != digest(c.stored)]
-    candidates = [cell for cell in own if cell.defines(name)]
-    homes = {cell.home for cell in notebook.cells if cell.exercise == name}
-    at_home = [cell for cell in candidates if cell.home in homes]
-    if not all(map(is_empty, at_home)):
-        candidates = at_home
-    marked = [cell for cell in candidates if cell.exercise == name]
-    if not any(cell.exercise == name for cell in notebook.cells):
-        notes.append(f"the cell of `{name}` is gone; " + ("found the function elsewhere" if candidates else "no other"))
-    elif candidates and not marked:
-        notes.append(f"`{name}` is defined outside its cell")
-    if not candidates:
-        return Answer(name, None, (*notes, *look_alikes(notebook, name)))
-    filled = [cell for cell in candidates if not is_empty(cell)]
-    filled = [cell for cell in filled if cell in marked] or filled
-    if len(candidates) > 1:
-        notes.append(f"`{name}` is defined in {len(candidates)} cells; the last that is filled in counts")
-    if not filled:
-        return Answer(name, None, (*notes, f"`{name}` is left as it was handed out"))
-    return Answer(name, program_for(notebook, name, filled[-1]), tuple(notes))
-
-
-def look_alikes(notebook: Notebook, name: str) -> Iterator[str]:
-    """A note on each function whose name only looks like the one asked for."""
-    names = {bound for cell in notebook.cells for statement in cell.body for bound in bound_by(statement)}
-    for other in sorted(names):
-        if other != name and skeleton(other) == skeleton(name):
-            yield f"the function must be named `{name}` (found {other!a})"
-
-
-def skeleton(name: str) -> str:
-    """A name without accents, case and underscores; Cyrillic and Greek letters become the Latin ones they look like."""
-    plain = unicodedata.normalize("NFKD", name).casefold().translate(LOOKS_LIKE)
-    return "".join(c for c in plain if c.isascii() and c.isalnum())
-
-
-LOOKS_LIKE = str.maketrans("асеіјорѕхуԁԛԝһοανρτυχικ", "aceijopsxydqwhoavptuxik")
-
-
-def definition(cell: Cell, name: str) -> ast.stmt:
-    return [statement for statement in cell.body if name in bound_by(statement)][-1]
-
-
-def is_stub(statement: ast.stmt) -> bool:
-    """Whether a function has nothing in it but a docstring, `...`, `pass`, `return` and `raise NotImplementedError`."""
-    if not isinstance(statement, ast.FunctionDef):
-        return False
-    return all(
-        isinstance(s, ast.Pass)
-        or (isinstance(s, ast.Return) and (s.value is None or is_idle(s.value)))
-        or (isinstance(s, ast.Raise) and "NotImplementedError" in ast.dump(s))
-        or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
-        for s in statement.body
-    )
-
-
-def is_idle(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value in (None, ...)
-
-
-# ── what an answer needs ──
-
-
-def program_for(notebook: Notebook, name: str, cell: Cell) -> str:
-    """The statements, in the order of its notebook, that bind what the answer uses, and what these use in turn."""
-    chosen, uses = definition(cell, name), cache(names_used)
-    cells = [other for other in notebook.cells if other.home == cell.home]
-    statements = [s for c in cells for s in c.body if c is cell or name not in bound_by(s)]
-    binders: dict[str, list[ast.stmt]] = {}
-    for statement in statements:
-        for bound in bound_by(statement):
-            binders.setdefault(bound, []).append(statement)
-    needed, seen, waiting = {chosen}, set(), ["*", *uses(chosen)]
-    while waiting:
-        one = waiting.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        for statement in in_force(binders.get(one, []), one, uses):
-            waiting += () if statement in needed else uses(statement)
-            needed.add(statement)
-    return "\n\n".join(ast.unparse(s) if s is not chosen else source_of(cell, s) for s in statements if s in needed)
-
-
-def source_of(cell: Cell, statement: ast.stmt) -> str:
-    """The statement as the student wrote it, so that an error can quote its line."""
-    if isinstance(statement, ast.FunctionDef):
-        first = min([statement.lineno, *(decorator.lineno for decorator in statement.decorator_list)])
-        return "\n".join(cell.source.split("\n")[first - 1 : statement.end_lineno])
-    return ast.get_source_segment(cell.source, statement) or ast.unparse(statement)

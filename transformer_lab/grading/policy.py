@@ -14,7 +14,10 @@ from transformer_lab.grading import protocol
 
 TOOLS = (  # what runs inside
     *(Path(protocol.__file__), Path(running.__file__)),
-    *(Path(__file__).with_name(name) for name in ("supervisor.py", "sandbox_child.py", "kernel.py")),
+    *(
+        Path(__file__).with_name(name)
+        for name in ("supervisor.py", "sandbox_child.py", "kernel.py", "allowed_calls.py")
+    ),
 )
 SITE = str(Path(torch.__file__).parents[1])
 PACKAGE = Path(transformer_lab.__file__).parent

@@ -1,11 +1,14 @@
 """The mark of one answer: what the exercise's check says of it, tried in a sandbox on visible and hidden cases."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transformer_lab.exercises import Exercise
 from transformer_lab.exercises.checking import Result
-from transformer_lab.exercises.running import Case
-from transformer_lab.grading.notebooks import Answer
+from transformer_lab.exercises.kinds import WriteTheTest
+from transformer_lab.exercises.running import Attempt, Case, Outcome
+from transformer_lab.exercises.verdicts import report
+from transformer_lab.grading.answers import Answer
+from transformer_lab.grading.partial import share_right
 from transformer_lab.grading.policy import NoSandbox
 from transformer_lab.grading.sandbox import Ended, NotDefined, Sandbox
 
@@ -17,13 +20,16 @@ ADVICE = {
     "missing": "There is no answer.",
     "ungraded": "It could not be graded by machine; your instructor will look at it.",
 }
-MOST_MESSAGE = 3000
+MOST_MESSAGE, MOST_PROGRAM = 3000, 1 << 16
 BY_HEART = "Right on the visible cases, wrong on others: does it depend on particular inputs?"
 
 
 @dataclass(frozen=True)
 class Mark:
-    """How one answer did: one of VERDICTS, the points, the recognised mistake, and words for the student."""
+    """How one answer did: one of VERDICTS, the points, the recognised mistake, and words for the student.
+
+    `program` is what was graded. `follows` names the exercise whose wrong answer makes this one fail.
+    """
 
     exercise: str
     verdict: str
@@ -32,53 +38,104 @@ class Mark:
     mistake: str | None = None
     message: str = ""
     notes: tuple[str, ...] = ()
+    program: str = ""
+    follows: str = ""
 
 
-def mark(exercise: Exercise, answer: Answer, sandbox: Sandbox, hidden: list[Case], most: float | int) -> Mark:
-    """Grade one answer. Nothing that an answer sends raises an error here."""
+def mark(
+    exercise: Exercise, answer: Answer, sandbox: Sandbox, hidden: list[Case], most: float | int, partial: bool = False
+) -> Mark:
+    """Grade one answer, as it was when its cell had run, or else when all had. Nothing that it sends raises errors."""
+    made = mark_as_it_stands(exercise, answer, sandbox, hidden, most, partial)
+    if made.points == made.most or answer.at_the_end is None:
+        return made
+    other = replace(answer, program=answer.at_the_end, at_the_end=None)
+    again = mark_as_it_stands(exercise, other, sandbox, hidden, most, partial)
+    return again if again.points > made.points else made
+
+
+def mark_as_it_stands(
+    exercise: Exercise, answer: Answer, sandbox: Sandbox, hidden: list[Case], most: float | int, partial: bool
+) -> Mark:
     try:
-        verdict, mistake, message, score = judge(exercise, answer, sandbox, hidden)
+        verdict, mistake, message, score = judge(exercise, answer, sandbox, hidden, partial)
     except NoSandbox:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RuntimeError) as error:
         # Its results contradict one another: those of one call have gradients, say, and those of the next have none.
         verdict, mistake, message, score = "crashed", None, f"{ADVICE['crashed']} ({type(error).__name__})", 0.0
     points, message = most if verdict == "ok" else round(most * score, 2), message or ADVICE.get(verdict, "")
-    return Mark(exercise.name, verdict, points, most, mistake, message[:MOST_MESSAGE], answer.notes)
+    program = (answer.program or "")[:MOST_PROGRAM]
+    return Mark(exercise.name, verdict, points, most, mistake, message[:MOST_MESSAGE], answer.notes, program)
 
 
 def judge(
-    exercise: Exercise, answer: Answer, sandbox: Sandbox, hidden: list[Case]
+    exercise: Exercise, answer: Answer, sandbox: Sandbox, hidden: list[Case], partial: bool
 ) -> tuple[str, str | None, str, float]:
     """Verdict, recognised mistake, message, and the share of the points."""
     if answer.program is None:
-        return "missing", None, "", 0.0
+        return (
+            "missing",
+            None,
+            next((f"{n[0].upper()}{n[1:]}." for n in answer.notes if "can't be parsed" in n), ""),
+            0.0,
+        )
     try:
-        with sandbox.attempt(answer.program, answer.name) as attempt:
+        with sandbox.attempt(answer.program, answer.name) as bare:
+            attempt = Placed(bare, answer)
             result = exercise.examine(attempt, exercise.cases)
             unseen = exercise.examine(attempt, hidden) if hidden and result.score > 0 else result
             score = min(result.score, unseen.score)
+            if partial and not (result.passed and unseen.passed) and score == 0:
+                score = share_right(exercise, attempt, exercise.cases, hidden)
             if not result.passed:
-                return *explained(result), score
+                return *explained(exercise, result), score
             if not unseen.passed:
                 return "wrong", None, BY_HEART, score
     except Ended as end:
         return end.how, None, "", 0.0
     except NotDefined as failed:
-        return *raised(failed.error), 0.0
+        return *raised(placed(failed.error, answer)), 0.0
     return "ok", None, "Right.", 1.0
 
 
-def explained(result: Result) -> tuple[str, str | None, str]:
-    """What to tell a student: the mistake, the kind of case, what is broken; neither inputs nor what was expected."""
-    mistake, lines = (result.mistake.name, [result.mistake.explanation]) if result.mistake else (None, [])
-    if result.outcome.error is not None:
-        verdict, _, message = raised(result.outcome.error)
-        return verdict, mistake, "\n".join([*lines, message])
-    case = f"It fails on this case: {result.case.label}." if result.case else ""
-    lines += [case, result.headline]
-    lines += [f"It should hold that {one.sentence}." for one in result.broken]
-    return "wrong", mistake, "\n".join(lines)
+def is_right(exercise: Exercise, program: str, sandbox: Sandbox, hidden: list[Case]) -> bool:
+    """Whether a program answers an exercise."""
+    return mark(exercise, Answer(exercise.name, program), sandbox, hidden, 1).verdict == "ok"
+
+
+class Placed(Attempt):
+    """An attempt whose errors name the lines that the student counts, not those of the program."""
+
+    def __init__(self, attempt: Attempt, answer: Answer):
+        self.attempt, self.answer = attempt, answer
+
+    def run(self, case: Case) -> Outcome:
+        return self.with_place(self.attempt.run(case))
+
+    def run_with_gradients(self, case: Case) -> Outcome:
+        return self.with_place(self.attempt.run_with_gradients(case))
+
+    def with_place(self, outcome: Outcome) -> Outcome:
+        if outcome.error is not None:
+            placed(outcome.error, self.answer)
+        return outcome
+
+
+def placed(error: BaseException, answer: Answer) -> BaseException:
+    vars(error)["place"] = answer.in_words(getattr(error, "place", ""))
+    return error
+
+
+def explained(exercise: Exercise, result: Result) -> tuple[str, str | None, str]:
+    """What to tell a student who fails on a visible case: the mistake, the case with its numbers, what is broken."""
+    assert result.case is not None
+    mistake = result.mistake.name if result.mistake else None
+    if result.outcome.error is not None and (verdict := raised(result.outcome.error)[0]) == "policy":
+        return verdict, mistake, ADVICE["policy"]
+    scored = isinstance(exercise, WriteTheTest)  # what it misses says more than one candidate
+    message = exercise.rejection(result).message if scored else "\n".join(report(result, result.case))
+    return "raised" if result.outcome.error else "wrong", mistake, message
 
 
 def raised(error: BaseException) -> tuple[str, None, str]:

@@ -2,7 +2,7 @@
 
 import ast
 import symtable
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 COMPOUND = ast.If | ast.For | ast.While | ast.With | ast.Try
 
@@ -42,10 +42,19 @@ def names_of_the_module(scope: symtable.SymbolTable) -> set[str]:
     return names.union(*map(names_of_the_module, scope.get_children()))
 
 
-def in_force(binders: list[ast.stmt], name: str, uses: Callable[[ast.stmt], set[str]]) -> Iterator[ast.stmt]:
-    """The last statement that binds a name, and those before it on which it builds: `x = x + 1`, `import a.b`, `if`."""
-    for statement in reversed(binders):
+def in_force(binders: Iterable[ast.stmt], name: str, uses: Callable[[ast.stmt], set[str]]) -> Iterator[ast.stmt]:
+    """Of statements that bind a name, the last first: that one, and those on which it builds: `x = x + 1`, `if`."""
+    for statement in binders:
         yield statement
         adds = isinstance(statement, ast.Import | ast.ImportFrom | ast.AugAssign | COMPOUND)
         if not (adds or (isinstance(statement, ast.Assign | ast.AnnAssign) and name in uses(statement))):
             return
+
+
+def modules_imported(statements: Iterable[ast.AST]) -> Iterator[str]:
+    """The first names of the modules that statements import, wherever in them."""
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]

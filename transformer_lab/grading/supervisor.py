@@ -13,6 +13,7 @@ import socket
 from contextlib import suppress
 
 import torch
+from allowed_calls import allow_only_what_is_named  # type: ignore[import-not-found]
 from kernel import (  # type: ignore[import-not-found]
     NEWIPC,
     NEWNS,
@@ -160,7 +161,8 @@ def give_up_rights(uid: int | None, seconds: int, address_space: int) -> None:
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
     checked(libc.capset(header, (ctypes.c_uint32 * 6)()))
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    refuse_calls()
+    if not allow_only_what_is_named():
+        refuse_calls()
 
 
 def virtual_memory() -> int:

@@ -1,0 +1,90 @@
+"""Sixty students of all kinds, and what they hand in to three assignments: right, wrong, late, pasted, copied, gone."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import nbformat
+
+from tests.answers import RIGHT_ANSWERS
+from tests.grading.support import renamed
+from tests.grading.term import solved
+from transformer_lab.exercises import catalogue
+
+TERM = {
+    "hw1": {"softmax": 2, "scaled_dot_product_attention": 3},
+    "hw2": {"causal_mask": 1, "padding_mask": 1, "decoder_mask": 2},
+    "hw3": {"rotate": 2, "merge_pair": 1},
+}
+MISTAKES = {
+    "softmax": "overflow", "scaled_dot_product_attention": "unscaled", "causal_mask": "future_is_true",
+    "padding_mask": "padding_is_true", "decoder_mask": "forbidden_is_true", "rotate": "halves_are_pairs",
+    "merge_pair": "used_twice",
+}  # fmt: skip
+KINDS = {
+    "right": 24, "mistaken": 12, "turning": 6, "half": 6, "late": 3, "pasted": 2, "copied": 2, "crashing": 1,
+    "broken": 1, "misspelt": 1, "gone": 2,
+}  # fmt: skip
+COPIED = """import torch
+def softmax(scores, dim):
+    top = scores.max(dim, keepdim=True).values.clamp(min=-1e30)
+    lifted = torch.exp(torch.sub(scores, top))
+    whole = lifted.sum(dim=dim, keepdim=True).add(0.0)
+    return torch.mul(lifted, torch.reciprocal(whole).mul(1.0))
+"""
+
+
+def students() -> list[tuple[int, str, str]]:
+    """Number, name and kind of each; half of the names come with an accent."""
+    kinds = [kind for kind, count in KINDS.items() for _ in range(count)]
+    return [
+        (1000 + n, f"{'Zoë' if n % 2 else 'Ann'} Doe{chr(65 + n // 26)}{chr(97 + n % 26)}", k)
+        for n, k in enumerate(kinds)
+    ]
+
+
+def worksheet(at: str) -> str:
+    """Moodle's grading worksheet of the class, all with one time of submission but the late."""
+    lines = [
+        "Identifier,Full name,Email address,Status,Grade,Maximum Grade,Last modified (submission),Feedback comments"
+    ]
+    for number, name, kind in students():
+        came = {"late": '"Saturday, 3 October 2026, 9:00 AM"', "gone": "-"}.get(kind, at)
+        lines.append(f"Participant {number},{name},{number}@example.org,Submitted,,10.00,{came},")
+    return "\n".join(lines) + "\n"
+
+
+def answer(name: str, kind: str, homework: int, place: int) -> str | None:
+    """What a student of a kind answers to an exercise; None leaves it as it was handed out."""
+    sources = [source for one in RIGHT_ANSWERS[name] if (source := renamed(one, name))]
+    right = f"import torch\n{sources[0]}" if sources else f"import torch\n{catalogue[name].solution_source()}"
+    wrong = renamed(catalogue[name].mistakes[MISTAKES[name]].function, name)
+    if kind == "mistaken" or (kind == "turning" and homework == 2):
+        return wrong
+    if kind == "half":
+        return right if place == 0 else None
+    if kind == "pasted":
+        return catalogue[name].solution_source()
+    if kind == "copied" and name == "softmax":
+        return COPIED
+    return {
+        "crashing": f"import os\ndef {name}(*given):\n    os._exit(1)",
+        "broken": f"def {name}(:",
+        "misspelt": right.replace(f"def {name}(", f"def {name}s("),
+    }.get(kind, right)
+
+
+def hand_in(release: Path, out: Path, homework: int) -> Path:
+    """The class's work as Moodle hands it back, zipped."""
+    releases = sorted(release.glob("*.ipynb"))
+    with zipfile.ZipFile(out, "w") as archive:
+        for number, name, kind in students():
+            if kind == "gone":
+                continue
+            exercises = [*TERM[f"hw{homework}"]]
+            answers = {e: a for i, e in enumerate(exercises) if (a := answer(e, kind, homework, i)) is not None}
+            for path in releases:
+                notebook: nbformat.NotebookNode = solved(path, answers)
+                folder = f"{name}_{number}_assignsubmission_file_"
+                archive.writestr(f"{folder}/{path.name}", json.dumps(notebook))
+    return out

@@ -1,0 +1,238 @@
+"""Who is in a class, when work came, what looks alike, and what a term shows: each by hand, without a sandbox."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from transformer_lab.exercises import catalogue
+from transformer_lab.grading.assignment import Assignment
+from transformer_lab.grading.final import gradebook
+from transformer_lab.grading.lateness import days_late, moment, penalty
+from transformer_lab.grading.lesson_sections import where_to_look
+from transformer_lab.grading.records import Graded
+from transformer_lab.grading.reports import write_reports
+from transformer_lab.grading.roster import Person, Roster, read_roster
+from transformer_lab.grading.scoring import Mark
+from transformer_lab.grading.similarity import alike, is_pasted
+from transformer_lab.grading.tables import canvas, moodle, table
+from transformer_lab.grading.term import Summary, falling, persisting, separation
+
+HW = Assignment("hw1", {"softmax": 4, "causal_mask": 6}, seed="s", due="2026-10-01T12:00+00:00", late=10)
+OWN = "id,name,email,extension\n7001,Ann Doe,ann@example.org,\n7002,Ben Müller,ben@example.org,2 days\n"
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,hw1 (55),Final Score
+    Points Possible,,,,,10,(read only)
+"Doe, Ann",12345,7001,ann@example.org,A,,
+"Müller, Ben",777,7002,ben@example.org,A,,
+"""
+MOODLE = """Identifier,Full name,Email address,Status,Grade,Last modified (submission),Feedback comments
+Participant 12345,Ann Doe,ann@example.org,Submitted,,"Saturday, 3 October 2026, 9:00 AM",
+Participant 777,Ben Müller,ben@example.org,,,-,
+"""
+NAMES = {
+    OWN: {
+        "7001": "7001",
+        "ann": "7001",
+        "doeann_12345": "7001",
+        "Ben Müller_777": "7002",
+        "muellerben": None,
+        "x": None,
+    },
+    CANVAS: {"doeann_12345": "7001", "whoever_777": "7002", "ben@example.org": "7002", "s_7001": "7001", "doe": None},
+    MOODLE: {"Ann Doe_12345": "Participant 12345", "Participant_777": "Participant 777", "ben": "Participant 777"},
+}
+
+
+def roster(tmp_path: Path, text: str) -> Roster:
+    (tmp_path / "roster.csv").write_text(text, encoding="utf-8-sig")
+    return read_roster(tmp_path / "roster.csv")
+
+
+@pytest.mark.parametrize("text", NAMES, ids=["our own", "Canvas", "Moodle"])
+def test_a_submission_finds_its_person_by_number_or_by_name(tmp_path, text):
+    read = roster(tmp_path, text)
+    found = {name: person.id if (person := read.find(name)) else None for name in NAMES[text]}
+    assert found == NAMES[text]
+
+
+def test_two_of_one_name_are_found_by_nobody_s_name(tmp_path):
+    read = roster(tmp_path, "id,name\n1,Ann Doe\n2,Ann Doe\n")
+    assert read.find("Ann Doe_99") is None
+    assert read.find("Ann Doe_2").id == "2"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", r"must have a column `id` .* \(it has a, b\)"),
+        ("", r"must have a column `id`"),
+        ("id\n1\n1\n", r"must name everybody once \(1 is in it twice\)"),
+    ],
+)
+def test_a_roster_that_says_nothing_is_refused(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        roster(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("submitted", "extension", "days"),
+    [
+        ("2026-10-01T12:00:00+00:00", "", 0),
+        ("2026-10-01T12:00:01+00:00", "", 1),
+        ("2026-10-02T12:00:01+00:00", "", 2),
+        ("2026-10-03T12:00:00+00:00", "2 days", 0),
+        ("2026-10-05T09:00:00+00:00", "2026-10-05T08:00+00:00", 1),
+        ("", "", 0),
+    ],
+)
+def test_days_begun_are_counted_from_the_time_that_holds_for_a_person(submitted, extension, days):
+    assert days_late(HW, Person("1", extension=extension), submitted) == days
+
+
+def test_a_day_costs_a_share_of_all_points_and_nobody_falls_below_none():
+    assert [penalty(HW, days, 7.5) for days in (0, 1, 2, 9)] == [0, 1, 2, 7.5]
+
+
+def test_times_are_read_as_systems_write_them():
+    assert moment("Saturday, 3 October 2026, 9:00 AM", "it").strftime("%d.%m.%Y") == "03.10.2026"
+    assert moment("2026-10-03", "it") > moment("2026-10-03T20:00", "it")
+    with pytest.raises(ValueError, match=r"it must be a time such as 2026-10-01 .* \(got soon\)"):
+        moment("soon", "it")
+
+
+def graded(student: str, *points: float, program: str = "", mistake: str | None = None) -> Graded:
+    pairs = zip(HW.points.items(), points, strict=True)
+    marks = tuple(
+        Mark(n, "ok" if p == most else "wrong", p, most, mistake if p < most else None, program=program)
+        for (n, most), p in pairs
+    )
+    return Graded(student, marks, (), submitted="2026-10-02T00:00:00+00:00")
+
+
+@pytest.mark.parametrize("text", NAMES, ids=["our own", "Canvas", "Moodle"])
+def test_tables_have_everybody_once_and_the_points_that_count(tmp_path, text):
+    book = gradebook([graded("doeann_12345", 4, 6), graded("stranger", 4, 0)], HW, roster(tmp_path, text), tmp_path)
+    totals = {row["student"]: row["points"] for row in csv.DictReader(io.StringIO(table(book)))}
+    absent = next(id_ for id_ in (person.id for person in book.roster.people) if id_ in totals)
+    late = "8" if text == MOODLE else "9"  # there the worksheet knows the time
+    assert totals == {"doeann_12345": late, "stranger": "3", absent: "0"}
+    notes = {row["student"]: row["notes"] for row in csv.DictReader(io.StringIO(table(book)))}
+    assert (notes["stranger"], notes[absent]) == ("1 day late; is not on the roster", "handed in nothing")
+
+
+def test_canvas_s_own_export_comes_back_with_its_columns_and_numbers(tmp_path):
+    book = gradebook([graded("doeann_12345", 4, 6)], HW, roster(tmp_path, CANVAS), tmp_path)
+    assert [*csv.reader(io.StringIO(canvas(book)))] == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw1 (55)"],
+        ["    Points Possible", "", "", "", "", "10"],
+        ["Doe, Ann", "12345", "7001", "ann@example.org", "A", "9"],
+        ["Müller, Ben", "777", "7002", "ben@example.org", "A", "0"],
+    ]
+
+
+def test_moodle_s_worksheet_comes_back_in_its_order(tmp_path):
+    book = gradebook([graded("Participant_777", 4, 6)], HW, roster(tmp_path, MOODLE), tmp_path)
+    lines = [*csv.DictReader(io.StringIO(moodle(book)))]
+    assert [(line["Identifier"], line["Grade"]) for line in lines] == [
+        ("Participant 12345", "0"),
+        ("Participant 777", "9"),
+    ]
+
+
+def test_nothing_in_a_name_adds_a_row_or_a_formula(tmp_path):
+    book = gradebook([graded("eve\r\nann\x1b[2J", 4, 6), graded("=1+1", 4, 6)], HW, Roster(), tmp_path)
+    lines = table(book).split("\n")
+    assert len(lines) == 4
+    assert "\x1b" not in table(book)
+    assert lines[2].startswith("'=1+1,")
+
+
+def test_a_mistake_that_has_left_the_catalogue_does_not_stop_the_report(tmp_path):
+    write_reports([graded("ann", 0, 0, mistake="long_gone")], HW, tmp_path)
+    assert "no longer in the catalogue" in (tmp_path / "report.html").read_text()
+
+
+# ── what looks alike ──
+
+
+SOLUTION = catalogue["softmax"].solution_source()
+OWN_WAY = """import torch
+def softmax(scores, dim):
+    top = scores.max(dim, keepdim=True).values.clamp(min=-1e30)
+    lifted = torch.exp(torch.sub(scores, top))
+    whole = lifted.sum(dim=dim, keepdim=True).add(0.0)
+    return torch.mul(lifted, torch.reciprocal(whole).mul(1.0))
+"""
+RENAMED = (
+    OWN_WAY.replace("top", "m")
+    .replace("lifted", "e")
+    .replace("whole", "z")
+    .replace("\n    return", "\n    # so\n    return")
+)
+PLAIN = "import torch\ndef softmax(scores, dim):\n    return torch.softmax(scores, dim)\n"
+
+
+def test_a_pasted_solution_is_known_by_its_text_and_if_long_by_its_shape():
+    assert is_pasted("softmax", SOLUTION)
+    assert not is_pasted("softmax", OWN_WAY)
+    assert not is_pasted("softmax", PLAIN)
+    long = catalogue["decoder_layer"].solution_source()
+    assert is_pasted("decoder_layer", long)
+    endless = f"def softmax(scores, dim):\n    return {' + '.join(['1'] * 900)}"
+    assert not is_pasted("softmax", endless)
+    assert not any(is_pasted(name, "def f(x:") for name in ("softmax", "decoder_layer"))
+
+
+def test_copies_are_found_through_other_names_and_comments_and_what_many_write_is_no_copy():
+    programs = {"ann": OWN_WAY, "ben": RENAMED} | {f"s{i}": PLAIN for i in range(20)}
+    pairs = alike([graded(name, 4, 6, program=program) for name, program in programs.items()], "softmax")
+    assert [(pair.one, pair.other, round(pair.share, 2)) for pair in pairs] == [("ann", "ben", 1.0)]
+
+
+# ── a term ──
+
+
+def summary(name: str, points: dict[str, int], **students: dict[str, tuple[float, str | None]]) -> Summary:
+    told = {
+        id_: {
+            "name": id_, "total": sum(p for p, _ in done.values()), "handed_in": True,
+            "exercises": {e: {"points": p, "verdict": "", "mistake": m} for e, (p, m) in done.items()},
+        }
+        for id_, done in students.items()
+    }  # fmt: skip
+    return Summary(name, points, told)
+
+
+def test_a_kind_of_mistake_persists_where_somebody_makes_it_again():
+    wrong, right = (0, "causal_is_true"), (1, None)
+    one = summary("hw1", {"a": 1}, ann={"a": (0, "unscaled")}, ben={"a": (0, "overflow")}, cem={"a": wrong})
+    two = summary(
+        "hw2", {"b": 1}, ann={"b": (0, "scaled_by_length")}, ben={"b": right}, cem={"b": (0, "padding_is_true")}
+    )
+    found = persisting([one, two])
+    assert {kind: (counts, again) for kind, counts, again in found if again} == {
+        "the scale forgotten or wrong": ([1, 1], ["ann"]),
+        "true means hidden (a mask turned round)": ([1, 1], ["cem"]),
+    }
+
+
+def test_an_exercise_separates_if_the_better_do_better_in_it():
+    good, bad = {"a": (3, None), "b": (3, None), "c": (0, None)}, {"a": (0, None), "b": (0, None), "c": (1, None)}
+    students = {f"g{i}": good for i in range(5)} | {f"b{i}": bad for i in range(4)}
+    found = {e: r for _, e, _, r in separation([summary("hw1", {"a": 3, "b": 3, "c": 1}, **students)])}
+    assert found["a"] > 0.9
+    assert found["c"] < -0.9
+
+
+def test_who_did_well_and_does_no_more_falls_behind():
+    hw = [
+        summary(f"hw{i}", {"a": 1}, ann={"a": (p, None)}, ben={"a": (0.0, None)}) for i, p in enumerate((1.0, 1.0, 0.0))
+    ]
+    assert falling(hw) == [("ann", [1.0, 1.0, 0.0])]
+
+
+def test_every_exercise_says_where_to_read_on():
+    assert all(
+        where_to_look(name).startswith(f"lesson {one.lesson} (`{one.lesson}_") for name, one in catalogue.items()
+    )

@@ -1,0 +1,159 @@
+"""The page on the class: what to teach next, points, the commonest mistakes, and whom to look at."""
+
+from collections import Counter
+from html import escape
+from statistics import fmean, median
+
+from transformer_lab import plots
+from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.cards import inline
+from transformer_lab.grading.final import Final, Gradebook
+from transformer_lab.grading.lesson_sections import where_to_look
+from transformer_lab.grading.pages import code_link, page, words
+from transformer_lab.grading.records import Graded
+from transformer_lab.grading.scoring import BY_HEART, VERDICTS, Mark
+from transformer_lab.grading.similarity import alike, pasted
+from transformer_lab.grading.tables import USUAL, notes_of
+
+MOST_TO_TEACH, MOST_EXAMPLES, MOST_PAIRS = 3, 3, 30
+
+
+def class_report(book: Gradebook) -> str:
+    """What an instructor reads."""
+    graded, assignment = book.graded, book.assignment
+    middle = median(one.total for one in book.finals) if book.finals else 0
+    absent = [one for one in book.finals if one.graded is None]
+    parts = [f"<h1>{escape(assignment.name)}: {words(len(book.finals), 'student', 'students')}</h1>"]
+    gone = f" {len(absent)} handed in nothing: {', '.join(escape(o.name or o.id) for o in absent)}." if absent else ""
+    parts.append(f"<p>Median {middle:g} of {sum(assignment.points.values()):g} points.{gone}</p>")
+    parts += ["<h2>Teach next</h2>", teach_next(graded, assignment.points)]
+    parts += ["<h2>Exercises</h2>", exercises_table(book), "<h2>Commonest mistakes</h2>", mistakes_plot(book)]
+    parts += [mistakes_list(name, graded) for name in assignment.points]
+    parts += ["<h2>To look at</h2>", unusual_table(book.finals), suspected(graded, [*assignment.points])]
+    parts += [notes_table(book.finals)]
+    return page(f"{assignment.name}: the class", "\n".join(parts))
+
+
+def marks_of(name: str, graded: list[Graded]) -> list[tuple[str, Mark]]:
+    return [(one.student, mark) for one in graded for mark in one.marks if mark.exercise == name]
+
+
+def explanation(exercise: str, mistake: str) -> str:
+    """Its words; a mistake may have left the catalogue since."""
+    known = catalogue[exercise].mistakes.get(mistake) if exercise in catalogue else None
+    return inline(known.explanation) if known else "(this mistake is no longer in the catalogue)"
+
+
+def teach_next(graded: list[Graded], exercises: dict[str, float | int]) -> str:
+    """The mistakes that most students made, then the exercise with most wrong answers that no mistake explains."""
+    counted = [(c, name, m) for name in exercises for m, c in mistakes_of(name, graded).items()]
+    lines = [
+        f"{words(count, 'student', 'students')} of {len(graded)} made the mistake <strong>{m}</strong> in "
+        f"<code>{name}</code>. {explanation(name, m)} It belongs to {inline(where_to_look(name))}."
+        for count, name, m in sorted(counted, key=lambda one: -one[0])[:MOST_TO_TEACH]
+    ]
+    unnamed = [(len(unexplained(name, graded)), name) for name in exercises]
+    for count, name in sorted(unnamed, reverse=True)[:1]:
+        if count > 0:
+            lines.append(
+                f"<code>{name}</code> has {words(count, 'wrong answer', 'wrong answers')} of no kind that has a name: "
+                f"{', '.join(code_link(s, name) for s in unexplained(name, graded)[:MOST_EXAMPLES])}. "
+                f"It belongs to {inline(where_to_look(name))}."
+            )
+    if not lines:
+        return "<p>Nothing: whatever was handed in is right.</p>"
+    return "<ol class=teach>" + "".join(f"<li>{line}</li>" for line in lines) + "</ol>"
+
+
+def unexplained(name: str, graded: list[Graded]) -> list[str]:
+    """Who has a wrong answer that no mistake explains, and that doesn't follow from another answer."""
+    found = marks_of(name, graded)
+    return [s for s, m in found if m.verdict in ("wrong", "raised") and not m.mistake and not m.follows]
+
+
+def exercises_table(book: Gradebook) -> str:
+    """How many answers to each exercise got which verdict, and the points of the class."""
+    rows, graded = "", book.graded
+    there = {mark.verdict for one in graded for mark in one.marks}
+    kinds = [kind for kind in VERDICTS if kind in there or kind in USUAL]
+    for name, most in book.assignment.points.items():
+        marks = [mark for _, mark in marks_of(name, graded)]
+        counts, points = Counter(mark.verdict for mark in marks), fmean(mark.points for mark in marks) if marks else 0
+        cells = "".join(f"<td class=number>{counts[kind] or ''}</td>" for kind in kinds)
+        follow = sum(bool(mark.follows) for mark in marks) or ""
+        rows += f"<tr><th>{name}</th>{cells}<td class=number>{follow}</td>"
+        rows += f"<td class=number>{points:.2f} / {most:g}</td></tr>"
+    head = "".join(f"<th class=number>{kind}</th>" for kind in (*kinds, "follow", "mean"))
+    return f"<div class=wide><table><tr><th></th>{head}</tr>{rows}</table></div>"
+
+
+def mistakes_of(name: str, graded: list[Graded]) -> Counter:
+    return Counter(m.mistake for one in graded for m in one.marks if m.exercise == name and m.mistake)
+
+
+def mistakes_plot(book: Gradebook, most: int = 3) -> str:
+    """The commonest mistakes of each exercise as bars, or a sentence where there are none."""
+    points = book.assignment.points
+    counted = [(f"{n}: {m}", c) for n in points for m, c in mistakes_of(n, book.graded).most_common(most)]
+    if not counted:
+        return "<p>No known mistake was recognised.</p>"
+    _, axes = plots.figure(width=7, height=0.6 + 0.32 * len(counted))
+    names, counts = zip(*reversed(counted), strict=True)
+    places = {name: place for place, name in enumerate(points)}
+    shades = [("#0072b2", "#56b4e9")[places[name.partition(":")[0]] % 2] for name in names]  # neighbours differ
+    axes.barh(names, counts, color=shades)
+    axes.margins(y=0.3 / len(counted))
+    axes.set_xlabel("students")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    return plots.show(axes, alt="; ".join(f"{name} ({count})" for name, count in counted) + ".").html()
+
+
+def mistakes_list(name: str, graded: list[Graded]) -> str:
+    counted, rows = mistakes_of(name, graded).most_common(), ""
+    for mistake, count in counted:
+        who = [student for student, mark in marks_of(name, graded) if mark.mistake == mistake]
+        links = ", ".join(code_link(student, name) for student in who)
+        rows += f"<li>{count} × <strong>{mistake}</strong>: {explanation(name, mistake)}<br>"
+        rows += f"<details><summary>who</summary>{links}</details></li>"
+    return f"<h3>{name}</h3><ul>{rows}</ul>" if rows else ""
+
+
+# ── whom to look at ──
+
+
+def unusual_table(finals: tuple[Final, ...]) -> str:
+    """Verdicts that are neither right nor wrong nor missing, and answers that are right on the visible cases alone."""
+    rows = "".join(
+        f"<tr><td>{code_link(one.student, mark.exercise)}</td><td>{escape(mark.exercise)}</td><td>{mark.verdict}</td>"
+        f"<td class=text>{inline(mark.message[:300])}</td></tr>"
+        for one in finals
+        for mark in one.marks
+        if mark.verdict not in USUAL or mark.message == BY_HEART
+    )
+    return f"<div class=wide><table>{rows}</table></div>" if rows else "<p>No unusual verdict.</p>"
+
+
+def suspected(graded: list[Graded], exercises: list[str]) -> str:
+    """Pasted solutions and answers that look alike; both are reasons to talk to somebody, not proofs."""
+    rows = "".join(
+        f"<li>{code_link(student, name)}: <code>{escape(name)}</code> is the package's own solution</li>"
+        for student, name in pasted(graded)
+    )
+    pairs = sorted((p for name in exercises for p in alike(graded, name)), key=lambda pair: -pair.share)
+    rows += "".join(
+        f"<li>{code_link(p.one, p.exercise)} and {code_link(p.other, p.exercise)}: <code>{escape(p.exercise)}</code> "
+        f"has {100 * p.share:.0f} % of its unusual parts in common</li>"
+        for p in pairs[:MOST_PAIRS]
+    )
+    more = f"<p>… and {len(pairs) - MOST_PAIRS} more pairs.</p>" if len(pairs) > MOST_PAIRS else ""
+    return f"<h3>Answers that look alike</h3><ul>{rows}</ul>{more}" if rows else ""
+
+
+def notes_table(finals: tuple[Final, ...]) -> str:
+    """What was odd in what was handed in, folded: most of it needs nobody."""
+    notes = [(o, n) for o in finals for n in (*o.notes, *(notes_of(o.graded) if o.graded else ()))]
+    rows = "".join(f"<tr><td>{escape(o.student)}</td><td class=text>{inline(n)}</td></tr>" for o, n in notes)
+    if not rows:
+        return ""
+    head = f"<summary>{words(len(notes), 'note', 'notes')} on what was handed in</summary>"
+    return f"<details>{head}<div class=wide><table>{rows}</table></div></details>"

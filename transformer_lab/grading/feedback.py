@@ -1,0 +1,63 @@
+"""A student's page: the points, and for each exercise what is wrong and where to read on; nothing hidden."""
+
+from html import escape
+
+from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.cards import html_text, inline
+from transformer_lab.grading.assignment import Assignment
+from transformer_lab.grading.final import Final
+from transformer_lab.grading.lesson_sections import where_to_look
+from transformer_lab.grading.pages import page, words
+from transformer_lab.grading.scoring import Mark
+
+MARKS = {"ok": "✓", "missing": "○"}  # the others: ✗
+
+
+def feedback(one: Final, assignment: Assignment) -> str:
+    """What a student reads: no hidden input, no reference."""
+    parts = [f"<h1>{escape(assignment.name)}: {escape(one.name or one.student)}</h1>"]
+    parts.append(f"<p><strong>{one.total:g} of {sum(assignment.points.values()):g} points.</strong></p>")
+    parts += [f"<p>{line}</p>" for line in reckoning(one)]
+    notes = "".join(f"<li>{inline(note)}</li>" for note in (*one.notes, *(one.graded.notes if one.graded else ())))
+    parts.append(f"<ul>{notes}</ul>" if notes else "")
+    parts += [section(mark, one) for mark in one.marks]
+    return page(f"{assignment.name}: {one.name or one.student}", "\n".join(parts))
+
+
+def reckoning(one: Final) -> list[str]:
+    """How the total came about, where it isn't the sum of what was computed."""
+    lines = []
+    if one.penalty:
+        lines.append(f"{words(one.days, 'day', 'days')} late: {one.penalty:g} points less.")
+    lines += [
+        f"Your instructor set {escape(d.exercise)} to {d.points:g}{f': {escape(d.comment)}' if d.comment else ''}."
+        for d in one.decided
+    ]
+    return lines
+
+
+def section(mark: Mark, one: Final) -> str:
+    recognised = f" ({mark.mistake})" if mark.mistake else ""
+    points = one.points.get(mark.exercise, mark.points)
+    title = f"{MARKS.get(mark.verdict, '✗')} {mark.exercise}: {points:g} of {mark.most:g}{recognised}"
+    notes = "".join(f"<p><em>{inline(note)}</em></p>" for note in mark.notes)
+    look = ""
+    if mark.verdict != "ok" and mark.exercise in catalogue:
+        look = f'<p class="look">Read on in {inline(where_to_look(mark.exercise))}.</p>'
+    kind = "ok" if mark.verdict == "ok" else "missing" if mark.verdict == "missing" else "wrong"
+    return f"<section class={kind}><h2>{escape(title)}</h2>{html_text(mark.message)}{notes}{look}</section>"
+
+
+def code_page(one: Final, assignment: Assignment) -> str:
+    """For the instructor: what was graded of a student, and how."""
+    parts = [f"<h1>{escape(assignment.name)}: the code of {escape(one.student)}</h1>"]
+    parts.append('<p><a href="../report.html">The class</a></p>')
+    for mark in one.marks:
+        told = ", ".join(filter(None, (mark.verdict, mark.mistake)))
+        title = f"{mark.exercise}: {told}, {mark.points:g} of {mark.most:g}"
+        code = f"<pre>{escape(mark.program)}</pre>" if mark.program else "<p>There is no answer.</p>"
+        notes = "".join(f"<p><em>{inline(note)}</em></p>" for note in mark.notes)
+        kind = "ok" if mark.verdict == "ok" else "wrong"
+        head = f'<section class={kind} id="{escape(mark.exercise)}"><h2>{escape(title)}</h2>'
+        parts.append(f"{head}{code}{notes}{html_text(mark.message)}</section>")
+    return page(f"{assignment.name}: {one.student}", "\n".join(parts))

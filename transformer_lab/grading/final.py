@@ -1,0 +1,94 @@
+"""What each student gets in the end: computed points, less lateness, but for what the instructor decided by hand."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer_lab.grading.assignment import Assignment
+from transformer_lab.grading.lateness import days_late, penalty
+from transformer_lab.grading.overrides import LATE, NAME, TOTAL, Override, read_overrides
+from transformer_lab.grading.records import Graded
+from transformer_lab.grading.roster import Person, Roster
+from transformer_lab.grading.scoring import Mark
+
+
+@dataclass(frozen=True)
+class Final:
+    """A student's points. Without a record, nothing was handed in; without a person, the roster does not have them."""
+
+    student: str
+    graded: Graded | None
+    person: Person | None
+    points: dict[str, float | int]  # of each exercise
+    days: int  # late
+    penalty: float | int
+    total: float | int
+    decided: tuple[Override, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.person.id if self.person else self.student
+
+    @property
+    def name(self) -> str:
+        return self.person.name if self.person else ""
+
+    @property
+    def computed(self) -> float | int:
+        return self.graded.points if self.graded else 0
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        return self.graded.marks if self.graded else ()
+
+
+@dataclass(frozen=True)
+class Gradebook:
+    """All that reports are made of."""
+
+    assignment: Assignment
+    roster: Roster
+    finals: tuple[Final, ...]
+
+    @property
+    def graded(self) -> list[Graded]:
+        return [one.graded for one in self.finals if one.graded]
+
+
+def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, folder: Path) -> Gradebook:
+    """Put records, roster and decisions together: those who were graded first, then those who handed in nothing.
+
+    Raises:
+        ValueError: a decision is about nobody, or can't be read.
+    """
+    decided, whose = read_overrides(folder, assignment), {one.student: roster.find(one.student) for one in graded}
+    finals = [final(one.student, one, whose[one.student], assignment, decided, roster) for one in graded]
+    there = {person.id for person in whose.values() if person}
+    absent = [person for person in roster.people if person.id not in there]
+    finals += [final(person.id, None, person, assignment, decided, roster) for person in absent]
+    known = {name for one in finals for name in (one.student, one.id)}
+    if nobody := next((one.student for one in decided if one.student not in known), None):
+        raise ValueError(f"{folder / NAME} must name students who were graded or are on the roster (it names {nobody})")
+    return Gradebook(assignment, roster, tuple(finals))
+
+
+def final(
+    student: str,
+    graded: Graded | None,
+    person: Person | None,
+    assignment: Assignment,
+    decided: list[Override],
+    roster: Roster,
+) -> Final:
+    own = tuple(one for one in decided if one.student in (student, person.id if person else student))
+    by_hand = {one.exercise: one.points for one in own}
+    computed = {mark.exercise: mark.points for mark in graded.marks} if graded else {}
+    points = {name: by_hand.get(name, computed.get(name, 0.0)) for name in assignment.points}
+    days = days_late(assignment, person, graded.submitted) if graded else 0
+    earned = sum(points.values())
+    taken = by_hand.get(LATE, penalty(assignment, days, earned))
+    notes = [] if graded else ["handed in nothing"]
+    notes += [f"{days} {'day' if days == 1 else 'days'} late"] if days else []
+    notes += ["is not on the roster"] if roster.people and person is None else []
+    total = round(by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
+    return Final(student, graded, person, points, days, taken, total, own, tuple(notes))

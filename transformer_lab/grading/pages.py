@@ -1,0 +1,39 @@
+"""What all pages have in common: a style for screen and print, light and dark, and how a student's pages are named."""
+
+from html import escape
+
+from transformer_lab.grading.records import file_name
+
+STYLE = """<style>
+:root { color-scheme: light dark; --line: #8886; --soft: #8882; --ok: #00795a; --bad: #b34700; --link: #0068a8; }
+@media (prefers-color-scheme: dark) { :root { --ok: #2cc39a; --bad: #ff9452; --link: #7cc4f5; } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; } a { color: var(--link); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 3px 10px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+td.text { overflow-wrap: anywhere; min-width: 12rem; } td.number, th.number { text-align: right; white-space: nowrap; }
+section { border-left: 4px solid var(--line); padding: 2px 14px; margin: 1.2rem 0; break-inside: avoid; }
+section.ok { border-color: var(--ok); } section.wrong { border-color: var(--bad); }
+section h2, section h3 { margin: 0.3rem 0; font-size: 1.15rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--soft); padding: 6px 10px; }
+.look { border-top: 1px solid var(--line); padding-top: 4px; } ol.teach > li { margin: 0.6rem 0; }
+img { max-width: 100%; background: #fff; } summary { cursor: pointer; }
+@media print { body { max-width: none; margin: 0; font-size: 11pt; } a { color: inherit; } }
+</style>"""
+
+
+def page(title: str, body: str) -> str:
+    view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<meta charset="utf-8">{view}<title>{escape(title)}</title>{STYLE}'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+
+
+def code_link(student: str, exercise: str = "") -> str:
+    """A link to a student's code, from the report."""
+    anchor = f"#{escape(exercise)}" if exercise else ""
+    return f'<a href="code/{escape(file_name(student).replace("%", "%25"))}.html{anchor}">{escape(student)}</a>'
+
+
+def words(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

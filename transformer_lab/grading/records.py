@@ -1,0 +1,58 @@
+"""What is kept of each student: the marks, and what was odd, in a file of their own."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from transformer_lab.grading.scoring import Mark
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A student's marks, and notes on what was odd in what they handed in."""
+
+    student: str
+    marks: tuple[Mark, ...]
+    notes: tuple[str, ...]
+    digest: str = ""  # of what was graded
+    submitted: str = ""  # when it came, ISO
+
+    @property
+    def points(self) -> float | int:
+        """As computed: before lateness, and before what an instructor decides."""
+        return sum(mark.points for mark in self.marks)
+
+    def save(self, folder: Path) -> None:
+        temporary = folder / f"{file_name(self.student)}.part"
+        temporary.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        temporary.replace(folder / f"{file_name(self.student)}.json")  # whole, or not at all
+
+    @staticmethod
+    def load(path: Path) -> "Graded":
+        """Read a record.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            marks = tuple(Mark(**m | {"notes": tuple(m["notes"])}) for m in record["marks"])
+            notes = tuple(record["notes"])
+            return Graded(record["student"], marks, notes, record["digest"], record.get("submitted", ""))
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(
+                f"{path} must be a record of grading ({type(error).__name__}: {error}): "
+                "delete it, and the student is graded again"
+            ) from None
+
+
+def file_name(student: str) -> str:
+    """A student's name as the name of a file, another for each: letters, digits, - and _ as they are."""
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else f"%{ord(c):x}." for c in student)
+    return name if len(name) < 200 else f"{name[:150]}{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+
+
+def graded_so_far(out: Path) -> list[Graded]:
+    """All records in `out`, by student."""
+    return sorted(map(Graded.load, (out / "records").glob("*.json")), key=lambda graded: graded.student)

@@ -1,0 +1,187 @@
+"""Analytics over the assignments of a term: which mistakes persist, which exercises separate, who falls behind."""
+
+import csv
+import io
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from statistics import StatisticsError, correlation, fmean
+
+from transformer_lab.grading.pages import page, words
+from transformer_lab.grading.reports import SUMMARY, write
+from transformer_lab.grading.tables import defused
+
+FEWEST = 5  # students, below which a correlation says nothing
+FALLEN = 0.5  # of the points: who had more before and has less now falls behind
+FAMILIES = {  # mistakes of one kind in several exercises, by a part of their names
+    "true means hidden (a mask turned round)": ("is_true", "hidden", "forbidden", "future_only", "allowed_ones"),
+    "the wrong axis": ("axis", "over_the", "over_queries", "rows", "columns", "batch", "over_time", "all_rows"),
+    "the scale forgotten or wrong": ("scale", "divided_by", "multiplied_by", "root", "not_divided"),
+    "one position too early or too late": ("one_step", "strict", "one_too", "shifted", "ahead", "from_one", "itself"),
+    "transposed or exchanged": ("transposed", "exchanged", "swapped", "turned_round", "interleaved", "straight_view"),
+    "too large for its type": ("overflow", "exponential", "minus_1", "tiny_number"),
+    "a part left out": ("no_", "without", "forgotten", "lost", "ignored", "dropped"),
+}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one assignment came to: points of each exercise, and everybody's results by their id."""
+
+    name: str
+    points: dict[str, float | int]
+    students: dict[str, dict]
+
+    def share(self, id_: str, exercise: str) -> float | int:
+        """Of the points of an exercise."""
+        done = self.students[id_]["exercises"].get(exercise) if id_ in self.students else None
+        return done["points"] / self.points[exercise] if done else 0.0
+
+    def total(self, id_: str) -> float | int:
+        """Of all points."""
+        return self.students[id_]["total"] / sum(self.points.values()) if id_ in self.students else 0.0
+
+
+def read_summary(folder: Path) -> Summary:
+    """What `transformer-lab grade` wrote into a folder.
+
+    Raises:
+        ValueError: it wrote nothing there.
+    """
+    try:
+        told = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        return Summary(told["assignment"], told["points"], {one["id"]: one for one in told["students"]})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder} must hold grades written by `transformer-lab grade` ({error})") from None
+
+
+def family(exercise: str, mistake: str) -> str:
+    """The kind of a mistake: one of FAMILIES, or the mistake itself."""
+    return next(
+        (kind for kind, parts in FAMILIES.items() if any(p in mistake for p in parts)), f"{exercise}: {mistake}"
+    )
+
+
+def persisting(term: list[Summary]) -> list[tuple[str, list[int], list[str]]]:
+    """Each kind of mistake: how many made it in each assignment, and who made it in more than one; these decide."""
+    made: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for number, one in enumerate(term):
+        for id_, student in one.students.items():
+            for exercise, done in student["exercises"].items():
+                if done["mistake"]:
+                    made[family(exercise, done["mistake"])][id_].add(number)
+    found = [
+        (
+            kind,
+            [sum(n in when for when in who.values()) for n in range(len(term))],
+            [i for i, w in who.items() if len(w) > 1],
+        )
+        for kind, who in made.items()
+    ]
+    return sorted(found, key=lambda one: (-len(one[2]), -sum(one[1])))
+
+
+def separation(term: list[Summary]) -> list[tuple[str, str, float | int, float | int | None]]:
+    """Assignment, exercise, mean share of its points, and how that goes along with a student's share of all the others.
+
+    Near 1 who is good elsewhere is good here; near 0 it separates nobody; below 0 something is wrong with it.
+    """
+    lines = []
+    for one in term:
+        for exercise in one.points:
+            here, elsewhere = [], []
+            for id_, student in one.students.items():
+                if student["handed_in"]:
+                    rest = [(o.share(id_, e), o.points[e]) for o in term for e in o.points if (o, e) != (one, exercise)]
+                    here.append(one.share(id_, exercise))
+                    elsewhere.append(sum(s * p for s, p in rest) / sum(p for _, p in rest) if rest else 0.0)
+            lines.append((one.name, exercise, fmean(here) if here else 0.0, along(here, elsewhere)))
+    return lines
+
+
+def along(here: list[float | int], elsewhere: list[float | int]) -> float | int | None:
+    if len(here) < FEWEST:
+        return None
+    try:
+        return correlation(here, elsewhere)
+    except StatisticsError:  # all have the same
+        return None
+
+
+def falling(term: list[Summary]) -> list[tuple[str, list[float | int]]]:
+    """Who did well enough before the last assignment, and not in it."""
+    ids = dict.fromkeys(id_ for one in term for id_ in one.students)
+    shares = {id_: [one.total(id_) for one in term] for id_ in ids}
+    return [(i, s) for i, s in shares.items() if len(s) > 1 and fmean(s[:-1]) >= FALLEN > s[-1]]
+
+
+def write_term(folders: list[Path], out: Path) -> list[Summary]:
+    """Write term.csv and term.html of several folders of grades, in the order of the term.
+
+    Raises:
+        ValueError: a folder holds no grades, or two have the same assignment.
+    """
+    term = [read_summary(folder) for folder in folders]
+    names = [one.name for one in term]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"a term must have each assignment once ({twice} comes twice)")
+    out.mkdir(parents=True, exist_ok=True)
+    write(out / "term.csv", table(term))
+    write(out / "term.html", term_page(term))
+    return term
+
+
+def names_of(term: list[Summary]) -> dict[str, str]:
+    return {id_: student["name"] for one in term for id_, student in one.students.items()}
+
+
+def table(term: list[Summary]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["id", "name", *(one.name for one in term), "sum", "of"])
+    most = sum(sum(one.points.values()) for one in term)
+    for id_, name in names_of(term).items():
+        totals = [one.students[id_]["total"] if id_ in one.students else 0.0 for one in term]
+        row = [id_, name, *(f"{total:g}" for total in totals), f"{round(sum(totals), 2):g}", f"{most:g}"]
+        writer.writerow([defused(cell) for cell in row])
+    return text.getvalue()
+
+
+def term_page(term: list[Summary]) -> str:
+    names = names_of(term)
+    heads = "".join(f"<th class=number>{escape(one.name)}</th>" for one in term)
+    counted = f"{words(len(term), 'assignment', 'assignments')}, {words(len(names), 'student', 'students')}"
+    parts = [f"<h1>The term: {counted}</h1>"]
+    rows = "".join(
+        f"<tr><td>{escape(kind)}</td>{''.join(f'<td class=number>{c or str()}</td>' for c in counts)}"
+        f"<td class=number>{len(again) or ''}</td>"
+        f"<td class=text>{escape(', '.join(names[i] or i for i in again[:8]))}</td></tr>"
+        for kind, counts, again in persisting(term)[:20]
+    )
+    head = f"<tr><th>students who made it</th>{heads}<th class=number>again</th><th>who</th></tr>"
+    parts += ["<h2>Which mistake persists</h2>", f"<div class=wide><table>{head}{rows}</table></div>"]
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(exercise)}</td><td class=number>{100 * mean:.0f} %</td>"
+        f"<td class=number>{'' if r is None else f'{r:+.2f}'}</td><td>{verdict(mean, r)}</td></tr>"
+        for name, exercise, mean, r in sorted(separation(term), key=lambda one: -(one[3] or 0))
+    )
+    columns = "<th class=number>mean</th><th class=number>along with the rest</th><th></th>"
+    head = f"<tr><th></th><th>exercise</th>{columns}</tr>"
+    parts += ["<h2>Which exercise separates</h2>", f"<div class=wide><table>{head}{rows}</table></div>"]
+    parts.append("<p>The fourth column is the correlation of the points of an exercise with those of all others.</p>")
+    rows = "".join(f"<tr><td>{escape(names[id_] or id_)}</td>{percents(shares)}</tr>" for id_, shares in falling(term))
+    fallen = f"<div class=wide><table><tr><th></th>{heads}</tr>{rows}</table></div>" if rows else "<p>Nobody.</p>"
+    parts += ["<h2>Who falls behind</h2>", fallen]
+    return page("The term", "\n".join(parts))
+
+
+def percents(shares: list[float | int]) -> str:
+    return "".join(f"<td class=number>{100 * share:.0f} %</td>" for share in shares)
+
+
+def verdict(mean: float | int, r: float | int | None) -> str:
+    if r is None:
+        return "everybody has the same" if mean in (0, 1) else ""
+    return "separates nobody" if abs(r) < 0.2 else "look at it: the better fail" if r < 0 else ""

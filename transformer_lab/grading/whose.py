@@ -1,0 +1,32 @@
+"""Whose a file is, by the names that learning-management systems give to what they hand back.
+
+Canvas: `doeann_12345_67890_01_attention.ipynb`, after the name `_LATE` where it is; 12345 is the student's number.
+Moodle: `Ann Doe_12345_assignsubmission_file_/01_attention.ipynb`, or the same in one name; 12345 is the participant's.
+"""
+
+import re
+from dataclasses import dataclass
+
+CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<number>\d+)_\d+_(?P<file>.+)", re.IGNORECASE)
+MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_[a-z]+_?(?P<file>.*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A student, as a name tells them; the file's own name; whether the name says that it came late."""
+
+    student: str
+    file: str
+    late: bool = False
+
+
+def owner_of(name: str, is_file: bool = True) -> Owner:
+    """Whose a file or a folder of submissions is. Where no system's name is recognised, it is named after the student.
+
+    A folder keeps its whole name in Canvas's pattern, for Canvas makes none.
+    """
+    if found := MOODLE.fullmatch(name):
+        return Owner(f"{found['name'].strip()}_{found['number']}", found["file"])
+    if is_file and (found := CANVAS.fullmatch(name)):
+        return Owner(f"{found['name']}_{found['number']}", found["file"], bool(found["late"]))
+    return Owner(name.rpartition(".")[0] if is_file and "." in name else name, name)

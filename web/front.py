@@ -20,8 +20,8 @@ from transformer_lab.exercises.cards import inline
 # As soon as a notebook shows the machine, the front page does, too.
 OPENING = {
     "machine": "A whole Transformer, alive in this page: type a number in English, and follow it to the German.",
-    "heads": "A Transformer that has learned to translate numbers reads one: this is where each of its eight heads looks. "
-    "Each row shows how much one token looks at the others. Choose a head, point at a cell, move the temperature.",
+    "heads": "A Transformer that has learned to translate numbers reads one. Each row shows how much one token looks "
+    "at the others, in each of its eight heads: choose one, point at a cell, move the temperature.",
 }
 LAST_OF_PART_ONE = "08"
 ROW = re.compile(r"^\|.*\[([^\]]+)\]\(notebooks/(\w+)\.ipynb\) \| (.+?) \|$", re.MULTILINE)

@@ -44,7 +44,7 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
 
 
 def mark_maps(cell: NotebookNode) -> None:
-    for output in cell.outputs:
+    for output in cell.outputs if not has_view(cell) else ():  # a view stays as it was stored
         if html := output.get("data", {}).get("text/html"):
             output.data["text/html"] = with_maps_marked(html)
 

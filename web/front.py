@@ -64,7 +64,7 @@ def card(name: str, notebook: NotebookNode, readme: str, drawings: Path, picture
     questions = {row[1]: row[2] for row in ROW.findall(readme)}
     return (
         f'<a class="card" href="lessons/{name}.html"><span class="card-picture">'
-        f'<img src="img/{picture(name, notebook, drawings, pictures)}" alt="" loading="lazy"></span>'
+        f'<img src="img/{picture(name, notebook, drawings, pictures)}" alt=""></span>'
         f'<span class="card-title"><span class="card-number">{number}</span> {escape(topic)}</span>'
         f'<span class="card-question">{inline(questions.get(name, promise))}</span></a>'
     )

@@ -19,6 +19,7 @@ from transformer_lab.exercises.cards import html_text, inline
 
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
 DRAWING = re.compile(r"\]\(\.\./img/([\w.]+)\)")
+BROKEN = re.compile(r"^((?! |- ).+)\n(?! |- |\n)", re.MULTILINE)
 FEW_LINES = 3  # code of a view or a figure that is not worth folding
 
 
@@ -79,16 +80,21 @@ def panel(exercise: Exercise, name: str) -> str:
     effort = f"{exercise.kind} · about {exercise.minutes} minutes · difficulty {exercise.difficulty} of 3"
     hints = ""
     for number, hint in reversed(list(enumerate(exercise.hints, start=1))):  # each one holds the next
-        hints = folded(f"Hint {number} of {len(exercise.hints)}", html_text(hint) + hints)
+        hints = folded(f"Hint {number} of {len(exercise.hints)}", html_text(flowing(hint)) + hints)
     return (
         f'<div class="exercise" role="group" aria-label="Exercise {exercise.name}">'
         f'<p class="exercise-title">Exercise <code>{exercise.name}</code> <span>{escape(effort)}</span></p>'
-        f"{folded('The full statement', html_text(exercise.statement))}{hints}"
+        f"{folded('The full statement', html_text(flowing(exercise.statement)))}{hints}"
         f'<p class="exercise-run">A page checks nothing. <a href="{name}.ipynb" download>Download this lesson</a>, '
         f'open it <a href="../index.html#start">in Jupyter</a>, fill in the cell above, and run '
         f"{inline(f'`exercises.{exercise.name}.check({exercise.name})`')}: it says whether you are right, or which "
         "mistake you have made.</p></div>"
     )
+
+
+def flowing(text: str) -> str:
+    """A text whose lines were broken in the source, with a line for each paragraph; code and lists stay."""
+    return BROKEN.sub(r"\1 ", text)
 
 
 def folded(summary: str, body: str) -> str:

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from tests.built_site import LESSONS, ROOT, built_site
 
 SECONDS_TO_BE_ALIVE = 2
-WIDTHS = (360, 900, 1400)
+WIDTHS = (360, 800, 900, 1080, 1320, 1400)
 NOTEBOOKS = [*LESSONS, "gallery"]
 PAGES = ["index", "contributing", "docs/instructors", *(f"lessons/{name}" for name in NOTEBOOKS)]
 TOO_WIDE = """() => [document.documentElement, document.querySelector(".content")]
@@ -204,7 +204,7 @@ def test_paper_is_white_and_shows_what_is_folded(page, site):
     page.emulate_media(color_scheme="dark")
     page.goto(f"{site}lessons/01_attention.html")
     wait_until_alive(page)
-    folded = page.locator("article details:not(.hide)")
+    folded = page.locator("article details:not(.above-input)")
     assert folded.count() > 5
     page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     assert folded.evaluate_all("all => all.every(details => details.open)")

@@ -12,8 +12,10 @@ tellTheViews();
 new MutationObserver(tellTheViews).observe(body, { attributes: true, attributeFilter: ["data-theme"] });
 system.addEventListener("change", tellTheViews);
 
-// On paper what is folded is read, too.
-addEventListener("beforeprint", () => document.querySelectorAll("article details:not(.hide)").forEach((d) => (d.open = true)));
+// On paper what is folded is read, too, but for the code of figures.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("article details:not(.above-input)")) details.open = true;
+});
 
 // What is wider than the page scrolls by itself, by the keyboard, too.
 function reachWhatScrolls() {

@@ -1,11 +1,13 @@
 """The site as files: what a page links to is there, nothing comes from elsewhere, and nothing of a lesson is lost."""
 
+import importlib
 import re
 from html import unescape
 from pathlib import Path
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.built_site import LESSONS, ROOT, PageOfTheSite, built_site, is_relative
 from transformer_lab.exercises import catalogue
@@ -98,12 +100,27 @@ def test_the_front_page_shows_each_lesson_as_a_picture(pages, site):
 
 def test_the_front_page_has_a_view_and_the_commands_of_the_readme(pages):
     text = unescape(re.sub(r"<[^>]+>", "", pages["index"].html))
-    assert pages["index"].html.count("<tl-") == 1 + pages["index"].html.count("<style>tl-")
+    assert len(re.findall(r"<tl-[a-z_]+-[0-9a-f]{8}>", pages["index"].html)) == 1
     readme = (ROOT / "README.md").read_text("utf-8")
     commands = re.findall(r"^(pip install .+ && .+)$", readme, re.MULTILINE)
     assert len(commands) == 2
     assert [command for command in commands if command not in text] == []
+    assert "shortcut icon" in [relation for _, relation, _ in pages["index"].addresses]  # or browsers ask for one
     assert ("a", "", "https://example.org/lab/lab") in pages["index"].addresses
+
+
+def showing(*kinds: str) -> nbformat.NotebookNode:
+    html = [f"<tl-{kind}-01234567></tl-{kind}-01234567>" for kind in kinds]
+    return new_notebook(cells=[new_code_cell(outputs=[new_output("display_data", {"text/html": one})]) for one in html])
+
+
+def test_the_front_page_opens_with_the_machine_once_a_lesson_shows_it(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    opening_view = importlib.import_module("front").opening_view
+    gallery = showing("attention", "heads")
+    assert opening_view({"gallery": gallery, "06_x": showing("decoding")})[0] == "heads"
+    kind, html = opening_view({"gallery": gallery, "06_x": showing("machine")})
+    assert (kind, html[:12]) == ("machine", "<tl-machine-")
 
 
 # ── lessons ──

@@ -26,7 +26,7 @@ PAGE = """<!doctype html>
 
 
 # What takes longest begins first, and what is dealt out test by test comes last, so that no worker waits at the end.
-ORDER = ("views_in_jupyter", "view", "live_views", "in_jupyterlab", "lessons_live", "javascript")
+ORDER = ("views_in_jupyter", "view", "live_views", "site", "in_jupyterlab", "lessons_live", "javascript")
 TEST_BY_TEST = ("lessons_live", "javascript")
 
 

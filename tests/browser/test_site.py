@@ -1,0 +1,217 @@
+"""The site in a browser, from a file server without network: alive at once, legible, reachable, never too wide."""
+
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+
+import nbformat
+import pytest
+from lab import WatchedPage
+from live import Live
+from playwright.sync_api import Page, expect
+
+from tests.built_site import LESSONS, ROOT, built_site
+
+SECONDS_TO_BE_ALIVE = 2
+WIDTHS = (360, 800, 900, 1080, 1320, 1400)
+NOTEBOOKS = [*LESSONS, "gallery"]
+PAGES = ["index", "contributing", "docs/instructors", *(f"lessons/{name}" for name in NOTEBOOKS)]
+TOO_WIDE = """() => [document.documentElement, document.querySelector(".content")]
+    .filter(box => box.scrollWidth > box.clientWidth).map(box => box.className || box.localName)"""
+NOT_LIVE = "() => [...document.querySelectorAll('*')].filter(e => /^tl-/.test(e.localName) && !e.live).length"
+NOT_LOADED = "() => [...document.images].filter(image => image.complete && !image.naturalWidth).map(image => image.src)"
+SERIOUS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
+    .filter(({impact}) => impact === "serious" || impact === "critical")
+    .map(({id, nodes}) => [id, nodes.length, nodes[0].html.slice(0, 200)])"""
+NUMBERS = "() => JSON.stringify(document.querySelector('.opening .tl-view').values)"
+TOLD_LIGHT = "() => document.body.dataset.jpThemeLight"  # what views go by
+INK = "() => getComputedStyle(document.querySelector('article')).color"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *message) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Iterator[str]:
+    """The address of the site on a file server of this machine."""
+    out = built_site(tmp_path_factory.mktemp("site") / "out")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(out))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def watched(browser) -> Iterator[WatchedPage]:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    yield WatchedPage(page)
+    page.close()
+
+
+@pytest.fixture
+def page(watched) -> Iterator[Page]:
+    """A page, in the light. Whatever a test does, the page reports no error and asks no other machine."""
+    watched.page.emulate_media(color_scheme="light", media="screen")
+    watched.page.set_viewport_size({"width": 1400, "height": 900})
+    yield watched.page
+    assert watched.new_errors() == []
+    assert watched.new_strangers() == []
+
+
+def views_on(name: str) -> int:
+    """How many views the page of a notebook must have."""
+    cells = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    return sum(output.get("data", {}).get("text/html", "").startswith("<tl-") for output in outputs)
+
+
+def wait_until_alive(page: Page) -> None:
+    page.wait_for_function(f"() => !({NOT_LIVE})()")
+
+
+# ── alive ──
+
+
+def test_the_front_page_answers_within_two_seconds(browser, site):
+    def seconds() -> float:
+        """From asking for the page, with an empty cache, until a key has moved its view."""
+        with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
+            page, start = context.new_page(), time.monotonic()
+            page.goto(f"{site}index.html", wait_until="commit")
+            page.wait_for_function("() => document.querySelector('.opening .tl-view input[type=range]')")
+            view = Live(page, page.locator(".opening .tl-view"))
+            before = page.evaluate(NUMBERS)
+            view.slider.focus()
+            page.keyboard.press("ArrowLeft" if view.slider.evaluate("one => one.value === one.max") else "ArrowRight")
+            page.wait_for_function(f"before => ({NUMBERS})() !== before", arg=before)
+            return time.monotonic() - start
+
+    assert min(seconds() for _ in range(3)) < SECONDS_TO_BE_ALIVE
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_alive_and_no_wider_than_the_window(page, site, name):
+    page.goto(f"{site}{name}.html")
+    wait_until_alive(page)
+    assert page.evaluate(NOT_LOADED) == []
+    if name.startswith("lessons/"):
+        expect(page.locator(".tl-view")).to_have_count(views_on(name.partition("/")[2]))
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(TOO_WIDE) == [], width
+
+
+def test_a_view_answers_the_keyboard_and_follows_the_theme(page, site):
+    page.goto(f"{site}lessons/00_start_here.html")
+    wait_until_alive(page)
+    view = Live(page, page.locator(".tl-view").first)
+    before, values = view.picture(), view.values()
+    view.slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(100)
+    assert repr(view.values()) != repr(values)
+    assert view.picture() != before
+    light, ink = view.picture(), page.evaluate(INK)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(100)
+    assert view.picture() != light
+    assert page.evaluate(INK) != ink
+    assert page.evaluate(TOLD_LIGHT) == "false"
+    toggle = page.locator(".theme-toggle-content .theme-toggle")
+    toggle.focus()
+    page.keyboard.press("Enter")  # of a dark system Furo goes to the light first
+    page.wait_for_timeout(100)
+    assert (page.evaluate(INK), page.evaluate(TOLD_LIGHT), view.picture()) == (ink, "true", light)
+    page.evaluate("() => localStorage.clear()")
+
+
+# ── answers ──
+
+
+def test_predictions_quizzes_and_hints_answer_the_keyboard(page, site):
+    page.goto(f"{site}lessons/01_attention.html")
+    wait_until_alive(page)
+    view = page.locator(".tl-view canvas").first
+    expect(view).to_have_count(1)
+    expect(view).to_be_hidden()
+    page.get_by_role("button", name="show me").first.focus()
+    page.keyboard.press("Enter")
+    expect(view).to_be_visible()
+    for opened, seen in (
+        ("3. Two words of a sentence change places.", "the same average of the same words"),
+        ("Hint 1 of 3", "Two steps"),
+        ("what comes out: predict first", "weights [[1.0]]"),
+    ):
+        summary = page.locator("summary", has_text=opened).first
+        assert not summary.evaluate("summary => summary.parentElement.open")
+        summary.focus()
+        page.keyboard.press("Enter")
+        expect(summary.locator("..")).to_contain_text(seen)
+        assert summary.evaluate("summary => summary.parentElement.open")
+
+
+def test_search_finds_a_lesson(page, site):
+    page.goto(f"{site}index.html")
+    page.get_by_role("textbox", name="Search").first.fill("einundzwanzig")
+    page.keyboard.press("Enter")
+    expect(page.locator("#search-results li a", has_text="07 · Training")).to_be_visible()
+
+
+# ── reachable and legible ──
+
+
+def test_every_lesson_is_reached_with_the_tab_key(page, site):
+    page.goto(f"{site}index.html")
+    reached: set[str] = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("() => document.activeElement.getAttribute('href') ?? ''"))
+    assert {f"lessons/{name}.html" for name in NOTEBOOKS} - reached == set()
+    page.locator("a.card").nth(1).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("01 · Attention")
+    page.locator(".next-page").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("02 · Multi-head attention")
+
+
+@pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="axe comes with the extra `browser`")
+@pytest.mark.parametrize(
+    ("name", "theme", "width"),
+    [
+        *(("index", "light", 360), ("index", "dark", 1400)),
+        *(("lessons/05_masking", "dark", 360), ("lessons/00_start_here", "light", 1400)),
+        *(("lessons/gallery", "dark", 900), ("search", "light", 900)),
+    ],
+)
+def test_axe_finds_nothing_serious(page, site, name, theme, width):
+    import axe_playwright_python
+
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{site}{name}.html")
+    wait_until_alive(page)
+    page.evaluate(Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8"))
+    assert page.evaluate(SERIOUS) == []
+
+
+def test_paper_is_white_and_shows_what_is_folded(page, site):
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{site}lessons/01_attention.html")
+    wait_until_alive(page)
+    folded = page.locator("article details:not(.above-input)")
+    assert folded.count() > 5
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert folded.evaluate_all("all => all.every(details => details.open)")
+    page.emulate_media(media="print")
+    paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert paper in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    red, green, blue = (int(part) for part in page.evaluate(INK)[4:-1].split(","))
+    assert max(red, green, blue) < 60
+    expect(page.locator(".sidebar-drawer")).to_be_hidden()

@@ -1,0 +1,202 @@
+"""The site as files: what a page links to is there, nothing comes from elsewhere, and nothing of a lesson is lost."""
+
+import importlib
+import re
+from html import unescape
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from tests.built_site import LESSONS, ROOT, PageOfTheSite, built_site, is_relative
+from transformer_lab.exercises import catalogue
+
+MB = 1_000_000
+# Formulas, alt texts, addresses and tags.
+NO_WORDS = re.compile(r"\$\$.*?\$\$|\$.*?\$|!\[.*?\]\(.*?\)|\]\(.*?\)|<.*?>", re.DOTALL)
+every_lesson = pytest.mark.parametrize("name", LESSONS)
+every_notebook = pytest.mark.parametrize("name", [*LESSONS, "gallery"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    return built_site(tmp_path_factory.mktemp("site") / "out")
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> dict[str, PageOfTheSite]:
+    """Every page, by its address without the ending."""
+    return {path.relative_to(site).as_posix()[:-5]: PageOfTheSite(path) for path in sorted(site.rglob("*.html"))}
+
+
+def stored(name: str) -> nbformat.NotebookNode:
+    return nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+
+
+def html_of(cell: nbformat.NotebookNode) -> str:
+    return "".join(output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
+
+
+# ── the way about ──
+
+
+def test_every_notebook_has_a_page_and_so_have_the_texts(pages):
+    texts = {"index", "contributing", "docs/instructors", "search", "genindex"}
+    assert set(pages) == texts | {f"lessons/{name}" for name in [*LESSONS, "gallery"]}
+
+
+@every_lesson
+def test_a_lesson_leads_to_those_before_and_after_it(pages, name):
+    order = ["../index", *LESSONS, "gallery"]
+    at = order.index(name)
+    named = {rel: address for tag, rel, address in pages[f"lessons/{name}"].addresses if rel.endswith("-page")}
+    assert named["prev-page"] == f"{order[at - 1]}.html"
+    assert named["next-page"] == f"{order[at + 1]}.html"
+
+
+def test_what_a_page_names_is_there(pages):
+    ids = {page.path: page.ids for page in pages.values()}
+    missing = []
+    for name, page in pages.items():
+        for _, _, address in filter(lambda found: is_relative(found[2]), page.addresses):
+            path, place = page.target(address)
+            if not path.exists() or (place and path in ids and place not in ids[path]):
+                missing.append((name, address))
+    assert missing == []
+
+
+def test_nothing_is_loaded_from_elsewhere_and_no_path_is_absolute(pages):
+    for name, page in pages.items():
+        elsewhere = [(tag, a) for tag, rel, a in page.addresses if not is_relative(a) and not a.startswith("data:")]
+        assert [found for found in elsewhere if found[0] != "a"] == [], name
+        assert [a for _, a in elsewhere if not re.match(r"https?://|mailto:", a)] == [], name
+        assert str(ROOT) not in page.html, name
+    styles = {path for page in pages.values() for path in page.assets() if path.suffix == ".css"}
+    for style in styles:
+        assert re.findall(r"@import|url\(\s*[\"']?(?:https?:|//|/)[^)]*", style.read_text("utf-8")) == []
+
+
+def test_what_is_loaded_with_a_page_is_there(pages):
+    assert {str(path) for page in pages.values() for path in page.assets() if not path.exists()} == set()
+
+
+def test_a_page_is_not_heavy(pages):
+    for name, page in pages.items():
+        weight = page.path.stat().st_size + sum(path.stat().st_size for path in page.assets())
+        assert weight <= (1.5 if name == "index" else 2.5) * MB, (name, weight)
+
+
+# ── the front page ──
+
+
+def test_the_front_page_shows_each_lesson_as_a_picture(pages, site):
+    front = pages["index"]
+    cards = re.findall(r'<a class="card" href="lessons/(\w+)\.html">.*?<img src="([^"]+)"', front.html)
+    assert [name for name, _ in cards] == LESSONS
+    assert len({picture for _, picture in cards}) == len(LESSONS)
+    assert all((site / picture).stat().st_size > 1000 for _, picture in cards)
+
+
+def test_the_front_page_has_a_view_and_the_commands_of_the_readme(pages):
+    text = unescape(re.sub(r"<[^>]+>", "", pages["index"].html))
+    assert len(re.findall(r"<tl-[a-z_]+-[0-9a-f]{8}>", pages["index"].html)) == 1
+    readme = (ROOT / "README.md").read_text("utf-8")
+    commands = re.findall(r"^(pip install .+ && .+)$", readme, re.MULTILINE)
+    assert len(commands) == 2
+    assert [command for command in commands if command not in text] == []
+    assert "shortcut icon" in [relation for _, relation, _ in pages["index"].addresses]  # or browsers ask for one
+    assert ("a", "", "https://example.org/lab/lab") in pages["index"].addresses
+
+
+def showing(*kinds: str) -> nbformat.NotebookNode:
+    html = [f"<tl-{kind}-01234567></tl-{kind}-01234567>" for kind in kinds]
+    return new_notebook(cells=[new_code_cell(outputs=[new_output("display_data", {"text/html": one})]) for one in html])
+
+
+def test_the_front_page_opens_with_the_machine_once_a_lesson_shows_it(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    opening_view = importlib.import_module("front").opening_view
+    gallery = showing("attention", "heads")
+    assert opening_view({"gallery": gallery, "06_x": showing("decoding")})[0] == "heads"
+    kind, html = opening_view({"gallery": gallery, "06_x": showing("machine")})
+    assert (kind, html[:12]) == ("machine", "<tl-machine-")
+
+
+# ── lessons ──
+
+
+@every_notebook
+def test_views_are_as_stored(pages, name):
+    views = [html for cell in stored(name).cells if "<tl-" in (html := html_of(cell))]
+    assert [view[:100] for view in views if view not in pages[f"lessons/{name}"].html] == []
+
+
+@every_notebook
+def test_all_that_a_lesson_says_and_prints_is_on_its_page(pages, name):
+    page = squeezed(unescape(re.sub(r"<[^>]+>", "", pages[f"lessons/{name}"].html)))
+    for cell in stored(name).cells:
+        if cell.cell_type == "code" and ".check(" not in cell.source:
+            assert squeezed(cell.source) in page
+            printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
+            assert squeezed(printed) in page
+        elif cell.cell_type == "markdown":
+            words = re.findall(r"[^\W_]{4,}", NO_WORDS.sub(" ", cell.source))
+            assert [word for word in words if word not in page] == []
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+@every_lesson
+def test_an_exercise_has_its_statement_and_its_hints_in_place_of_its_check(pages, name):
+    html = pages[f"lessons/{name}"].html
+    here = [cell.metadata.exercise for cell in stored(name).cells if "exercise" in cell.metadata]
+    assert re.findall(r'aria-label="Exercise (\w+)"', html) == here
+    for exercise in map(catalogue.__getitem__, here):
+        panel = html.partition(f'aria-label="Exercise {exercise.name}"')[2].partition("</div>")[0]
+        said = squeezed(unescape(re.sub(r"<[^>]+>", "", panel)))
+        for text in (exercise.statement, *exercise.hints):
+            assert squeezed(re.sub(r"[`*]|^- ", "", text, flags=re.MULTILINE)) in said.replace("*", "")
+        hints = re.findall(r"<summary>Hint (\d+) of (\d+)</summary>", panel)
+        assert hints == [(str(n), str(len(exercise.hints))) for n in range(1, len(exercise.hints) + 1)]
+        assert f'href="{name}.ipynb"' in panel
+        assert f"{exercise.name}: not attempted yet" not in html
+
+
+@every_notebook
+def test_the_notebook_lies_beside_its_page_and_holds_its_drawings(pages, site, name):
+    assert ("a", "", f"{name}.ipynb") in pages[f"lessons/{name}"].addresses
+    given, own = nbformat.read(site / "lessons" / f"{name}.ipynb", as_version=4), stored(name)
+    nbformat.validate(given)
+    assert [cell.id for cell in given.cells] == [cell.id for cell in own.cells]
+    for one, other in zip(given.cells, own.cells, strict=True):
+        drawings = re.findall(r"\(\.\./img/([\w.]+)\)", other.source)
+        assert list(one.get("attachments", {})) == drawings
+        assert one.source.replace("(attachment:", "(../img/") == other.source
+        assert one.get("outputs") == other.get("outputs")
+
+
+def test_what_is_to_be_predicted_is_folded(pages):
+    html = pages["lessons/01_attention"].html
+    before = html.partition("weights [[1.0]] output [[0.1, 0.1, 0.8]]")[0]
+    assert before.rpartition("<details")[2].count("</details>") == 0
+    assert "predict first" in before.rpartition("<details")[2]
+
+
+# ── mathematics ──
+
+
+def test_formulas_are_mathematics_and_the_font_has_their_letters(pages, site):
+    from fontTools.ttLib import TTFont
+
+    letters = set(TTFont(site / "_static" / "mathematics.woff").getBestCmap())
+    for name in LESSONS:
+        html, cells = pages[f"lessons/{name}"].html, stored(name).cells
+        found = re.findall(r"<math.*?</math>", html, re.DOTALL)
+        assert all("merror" not in formula for formula in found)
+        displayed = sum(cell.source.count("$$") // 2 for cell in cells if cell.cell_type == "markdown")
+        assert sum('display="block"' in formula for formula in found) == displayed
+        used = set(unescape(re.sub(r"<[^>]+>", "", "".join(found)))) - set("\n\u2061\u200b")
+        assert {letter for letter in used if ord(letter) not in letters} == set(), name

@@ -1,0 +1,66 @@
+"""Build the site: the lessons as web pages, from the stored notebooks, into a folder that any file server serves.
+
+    python web/build.py OUT        needs `pip install -e ".[site]"`; nothing is executed, nothing is downloaded
+
+The pages are laid out in a temporary folder, as Sphinx wants them; what a page is made of stands in `lessons.py` and
+`front.py`, what Sphinx does with it in `conf.py`.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from sphinx.cmd.build import build_main
+
+WEB = Path(__file__).resolve().parent
+ROOT = WEB.parent
+sys.path[:0] = [str(ROOT), str(WEB)]  # the package of this checkout
+
+from front import front_page  # noqa: E402
+from lessons import as_page, to_download  # noqa: E402
+from mathematics import write_font  # noqa: E402
+
+
+def lay_out(source: Path) -> None:
+    """Write what Sphinx reads into `source`, and what it only copies into `source/_extra`."""
+    extra, notebooks = source / "_extra", sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for folder in ("lessons", "docs", "_extra/lessons", "_extra/img", "_static"):
+        (source / folder).mkdir(parents=True)
+    shutil.copytree(ROOT / "img", source / "img", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(WEB / "static", source / "_static", dirs_exist_ok=True)
+    write_font(source / "_static" / "mathematics.woff")
+    stored = {path.stem: nbformat.read(path, as_version=4) for path in notebooks}
+    for name, notebook in stored.items():
+        nbformat.write(to_download(notebook, ROOT / "img"), extra / "lessons" / f"{name}.ipynb")
+        nbformat.write(as_page(notebook, name), source / "lessons" / f"{name}.ipynb")
+    (source / "index.md").write_text(front_page(stored, ROOT, source), "utf-8")
+    instructors = (ROOT / "docs" / "instructors.md").read_text("utf-8")
+    (source / "docs" / "instructors.md").write_text(with_links(instructors), "utf-8")
+    shutil.copy(ROOT / "CONTRIBUTING.md", source / "contributing.md")
+
+
+def with_links(text: str) -> str:
+    """A text of the repository that names others, with links to their pages."""
+    return text.replace("(../README.md)", "(../index.md)").replace("(../CONTRIBUTING.md)", "(../contributing.md)")
+
+
+def build(out: Path) -> int:
+    """Build the site in `out`, which is emptied before; returns 0 if all went well."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source"
+        lay_out(source)
+        shutil.rmtree(out, ignore_errors=True)
+        options = ["-b", "html", "-q", "-W", "--keep-going", "-c", str(WEB), "-d", str(Path(folder) / "doctrees")]
+        status = build_main([*options, str(source), str(out)])
+    (out / ".buildinfo").unlink(missing_ok=True)
+    (out / ".nojekyll").touch()  # GitHub Pages would leave out folders that begin with an underscore
+    return status
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("out", type=Path, metavar="OUT", help="the folder to build in; what it holds is deleted")
+    sys.exit(build(parser.parse_args().out.resolve()))

@@ -1,0 +1,121 @@
+"""From a stored notebook to what its page shows: code folded where it is beside the point, exercises that can be read.
+
+Nothing is executed. On a page no cell runs, so in place of a check stand the exercise's statement and hints, and the
+way to have an answer checked.
+"""
+
+import base64
+import copy
+import re
+from html import escape
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+from pictures import with_maps_marked
+
+from transformer_lab.exercises import Exercise, catalogue
+from transformer_lab.exercises.cards import html_text, inline
+
+CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
+DRAWING = re.compile(r"\]\(\.\./img/([\w.]+)\)")
+BROKEN = re.compile(r"^((?! |- ).+)\n(?! |- |\n)", re.MULTILINE)
+FEW_LINES = 3  # code of a view or a figure that is not worth folding
+
+
+def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
+    """A copy of the notebook for its page, `name`.html."""
+    page = copy.deepcopy(notebook)
+    page.metadata = NotebookNode(kernelspec=notebook.metadata.kernelspec, language_info={"name": "python"})
+    first = next(cell for cell in page.cells if cell.cell_type == "code")
+    is_asked = False  # whether the reader is to predict what the next cells say
+    for cell in page.cells:
+        if cell.cell_type == "markdown":
+            is_asked = "**Predict" in cell.source
+        elif found := CHECK.fullmatch(cell.source.strip()):
+            cell.metadata.tags = ["remove-input"]
+            cell.outputs = [new_output("display_data", {"text/html": panel(catalogue[found[1]], name)})]
+        else:
+            mark_maps(cell)
+            if is_asked and cell.outputs and not has_view(cell):  # a view covers itself, or is moved to answer
+                fold(cell, "output", "what comes out: predict first")
+            elif what := folded_because(cell, is_first=cell is first):
+                fold(cell, "input", what)
+    return page
+
+
+def mark_maps(cell: NotebookNode) -> None:
+    for output in cell.outputs if not has_view(cell) else ():  # a view stays as it was stored
+        if html := output.get("data", {}).get("text/html"):
+            output.data["text/html"] = with_maps_marked(html)
+
+
+def fold(cell: NotebookNode, part: str, what: str) -> None:
+    """Have the input or the output of a cell folded behind a line that says what it is."""
+    cell.metadata.tags = [f"hide-{part}"]
+    cell.metadata.mystnb = {"code_prompt_show": f"show {what}", "code_prompt_hide": f"hide {what}"}
+
+
+def html_of(cell: NotebookNode) -> str:
+    return "".join(output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
+
+
+def has_view(cell: NotebookNode) -> bool:
+    return "<tl-" in html_of(cell)
+
+
+def folded_because(cell: NotebookNode, is_first: bool) -> str:
+    """What a cell's code is, if it is better folded: the set-up, or the code of what is seen below it."""
+    if is_first and not cell.outputs:
+        return "the set-up"
+    if len(cell.source.splitlines()) <= FEW_LINES:
+        return ""
+    if has_view(cell):
+        return "the code of this view"
+    return "the code of this figure" if "<img " in html_of(cell) else ""
+
+
+def panel(exercise: Exercise, name: str) -> str:
+    """What stands on a page in place of the check of an answer."""
+    effort = f"{exercise.kind} · about {exercise.minutes} minutes · difficulty {exercise.difficulty} of 3"
+    hints = ""
+    for number, hint in reversed(list(enumerate(exercise.hints, start=1))):  # each one holds the next
+        hints = folded(f"Hint {number} of {len(exercise.hints)}", html_text(flowing(hint)) + hints)
+    return (
+        f'<div class="exercise" role="group" aria-label="Exercise {exercise.name}">'
+        f'<p class="exercise-title">Exercise <code>{exercise.name}</code> <span>{escape(effort)}</span></p>'
+        f"{folded('The full statement', html_text(flowing(exercise.statement)))}{hints}"
+        f'<p class="exercise-run">A page checks nothing. <a href="{name}.ipynb" download>Download this lesson</a>, '
+        f'open it <a href="../index.html#start">in Jupyter</a>, fill in the cell above, and run '
+        f"{inline(f'`exercises.{exercise.name}.check({exercise.name})`')}: it says whether you are right, or which "
+        "mistake you have made.</p></div>"
+    )
+
+
+def flowing(text: str) -> str:
+    """A text whose lines were broken in the source, with a line for each paragraph; code and lists stay."""
+    return BROKEN.sub(r"\1 ", text)
+
+
+def folded(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>{body}</details>"
+
+
+def to_download(notebook: NotebookNode, drawings: Path) -> NotebookNode:
+    """A copy of the notebook that holds its drawings itself, so that it can be opened wherever it was saved."""
+    whole = copy.deepcopy(notebook)
+    for cell in whole.cells:
+        if cell.cell_type == "markdown" and (names := DRAWING.findall(cell.source)):
+            cell.source = DRAWING.sub(r"](attachment:\1)", cell.source)
+            cell.attachments = {name: attachment(drawings / name) for name in names}
+    return whole
+
+
+def attachment(path: Path) -> dict[str, str]:
+    return {"image/svg+xml": base64.b64encode(path.read_bytes()).decode()}
+
+
+def title_and_promise(notebook: NotebookNode) -> tuple[str, str]:
+    """The heading of a lesson, and the sentence below it."""
+    heading, _, rest = notebook.cells[0].source.partition("\n")
+    return heading.removeprefix("# "), rest.strip().partition("\n\n")[0]

@@ -17,6 +17,8 @@ ORDER = [
         "checks",
         "fused",
         "attention",
+        "tiles",
+        "fast",
         "recording",
         "masks",
         "positions",
@@ -29,7 +31,7 @@ ORDER = [
         "gpt2",
         "llama",
     ),
-    *("decoding", "generation", "completion", "merges", "fast_merges", "tokenizer"),
+    *("eight_bits", "decoding", "generation", "completion", "speculation", "merges", "fast_merges", "tokenizer"),
     *("texts", "ngrams", "repeats", "tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),

@@ -26,6 +26,7 @@ from transformer_lab.analysis.interventions import (
     patch_input,
     patch_state,
 )
+from transformer_lab.analysis.memory import peak_bytes
 from transformer_lab.analysis.planted import planted_induction
 from transformer_lab.analysis.written import record_heads, record_states
 
@@ -48,6 +49,7 @@ __all__ = [
     "patch_heads",
     "patch_input",
     "patch_state",
+    "peak_bytes",
     "planted_induction",
     "record_heads",
     "record_states",

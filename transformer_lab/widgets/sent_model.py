@@ -7,17 +7,16 @@ import base64
 from copy import deepcopy
 from typing import TypeVar
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_lab.attention import MultiHeadAttention
 from transformer_lab.blocks import LayerNorm, RMSNorm
+from transformer_lab.eight_bits import rounded, whole_numbers
 from transformer_lab.language_model import RotaryAttention
 
 Model = TypeVar("Model", bound=nn.Module)
 MOST_WEIGHTS = 640_000  # about 850 kB of text
-LARGEST = 127  # of 8 bits, as far from 0 to both sides
 
 
 def sent(model: nn.Module) -> dict:
@@ -86,26 +85,12 @@ def norm_sent(norm: nn.Module) -> dict | None:
     return learned | {"eps": norm.eps, "centred": isinstance(norm, LayerNorm)}
 
 
-def whole_numbers(matrix: Float[Tensor, "rows columns"]) -> tuple[Tensor, Float[Tensor, " rows"]]:
-    """Whole numbers from -127 to 127, and what one of them is worth in each row."""
-    matrix = matrix.detach().cpu().float()
-    scale = matrix.abs().amax(dim=1) / LARGEST  # (rows,)
-    whole = (matrix / scale.where(scale > 0, 1.0)[:, None]).round()
-    return whole.to(torch.int8), scale
-
-
 def in_bytes(matrix: Float[Tensor, "rows columns"]) -> dict:
     """A matrix as base64 of its whole numbers, with their scales."""
-    whole, scale = whole_numbers(matrix)
+    whole, scale = whole_numbers(matrix.cpu())
     return {"i8": base64.b64encode(whole.numpy().tobytes()).decode(), "scale": scale, "shape": list(whole.shape)}
 
 
 def as_sent(model: Model) -> Model:
     """A copy of the model with the weights that reach the page: on the CPU, in eval mode."""
-    copy = deepcopy(model).cpu().eval()
-    with torch.no_grad():
-        for parameter in copy.parameters():
-            if parameter.ndim == 2:
-                whole, scale = whole_numbers(parameter)
-                parameter.copy_(whole * scale[:, None])  # (rows, columns) · (rows, 1)
-    return copy
+    return rounded(deepcopy(model).cpu().eval())

@@ -70,6 +70,7 @@ def attention_backward(
 
     P are the weights, S the scaled scores; dS is the product with the Jacobian of softmax, diag(p) - p pᵀ, row by row.
     """
+    query, key, value, grad_output = (x.detach() for x in (query, key, value, grad_output))
     scale = 1 / sqrt(query.size(-1))
     weights = (scale * query @ key.transpose(-2, -1)).softmax(-1)  # (…, T, S)
     grad_value = weights.transpose(-2, -1) @ grad_output  # (…, S, T) @ (…, T, d_v) → (…, S, d_v)

@@ -368,7 +368,7 @@ NO_TENSORS = {
     *("LanguageModelConfig", "TextRecipe", "bits_per_byte"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
     *("planted_induction", "token_names", "cache_bytes", "flops_of_a_position", "flops_of_a_pair", "flops_with_cache"),
-    *("flops_without_cache", "total_with_cache", "total_without_cache"),
+    *("flops_without_cache", "total_with_cache", "total_without_cache", "tile_bytes"),
 }
 ELSEWHERE = {
     "Examples": "tables, which stay on the CPU: see Training",

@@ -16,7 +16,7 @@ from transformer_lab import (
     scaled_dot_product_attention,
     tiled_attention,
 )
-from transformer_lab.analysis import peak_bytes
+from transformer_lab.analysis import peak_bytes, tile_bytes
 
 T, S, D_K, D_V = 13, 11, 5, 7
 each_tile = pytest.mark.parametrize("tile", [1, 3, 4, 11, 13, 100])
@@ -254,3 +254,9 @@ def test_the_peak_of_memory_by_hand():
     assert peak_bytes(lambda: (x @ x.T).exp_()) == 4_000_000
     assert peak_bytes(lambda: [(x @ x.T).sum() for _ in range(5)]) == 4_000_000 + 4 * 5  # each is freed in turn
     assert peak_bytes(lambda: x.T.view(8, 10, 100)) == 0
+
+
+def test_the_bytes_of_a_tile_by_hand():
+    """Two queries, keys, values and outputs of three features; four scores; two maxima and two sums."""
+    assert tile_bytes(2, 3) == 4 * (4 * 6 + 4 + 4)
+    assert tile_bytes(2, 3, bytes_per_number=2) == tile_bytes(2, 3) // 2

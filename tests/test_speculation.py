@@ -145,6 +145,14 @@ def test_a_table_may_draft():
     assert len(written.rounds) < 30
 
 
+def test_near_a_temperature_of_zero_the_text_is_the_greedy_one():
+    model, prompt = language_model(3), torch.tensor([1, 0], device=DEVICE)
+    greedy = complete(model, prompt[None], 20, top_k=1)[0]
+    table = NGrams(greedy, 3, 2)
+    for draft in (language_model(5, n_layers=1), table, Even(), Stubborn()):
+        assert torch.equal(speculative(model, draft, prompt, 20, temperature=1e-4).tokens, greedy)
+
+
 def test_nothing_more_to_write():
     prompt = torch.tensor([1, 0], device=DEVICE)
     written = speculative(language_model(3), Even(), prompt, 0)

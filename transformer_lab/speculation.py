@@ -172,8 +172,8 @@ class TableReader(Reader):
 
     def read(self, text: list[int]) -> Float[Tensor, "new vocab"]:
         """Behind the last token alone: a draft is asked for no other."""
-        p = self.table.next_probabilities(torch.tensor(text))[None] ** (1 / self.temperature)  # (1, vocab)
-        return p / p.sum(-1, keepdim=True)
+        p = self.table.next_probabilities(torch.tensor(text))[None]  # (1, vocab)
+        return (p.log() / self.temperature).softmax(-1)
 
 
 def reader(source: LanguageModel | Table, temperature: float) -> Reader:

@@ -26,7 +26,7 @@ from transformer_lab.analysis.interventions import (
     patch_input,
     patch_state,
 )
-from transformer_lab.analysis.memory import peak_bytes
+from transformer_lab.analysis.memory import peak_bytes, tile_bytes
 from transformer_lab.analysis.planted import planted_induction
 from transformer_lab.analysis.written import record_heads, record_states
 
@@ -54,6 +54,7 @@ __all__ = [
     "record_heads",
     "record_states",
     "softmax_jacobian",
+    "tile_bytes",
     "token_names",
     "total_with_cache",
     "total_without_cache",

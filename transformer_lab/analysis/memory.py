@@ -49,3 +49,12 @@ def peak_bytes(compute: Callable[[], object]) -> int:
     with MemoryCount() as count:
         compute()
     return count.peak
+
+
+def tile_bytes(tile: int, d_head: int, bytes_per_number: int = 4) -> int:
+    """Bytes in fast memory while attention works on one tile of `tile` queries and as many keys.
+
+    Queries, keys, values and the output so far are 4 · tile · d_head numbers, the scores tile², and each query has a
+    maximum and a sum.
+    """
+    return bytes_per_number * (4 * tile * d_head + tile * tile + 2 * tile)

@@ -16,7 +16,7 @@ import os
 import time
 from functools import partial
 
-os.environ["KINETO_LOG_LEVEL"] = "5"  # torch's profiler shall not print
+os.environ["KINETO_LOG_LEVEL"] = "99"  # torch's profiler shall not print
 import torch
 import torch.nn.functional as F
 
@@ -280,7 +280,7 @@ print(f"in balance at {peak / bandwidth:.0f} FLOPs a byte")
 assert peak / bandwidth > 2
 
 # %% [markdown]
-# An operation of lower intensity waits for memory. Its speed is at most intensity × bandwidth. Here are three parts of attention over 4096 tokens, and what they reach. The product $QK^\top$ does $2 T^2 d$ FLOPs and moves the matrix once; an exponential does one operation for each number that it reads and writes; and one new token, with a cache, reads every key to use it once:
+# An operation of lower intensity waits for memory. Its speed is at most intensity × bandwidth. Here are three parts of attention over 4096 tokens, and what they reach. The product $QK^\top$ does $2 T^2 d$ FLOPs and moves the matrix once; an exponential does one operation for each number that it reads and writes; and one new token, with a cache of half a million keys, reads every key to use it once:
 
 # %%
 T, d = 4096, 64
@@ -289,11 +289,12 @@ q, k = query[0, 0], key[0, 0]
 parts = {  # FLOPs, bytes, the operation
     "scores": (2 * T * T * d, 4 * (T * T + 2 * T * d), partial(torch.mm, q, k.T, out=made)),
     "exponential": (T * T, 2 * 4 * T * T, partial(torch.exp, square, out=made)),
-    "one token": (2 * T * d, 4 * T * d, partial(torch.mv, k, q[0])),
+    "one token": (2 * len(big), 4 * len(big), partial(torch.mv, big.view(-1, d), q[0])),
 }
 intensity = {name: flops / moved for name, (flops, moved, _) in parts.items()}
 reached = {name: flops / seconds(do) for name, (flops, _, do) in parts.items()}
 print({name: round(x, 1) for name, x in intensity.items()}, "FLOPs a byte")
+assert reached["scores"] > 3 * max(reached["exponential"], reached["one token"])
 
 # %%
 x = [2.0**i for i in range(-4, 8)]
@@ -303,7 +304,7 @@ for marker, name in zip("sDv", parts):
     ax.plot(intensity[name], reached[name] / 1e9, marker, label=name, color="black", ms=7)
 ax.set(xlabel="FLOPs a byte", ylabel="GFLOP/s")
 ax.legend()
-plots.show(ax, alt="A roof that rises and then is flat; below it scores, exponential and one token.")
+plots.show(ax, alt="A roof, rising and then flat: exponential and one token left, scores right.")
 
 # %% [markdown]
 # This picture is a **roofline** ([Williams et al., 2009](https://dl.acm.org/doi/10.1145/1498765.1498785)). Products sit on the right, where the processor is busy. The exponential and the single token sit far to the left. (A point above the roof has found its numbers in a cache, which is faster than memory.) Tiles help those on the left: a tile of scores is made, exponentiated and multiplied while it is in fast memory. A profiler shows the same from inside:
@@ -457,7 +458,15 @@ assert speed["table"] > speed["small model"]
 # Both save half of the passes or more. The small model's guesses are better, but each of its passes costs more than half of a large one's, so that the gain is paid back. A draft has to be *cheap* first and right second. Step through what happened:
 
 # %% [markdown]
-# **VIEW_SPECULATION**
+# Here is the first text, round by round, with the table as the draft. Bars compare what both give to each drafted character. Where the model gives more than the draft, the character always stands.
+
+# %%
+widgets.speculation(four_texts(table)[0], characters.symbols).predict(
+    "A drafted character has q = 0.4 and p = 0.2. What becomes of it?",
+    ["it stands half of the time", "it is always rejected", "it always stands"],
+    answer="it stands half of the time",
+    because="min(1, 0.2 / 0.4) is 0.5",
+)
 
 # %% [markdown]
 # ## Weights in 8 bits

@@ -85,6 +85,7 @@ export default {
       redraw: () => draw(),
       describe: (values, cell) => describe(cell, { walk, now, rows, columns, scores, width, shape }),
     });
+    const memory = element("div", { class: "tl-note" });
     const draw = eachFrame(() => {
       const here = walk[now.step];
       const found = remembered(scores, walk, now.step, now.causal);
@@ -93,6 +94,7 @@ export default {
         scores.map((row, t) => row.map((score, s) => (seen(t, s) ? score : NaN))),
         { range: [low, high], ...(widthOf(el) >= 480 ? { beside: beside(found, here.rows) } : {}) },
       );
+      memory.textContent = widthOf(el) < 480 ? inWords(found, here.rows, rows) : "";
       frames(map.node, walk, now.step, getComputedStyle(el).color);
       el.values = {
         tile: now.tile,
@@ -143,6 +145,7 @@ export default {
         { class: "tl-note" },
         "m: largest score so far; ℓ: sum of exp(score − m); ×: how ℓ was mended here.",
       ),
+      memory,
       map.says,
       bar(...map.buttons, reset),
       map.table,
@@ -183,11 +186,17 @@ function describe(cell, { walk, now, rows, columns, scores, width, shape }) {
   );
 }
 
+const number = (x) => (Number.isFinite(x) ? x.toFixed(2).replace("-", "−") : "−∞");
+
+function inWords({ maximum, total, factor }, [from], names) {
+  const [m, sum, mend] = [maximum, total, factor].map((list) => list.map(number));
+  return m.map((one, i) => `${names[from + i]}: m ${one}, ℓ ${sum[i]}, × ${mend[i]}`).join("; ");
+}
+
 // ── drawing ──
 
 // What the queries of the tile remember stands beside their rows.
 function beside({ maximum, total, factor }, [from, to]) {
-  const number = (x) => (Number.isFinite(x) ? x.toFixed(2).replace("-", "−") : "−∞");
   return {
     width: 168,
     draw: (context, { x, top, size, first, count, ink }) => {

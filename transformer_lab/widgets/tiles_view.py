@@ -1,6 +1,5 @@
 """Tiles that walk over a score matrix: what is in fast memory, and what each query remembers of the keys so far."""
 
-import torch
 from matplotlib.axes import Axes
 from torch import Tensor
 
@@ -62,13 +61,11 @@ def summary(scores: Tensor, tile: int, d_head: int, causal: bool) -> str:
 
 
 def fallback(scores: Tensor, rows: list[str], columns: list[str], tile: int) -> Axes:
-    """The scores of the first tile, and where the others will be."""
-    seen = torch.full_like(scores, torch.nan)
-    seen[:tile, :tile] = scores[:tile, :tile]
-    axes = plot_matrix(seen, rows, columns)
+    """All scores, cut into tiles."""
+    axes = plot_matrix(scores, rows, columns)
     for t in range(tile, scores.size(0), tile):
-        axes.axhline(t - 0.5, color="white", linewidth=1.5)
+        axes.axhline(t - 0.5, color="black", linewidth=2)
     for s in range(tile, scores.size(1), tile):
-        axes.axvline(s - 0.5, color="white", linewidth=1.5)
+        axes.axvline(s - 0.5, color="black", linewidth=2)
     axes.set(xlabel="key", ylabel="query")
     return axes

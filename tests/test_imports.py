@@ -19,6 +19,7 @@ ORDER = [
         "attention",
         "tiles",
         "fast",
+        "triton_tiles",
         "recording",
         "masks",
         "positions",

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.view_examples.speculation import data
-from tests.view_outputs import state_of
+from tests.view_outputs import numbers, state_of
 from transformer_lab import Speculation, widgets
 
 LETTERS = data["few_letters"]
@@ -13,16 +13,20 @@ LETTERS = data["few_letters"]
 def test_the_view_carries_the_run():
     written = data["speculated"]
     state = state_of(widgets.speculation(written, LETTERS))
-    assert state["prompt"] == ["a", "<b>", "d"]
-    text = [
-        name
-        for drafted, n, own in zip(state["drafted"], state["accepted"], state["written"], strict=True)
-        for name in [*drafted[:n], own]
-    ]
-    assert text == [LETTERS[i] for i in written.tokens[3:].tolist()]
-    first = written.rounds[0]
-    assert state["q"][0] == [first.q[i, token].item() for i, token in enumerate(first.drafted)]
-    assert state["p"][0] == [first.p[i, token].item() for i, token in enumerate(first.drafted)]
+    assert state["names"] == LETTERS
+    assert numbers(state["prompt"]).tolist() == [0, 1, 4]
+    tables = [numbers(state[name]) for name in ("drafted", "accepted", "written", "p", "q")]
+    assert tables[0].shape == (24, 4)  # a row for each new token, though fewer rounds were needed
+    text = []
+    for row, one in enumerate(written.rounds):
+        drafted, accepted, own, p, q = (table[row] for table in tables)
+        n = len(one.drafted)
+        text += [*drafted[: int(accepted)].int().tolist(), int(own)]
+        assert drafted[n:].tolist() == [-1] * (4 - n)
+        assert q[:n].tolist() == [one.q[i, token].item() for i, token in enumerate(one.drafted)]
+        assert p[:n].tolist() == [one.p[i, token].item() for i, token in enumerate(one.drafted)]
+    assert text == written.tokens[3:].tolist()
+    assert tables[1][len(written.rounds) :].tolist() == [-1] * (24 - len(written.rounds))
 
 
 def test_the_summary_names_the_prompt():

@@ -215,10 +215,11 @@ kind = torch.float64 if device.type != "mps" else torch.float32  # Apple's GPUs 
 near = 1e-12 if kind == torch.float64 else 1e-4
 x = [torch.randn(2, 333, 16, dtype=kind, device=device, requires_grad=True) for _ in range(3)]
 upstream = torch.randn(2, 333, 16, dtype=kind, device=device)
-mask = causal_mask(333, device)
+
+# %%
 results = {
     "tiled": fast.tiled_attention(*x, causal=True, tile=50),
-    "plain": attention.scaled_dot_product_attention(*x, mask)[0],
+    "plain": attention.scaled_dot_product_attention(*x, causal_mask(333, device))[0],
     "torch": F.scaled_dot_product_attention(*x, is_causal=True),
 }
 
@@ -291,6 +292,8 @@ parts = {  # FLOPs, bytes, the operation
     "exponential": (T * T, 2 * 4 * T * T, partial(torch.exp, square, out=made)),
     "one token": (2 * len(big), 4 * len(big), partial(torch.mv, big.view(-1, d), q[0])),
 }
+
+# %%
 intensity = {name: flops / moved for name, (flops, moved, _) in parts.items()}
 reached = {name: flops / seconds(do) for name, (flops, _, do) in parts.items()}
 print({name: round(x, 1) for name, x in intensity.items()}, "FLOPs a byte")
@@ -309,12 +312,14 @@ plots.show(ax, alt="A roof, rising and then flat: exponential and one token left
 # %% [markdown]
 # This picture is a **roofline** ([Williams et al., 2009](https://dl.acm.org/doi/10.1145/1498765.1498785)). Products sit on the right, where the processor is busy. The exponential and the single token sit far to the left. (A point above the roof has found its numbers in a cache, which is faster than memory.) Tiles help those on the left: a tile of scores is made, exponentiated and multiplied while it is in fast memory. A profiler shows the same from inside:
 
-# %% tolerance=1
+# %%
 from torch.profiler import profile
 
 leaves = [x.clone().requires_grad_() for x in (query, key, value)]
 with profile() as record:
     plain(*leaves).sum().backward()
+
+# %% tolerance=1
 took = {}
 for event in record.key_averages():
     group = "products" if "mm" in event.key else "all else"
@@ -381,7 +386,7 @@ print("drawn from p anew:", [round(x, 2) for x in wrong.tolist()], "instead of",
 # %% [markdown]
 # Too often: it had its chance with the draft, and gets another. Could you *see* it in what a model writes? Draw 20 000 tokens each way, and compare the counts with $p$ by $\chi^2 = \sum (\text{counted} - \text{expected})^2 / \text{expected}$. With three tokens it is 2 on average if the counts come from $p$, and above 13.8 once in a thousand times:
 
-# %% tolerance=6
+# %%
 from transformer_lab import speculation
 
 torch.manual_seed(2)
@@ -389,6 +394,8 @@ n = 20_000
 p, q = p.cpu(), q.cpu()
 drafted = q.multinomial(n, replacement=True)
 accepted = torch.rand(n) < (p / q)[drafted]
+
+# %% tolerance=6
 chi2 = {}
 for name, after in (("exact", speculation.residual_distribution(p, q)), ("variant", p)):
     tokens = torch.where(accepted, drafted, after.multinomial(n, replacement=True))
@@ -606,11 +613,11 @@ exercises.tokens_per_pass.check(tokens_per_pass)
 # %% [markdown]
 # ## Remember
 #
-# - A sum of exponentials can be mended by one factor; so softmax, and attention, can be worked out in parts.
-# - For the gradients the weights are made again from their scores and one log-sum-exp a row.
-# - Operations of few FLOPs a byte wait for memory. Fewer bytes make them faster, even at the price of more FLOPs.
-# - A draft decides how fast a text is written; after a rejection, draw from what is missing, and it never decides what.
-# - Rounded weights are not equal. Say by how much, on text that the model has not seen.
+# - One factor mends a sum of exponentials; so softmax, and attention, can be worked out in parts.
+# - Backwards, the weights are made again from their scores and one log-sum-exp a row.
+# - Operations of few FLOPs a byte wait for memory. Fewer bytes make them faster.
+# - A draft decides how fast a text is written. If a rejection draws from what is missing, it never decides what.
+# - Rounded weights are not equal. Say by how much, on text the model has not seen.
 
 # %% [markdown]
 # ## Quiz

@@ -12,6 +12,7 @@ import {
   resetButton,
   slider,
   tableSwitch,
+  tensor,
   watch,
   widthOf,
 } from "./ui.js";
@@ -19,6 +20,25 @@ import { drawBars } from "./chart.js";
 import { visible } from "./lens_view.js";
 
 const HEIGHT = 220;
+
+// The run by rounds, from tables in which -1 stands where there is nothing.
+export function unpackedRun({ names, prompt, drafted, accepted, written, p, q }) {
+  const rounds = Array.from(accepted.data).filter((n) => n >= 0).length;
+  const k = drafted.shape[1];
+  const lengths = Array.from({ length: rounds }, (_, i) => {
+    const row = Array.from(drafted.data.slice(i * k, (i + 1) * k));
+    return row.filter((token) => token >= 0).length;
+  });
+  const rows = ({ data }) => lengths.map((n, i) => Array.from(data.slice(i * k, i * k + n)));
+  return {
+    prompt: Array.from(prompt.data, (token) => names[token]),
+    drafted: rows(drafted).map((row) => row.map((token) => names[token])),
+    accepted: Array.from(accepted.data.slice(0, rounds)),
+    written: Array.from(written.data.slice(0, rounds), (token) => names[token]),
+    p: rows(p),
+    q: rows(q),
+  };
+}
 
 // A drafted token stands with probability min(1, p / q).
 export function chancesOf(p, q) {
@@ -40,14 +60,15 @@ export function textAfter({ drafted, accepted, written }, round) {
 
 export default {
   render({ model, el }) {
-    const run = {
-      prompt: model.get("prompt"),
-      drafted: model.get("drafted"),
-      accepted: model.get("accepted"),
-      written: model.get("written"),
-      p: model.get("p"),
-      q: model.get("q"),
-    };
+    const run = unpackedRun({
+      names: model.get("names"),
+      prompt: tensor(model.get("prompt")),
+      drafted: tensor(model.get("drafted")),
+      accepted: tensor(model.get("accepted")),
+      written: tensor(model.get("written")),
+      p: tensor(model.get("p")),
+      q: tensor(model.get("q")),
+    });
     const last = run.drafted.length - 1;
     const now = { round: 0 };
     const strip = element("div", { class: "tl-strip" });

@@ -1,5 +1,6 @@
 """Speculative decoding, round by round: what a draft proposed, what the model kept, and the text that came of it."""
 
+import torch
 from matplotlib.axes import Axes
 from torch import Tensor
 
@@ -30,16 +31,29 @@ def speculation(written: Speculation, names: Tokens) -> View:
     if len(vocabulary) != rounds[0].p.size(-1):
         size = rounds[0].p.size(-1)
         raise ValueError(f"there must be a name for each of the {size} tokens (got {len(vocabulary)})")
-    n_prompt = len(written.tokens) - sum(one.n_accepted + 1 for one in rounds)
-    state = {
-        "prompt": [vocabulary[i] for i in written.tokens[:n_prompt].tolist()],
-        "drafted": [[vocabulary[i] for i in one.drafted] for one in rounds],
-        "accepted": [one.n_accepted for one in rounds],
-        "written": [vocabulary[one.written] for one in rounds],
-        "p": [chances(one.p, one.drafted) for one in rounds],
-        "q": [chances(one.q, one.drafted) for one in rounds],
-    }
-    return View("speculation", state, summary(state), lambda: fallback(rounds, vocabulary))
+    n_new = sum(one.n_accepted + 1 for one in rounds)
+    longest = max(len(one.drafted) for one in rounds)
+    prompt = written.tokens[: len(written.tokens) - n_new].cpu()
+    state = {"names": vocabulary, "prompt": prompt} | tables(rounds, n_new, longest)
+    said = summary([vocabulary[i] for i in prompt.tolist()], longest)
+    return View("speculation", state, said, lambda: fallback(rounds, vocabulary))
+
+
+def tables(rounds: list[Round], n_rows: int, longest: int) -> dict[str, Tensor]:
+    """A row for each round, and -1 where nothing was drafted.
+
+    There are as many rows as new tokens, so that the form does not depend on how many passes a machine needed.
+    """
+    found = {name: torch.full((n_rows, longest), -1.0) for name in ("drafted", "p", "q")}
+    found |= {name: torch.full((n_rows,), -1.0) for name in ("accepted", "written")}
+    for row, one in enumerate(rounds):
+        n = len(one.drafted)
+        found["drafted"][row, :n] = torch.tensor(one.drafted, dtype=torch.float32)
+        found["p"][row, :n], found["q"][row, :n] = (
+            torch.tensor(chances(table, one.drafted)) for table in (one.p, one.q)
+        )
+        found["accepted"][row], found["written"][row] = one.n_accepted, one.written
+    return found
 
 
 def chances(distributions: Tensor, drafted: list[int]) -> list[float]:
@@ -47,11 +61,10 @@ def chances(distributions: Tensor, drafted: list[int]) -> list[float]:
     return [float(distributions[i, token]) for i, token in enumerate(drafted)]
 
 
-def summary(state: dict) -> str:
+def summary(prompt: list[str], longest: int) -> str:
     """One line that says what is stepped through; no number that a training has made."""
-    prompt = label("".join(state["prompt"]).replace("\n", "⏎"))
-    longest = max(map(len, state["drafted"]))
-    return f"What a draft proposed after “{prompt}”, up to {longest} tokens a round, and what the model kept of it."
+    read = label("".join(prompt).replace("\n", "⏎"))
+    return f"What a draft proposed after “{read}”, up to {longest} tokens a round, and what the model kept of it."
 
 
 def fallback(rounds: list[Round], names: list[str]) -> Axes:

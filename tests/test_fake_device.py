@@ -254,6 +254,19 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
         make.attention(), make, make.floats(B, T, D), make.floats(B, S, D), make.floats(B, S, D)
     ),
     "record_attention": recorded,
+    # fast
+    "online_softmax": lambda make: lab.online_softmax([make.floats(B, T, S), make.floats(B, T, 2)]),
+    "merge_partial": lambda make: lab.merge_partial(*(make.floats(*n) for n in ((B, T, D), (B, T)) * 2)),
+    "attention_backward": lambda make: lab.attention_backward(
+        make.floats(B, T, D), make.floats(B, S, D), make.floats(B, S, D), make.floats(B, T, D)
+    ),
+    "tiled_attention": lambda make: by_any_mask(
+        lambda query, key, value, mask: lab.tiled_attention(query, key, value, mask, tile=3),
+        make,
+        make.floats(B, H, T, D),
+        make.floats(B, H, S, D),
+        make.floats(B, H, S, D),
+    ),
     # masks
     "causal_mask": lambda make: lab.causal_mask(T, make.device()),
     "padding_mask": lambda make: lab.padding_mask(make.ids(B, S), PAD),
@@ -318,6 +331,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "mean_pool": lambda make: lab.mean_pool(make.floats(B, T, D), make.mask(B, T)),
     "complete": lambda make: lab.complete(make.language_model(), make.ids(B, T), 7, top_k=3),
     "token_log_probs": lambda make: lab.token_log_probs(make.language_model(), make.ids(30)),
+    "residual_distribution": lambda make: lab.residual_distribution(make.floats(B, VOCAB), make.floats(B, VOCAB)),
     # decoding: a model is a function, from a list of ids to logits
     "greedy_decode": lambda make: lab.greedy_decode(partial(next_logits, make.floats(VOCAB)), **IDS),
     "beam_search": lambda make: lab.beam_search(partial(next_logits, make.floats(VOCAB)), beam_size=2, **IDS),
@@ -345,6 +359,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     **dict.fromkeys(("swapped", "switched_off"), switched),
     **dict.fromkeys(("ablate", "patch_heads", "patch_input", "patch_state"), intervened),
     **dict.fromkeys(("record_heads", "record_states"), recorded_parts),
+    "peak_bytes": lambda make: analysis.peak_bytes(lambda: make.floats(B, S) + make.floats(B, S)),
     "entropy": lambda make: analysis.entropy(make.floats(B, S)),
     "norms_by_layer": norms,
     "cross_attention": lambda make: analysis.cross_attention(make.transformer(), make.ids(1, S), make.ids(1, T)),
@@ -369,11 +384,13 @@ NO_TENSORS = {
     *("LanguageModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
     *("planted_induction", "token_names", "cache_bytes", "flops_of_a_position", "flops_of_a_pair", "flops_with_cache"),
-    *("flops_without_cache", "total_with_cache", "total_without_cache"),
+    *("flops_without_cache", "total_with_cache", "total_without_cache", "tile_bytes"),
 }
 ELSEWHERE = {
     "Examples": "tables, which stay on the CPU: see Training",
     "TextExamples": "a text, which stays on the CPU: see TextTraining",
+    "Speculation": "a text that was written, and how: see speculative",
+    "speculative": "judges on the CPU, token by token, by numbers that a fake tensor has not",
     "save_checkpoint": "writes numbers, and a fake tensor has none",
     "save_training": "writes numbers, and a fake tensor has none",
 }

@@ -17,6 +17,9 @@ ORDER = [
         "checks",
         "fused",
         "attention",
+        "tiles",
+        "fast",
+        "triton_tiles",
         "recording",
         "masks",
         "positions",
@@ -31,7 +34,7 @@ ORDER = [
         "llama",
         "published",
     ),
-    *("decoding", "generation", "completion", "merges", "fast_merges", "tokenizer"),
+    *("eight_bits", "decoding", "generation", "completion", "speculation", "merges", "fast_merges", "tokenizer"),
     *("texts", "ngrams", "repeats", "probes", "tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),

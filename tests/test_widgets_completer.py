@@ -4,14 +4,13 @@ import base64
 
 import pytest
 import torch
-from torch.testing import assert_close
 
 from tests.support import DEVICE
 from tests.view_outputs import html_of, numbers, state_of
 from transformer_lab import LanguageModel, LanguageModelConfig, widgets
 from transformer_lab.texts import PRINTABLE, Characters
 from transformer_lab.widgets.completer_view import seen
-from transformer_lab.widgets.sent_model import as_sent, count, in_bytes, sent, whole_numbers
+from transformer_lab.widgets.sent_model import as_sent, count, in_bytes, sent
 
 ABC = Characters("abc")
 
@@ -25,25 +24,6 @@ def matrix_of(carried: dict) -> torch.Tensor:
     """The numbers that a page gets."""
     whole = torch.frombuffer(bytearray(base64.b64decode(carried["i8"])), dtype=torch.int8)
     return whole.view(carried["shape"]) * numbers(carried["scale"])[:, None]
-
-
-# ── rounding ──
-
-
-def test_a_matrix_is_rounded_by_hand():
-    matrix = torch.tensor([[1.27, -0.634, 0.006], [0.0, 0.0, 0.0], [-254.0, 3.1, 2.9]])
-    whole, scale = whole_numbers(matrix)
-    assert whole.tolist() == [[127, -63, 1], [0, 0, 0], [-127, 2, 1]]
-    assert_close(scale, torch.tensor([0.01, 0.0, 2.0]))
-
-
-def test_no_number_is_off_by_more_than_half_a_step_of_its_row():
-    matrix = torch.randn(40, 33, device=DEVICE) * torch.logspace(-6, 6, 40, device=DEVICE)[:, None]
-    whole, scale = whole_numbers(matrix)
-    assert whole.dtype == torch.int8
-    assert whole.abs().amax(1).tolist() == [127] * 40
-    off = (whole * scale[:, None] - matrix.cpu()).abs() / scale[:, None]
-    assert 0.4 < off.max() < 0.5001
 
 
 # ── what is carried ──

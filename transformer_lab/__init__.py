@@ -1,8 +1,8 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, masks, positions, blocks, model, language_model, text_encoder,
-attention_only, published, decoding, generation, completion, tokenizer, texts, ngrams, repeats, tasks, training,
-analysis.
+Read the modules in this order: attention, fast, masks, positions, blocks, model, language_model, text_encoder,
+attention_only, published, decoding, generation, completion, speculation, tokenizer, texts, ngrams, repeats, tasks,
+training, analysis.
 
 The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
 """
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from transformer_lab.completion import complete, token_log_probs
     from transformer_lab.decoding import beam_search, greedy_decode, top_k_filter, top_p_filter
     from transformer_lab.device import default_device
+    from transformer_lab.fast import attention_backward, merge_partial, online_softmax, tiled_attention
     from transformer_lab.generation import CachedDecoder, beam, greedy, sample, start_decoder
     from transformer_lab.language_model import (
         LanguageModel,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
         sinusoidal_encoding,
     )
     from transformer_lab.recording import record_attention
+    from transformer_lab.speculation import Speculation, residual_distribution, speculative
     from transformer_lab.text_encoder import TextEncoder, TextEncoderConfig, mean_pool
 
 __version__ = "0.1.0"
@@ -96,12 +98,14 @@ __all__ = [
     "RMSNorm",
     "Residual",
     "SinusoidalPositions",
+    "Speculation",
     "SwiGLU",
     "TextEncoder",
     "TextEncoderConfig",
     "Transformer",
     "TransformerConfig",
     "alibi_bias",
+    "attention_backward",
     "beam",
     "beam_search",
     "bits_per_byte",
@@ -120,12 +124,15 @@ __all__ = [
     "masked_softmax",
     "mean_pool",
     "merge_heads",
+    "merge_partial",
     "multi_head_attention",
     "next_token_loss",
+    "online_softmax",
     "padding_mask",
     "perplexity",
     "record_attention",
     "residual_block",
+    "residual_distribution",
     "rms_norm",
     "rotate",
     "sample",
@@ -133,9 +140,11 @@ __all__ = [
     "shift_matrix",
     "sinusoidal_encoding",
     "softmax",
+    "speculative",
     "split_heads",
     "start_decoder",
     "swiglu",
+    "tiled_attention",
     "token_log_probs",
     "top_k_filter",
     "top_p_filter",
@@ -144,6 +153,7 @@ __all__ = [
 MODULES = (
     "device",
     "attention",
+    "fast",
     "recording",
     "masks",
     "positions",
@@ -155,6 +165,7 @@ MODULES = (
     "decoding",
     "generation",
     "completion",
+    "speculation",
 )  # of the names above; each imports only those before it
 
 if not TYPE_CHECKING:  # a checker reads the imports above, and knows every other name for wrong

@@ -187,6 +187,10 @@ class KVCache:
         keys, values = self.tensors[attention]
         return keys, values
 
+    def keep(self, length: int) -> None:
+        """Forget all positions but the first `length`."""
+        self.tensors = {attention: tensor[..., :length, :] for attention, tensor in self.tensors.items()}
+
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Go on with these rows of the batch, in this order."""
         self.tensors = {attention: tensor[:, rows] for attention, tensor in self.tensors.items()}

@@ -186,6 +186,7 @@ exercises.progress()
 # | 09 | [A language model](09_language_model.ipynb) | can a model learn to write Python from the Python on your own disk? | 60 + 60 |
 # | 10 | [Inside](10_inside.ipynb) | *the cat sat … the cat*: which two heads know that *sat* comes next? | 60 + 85 |
 # | 12 | [Published weights](12_published_weights.ipynb) | does *bank* mean two things in a real model, run by your own code? | 60 + 70 |
+# | 13 | [Fast and equal](13_fast_and_equal.ipynb) | many times faster, and the same numbers: how? | 60 + 100 |
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 100 |
 #
 # *60 + 45* means: 60 minutes to read and try a lesson, and 45 for its exercises. The [gallery](gallery.ipynb) shows all interactive views on one page.

@@ -164,6 +164,27 @@ widgets.lens(logits, read, characters.symbols)
 widgets.induction(writer, characters.encode("seventy-two and seventy-two"), characters.symbols)
 
 # %% [markdown]
+# **Tiles** (lesson 13): attention reads the scores tile by tile; each query keeps its largest score and a sum. Step, choose another size, and hide the future.
+
+# %%
+torch.manual_seed(3)
+eight = "the cat sat on a mat and slept".split()
+widgets.tiles(2 * torch.randn(8, 8), eight, eight)
+
+# %% [markdown]
+# **Speculation** (lesson 13): a table of letters drafts, and the small model of above judges four letters in one pass.
+
+# %%
+from transformer_lab import speculative
+from transformer_lab.ngrams import NGrams
+
+beginning = characters.encode("four thousand and ")
+table = NGrams(characters.encode(text), len(characters), 3)
+chance = torch.Generator("cpu").manual_seed(0)
+drafted = speculative(writer, table, beginning, 25, generator=chance)
+widgets.speculation(drafted, characters.symbols)
+
+# %% [markdown]
 # ## With the kernel
 #
 # **Your own sentence**: run the cell, then type a number in English words, below a million.

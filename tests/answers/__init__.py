@@ -16,6 +16,7 @@ from tests.answers import (
     lesson_09,
     lesson_10,
     lesson_12,
+    lesson_13,
     lesson_14,
 )
 
@@ -32,6 +33,7 @@ LESSONS = (
     lesson_09,
     lesson_10,
     lesson_12,
+    lesson_13,
     lesson_14,
 )
 RIGHT_ANSWERS = {name: answers for lesson in LESSONS for name, answers in lesson.RIGHT_ANSWERS.items()}

@@ -26,6 +26,7 @@ from transformer_lab.analysis.interventions import (
     patch_input,
     patch_state,
 )
+from transformer_lab.analysis.memory import peak_bytes, tile_bytes
 from transformer_lab.analysis.planted import planted_induction
 from transformer_lab.analysis.switches import swapped, switched_off
 from transformer_lab.analysis.written import record_heads, record_states
@@ -49,12 +50,14 @@ __all__ = [
     "patch_heads",
     "patch_input",
     "patch_state",
+    "peak_bytes",
     "planted_induction",
     "record_heads",
     "record_states",
     "softmax_jacobian",
     "swapped",
     "switched_off",
+    "tile_bytes",
     "token_names",
     "total_with_cache",
     "total_without_cache",

@@ -48,6 +48,10 @@ from transformer_lab.exercises.lesson_10_paths import count_paths
 from transformer_lab.exercises.lesson_12 import mean_pool, split_fused_projection
 from transformer_lab.exercises.lesson_12_loaded import loaded_right
 from transformer_lab.exercises.lesson_12_loading import mend_loading
+from transformer_lab.exercises.lesson_13 import merge_partial, online_softmax
+from transformer_lab.exercises.lesson_13_backward import attention_backward
+from transformer_lab.exercises.lesson_13_drafts import residual_distribution, tokens_per_pass
+from transformer_lab.exercises.lesson_13_tiles import mend_tiles
 from transformer_lab.exercises.lesson_14 import clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06
 from transformer_lab.exercises.lesson_14_around import clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12
 from transformer_lab.exercises.own_answers import Mine
@@ -71,6 +75,7 @@ catalogue: dict[str, Exercise] = {
         *(next_token_loss, perplexity, bits_per_byte, mend_bigram_loss, predict_loss),
         *(induction_score, logit_lens, ablate_head, count_paths, head_matters, induction_by_hand),
         *(mean_pool, split_fused_projection, mend_loading, loaded_right),
+        *(online_softmax, merge_partial, mend_tiles, attention_backward, residual_distribution, tokens_per_pass),
         *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),
         *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
     )

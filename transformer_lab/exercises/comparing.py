@@ -7,7 +7,7 @@ from numbers import Integral, Real
 import torch
 from torch import Tensor, allclose, equal, finfo
 
-from transformer_lab.exercises.running import Case, Outcome, is_floating
+from transformer_lab.exercises.running import Case, Outcome, is_floating, is_stream
 
 LOOSE = 100  # times the usual rounding
 UNITS = {torch.float16: 10, torch.bfloat16: 10}  # of rounding that a right answer may be off; of other types 1000
@@ -150,6 +150,9 @@ def show(value: object, indent: int = 0) -> str:
     if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
         separator = ",\n" + " " * (indent + 1)  # a line for each
         return f"[{separator.join(map(repr, value))}]"
+    if is_stream(value):
+        separator = ",\n" + " " * (indent + 6)
+        return f"iter([{separator.join(show(part, indent + 6) for part in value)}])"
     if not isinstance(value, Tensor):
         return getattr(value, "__name__", f"<{type(value).__name__}>") if callable(value) else repr(value)
     if value.numel() > SMALL:

@@ -54,6 +54,14 @@ def positions_computed(prompt, new, cached):
     return new * prompt + new * (new - 1) // 2
 
 
+def tokens_per_pass(acceptance, n_draft):
+    """How many tokens one pass of the model writes on average, where each drafted one stands with that probability.
+
+    The i-th drafted token is written if it and all before it stand; one more is written in any case.
+    """
+    return sum(acceptance**i for i in range(n_draft + 1))
+
+
 def count_paths(heads):
     """How many paths lead from the embedding to the logits of an attention-only model with so many heads a layer.
 

@@ -245,3 +245,19 @@ def loaded_right(ours, theirs):
     tokens[torch.arange(40) >= lengths] = 0
     difference = (ours(tokens, types) - theirs(tokens, types)).abs()  # (60, 40, 4)
     return bool(difference[tokens != 0].max() <= 1e-4)
+
+
+def mend_tiles(query, key, value, tile):
+    """Attention of (T, d_k) queries to (S, d_k) keys and (S, d_v) values, `tile` keys at a time."""
+    maximum = query.new_full(query.shape[:1], float("-inf"))  # (T,)
+    total = torch.zeros_like(maximum)  # (T,)
+    output = query.new_zeros(query.size(0), value.size(1))  # (T, d_v)
+    for start in range(0, key.size(0), tile):
+        scores = query @ key[start : start + tile].T / query.size(1) ** 0.5  # (T, s)
+        larger = torch.maximum(maximum, scores.amax(1))
+        weights = torch.exp(scores - larger[:, None])
+        rescale = torch.exp(maximum - larger)
+        total = total * rescale + weights.sum(1)
+        output = output * rescale[:, None] + weights @ value[start : start + tile]
+        maximum = larger
+    return output / total[:, None]

@@ -22,6 +22,7 @@ OURS = (str(Path(__file__).parents[1]), str(Path(torch.__file__).parent), *PYTHO
 class Case:
     """Named arguments to try a function on, in the order of its parameters, and a few words that describe them.
 
+    A tuple of tensors is handed over as an iterator, which gives each of them once.
     A case is `loose` if its numbers are so large that a right answer may round 100 times as coarsely as usual. It has
     `several` right answers if what the exercise asks for leaves a choice there: then its properties are the judge.
     """
@@ -36,7 +37,7 @@ class Case:
         return next((x.device for x in self.arguments.values() if isinstance(x, Tensor)), torch.device("cpu"))
 
     def to(self, device: torch.device) -> "Case":
-        move = {name: x.to(device) if isinstance(x, Tensor) else x for name, x in self.arguments.items()}
+        move = {name: moved(x, device) for name, x in self.arguments.items()}
         return Case(f"{self.label}, on {device.type}", move, self.loose, self.several)
 
 
@@ -131,10 +132,23 @@ def is_floating(value: object) -> TypeGuard[Tensor]:
     return isinstance(value, Tensor) and value.is_floating_point()
 
 
+def is_stream(value: object) -> TypeGuard[tuple[Tensor, ...]]:
+    """Whether an argument is handed over tensor by tensor."""
+    return isinstance(value, tuple) and bool(value) and all(isinstance(part, Tensor) for part in value)
+
+
+def moved(argument: object, device: torch.device) -> object:
+    if is_stream(argument):
+        return tuple(part.to(device) for part in argument)
+    return argument.to(device) if isinstance(argument, Tensor) else argument
+
+
 def duplicate(argument: object) -> object:
     """A copy of data (with the strides of a tensor kept); modules and functions are passed as they are."""
     if isinstance(argument, Tensor):
         return argument.clone()
+    if is_stream(argument):
+        return iter([part.clone() for part in argument])
     return deepcopy(argument) if isinstance(argument, (list, dict)) else argument
 
 

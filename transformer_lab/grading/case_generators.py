@@ -521,6 +521,50 @@ def _(generator: Generator) -> Arguments:
     return given | {"n_heads": n_heads, "eps": number(generator, 1, 9) / 10, "rotate": lesson_12_loading.rotate}
 
 
+# ── lesson 13 ──
+
+
+@case_generator("online_softmax")
+def _(generator: Generator) -> Arguments:
+    normal, axes, shift = floats(generator), leading(generator, most=2), number(generator, -30, 30)
+    widths = sizes(generator, number(generator, 2, 6))
+    return {"chunks": tuple(4 * normal(*axes, width) + shift for width in widths)}
+
+
+@case_generator("merge_partial")
+def _(generator: Generator) -> Arguments:
+    normal, axes, (d,), shift = floats(generator), leading(generator), sizes(generator, 1), number(generator, -40, 40)
+    return {
+        name: normal(*axes, d) if name.startswith("output") else 2 * normal(*axes) + shift
+        for name in ("output_a", "lse_a", "output_b", "lse_b")
+    }
+
+
+@case_generator("mend_tiles")
+def _(generator: Generator) -> Arguments:
+    normal, (length, d_k, d_v), n_keys = floats(generator), sizes(generator, 3), number(generator, 2, 12)
+    given = {"query": 2 * normal(length, d_k), "key": normal(n_keys, d_k), "value": normal(n_keys, d_v)}
+    return given | {"tile": number(generator, 1, 6)}
+
+
+@case_generator("attention_backward")
+def _(generator: Generator) -> Arguments:
+    normal, axes, (length, n_keys, d_k, d_v) = floats(generator), leading(generator, most=2), sizes(generator, 4)
+    given = {"query": normal(*axes, length, d_k), "key": normal(*axes, n_keys + 1, d_k)}
+    return given | {"value": normal(*axes, n_keys + 1, d_v), "grad_output": normal(*axes, length, d_v)}
+
+
+@case_generator("residual_distribution")
+def _(generator: Generator) -> Arguments:
+    normal, axes, vocabulary = floats(generator), leading(generator), number(generator, 3, 9)
+    return {name: (2 * normal(*axes, vocabulary)).softmax(-1) for name in ("p", "q")}
+
+
+@case_generator("tokens_per_pass")
+def _(generator: Generator) -> Arguments:
+    return {"acceptance": number(generator, 5, 95) / 100, "n_draft": number(generator, 1, 12)}
+
+
 # ── lesson 14 ──
 
 

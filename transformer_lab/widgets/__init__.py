@@ -14,6 +14,8 @@ from transformer_lab.widgets.masks_view import mask_playground
 from transformer_lab.widgets.own_sentence_view import own_sentence
 from transformer_lab.widgets.saturation_view import saturation
 from transformer_lab.widgets.shift_view import shift
+from transformer_lab.widgets.speculation_view import speculation
+from transformer_lab.widgets.tiles_view import tiles
 from transformer_lab.widgets.training_monitor_view import training_monitor
 from transformer_lab.widgets.view import View
 
@@ -34,5 +36,7 @@ __all__ = [
     "own_sentence",
     "saturation",
     "shift",
+    "speculation",
+    "tiles",
     "training_monitor",
 ]

@@ -4,20 +4,19 @@
 """
 
 import base64
-from copy import deepcopy
 from typing import TypeVar
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_lab.attention import MultiHeadAttention
 from transformer_lab.blocks import LayerNorm, RMSNorm
+from transformer_lab.eight_bits import in_whole_numbers, steps
 from transformer_lab.language_model import RotaryAttention
 
 Model = TypeVar("Model", bound=nn.Module)
-MOST_WEIGHTS = 640_000  # about 850 kB of text
 LARGEST = 127  # of 8 bits, as far from 0 to both sides
+MOST_WEIGHTS = 640_000  # about 850 kB of text
 
 
 def sent(model: nn.Module) -> dict:
@@ -97,8 +96,7 @@ def whole_numbers(
     scale = matrix.abs().amax(dim=1) / largest  # (rows,)
     if largest < LARGEST:
         scale = scale.bfloat16().float()
-    whole = (matrix / scale.where(scale > 0, 1.0)[:, None]).round()
-    return whole.to(torch.int8), scale
+    return steps(matrix, scale), scale
 
 
 def in_bytes(matrix: Float[Tensor, "rows columns"]) -> dict:
@@ -109,10 +107,4 @@ def in_bytes(matrix: Float[Tensor, "rows columns"]) -> dict:
 
 def as_sent(model: Model, largest: int = LARGEST) -> Model:
     """A copy of the model with the weights that reach the page: on the CPU, in eval mode."""
-    copy = deepcopy(model).cpu().eval()
-    with torch.no_grad():
-        for parameter in copy.parameters():
-            if parameter.ndim == 2:
-                whole, scale = whole_numbers(parameter, largest)
-                parameter.copy_(whole * scale[:, None])  # (rows, columns) · (rows, 1)
-    return copy
+    return in_whole_numbers(model, lambda matrix: whole_numbers(matrix, largest)).cpu().eval()

@@ -1,0 +1,33 @@
+// The walk of the tiles and what queries remember, against torch's softmax.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { assertClose, fixtures, load } from "./support.mjs";
+
+const tiles = await load("tiles_view");
+
+for (const { shape, scores, steps } of fixtures.cases) {
+  const [T, S, tile, causal] = shape;
+  const walk = tiles.tilesOf(T, S, tile, causal);
+
+  test(`the walk, ${shape}`, () => {
+    assert.deepEqual(
+      walk,
+      steps.map(({ rows, columns }) => ({ rows, columns })),
+    );
+  });
+
+  test(`what is remembered at each step, ${shape}`, () => {
+    steps.forEach(({ maximum, total, factor }, step) => {
+      const found = tiles.remembered(scores, walk, step, causal);
+      assertClose(found.maximum, maximum);
+      assertClose(found.total, total);
+      assertClose(found.factor, factor);
+    });
+  });
+}
+
+test("the bytes of a tile", () => {
+  assert.equal(tiles.tileBytes(2, 64), fixtures.cases[0].steps[0].bytes);
+});

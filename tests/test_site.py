@@ -2,6 +2,8 @@
 
 import importlib
 import re
+import subprocess
+import sys
 from html import unescape
 from pathlib import Path
 
@@ -85,6 +87,14 @@ def test_a_page_is_not_heavy(pages):
     for name, page in pages.items():
         weight = page.path.stat().st_size + sum(path.stat().st_size for path in page.assets())
         assert weight <= (1.5 if name == "index" else 2.5) * MB, (name, weight)
+
+
+def test_a_folder_that_holds_something_else_is_not_touched(site, tmp_path):
+    (tmp_path / "thesis.txt").write_text("three years of work")
+    run = subprocess.run([sys.executable, ROOT / "web" / "build.py", tmp_path], capture_output=True, text=True)
+    assert run.returncode == 2
+    assert "OUT must be empty, or a site that was built before" in run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 # ── the front page ──

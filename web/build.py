@@ -17,6 +17,7 @@ from sphinx.cmd.build import build_main
 
 WEB = Path(__file__).resolve().parent
 ROOT = WEB.parent
+MARK = ".nojekyll"  # without it GitHub Pages leaves out folders that begin with an underscore
 sys.path[:0] = [str(ROOT), str(WEB)]  # the package of this checkout
 
 from front import front_page  # noqa: E402
@@ -48,7 +49,7 @@ def with_links(text: str) -> str:
 
 
 def build(out: Path) -> int:
-    """Build the site in `out`, which is emptied before; returns 0 if all went well."""
+    """Build the site in `out`, which is deleted before; returns 0 if all went well."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
         lay_out(source)
@@ -56,11 +57,19 @@ def build(out: Path) -> int:
         options = ["-b", "html", "-q", "-W", "--keep-going", "-c", str(WEB), "-d", str(Path(folder) / "doctrees")]
         status = build_main([*options, str(source), str(out)])
     (out / ".buildinfo").unlink(missing_ok=True)
-    (out / ".nojekyll").touch()  # GitHub Pages would leave out folders that begin with an underscore
+    (out / MARK).touch()
     return status
+
+
+def is_ours(out: Path) -> bool:
+    """Whether a folder may be emptied: it is not there, holds nothing, or holds a site."""
+    return not out.exists() or (out.is_dir() and (not any(out.iterdir()) or (out / MARK).exists()))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("out", type=Path, metavar="OUT", help="the folder to build in; what it holds is deleted")
-    sys.exit(build(parser.parse_args().out.resolve()))
+    parser.add_argument("out", type=Path, metavar="OUT", help="the folder to build in; a site that it holds is deleted")
+    chosen = parser.parse_args().out.resolve()
+    if not is_ours(chosen):
+        parser.error(f"OUT must be empty, or a site that was built before ({chosen} holds something else)")
+    sys.exit(build(chosen))

@@ -15,6 +15,7 @@ from transformer_lab.grading.course import grade_one
 from transformer_lab.grading.submissions import find_submissions
 
 pytestmark = needs_bwrap
+JUDGE = scoring.judge
 
 
 @pytest.fixture
@@ -77,6 +78,17 @@ def test_a_helper_s_name_may_be_used_again_in_a_later_cell(tmp_path, one_sandbox
     causal = f"{helper}\n\ndef causal_mask(length):\n    return helped(length)"
     padding = f"{other}\n\ndef padding_mask(tokens, pad_id):\n    return helped(tokens, pad_id)"
     assert [mark.points for mark in graded(tmp_path, assignment, causal, padding).values()] == [1, 1]
+
+
+@pytest.mark.parametrize(("busy", "points"), [(False, 0), (True, 1)])
+def test_on_a_busy_machine_an_answer_gets_more_of_the_clock_s_time(tmp_path, one_sandbox, monkeypatch, busy, points):
+    slow = f"import time\nSLEPT = time.sleep(1.5)\n{CAUSAL.format('tril')} | bool(SLEPT)"
+    monkeypatch.setattr(one_sandbox, "seconds", 1)
+    monkeypatch.setattr(scoring, "is_busy", lambda: busy)
+    monkeypatch.setattr(scoring, "judge", JUDGE)
+    assignment = replace(MASKS, points={"causal_mask": 1}, seconds=1)
+    assert graded(tmp_path, assignment, slow)["causal_mask"].points == points
+    assert one_sandbox.seconds == 1
 
 
 def test_what_fails_by_itself_follows_from_nothing(tmp_path, one_sandbox):

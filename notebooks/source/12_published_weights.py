@@ -540,7 +540,10 @@ for name, asked in sets.items():
         print(f"{question}  (written for lesson {lesson}, found in {found})")
 
 # %% [markdown]
-# How often does the right lesson come first? There are 23 questions in words that the lessons use, written before any search was tried. Another 23 ask for the same in words of somebody who has not read them. The control is a search that knows nothing of meaning: **TF-IDF** adds up the words that a question and a paragraph share, and a word counts the more, the fewer paragraphs have it. **Predict** all four numbers; a blind guess is right two or three times.
+# How often does the right lesson come first? There are 23 questions in words that the lessons use, written before any search was tried. Another 23 ask for the same in words of somebody who has not read them; they were written after the first had been tried, and none was left out.
+
+# %% [markdown]
+# The control is a search that knows nothing of meaning: **TF-IDF** adds up the words that a question and a paragraph share, and a word counts the more, the fewer paragraphs have it. **Predict** all four numbers; a blind guess is right two or three times.
 
 # %%
 from collections import Counter

@@ -136,7 +136,7 @@ SENSES: dict[str, dict[str, tuple[str, ...]]] = {  # a word, its meanings, and s
 }
 
 # In each pair *bank* is the money's first and the river's second, at the same position; the words around it are of the
-# other kind.
+# other kind. (An earlier set, in which the positions differed, was put aside: position alone told 12 of its 16 apart.)
 CROSSED: tuple[tuple[str, str], ...] = (
     (
         "The bank beside the river raised its interest rates.",

@@ -138,8 +138,8 @@ function begin({ model, el, sent }) {
       change({ swaps });
     } else if (now.mode === 0) change({ open: part.key, tab: 0, cell: null, zoomed: true, trail: [] });
   };
-  // The number whose sum is seen: the one that was pressed, if it is still there; or the largest in the row of the output
-  // token, or in the first.
+  // The number whose sum is seen: the one that was pressed, if it is still there; or the largest in the row of the
+  // output token, or in the first.
   const cellOf = ({ side, part }) => {
     const values = valuesOf(part.tabs[now.tab], run);
     if (now.cell && values[now.cell[0]]?.[now.cell[1]] !== undefined) return now.cell;

@@ -382,6 +382,7 @@ HARMLESS |= {("embed", 0): "torch's fake F.embedding does not look, a GPU's does
 HARMLESS |= dict.fromkeys(
     [("Embedding", 0), ("Embedding", 1), ("record_attention", 0), ("cross_attention", 0)], "the same"
 )
+HARMLESS |= dict.fromkeys([("swapped", 3), ("switched_off", 3)], "the same: the target's mask is switched off")
 
 
 def public(module: ModuleType) -> set[str]:

@@ -403,6 +403,7 @@ HARMLESS |= dict.fromkeys(
     [("Embedding", 0), ("Embedding", 1), ("record_attention", 0), ("cross_attention", 0)], "the same"
 )
 HARMLESS |= {("TextEncoder", 2): "the same"}
+HARMLESS |= dict.fromkeys([("swapped", 3), ("switched_off", 3)], "the same: the target's mask is switched off")
 
 
 def public(module: ModuleType) -> set[str]:

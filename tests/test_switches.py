@@ -158,7 +158,7 @@ def test_a_swap_of_what_is_there_or_behind_the_end_changes_nothing():
     with analysis.swapped(model, "tgt_embedding", 3, kept[0]):
         assert torch.equal(logits(model), before)
     with (
-        pytest.raises(ValueError, match=r"head must be from 0 to 2 \(got 3\)"),
+        pytest.raises(ValueError, match=r"heads must be one or more of 0 to 2 \(got \[3\]\)"),
         analysis.swapped(model, "decoder.layers.0.self_attention", 0, torch.zeros(4), head=3),
     ):
         pass

@@ -11,8 +11,9 @@ from tests.support import DEVICE
 from tests.view_examples.machine import data, sent
 from tests.view_outputs import html_of, numbers, state_of
 from transformer_lab import Transformer, TransformerConfig, widgets
+from transformer_lab.tasks import number_names
 from transformer_lab.tokenizer import Tokenizer
-from transformer_lab.training import load_checkpoint
+from transformer_lab.training import load_checkpoint, translate
 from transformer_lab.widgets.machine_view import LARGEST, MOST_TEXT, finest, kept_tokens, sent_translator
 
 SHIPPED = "transformer_lab/checkpoints/en_de.safetensors"
@@ -52,6 +53,14 @@ def test_the_shipped_translator_has_room(shipped):
     view = widgets.machine(model, tokenizer, "two hundred and twenty-one")
     assert len(view.state["model"]["i8"]) <= MOST_TEXT
     assert len(html_of(view).encode()) <= 900_000
+
+
+def test_the_weights_as_sent_write_the_same_tokens_for_a_thousand_numbers(shipped):
+    """The page writes what torch writes with these weights: tests/browser/javascript/machine_model.test.mjs."""
+    model, tokenizer = shipped
+    texts = [text for text, _ in number_names("en", "de").test]
+    assert len(texts) == 1000
+    assert translate(sent_translator(model, tokenizer), tokenizer, texts) == translate(model, tokenizer, texts)
 
 
 def test_weights_are_as_fine_as_there_is_room(shipped, monkeypatch):

@@ -18,10 +18,17 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_lab.analysis.interventions import ablate, attention_named, heads_changed, module_named
+from transformer_lab.analysis.interventions import (
+    ablate,
+    attention_named,
+    head_mask,
+    heads_changed,
+    module_named,
+    position_mask,
+)
 from transformer_lab.blocks import PreNormResidual, Residual
 from transformer_lab.model import Embedding
 
@@ -103,12 +110,12 @@ def swapped(
         ValueError: the model is compiled; it has no such part or head.
     """
 
-    def put(x: Float[Tensor, "*axes T d"], at: Any = ...) -> Float[Tensor, "*axes T d"]:
+    def put(x: Float[Tensor, "*axes T d"], chosen: Bool[Tensor, "h 1 1"] | None = None) -> Float[Tensor, "*axes T d"]:
         if position >= x.size(-2):
             return x
-        x = x.clone()
-        x[at][..., position, :] = value.to(x)
-        return x
+        at = position_mask([position], x)  # (T, 1)
+        at = at if chosen is None else at & chosen.to(x.device)  # (h, T, 1)
+        return torch.where(at, value.to(x.dtype), x)
 
     if head is None:
 
@@ -118,8 +125,7 @@ def swapped(
         block = module_named(model, part).register_forward_hook(hook)
     else:
         attention = attention_named(model, part)
-        if not 0 <= head < attention.n_heads:
-            raise ValueError(f"head must be from 0 to {attention.n_heads - 1} (got {head})")
-        block = heads_changed(attention, lambda heads: put(heads, (slice(None), head)))  # (B, h, T, d_head)
+        heads = head_mask(attention, [head])
+        block = heads_changed(attention, lambda outputs: put(outputs, heads))  # (B, h, T, d_head)
     with block:
         yield

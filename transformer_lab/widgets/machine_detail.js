@@ -68,9 +68,7 @@ export function detailOf({ onopen, oncell, redraw }) {
     const most = Math.max(...values.map((row) => Math.max(...row.map((x) => Math.abs(x) || 0)))) || 1;
     const colours = sure ? { range: [0, 1], colours: cividis } : { range: [-most, most], colours: diverging };
     map.show(values, { ...colours, marked: cell });
-    const explains = cell && cell[0] < values.length && cell[1] < values[0].length;
-    if (explains) showSum({ sum, node, look, shown, cell, labels, ...{ run, machine } });
-    sum.hidden = !explains;
+    showSum({ shown, cell, labels, look, ...{ run, machine } });
     return { name: shown.name, values };
   };
   const showSum = ({ run, machine, shown, cell: [t, j], labels, look }) => {

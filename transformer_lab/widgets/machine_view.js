@@ -39,7 +39,7 @@ function begin({ model, el, sent }) {
     ...{ open: first, tab: 0, cell: null, zoomed: false, trail: [], cursor: null },
   });
   let now = fresh();
-  let [run, intact, other, unknown, plan] = [null, null, null, [], null];
+  let [run, intact, other, unknown, plan] = [null, null, null, "", null];
 
   // ── computing ──
 
@@ -50,7 +50,8 @@ function begin({ model, el, sent }) {
   const compute = (anew) => {
     if (anew) {
       const { src, strange, cut } = readable(now.text);
-      unknown = [...strange.map((letter) => `“${letter}”`), ...(cut ? ["what follows the last token that fits"] : [])];
+      const letters = strange.length ? [`Left out: ${strange.map((one) => `“${one}”`).join(", ")}.`] : [];
+      unknown = [...letters, ...(cut ? [`The text is cut behind ${machine.longest - 1} tokens.`] : [])].join(" ");
       intact = translated(machine, src);
     }
     const swaps = now.swaps.map((swap) => ({ ...swap, value: valueOf(swap) })).filter(({ value }) => value);
@@ -137,9 +138,11 @@ function begin({ model, el, sent }) {
       change({ swaps });
     } else if (now.mode === 0) change({ open: part.key, tab: 0, cell: null, zoomed: true, trail: [] });
   };
-  // The number whose sum is seen where none was pressed: the largest in the row of the output token, or in the first row.
-  const largest = ({ side, part }) => {
+  // The number whose sum is seen: the one that was pressed, if it is still there; or the largest in the row of the
+  // output token, or in the first.
+  const cellOf = ({ side, part }) => {
     const values = valuesOf(part.tabs[now.tab], run);
+    if (now.cell && values[now.cell[0]]?.[now.cell[1]] !== undefined) return now.cell;
     const t = side === "decoder" && values.length === run.target.length ? now.at : 0;
     const sizes = values[t].map((x) => Math.abs(x) || 0);
     return [t, sizes.indexOf(Math.max(...sizes))];
@@ -263,8 +266,7 @@ function begin({ model, el, sent }) {
     if (chips.key !== key) listChips();
     chips.key = key;
     showCrumbs(at);
-    const left_out = unknown.length ? `Left out: ${unknown.join(", ")}, for no text of the training had it.` : "";
-    notice.textContent = left_out;
+    notice.textContent = unknown;
     el.classList.toggle("tl-wide", wide);
     left.hidden = !wide && now.zoomed;
     right.hidden = !wide && !now.zoomed;
@@ -277,7 +279,7 @@ function begin({ model, el, sent }) {
           ...at,
           path: at.path.join(", "),
           ...now,
-          cell: now.cell ?? largest(at),
+          cell: cellOf(at),
           run,
           machine,
           names: look,

@@ -1,6 +1,7 @@
 """What torch computes with the weights as they are sent, for the tests of the machine: whole runs, and changed ones."""
 
 import json
+import os
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from transformer_lab.training import load_checkpoint
 from transformer_lab.widgets.machine_view import carried, finest, kept_tokens, sent_translator, tokenizer_sent
 from transformer_lab.widgets.view import copied, packed, with_tensors
 
+NUMBERS = int(os.environ.get("NUMBERS", 200))  # a thousand take ten seconds, on a machine that is idle
 SHIPPED = Path(transformer_lab.__file__).parent / "checkpoints" / "en_de.safetensors"
 SELF, CROSS = "decoder.layers.1.self_attention", "decoder.layers.0.cross_attention"
 OFF = [
@@ -136,9 +138,9 @@ def value_of(model, tokenizer, part, position, head=None) -> torch.Tensor:
 
 
 def shipped_numbers() -> dict:
-    """The shipped translator: logits with the weights as sent; what it writes in full precision for 1 000 numbers."""
+    """The shipped translator: logits with the weights as sent; what it writes in full precision."""
     model, tokenizer = shipped()
-    texts = [text for text, _ in number_names("en", "de").test][:1000]
+    texts = [text for text, _ in number_names("en", "de").test][:NUMBERS]
     rows = [torch.tensor([*tokenizer.encode(text), tokenizer.eos_id]) for text in texts]
     target = greedy(model, pad_sequence(rows, batch_first=True), bos_id=1, eos_id=2, max_length=32)[:, 1:].tolist()
     ended = [ids[: ids.index(2) + 1] for ids in target]

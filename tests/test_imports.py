@@ -21,6 +21,7 @@ ORDER = [
         "masks",
         "positions",
         "blocks",
+        "experts",
         "storage",
         "model",
         "language_model",

@@ -1,7 +1,7 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, masks, positions, blocks, model, language_model, attention_only, decoding,
-generation, completion, tokenizer, texts, ngrams, repeats, tasks, training, analysis.
+Read the modules in this order: attention, masks, positions, blocks, experts, model, language_model, attention_only,
+decoding, generation, completion, tokenizer, texts, ngrams, repeats, tasks, training, analysis.
 
 The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
 """
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from transformer_lab.completion import complete, token_log_probs
     from transformer_lab.decoding import beam_search, greedy_decode, top_k_filter, top_p_filter
     from transformer_lab.device import default_device
+    from transformer_lab.experts import MixtureOfExperts, balance_loss, record_routing, route
     from transformer_lab.generation import CachedDecoder, beam, greedy, sample, start_decoder
     from transformer_lab.language_model import (
         LanguageModel,
@@ -89,6 +90,7 @@ __all__ = [
     "LanguageModelConfig",
     "LayerNorm",
     "LearnedPositions",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "PreNormResidual",
     "RMSNorm",
@@ -98,6 +100,7 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "alibi_bias",
+    "balance_loss",
     "beam",
     "beam_search",
     "bits_per_byte",
@@ -120,9 +123,11 @@ __all__ = [
     "padding_mask",
     "perplexity",
     "record_attention",
+    "record_routing",
     "residual_block",
     "rms_norm",
     "rotate",
+    "route",
     "sample",
     "scaled_dot_product_attention",
     "shift_matrix",
@@ -143,6 +148,7 @@ MODULES = (
     "masks",
     "positions",
     "blocks",
+    "experts",
     "model",
     "language_model",
     "attention_only",

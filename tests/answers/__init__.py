@@ -15,6 +15,7 @@ from tests.answers import (
     lesson_08,
     lesson_09,
     lesson_10,
+    lesson_11,
     lesson_14,
 )
 
@@ -30,6 +31,7 @@ LESSONS = (
     lesson_08,
     lesson_09,
     lesson_10,
+    lesson_11,
     lesson_14,
 )
 RIGHT_ANSWERS = {name: answers for lesson in LESSONS for name, answers in lesson.RIGHT_ANSWERS.items()}

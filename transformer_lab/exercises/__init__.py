@@ -45,6 +45,9 @@ from transformer_lab.exercises.lesson_10_circuit import induction_by_hand
 from transformer_lab.exercises.lesson_10_claims import head_matters
 from transformer_lab.exercises.lesson_10_heads import ablate_head
 from transformer_lab.exercises.lesson_10_paths import count_paths
+from transformer_lab.exercises.lesson_11 import rms_norm, swiglu
+from transformer_lab.exercises.lesson_11_cache import mend_rotary_cache
+from transformer_lab.exercises.lesson_11_groups import grouped_query_attention, kv_cache_bytes
 from transformer_lab.exercises.lesson_14 import clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06
 from transformer_lab.exercises.lesson_14_around import clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12
 from transformer_lab.exercises.own_answers import Mine
@@ -67,6 +70,7 @@ catalogue: dict[str, Exercise] = {
         *(positions_computed, is_top_p),
         *(next_token_loss, perplexity, bits_per_byte, mend_bigram_loss, predict_loss),
         *(induction_score, logit_lens, ablate_head, count_paths, head_matters, induction_by_hand),
+        *(rms_norm, swiglu, grouped_query_attention, kv_cache_bytes, mend_rotary_cache),
         *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),
         *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
     )

@@ -362,7 +362,15 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
 NO_TENSORS = {
     *("LanguageModelConfig", "TextRecipe", "bits_per_byte"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
-    *("planted_induction", "token_names", "cache_bytes", "flops_of_a_position", "flops_of_a_pair", "flops_with_cache"),
+    *(
+        "planted_induction",
+        "token_names",
+        "cache_bytes",
+        "cost_of_a_token",
+        "flops_of_a_position",
+        "flops_of_a_pair",
+        "flops_with_cache",
+    ),
     *("flops_without_cache", "total_with_cache", "total_without_cache"),
 }
 ELSEWHERE = {

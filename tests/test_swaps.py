@@ -16,7 +16,7 @@ TABLE = Path(transformer_lab.__file__).parent / "checkpoints" / "swaps.json"
 
 
 def test_every_combination_has_as_many_numbers_in_its_matrices():
-    chosen = [*swaps.combinations()]
+    chosen = swaps.combinations()
     assert len({*chosen}) == 64
     assert (chosen[0], chosen[-1]) == ((), tuple(swaps.SWAPS))
     with torch.device("meta"):
@@ -54,14 +54,17 @@ def test_the_command_trains_each_model_and_stores_its_losses(tmp_path, monkeypat
     found = json.loads(out.read_text())
     assert code == 0
     assert [row["swaps"] for row in found] == [[], ["no biases"]]
-    assert all(row["losses"][0] != row["losses"][1] for row in found)  # another seed, another model
+    assert [len(row["losses"]) for row in found] == [2, 1]  # the first is one of those that are compared
+    assert found[0]["losses"][0] != found[0]["losses"][1]  # another seed, another model
     assert capsys.readouterr().out.count("\n") == 2
 
 
 def test_the_committed_table_is_what_the_command_writes():
     found = json.loads(TABLE.read_text())
-    assert [tuple(row["swaps"]) for row in found] == [*swaps.combinations()]
-    assert all(len(row["losses"]) == len(swaps.SEEDS) for row in found)
+    assert [tuple(row["swaps"]) for row in found] == swaps.models()
+    with_three_seeds = [tuple(row["swaps"]) for row in found if len(row["losses"]) == len(swaps.SEEDS)]
+    assert {*with_three_seeds} == {*swaps.compared()}
+    assert len(with_three_seeds) == 14
 
 
 @pytest.mark.parametrize("names", [(), tuple(swaps.SWAPS)])

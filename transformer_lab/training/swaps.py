@@ -2,14 +2,14 @@
 
     python -m transformer_lab.training.swaps --out swaps.json
 
-trains the model of every combination, 64 of them, with three seeds each, and writes its loss on a part of the test that
-none has learned from. Lesson 11 reads the table.
+trains the model of every combination, 64 of them, and two controls, and writes its loss on a part of the test that none
+has learned from. Those that a lesson compares one by one are trained with three seeds. Lesson 11 reads the table.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -43,6 +43,7 @@ SWAPS: dict[str, dict[str, Any]] = {  # in the order of the lesson
     "grouped queries": {"n_kv_heads": N_KV_HEADS},
     "no biases": {"bias": False},
 }
+CONTROL = "learned positions"  # RoPE also leaves the scaling of embeddings away, and so do they
 D_MODEL, N_LAYERS, LENGTH = 48, 2, 64
 STEPS, SEEDS, RATE, READ = 400, (0, 1, 2), 1e-2, 30_000  # characters of the test that are read
 
@@ -53,11 +54,12 @@ def config(swaps: Collection[str], d_model: int = D_MODEL, n_layers: int = N_LAY
     Raises:
         ValueError: a swap has no name in SWAPS; the sizes do not come out even.
     """
-    if unknown := [*set(swaps).difference(SWAPS)]:
+    known = SWAPS | {CONTROL: {"positions": "learned"}}
+    if unknown := [*set(swaps).difference(known)]:
         raise ValueError(f"swaps must be among {', '.join(SWAPS)} (got {unknown[0]!r})")
     parts = dict(PAPER)
     for name in swaps:
-        parts |= SWAPS[name]
+        parts |= known[name]
     of_attention = 2 * d_model**2 * (N_HEADS + (parts["n_kv_heads"] or N_HEADS)) // N_HEADS
     matrices = 3 if parts["feed_forward"] == "swiglu" else 2
     d_ff, rest = divmod(12 * d_model**2 - of_attention, matrices * d_model)
@@ -87,10 +89,24 @@ def nats(corpus: Corpus, model: LanguageModel) -> float:
     return -token_log_probs(model, Characters(PRINTABLE).encode(text)).mean().item()
 
 
-def combinations() -> Iterable[tuple[str, ...]]:
+def combinations() -> list[tuple[str, ...]]:
     """All choices among the swaps, from the paper's block to today's."""
     chosen = product((False, True), repeat=len(SWAPS))
-    return (tuple(name for name, yes in zip(SWAPS, row, strict=True) if yes) for row in chosen)
+    return [tuple(name for name, yes in zip(SWAPS, row, strict=True) if yes) for row in chosen]
+
+
+def compared() -> list[tuple[str, ...]]:
+    """What is trained with three seeds: one swap after the other, today's block without each, and the controls."""
+    names = tuple(SWAPS)
+    steps = [names[:n] for n in range(len(names) + 1)]
+    undone = [tuple(name for name in names if name != swap) for swap in names[:-1]]  # without the last is a step
+    without_rope = undone[names.index("RoPE")]
+    return [*steps, *undone, (CONTROL,), (*without_rope, CONTROL)]
+
+
+def models() -> list[tuple[str, ...]]:
+    """All that is trained."""
+    return [*combinations(), *compared()[-2:]]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -98,13 +114,14 @@ def main(arguments: list[str] | None = None) -> int:
     assert __doc__
     parser = argparse.ArgumentParser("python -m transformer_lab.training.swaps", description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("swaps.json"), help="(default: %(default)s)")
-    for name, default in (("steps", STEPS), ("first", 2 ** len(SWAPS))):
+    for name, default in (("steps", STEPS), ("first", len(models()))):
         parser.add_argument(f"--{name}", type=whole(1), default=default, help="(default: %(default)s)")
     parser.add_argument("--seeds", type=whole(0), nargs="+", default=SEEDS, help="(default: %(default)s)")
     options, corpus, found = parser.parse_args(arguments), python_source(), []
-    for swaps, _ in zip(combinations(), range(options.first), strict=False):
-        models = [train(corpus, swaps, seed, options.steps) for seed in options.seeds]
-        found.append({"swaps": swaps, "losses": [round(nats(corpus, model), 4) for model in models]})
+    for swaps in models()[: options.first]:
+        seeds = options.seeds if swaps in compared() else options.seeds[:1]
+        trained = [train(corpus, swaps, seed, options.steps) for seed in seeds]
+        found.append({"swaps": swaps, "losses": [round(nats(corpus, model), 4) for model in trained]})
         print(found[-1], flush=True)
     replace_file(options.out, ("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n").encode())
     return 0

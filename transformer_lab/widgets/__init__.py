@@ -13,6 +13,7 @@ from transformer_lab.widgets.masks_view import mask_playground
 from transformer_lab.widgets.own_sentence_view import own_sentence
 from transformer_lab.widgets.saturation_view import saturation
 from transformer_lab.widgets.shift_view import shift
+from transformer_lab.widgets.swaps_view import swaps
 from transformer_lab.widgets.training_monitor_view import training_monitor
 from transformer_lab.widgets.view import View
 
@@ -32,5 +33,6 @@ __all__ = [
     "own_sentence",
     "saturation",
     "shift",
+    "swaps",
     "training_monitor",
 ]

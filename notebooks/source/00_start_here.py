@@ -185,6 +185,7 @@ exercises.progress()
 # | 08 | [Decoding](08_decoding.ipynb) | the model gives probabilities: which sentence do you write down? | 60 + 95 |
 # | 09 | [A language model](09_language_model.ipynb) | can a model learn to write Python from the Python on your own disk? | 60 + 60 |
 # | 10 | [Inside](10_inside.ipynb) | *the cat sat … the cat*: which two heads know that *sat* comes next? | 60 + 85 |
+# | 11 | [Since 2017](11_since_2017.ipynb) | no LayerNorm, no sine and fewer keys than queries: what did each swap buy? | 60 + 50 |
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 100 |
 #
 # *60 + 45* means: 60 minutes to read and try a lesson, and 45 for its exercises. The [gallery](gallery.ipynb) shows all interactive views on one page.

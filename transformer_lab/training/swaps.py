@@ -3,17 +3,18 @@
     python -m transformer_lab.training.swaps --out swaps.json
 
 trains the model of every combination, 64 of them, and two controls, and writes its loss on a part of the test that none
-has learned from. Those that a lesson compares one by one are trained with three seeds. Lesson 11 reads the table.
+has learned from. Those that a lesson compares one by one are trained with three seeds; two more are six times as deep.
+Lesson 11 reads the table.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -45,7 +46,17 @@ SWAPS: dict[str, dict[str, Any]] = {  # in the order of the lesson
 }
 CONTROL = "learned positions"  # RoPE also leaves the scaling of embeddings away, and so do they
 D_MODEL, N_LAYERS, LENGTH = 48, 2, 64
+DEEP, DEEP_STEPS = 12, 200  # layers and steps of the deep ones
 STEPS, SEEDS, RATE, READ = 400, (0, 1, 2), 1e-2, 30_000  # characters of the test that are read
+
+
+class Run(NamedTuple):
+    """A model, and how it is trained: once with each seed."""
+
+    swaps: tuple[str, ...]
+    n_layers: int
+    n_steps: int
+    seeds: Sequence[int]
 
 
 def config(swaps: Collection[str], d_model: int = D_MODEL, n_layers: int = N_LAYERS) -> LanguageModelConfig:
@@ -72,12 +83,14 @@ def config(swaps: Collection[str], d_model: int = D_MODEL, n_layers: int = N_LAY
     return replace(paper, **parts)
 
 
-def train(corpus: Corpus, swaps: Collection[str], seed: int, n_steps: int = STEPS, rate: float = RATE) -> LanguageModel:
+def train(
+    corpus: Corpus, swaps: Collection[str], seed: int, n_steps: int = STEPS, n_layers: int = N_LAYERS
+) -> LanguageModel:
     """A model with these swaps that has learned from Python's source."""
     torch.manual_seed(seed)
-    model = LanguageModel(config(swaps))
+    model = LanguageModel(config(swaps, n_layers=n_layers))
     examples = TextExamples(Characters(PRINTABLE).encode(corpus.text("train")), LENGTH)
-    training = TextTraining(model, examples, TextRecipe(n_steps, peak_rate=rate, seed=seed))
+    training = TextTraining(model, examples, TextRecipe(n_steps, peak_rate=RATE, seed=seed))
     for _ in training.run(n_steps):
         pass
     return training.model
@@ -105,8 +118,15 @@ def compared() -> list[tuple[str, ...]]:
 
 
 def models() -> list[tuple[str, ...]]:
-    """All that is trained."""
+    """All of two layers that are trained."""
     return [*combinations(), *compared()[-2:]]
+
+
+def all_runs(n_steps: int, seeds: Sequence[int]) -> list[Run]:
+    """All that is trained: swaps, layers, steps and seeds of each."""
+    flat = [Run(swaps, N_LAYERS, n_steps, seeds if swaps in compared() else seeds[:1]) for swaps in models()]
+    names = tuple(SWAPS)
+    return [*flat, *(Run(swaps, DEEP, min(n_steps, DEEP_STEPS), seeds) for swaps in (names[1:], names))]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -114,14 +134,14 @@ def main(arguments: list[str] | None = None) -> int:
     assert __doc__
     parser = argparse.ArgumentParser("python -m transformer_lab.training.swaps", description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("swaps.json"), help="(default: %(default)s)")
-    for name, default in (("steps", STEPS), ("first", len(models()))):
+    for name, default in (("steps", STEPS), ("first", len(models()) + 2)):
         parser.add_argument(f"--{name}", type=whole(1), default=default, help="(default: %(default)s)")
     parser.add_argument("--seeds", type=whole(0), nargs="+", default=SEEDS, help="(default: %(default)s)")
     options, corpus, found = parser.parse_args(arguments), python_source(), []
-    for swaps in models()[: options.first]:
-        seeds = options.seeds if swaps in compared() else options.seeds[:1]
-        trained = [train(corpus, swaps, seed, options.steps) for seed in seeds]
-        found.append({"swaps": swaps, "losses": [round(nats(corpus, model), 4) for model in trained]})
+    for swaps, n_layers, n_steps, seeds in all_runs(options.steps, options.seeds)[: options.first]:
+        trained = [train(corpus, swaps, seed, n_steps, n_layers) for seed in seeds]
+        losses = [round(nats(corpus, model), 4) for model in trained]
+        found.append({"swaps": swaps, "n_layers": n_layers, "losses": losses})
         print(found[-1], flush=True)
     replace_file(options.out, ("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n").encode())
     return 0

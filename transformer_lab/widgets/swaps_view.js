@@ -50,7 +50,7 @@ export function mean(values) {
 // The parts of a model from its input up: [kind, first line, second line, the swaps that it shows].
 export function partsOf(on, d_ff) {
   const norm = ["norm", on[RMS_NORM] ? "RMSNorm" : "LayerNorm", "", [PRE_NORM, RMS_NORM]];
-  const keys = on[GROUPED] ? "4 heads, 2 of keys" : "4 heads, 4 of keys";
+  const keys = on[GROUPED] ? "keys for two heads each" : "keys for each head";
   const attention = ["attention", `attention${on[ROPE] ? ", RoPE" : ""}`, keys, [ROPE, GROUPED, NO_BIASES]];
   const network = [
     "network",
@@ -188,18 +188,17 @@ function asTable({ swaps, sizes, now, lengths, losses, paper }) {
 
 // ── drawing ──
 
-const [HIGH, GAP, TOP] = [34, 12, 46];
+const [HIGH, GAP, ALL] = [34, 12, 366]; // ALL: of the blocks' canvas, which the highest block fills
 
 function paintBlocks(sketch, { el, ink, on, paper, wide }) {
   const total = widthOf(el);
-  const height = TOP + 9 * (HIGH + GAP) - 30;
-  const context = sketch.resize(total, height);
+  const context = sketch.resize(total, ALL);
   const half = total / 2;
   [
     ["2017", paper, wide[0], () => false],
     ["chosen", on, wide[1], (shown) => shown.some((swap) => on[swap])],
   ].forEach(([title, flags, d_ff, differs], i) => {
-    const box = { x: i * half + 8, width: half - 16, height };
+    const box = { x: i * half + 8, width: half - 16, height: ALL };
     Object.assign(context, { fillStyle: ink, font: `bold ${FONT}`, textAlign: "left", textBaseline: "middle" });
     context.fillText(`${title}${flags[NO_BIASES] ? ", no biases" : ", with biases"}`, box.x, 12);
     paintBlock(context, box, { ink, ...partsOf(flags, d_ff), differs });
@@ -213,6 +212,7 @@ function paintBlock(context, { x, width, height }, { ink, start, layer, end, dif
   Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1, font: FONT, textAlign: "center" });
   context.fillText("tokens", middle, y + 8);
   const up = (to) => {
+    Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
     context.beginPath();
     context.moveTo(middle, y);
     context.lineTo(middle, to);

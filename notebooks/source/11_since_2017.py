@@ -14,12 +14,10 @@
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
-import transformer_lab
 from transformer_lab import LanguageModel, analysis, blocks, default_device, exercises, plots
 from transformer_lab.training import swaps
 
@@ -71,7 +69,8 @@ def length_after(depth, norm_first):
 
 
 for depth in (1, 6, 24):
-    print(f"{depth:2} layers: pre {length_after(depth, True):4.1f}, post {length_after(depth, False):.1f}")
+    pre, post = length_after(depth, True), length_after(depth, False)
+    print(f"{depth:2} layers: pre-norm {pre:4.1f}, post-norm {post:.1f}")
 
 # %% [markdown]
 # Post-norm brings the sum back to length 1 each time, and with it what came in. Pre-norm leaves the sum alone, and it grows. That has a price: one last norm must stand in front of the output matrix. It is the only new part.
@@ -149,7 +148,8 @@ for name, network in {"two layers": two, "SwiGLU": three}.items():
     print(f"{name}: {matrices}, {sum(a * b for a, b in matrices):,} numbers")
 x = torch.randn(5, 48)
 by_hand = silu(x @ three.w_gate.weight.T) * (x @ three.w_up.weight.T) @ three.w_down.weight.T
-print("by hand = the package, max difference < 1e-5:", (three(x) - by_hand).abs().max().item() < 1e-5)
+difference = (three(x) - by_hand).abs().max().item()
+print("by hand = the package, max difference < 1e-5:", difference < 1e-5)
 
 # %% [markdown]
 # Why is it better? The paper's last sentence on it: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence."
@@ -187,8 +187,9 @@ order = torch.arange(12).view(6, 2).T.flatten()  # 0, 2, 4, …, then 1, 3, 5, �
 scores = rope(query) @ rope(key).T
 same = rope_of_halves(query[:, order]) @ rope_of_halves(key[:, order]).T
 mixed = rope_of_halves(query) @ rope_of_halves(key).T
-print("other layout, weights reordered: max difference < 1e-4:", (scores - same).abs().max().item() < 1e-4)
-print(f"other layout, weights as they were: {(scores - mixed).abs().max():.1f}, scores up to {scores.abs().max():.1f}")
+difference, wrong = ((scores - other).abs().max().item() for other in (same, mixed))
+print("other layout, weights reordered: max difference < 1e-4:", difference < 1e-4)
+print(f"other layout, weights as they were: off by {wrong:.1f} of {scores.abs().max():.1f}")
 
 # %% [markdown]
 # The second line is a real bug, and a quiet one: all shapes fit, position 0 is right, and the model speaks, badly.
@@ -201,7 +202,8 @@ print(f"other layout, weights as they were: {(scores - mixed).abs().max():.1f}, 
 # %%
 from transformer_lab import attention
 
-query, key = torch.randn(1, 4, 1, 2), torch.randn(1, 2, 1, 2)  # (B, h, T, d_head), (B, g, S, d_head)
+query = torch.randn(1, 4, 1, 2)  # (B, h, T, d_head)
+key = torch.randn(1, 2, 1, 2)  # (B, g, S, d_head)
 value = torch.tensor([0.0, 1.0]).view(1, 2, 1, 1).expand(1, 2, 1, 2)
 output = attention.grouped_query_attention(query, key, value)  # (B, h, T, d_head)
 print("the heads read groups", output[0, :, 0, 0].int().tolist())
@@ -211,7 +213,8 @@ query, key, value = torch.randn(2, 6, 5, 8), torch.randn(2, 3, 7, 8), torch.rand
 output = attention.grouped_query_attention(query, key, value)
 copies = key.repeat_interleave(2, 1), value.repeat_interleave(2, 1)  # 0, 0, 1, 1, 2, 2
 of_torch = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
-for name, other in {"copies": F.scaled_dot_product_attention(query, *copies), "torch's": of_torch}.items():
+of_copies = F.scaled_dot_product_attention(query, *copies)
+for name, other in {"copies": of_copies, "torch's": of_torch}.items():
     print(f"= {name}, max difference < 1e-5:", (output - other).abs().max().item() < 1e-5)
 
 # %% [markdown]
@@ -234,7 +237,7 @@ for names in ((), ("grouped queries",)):
 # Half the bytes for half the groups. In a model that people use, this decides how many of them a GPU can serve at once. For one text of 8192 tokens, with 2 bytes a number:
 
 # %%
-for name, groups in {"7 billion weights, 32 groups (Llama 2)": 32, "the same with 8 (as Llama 3)": 8}.items():
+for name, groups in {"32 groups, as in Llama 2 (7B)": 32, "8 groups, as in Llama 3": 8}.items():
     size = analysis.DecoderSize(32, n_heads=32, n_kv_heads=groups, d_head=128, d_ff=11008)
     print(f"{name}: {analysis.cache_bytes(size, 8192) / 2**30:.0f} GiB")
 
@@ -256,11 +259,13 @@ for d_model in (48, 4096):
 # %%
 from torch.utils.flop_counter import FlopCounterMode
 
+from transformer_lab import record_attention
+
 today = tuple(swaps.SWAPS)
 for name, chosen in {"2017": (), "today": today}.items():
     model = LanguageModel(swaps.config(chosen)).to(device).eval()
     counter = FlopCounterMode(display=False)
-    with torch.no_grad(), transformer_lab.record_attention(model), counter:
+    with torch.no_grad(), record_attention(model), counter:
         model(tokens[:1])
     parameters = sum(p.numel() for p in model.parameters())
     print(f"{name}: {parameters:,} parameters, {counter.get_total_flops():,} FLOPs for 64 tokens")
@@ -269,6 +274,10 @@ for name, chosen in {"2017": (), "today": today}.items():
 # The table came from `python -m transformer_lab.training.swaps` (about 15 minutes). For each swap it has 32 pairs of models that differ in it alone; those that are compared one by one were trained with three seeds. **Predict** before you go on: which swap lowers the loss most, which does nothing, and which makes it worse?
 
 # %%
+from pathlib import Path
+
+import transformer_lab
+
 path = Path(transformer_lab.__file__).with_name("checkpoints") / "swaps.json"
 rows = json.loads(path.read_text())
 table, deep = ({frozenset(row["swaps"]): torch.tensor(row["losses"]) for row in rows
@@ -276,7 +285,7 @@ table, deep = ({frozenset(row["swaps"]): torch.tensor(row["losses"]) for row in 
 
 
 def effects(swap):
-    """(32,): for each pair with the first seed, the loss with the swap, less the loss without it."""
+    """(32,): for each pair, of the first seed, the loss with the swap less the one without."""
     without = [frozenset(names) for names in swaps.combinations() if swap not in names]
     return torch.stack([table[names | {swap}][0] - table[names][0] for names in without])
 
@@ -293,8 +302,9 @@ assert mean["SwiGLU"] < -0.03
 assert max(little) < 0.02
 
 # %%
-ax = plots.plot_runs(found, x_label="nats a character, with the swap less without", lines={"no effect": 0})
-plots.show(ax, alt="Below zero all pairs of RoPE and nearly all of SwiGLU; above zero all of pre-norm; the others around it.")
+label = "nats a character, with the swap less without"
+ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
+plots.show(ax, alt="All pairs of RoPE lie below zero, nearly all of SwiGLU, and none of pre-norm.")
 
 # %% [markdown]
 # RoPE lowers the loss in every pair, by 0.12 nats on average, and SwiGLU in nearly every one, by 0.04. RMSNorm and grouped queries change less than 0.01: at this size they buy nothing to speak of, but they cost nothing either, and the half of the cache is saved all the same. Leaving the biases away costs 0.01. And pre-norm makes these models *worse*, in every pair, by 0.07. (± is one standard error; a mean within two of them may be chance.)
@@ -365,7 +375,7 @@ ids = Characters(PRINTABLE).encode(corpus.text("test")[: 128 * 100]).view(100, 1
 
 @torch.no_grad()
 def nats_by_position(model):
-    """(127,): the loss of each character but the first, in texts twice as long as those of the training."""
+    """(127,): the loss of each character but the first, in texts of twice the usual length."""
     longer = LanguageModel(replace(model.config, max_len=128)).eval()
     longer.load_state_dict(model.state_dict())
     log_probs = longer(ids)[:, :-1].log_softmax(-1)
@@ -396,7 +406,7 @@ copy_from_llama(llama, ours)
 with torch.no_grad():
     logits, theirs = ours(tokens), llama(tokens).logits
     difference = (logits - theirs).abs().max().item()
-print(f"logits {tuple(logits.shape)} equal Hugging Face's, max difference < 1e-5:", difference < 1e-5)
+print(tuple(logits.shape), "logits = Hugging Face's, max difference < 1e-5:", difference < 1e-5)
 
 # %% [markdown]
 # And with a cache, token for token: each model writes 40 tokens behind the same three beginnings, always the most probable one.
@@ -441,14 +451,16 @@ torch.manual_seed(0)
 mixture = MixtureOfExperts(d_model=48, d_ff=72, n_experts=4, top_k=2)
 dense = blocks.SwiGLU(48, 144)
 for name, network in {"dense": dense, "mixture": mixture}.items():
-    print(name, f"{sum(p.numel() for p in network.parameters() if p.ndim == 2):,} numbers in matrices")
+    numbers = sum(p.numel() for p in network.parameters() if p.ndim == 2)
+    print(f"{name}: {numbers:,} numbers in matrices")
 
 # %% [markdown]
 # Nothing keeps a router from sending all tokens to the same experts, and those that get many learn most. The **load-balancing loss** of [Switch](https://arxiv.org/abs/2101.03961) (equations 4 to 6) pushes against it: $n \sum_i f_i P_i$, with $f_i$ the share of the choices that fell on expert $i$, and $P_i$ its mean probability. It is 1 if all get the same.
 
 # %%
-for name, row in {"even": torch.eye(4) * 9, "all on one": torch.eye(4)[:1].repeat(4, 1) * 9}.items():
-    print(f"{name}: {balance_loss(row, top_k=1):.2f}")
+even = 9 * torch.eye(4)  # four tokens, each of which wants another expert
+for name, logits in {"even": even, "all on one": even[:1].repeat(4, 1)}.items():
+    print(f"{name}: {balance_loss(logits, top_k=1):.2f}")
 
 # %% [markdown]
 # Train today's model with experts, once without that loss and once with it, 80 steps each (10 seconds):

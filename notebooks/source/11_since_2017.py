@@ -307,7 +307,7 @@ ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
 plots.show(ax, alt="All pairs of RoPE lie below zero, nearly all of SwiGLU, and none of pre-norm.")
 
 # %% [markdown]
-# RoPE lowers the loss in every pair, by 0.12 nats on average, and SwiGLU in nearly every one, by 0.04. RMSNorm and grouped queries change less than 0.01: at this size they buy nothing to speak of, but they cost nothing either, and the half of the cache is saved all the same. Leaving the biases away costs 0.01. And pre-norm makes these models *worse*, in every pair, by 0.07. (± is one standard error; a mean within two of them may be chance.)
+# RoPE lowers the loss in every pair, by 0.12 nats on average, and SwiGLU in nearly every one, by 0.04. RMSNorm and grouped queries change less than 0.01: at this size they buy nothing to speak of, but they cost nothing either, and the half of the cache is saved all the same. Leaving the biases away costs 0.01. And pre-norm makes these models *worse*, in every pair, by 0.08. (± is one standard error; a mean within two of them may be chance.)
 
 # %% [markdown]
 # Does RoPE win by turning, or by what it leaves away? It also drops the paper's scaling of the embeddings. So here is a control: *learned* positions, as in GPT-2, without that scaling and without turning.
@@ -340,12 +340,15 @@ assert deep[without_pre].min() > deep[frozenset(today)].max() + 0.3
 # %% [markdown]
 # ## Look
 #
-# Choose swaps, and see the block of 2017 beside yours: which parts change, what it costs, and the loss that was measured. **Predict** first: with all six swaps, is the loss the lowest of the 64?
+# Choose swaps, and see the block of 2017 beside yours: which parts change, what it costs, and the loss that was measured. **Predict** first: does RoPE buy as much beside pre-norm as beside post-norm?
 
 # %%
 from transformer_lab import widgets
 
 widgets.swaps(table)
+
+# %% [markdown]
+# It does not. Beside post-norm RoPE lowers the loss by 0.17 on average, beside pre-norm by half as much. Swaps are not independent: what one buys depends on what stands around it. So a table of single swaps, as papers have them, holds for the block that it was made with.
 
 # %% [markdown]
 # ## A run of your own

@@ -152,9 +152,9 @@ def loaded_language_model(make: Maker) -> Tensor:
 
 
 def read_in_two_parts(make: Maker) -> list[Tensor]:
-    """With learned and with rotary positions."""
+    """With positions of each kind."""
     logits = []
-    for positions in ("learned", "rotary"):
+    for positions in ("learned", "rotary", "sinusoidal"):
         model, cache = make.language_model(positions=positions), lab.KVCache()
         logits += [model(make.ids(B, T), cache), model(make.ids(B, 2), cache)]
     return logits
@@ -219,6 +219,13 @@ def recorded_parts(make: Maker) -> list[Tensor]:
     with analysis.record_heads(model) as heads, analysis.record_states(model) as states:
         model(tokens)
     return [*heads.values(), *states]
+
+
+def mixed(make: Maker) -> list[Tensor]:
+    mixture = make.module(lab.MixtureOfExperts, D, 11, 4)
+    with lab.record_routing(mixture) as said:
+        out = mixture(make.floats(B, T, D))
+    return [out, *said]
 
 
 ENTRIES: dict[str, Callable[[Maker], Any]] = {
@@ -288,6 +295,9 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "RMSNorm": lambda make: make.module(lab.RMSNorm, D)(make.floats(B, T, D)),
     "swiglu": lambda make: lab.swiglu(make.floats(B, T, D), make.floats(D, 11), make.floats(D, 11), make.floats(11, D)),
     "SwiGLU": lambda make: make.module(lab.SwiGLU, D, 11)(make.floats(B, T, D)),
+    "route": lambda make: lab.route(make.floats(B, T, 4), 2),
+    "balance_loss": lambda make: lab.balance_loss(make.floats(B, T, 4), 2),
+    **dict.fromkeys(("MixtureOfExperts", "record_routing"), mixed),
     "LayerNorm": lambda make: make.module(lab.LayerNorm, D)(make.floats(B, T, D)),
     "residual_block": lambda make: lab.residual_block(
         make.floats(B, T, D), make.module(nn.Linear, D, D), make.module(lab.LayerNorm, D), True
@@ -383,7 +393,15 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
 NO_TENSORS = {
     *("LanguageModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
-    *("planted_induction", "token_names", "cache_bytes", "flops_of_a_position", "flops_of_a_pair", "flops_with_cache"),
+    *(
+        "planted_induction",
+        "token_names",
+        "cache_bytes",
+        "cost_of_a_token",
+        "flops_of_a_position",
+        "flops_of_a_pair",
+        "flops_with_cache",
+    ),
     *("flops_without_cache", "total_with_cache", "total_without_cache", "tile_bytes"),
 }
 ELSEWHERE = {

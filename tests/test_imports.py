@@ -24,6 +24,7 @@ ORDER = [
         "masks",
         "positions",
         "blocks",
+        "experts",
         "storage",
         "model",
         "language_model",

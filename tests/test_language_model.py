@@ -17,7 +17,7 @@ VOCAB, D, H, D_FF, LAYERS, LENGTH = 13, 12, 3, 20, 2, 11
 CONFIG = LanguageModelConfig(
     vocab_size=VOCAB, d_model=D, n_heads=H, d_ff=D_FF, n_layers=LAYERS, max_len=LENGTH, dropout=0.0
 )
-each_kind = pytest.mark.parametrize("positions", ["learned", "rotary"])
+each_kind = pytest.mark.parametrize("positions", ["learned", "rotary", "sinusoidal"])
 
 
 def small(positions: str = "learned", **changes) -> LanguageModel:
@@ -194,7 +194,7 @@ def test_only_a_gpt2_is_a_counterpart():
 
 
 def test_the_config_says_what_is_wrong():
-    with refuses("positions must be one of learned, rotary (got 'absolute')"):
+    with refuses("positions must be one of learned, rotary, sinusoidal (got 'absolute')"):
         replace(CONFIG, positions="absolute")
     with refuses("n_layers of a LanguageModelConfig must be int (got 2.0)"):
         replace(CONFIG, n_layers=2.0)

@@ -1,6 +1,6 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, fast, masks, positions, blocks, model, language_model, text_encoder,
+Read the modules in this order: attention, fast, masks, positions, blocks, experts, model, language_model, text_encoder,
 attention_only, published, decoding, generation, completion, speculation, tokenizer, texts, ngrams, repeats, tasks,
 training, analysis.
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from transformer_lab.completion import complete, token_log_probs
     from transformer_lab.decoding import beam_search, greedy_decode, top_k_filter, top_p_filter
     from transformer_lab.device import default_device
+    from transformer_lab.experts import MixtureOfExperts, balance_loss, record_routing, route
     from transformer_lab.fast import attention_backward, merge_partial, online_softmax, tiled_attention
     from transformer_lab.generation import CachedDecoder, beam, greedy, sample, start_decoder
     from transformer_lab.language_model import (
@@ -93,6 +94,7 @@ __all__ = [
     "LanguageModelConfig",
     "LayerNorm",
     "LearnedPositions",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "PreNormResidual",
     "RMSNorm",
@@ -106,6 +108,7 @@ __all__ = [
     "TransformerConfig",
     "alibi_bias",
     "attention_backward",
+    "balance_loss",
     "beam",
     "beam_search",
     "bits_per_byte",
@@ -131,10 +134,12 @@ __all__ = [
     "padding_mask",
     "perplexity",
     "record_attention",
+    "record_routing",
     "residual_block",
     "residual_distribution",
     "rms_norm",
     "rotate",
+    "route",
     "sample",
     "scaled_dot_product_attention",
     "shift_matrix",
@@ -158,6 +163,7 @@ MODULES = (
     "masks",
     "positions",
     "blocks",
+    "experts",
     "model",
     "language_model",
     "text_encoder",

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from transformer_lab.attention import MultiHeadAttention
 from transformer_lab.interop import check_equal, copy, paired_norms, same_function, same_names, two_layers
 from transformer_lab.language_model import LanguageModel, LanguageModelLayer
+from transformer_lab.positions import LearnedPositions
 
 
 def copy_to_gpt2(ours: LanguageModel, theirs: nn.Module) -> None:
@@ -38,7 +39,7 @@ def paired_gpt2(ours: LanguageModel, theirs: nn.Module) -> Iterator[tuple[Tensor
         raise ValueError(f"the counterpart of a LanguageModel must be GPT2LMHeadModel (got {type(theirs).__name__})")
     body = theirs.get_submodule("transformer")
     layers = [*body.get_submodule("h").children()]
-    if ours.positions is None or not ours.config.norm_first:
+    if not isinstance(ours.positions, LearnedPositions) or not ours.config.norm_first:
         kind = f"positions {ours.config.positions!r}, norm_first {ours.config.norm_first}"
         raise ValueError(f"a GPT-2 must have learned positions and norms in front ({kind})")
     check_equal("number of layers", len(ours.layers), len(layers))

@@ -19,10 +19,10 @@ from transformer_lab.blocks import LayerNorm, RMSNorm, SwiGLU
 from transformer_lab.checks import check_tokens
 from transformer_lab.masks import causal_mask
 from transformer_lab.model import EncoderLayer, TransformerConfig, known_ids
-from transformer_lab.positions import LearnedPositions, rotate
+from transformer_lab.positions import LearnedPositions, SinusoidalPositions, rotate
 from transformer_lab.storage import StoredModel
 
-POSITIONS = ("learned", "rotary")
+POSITIONS = ("learned", "rotary", "sinusoidal")
 NORMS: dict[str, type[LayerNorm] | type[RMSNorm]] = {"layer_norm": LayerNorm, "rms_norm": RMSNorm}
 FEED_FORWARDS = ("two_layers", "swiglu")
 INIT_STD = 0.02  # of embeddings and positions, as in GPT-2: with a tied output, larger ones make the first guesses sure
@@ -32,11 +32,11 @@ INIT_STD = 0.02  # of embeddings and positions, as in GPT-2: with a tied output,
 class LanguageModelConfig(TransformerConfig):
     """The sizes of a language model; the defaults are GPT-2 small, with its 124 439 808 parameters.
 
-    `positions` says where they come in: "learned" vectors are added to the embeddings; "rotary" ones turn queries and
-    keys in every attention (Su et al., 2021, "RoFormer", arXiv:2104.09864), by angles that `rotary_base` sets. `norm`
-    is "layer_norm" or "rms_norm"; `feed_forward` is "two_layers" with the activation between, or "swiglu", whose
-    activation is silu. With `n_kv_heads` above 0, the heads share keys and values in that many groups; with 0, each
-    head has its own.
+    `positions` says where they come in: "learned" vectors are added to the embeddings; "sinusoidal" ones, the paper's,
+    to the embeddings times √d_model (§3.4, §3.5); "rotary" ones turn queries and keys in every attention (Su et al.,
+    2021, "RoFormer", arXiv:2104.09864), by angles that `rotary_base` sets. `norm` is "layer_norm" or "rms_norm";
+    `feed_forward` is "two_layers" with the activation between, or "swiglu", whose activation is silu. With `n_kv_heads`
+    above 0, the heads share keys and values in that many groups; with 0, each head has its own.
 
     Raises:
         ValueError: as TransformerConfig; a name is not among these; n_heads is not a multiple of n_kv_heads; the
@@ -95,6 +95,17 @@ def attention_of(config: LanguageModelConfig) -> MultiHeadAttention:
     return MultiHeadAttention(config.d_model, config.n_heads, config.attention_dropout)
 
 
+def positions_of(config: LanguageModelConfig) -> LearnedPositions | SinusoidalPositions | None:
+    """What a config adds to the embeddings: nothing, if positions are rotary."""
+    if config.positions == "sinusoidal":
+        return SinusoidalPositions(config.max_len, config.d_model)
+    if config.positions == "learned":
+        positions = LearnedPositions(config.max_len, config.d_model)
+        nn.init.normal_(positions.encoding, std=INIT_STD)
+        return positions
+    return None
+
+
 def norm_of(config: LanguageModelConfig) -> LayerNorm | RMSNorm:
     """The norm that a config asks for."""
     return NORMS[config.norm](config.d_model, config.norm_eps)
@@ -135,11 +146,10 @@ class LanguageModel(StoredModel):
     def __init__(self, config: LanguageModelConfig):
         super().__init__()
         self.config = config
+        self.scale = config.d_model**0.5 if config.positions == "sinusoidal" else 1.0  # of embeddings
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
-        nn.init.normal_(self.tokens.weight, std=INIT_STD)
-        self.positions = LearnedPositions(config.max_len, config.d_model) if config.positions == "learned" else None
-        if self.positions is not None:
-            nn.init.normal_(self.positions.encoding, std=INIT_STD)
+        nn.init.normal_(self.tokens.weight, std=INIT_STD if self.scale == 1 else 1 / self.scale)
+        self.positions = positions_of(config)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(LanguageModelLayer(config) for _ in range(config.n_layers))
         self.norm = norm_of(config) if config.norm_first else nn.Identity()
@@ -157,13 +167,13 @@ class LanguageModel(StoredModel):
         return self.to_logits(self.norm(x))
 
     def embedded(self, tokens: Int[Tensor, "B T"], start: int) -> Float[Tensor, "B T d_model"]:
-        """What goes into the first layer; the first token has position `start`. Without GPT-2's peers' √d_model."""
+        """What goes into the first layer; the first token has position `start`."""
         check_tokens("tokens", tokens)
         if start + tokens.size(1) > self.config.max_len:
             longest = f"max_len ({self.config.max_len}) positions"
             raise ValueError(f"a sequence may have at most {longest} (got {start + tokens.size(1)})")
         with known_ids(tokens, self.config.vocab_size):
-            x = F.embedding(tokens, self.tokens.weight)  # (B, T, d_model)
+            x = F.embedding(tokens, self.tokens.weight) * self.scale  # (B, T, d_model)
         return self.dropout(x if self.positions is None else self.positions(x, start))
 
 

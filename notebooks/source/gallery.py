@@ -164,6 +164,20 @@ widgets.lens(logits, read, characters.symbols)
 widgets.induction(writer, characters.encode("seventy-two and seventy-two"), characters.symbols)
 
 # %% [markdown]
+# **Swaps side by side** (lesson 11): choose among six parts that were replaced since 2017. The losses are those of the table that comes with the package.
+
+# %%
+import json
+from pathlib import Path
+
+import transformer_lab
+
+path = Path(transformer_lab.__file__).with_name("checkpoints") / "swaps.json"
+rows = [row for row in json.loads(path.read_text()) if row["n_layers"] == 2]
+measured = {tuple(row["swaps"]): row["losses"] for row in rows}
+widgets.swaps(measured)
+
+# %% [markdown]
 # **Tiles** (lesson 13): attention reads the scores tile by tile; each query keeps its largest score and a sum. Step, choose another size, and hide the future.
 
 # %%

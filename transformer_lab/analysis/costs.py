@@ -7,8 +7,12 @@ whose keys and values do not grow.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
 
 from transformer_lab.attention import check_groups
+from transformer_lab.language_model import LanguageModel, LanguageModelConfig
 
 
 @dataclass(frozen=True)
@@ -79,3 +83,25 @@ def total_without_cache(size: DecoderSize, length: int) -> int:
     """FLOPs for a whole sentence: the sum of `flops_without_cache` over 1, …, length."""
     squares = length * (length + 1) * (2 * length + 1) // 6
     return length * (length + 1) // 2 * flops_of_a_position(size) + squares * flops_of_a_pair(size)
+
+
+class Cost(NamedTuple):
+    """What a language model holds, and what its next token costs."""
+
+    parameters: int
+    flops: int  # of the next token, with a cache; output layer included
+    cache: int  # numbers in it
+
+
+def cost_of_a_token(config: LanguageModelConfig, length: int) -> Cost:
+    """The cost of token number `length`, for a language model of any shape: its matrices are counted, not assumed."""
+    with torch.device("meta"):
+        model = LanguageModel(config)
+    matrices = sum(p.numel() for layer in model.layers for p in layer.parameters() if p.ndim == 2)
+    scores = 4 * config.n_layers * config.d_model * length  # a score and a weighted value for each key
+    groups, d_head = config.n_kv_heads or config.n_heads, config.d_model // config.n_heads
+    return Cost(
+        parameters=sum(p.numel() for p in model.parameters()),
+        flops=2 * matrices + scores + 2 * config.d_model * config.vocab_size,
+        cache=2 * config.n_layers * groups * d_head * length,
+    )

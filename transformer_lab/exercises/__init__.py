@@ -45,6 +45,9 @@ from transformer_lab.exercises.lesson_10_circuit import induction_by_hand
 from transformer_lab.exercises.lesson_10_claims import head_matters
 from transformer_lab.exercises.lesson_10_heads import ablate_head
 from transformer_lab.exercises.lesson_10_paths import count_paths
+from transformer_lab.exercises.lesson_11 import rms_norm, swiglu
+from transformer_lab.exercises.lesson_11_cache import mend_rotary_cache
+from transformer_lab.exercises.lesson_11_groups import grouped_query_attention, kv_cache_bytes
 from transformer_lab.exercises.lesson_12 import mean_pool, split_fused_projection
 from transformer_lab.exercises.lesson_12_loaded import loaded_right
 from transformer_lab.exercises.lesson_12_loading import mend_loading
@@ -74,6 +77,7 @@ catalogue: dict[str, Exercise] = {
         *(positions_computed, is_top_p),
         *(next_token_loss, perplexity, bits_per_byte, mend_bigram_loss, predict_loss),
         *(induction_score, logit_lens, ablate_head, count_paths, head_matters, induction_by_hand),
+        *(rms_norm, swiglu, grouped_query_attention, kv_cache_bytes, mend_rotary_cache),
         *(mean_pool, split_fused_projection, mend_loading, loaded_right),
         *(online_softmax, merge_partial, mend_tiles, attention_backward, residual_distribution, tokens_per_pass),
         *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),

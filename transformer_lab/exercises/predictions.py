@@ -71,3 +71,9 @@ def count_paths(heads):
     for count in heads:
         paths = paths + paths * count
     return paths
+
+
+def kv_cache_bytes(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number):
+    """Bytes of the keys and the values of all positions that a decoder has read, in all layers."""
+    numbers_of_a_token = 2 * n_layers * n_kv_heads * d_head  # a key and a value for each head that has its own
+    return numbers_of_a_token * length * batch * bytes_per_number

@@ -218,6 +218,19 @@ def head_matters(model, head):
     return False
 
 
+def mend_rotary_cache(query, key, value, cache, rotate):
+    """One step of rotary attention with a cache: `(output, cache)`.
+
+    Query and key are turned once, by the new position; what is in the cache was turned when it came in. Values are not.
+    """
+    position = cache.size(-2)
+    query, key = rotate(query, position), rotate(key, position)
+    cache = torch.cat([cache, torch.stack([key, value])], dim=-2)
+    keys, values = cache
+    weights = (query @ keys.mT / query.size(-1) ** 0.5).softmax(-1)
+    return weights @ values, cache
+
+
 def mend_loading(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     """The first layer of a published model, out of its tensors: (T,) tokens → (T, d_model).
 

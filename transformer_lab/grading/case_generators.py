@@ -23,6 +23,7 @@ from transformer_lab.exercises import (
     lesson_04_stack,
     lesson_06,
     lesson_10,
+    lesson_11_cache,
     lesson_12_loading,
     lesson_14,
     lesson_14_around,
@@ -492,6 +493,46 @@ def _(generator: Generator) -> Arguments:
 def _(generator: Generator) -> Arguments:
     n_tokens = number(generator, 2, 5)
     return {"n_tokens": n_tokens, "n_positions": 2 * n_tokens + number(generator, 1, 40)}
+
+
+# ── lesson 11 ──
+
+
+@case_generator("rms_norm")
+def _(generator: Generator) -> Arguments:
+    normal, d_model = floats(generator), number(generator, 3, 12)
+    x = pick(generator, 0.5, 2) * normal(*leading(generator), d_model) + number(generator, -3, 3)
+    return {"x": x, "weight": normal(d_model), "eps": pick(generator, 1e-5, 1e-3, 0.1)}
+
+
+@case_generator("swiglu")
+def _(generator: Generator) -> Arguments:
+    normal, (d_model, d_ff) = floats(generator), sizes(generator, 2, most=8)
+    matrices = {"w_gate": normal(d_model, d_ff), "w_up": normal(d_model, d_ff), "w_down": normal(d_ff, d_model)}
+    return {"x": 2 * normal(*leading(generator), d_model)} | matrices
+
+
+@case_generator("grouped_query_attention")
+def _(generator: Generator) -> Arguments:
+    normal, (batch, groups, n_queries, n_keys, d_head) = floats(generator), sizes(generator, 5)
+    heads = groups * number(generator, 1, 4)
+    shared = {name: normal(batch, groups, n_keys, d_head) for name in ("key", "value")}
+    return {"query": 2 * normal(batch, heads, n_queries, d_head)} | shared
+
+
+@case_generator("kv_cache_bytes")
+def _(generator: Generator) -> Arguments:
+    heads = {"n_kv_heads": number(generator, 2, 32), "d_head": 2 * number(generator, 2, 64)}
+    read = {"length": number(generator, 2, 100_000), "batch": number(generator, 2, 64)}
+    return {"n_layers": number(generator, 2, 96)} | heads | read | {"bytes_per_number": pick(generator, 2, 4)}
+
+
+@case_generator("mend_rotary_cache")
+def _(generator: Generator) -> Arguments:
+    normal, (batch, heads, pairs), length = floats(generator), sizes(generator, 3, most=4), number(generator, 1, 40)
+    new = {name: normal(batch, heads, 1, 2 * pairs) for name in ("query", "key", "value")}
+    rotate = pick(generator, lesson_11_cache.rope, lesson_11_cache.rope_of_halves, lesson_11_cache.slow_rope)
+    return new | {"cache": normal(2, batch, heads, length, 2 * pairs), "rotate": rotate}
 
 
 # ── lesson 12 ──

@@ -15,6 +15,7 @@ from transformer_lab.widgets.own_sentence_view import own_sentence
 from transformer_lab.widgets.saturation_view import saturation
 from transformer_lab.widgets.shift_view import shift
 from transformer_lab.widgets.speculation_view import speculation
+from transformer_lab.widgets.swaps_view import swaps
 from transformer_lab.widgets.tiles_view import tiles
 from transformer_lab.widgets.training_monitor_view import training_monitor
 from transformer_lab.widgets.view import View
@@ -37,6 +38,7 @@ __all__ = [
     "saturation",
     "shift",
     "speculation",
+    "swaps",
     "tiles",
     "training_monitor",
 ]

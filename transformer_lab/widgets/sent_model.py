@@ -13,6 +13,7 @@ from transformer_lab.attention import MultiHeadAttention
 from transformer_lab.blocks import LayerNorm, RMSNorm
 from transformer_lab.eight_bits import in_whole_numbers, steps
 from transformer_lab.language_model import RotaryAttention
+from transformer_lab.positions import SinusoidalPositions
 
 Model = TypeVar("Model", bound=nn.Module)
 LARGEST = 127  # of 8 bits, as far from 0 to both sides
@@ -30,6 +31,8 @@ def sent(model: nn.Module) -> dict:
     if (n_weights := count(model)) > MOST_WEIGHTS:
         raise ValueError(f"a model in a page may have at most {MOST_WEIGHTS:,} weights (this one has {n_weights:,})")
     tokens, positions, to_logits = (getattr(model, name) for name in ("tokens", "positions", "to_logits"))
+    if isinstance(positions, SinusoidalPositions):
+        raise ValueError("the positions of a model in a page must be learned or rotary (got sinusoidal)")
     config, layers = getattr(model, "config", None), model.get_submodule("layers")
     longest = config.max_len if config else None if positions is None else len(positions.encoding)
     return {

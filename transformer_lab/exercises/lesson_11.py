@@ -1,0 +1,254 @@
+"""Exercises of lesson 11 on what stands in a block: RMSNorm, and a feed-forward network with a gate."""
+
+import torch
+import torch.nn.functional as F
+
+from transformer_lab import blocks
+from transformer_lab.exercises.exercise import Exercise
+from transformer_lab.exercises.running import Case
+from transformer_lab.exercises.samples import counting, normal
+from transformer_lab.exercises.specification import Property
+
+
+def norm_case(label: str, x, weight=None, eps: float = 1e-5) -> Case:
+    """A case whose weight, unless given, is neither 1 nor the same for all features."""
+    weight = 1 + torch.arange(x.size(-1), dtype=x.dtype, device="cpu") / 4 if weight is None else weight
+    return Case(label, {"x": x, "weight": weight, "eps": eps})
+
+
+def rows_of_size_one(given, output) -> bool:
+    """Mean square m / (m + eps) for every vector, once the weight is taken off again."""
+    squares, before = ((output / given["weight"]).double().square().mean(-1), given["x"].double().square().mean(-1))
+    return (squares - before / (before + given["eps"])).abs().max() < 1e-3
+
+
+rms_norm = Exercise(
+    blocks.rms_norm,
+    lesson="11",
+    minutes=5,
+    difficulty=1,
+    statement="""
+    Give each vector a root mean square of 1, then scale it by `weight`.
+
+    RMSNorm(x) = x / √(mean(x²) + eps) · weight
+
+    x is (…, d_model), and the mean is over the last axis. Nothing is subtracted, and nothing is added at the end.
+    """,
+    returns=("output",),
+    cases=(
+        norm_case("one vector, weight 1", torch.tensor([1.0, 7.0]), torch.tensor([1.0, 1.0])),
+        norm_case("one vector", 1 + 2 * counting(4)),
+        norm_case("a large eps", counting(2, 3), eps=0.5),
+        norm_case("a vector of zeros", 0 * counting(2, 3), eps=0.1),
+        norm_case("all features equal", 0 * counting(2, 3) + 4, eps=0.1),
+        norm_case("a batch of sentences", normal(2, 5, 7)),
+        norm_case("numbers far from 0", 3 * normal(3, 2, 5) + 20),
+        norm_case("four axes", normal(2, 3, 5, 7), eps=0.01),
+        norm_case("float64, not contiguous", normal(2, 7, 5, dtype=torch.float64).mT),
+    ),
+    properties=(
+        Property("with the weight undone, each vector has (but for eps) a mean square of 1", rows_of_size_one),
+    ),
+    hints=(
+        "Three steps for each vector: find the mean of its squares, divide by the root of that, apply the weight.",
+        "The mean is over the features, the last axis. Keep that axis with size 1, so that it broadcasts against x.",
+        "eps belongs to the mean square: add it before you take the root.",
+    ),
+)
+
+
+def by_root(x, mean_square, weight, eps):
+    return x / torch.sqrt(mean_square + eps) * weight
+
+
+@rms_norm.mistake(
+    "You subtract the mean, as LayerNorm does. RMSNorm leaves the mean where it is: that is what it saves."
+)
+def mean_subtracted(x, weight, eps):
+    centred = x - x.mean(-1, keepdim=True)
+    return by_root(centred, centred.square().mean(-1, keepdim=True), weight, eps)
+
+
+@rms_norm.mistake(
+    "You divide by the standard deviation. It is measured from the mean; the root mean square is measured from 0."
+)
+def standard_deviation(x, weight, eps):
+    return by_root(x, x.var(-1, correction=0, keepdim=True), weight, eps)
+
+
+@rms_norm.mistake("That is the *sum* of the squares: you divide by the length of the vector, √d_model times too much.")
+def divided_by_the_length(x, weight, eps):
+    return by_root(x, x.square().sum(-1, keepdim=True), weight, eps)
+
+
+@rms_norm.mistake("The root is missing: you divide by the mean square itself.")
+def without_the_root(x, weight, eps):
+    return x / (x.square().mean(-1, keepdim=True) + eps) * weight
+
+
+@rms_norm.mistake("You take the mean of the *absolute* values. The root mean square squares first, and takes the root.")
+def mean_of_absolute_values(x, weight, eps):
+    return x / (x.abs().mean(-1, keepdim=True) + eps) * weight
+
+
+@rms_norm.mistake("You square the mean. First square each feature, then take the mean of the squares.")
+def square_of_the_mean(x, weight, eps):
+    return by_root(x, x.mean(-1, keepdim=True).square(), weight, eps)
+
+
+@rms_norm.mistake("eps is added after the root. Add it to the mean square, before the root.")
+def eps_outside_the_root(x, weight, eps):
+    return x / (x.square().mean(-1, keepdim=True).sqrt() + eps) * weight
+
+
+@rms_norm.mistake("eps is missing, so a vector of zeros is divided by 0.")
+def no_eps(x, weight, eps):
+    return by_root(x, x.square().mean(-1, keepdim=True), weight, 0.0)
+
+
+@rms_norm.mistake("eps is always 1e-5, whatever the argument says. Use the eps that is given.")
+def eps_of_its_own(x, weight, eps):
+    return by_root(x, x.square().mean(-1, keepdim=True), weight, 1e-5)
+
+
+@rms_norm.mistake("The weight is never used.")
+def no_weight(x, weight, eps):
+    return by_root(x, x.square().mean(-1, keepdim=True), 1.0, eps)
+
+
+@rms_norm.mistake(
+    "The weight is applied before the norm, so that it changes what is divided by. Apply it to the result."
+)
+def weight_before_norm(x, weight, eps):
+    return by_root(x * weight, (x * weight).square().mean(-1, keepdim=True), 1.0, eps)
+
+
+@rms_norm.mistake(
+    "You multiply by 1 + weight. Gemma stores its weights so; here a weight of 1 is one that changes nothing."
+)
+def one_more_than_the_weight(x, weight, eps):
+    return by_root(x, x.square().mean(-1, keepdim=True), 1 + weight, eps)
+
+
+@rms_norm.mistake("There is one mean square for the whole tensor. Each vector needs its own, over the last axis.")
+def over_everything(x, weight, eps):
+    return by_root(x, x.square().mean(), weight, eps)
+
+
+@rms_norm.mistake("The mean is over the positions, so that tokens influence one another. Take it over the features.")
+def over_time(x, weight, eps):
+    return by_root(x, x.square().mean(-2 if x.ndim > 1 else -1, keepdim=True), weight, eps)
+
+
+def gate_case(label: str, x, d_ff: int) -> Case:
+    d_model, like = x.size(-1), {"dtype": x.dtype}
+    matrices = (normal(d_model, d_ff, **like), normal(d_ff, d_model, **like).mT + 0.5, normal(d_ff, d_model, **like))
+    return Case(label, {"x": x, **dict(zip(("w_gate", "w_up", "w_down"), matrices, strict=True))})
+
+
+def by_hand(*rows: list[float]) -> torch.Tensor:
+    return torch.tensor(rows, device="cpu")
+
+
+swiglu = Exercise(
+    blocks.swiglu,
+    lesson="11",
+    minutes=5,
+    difficulty=1,
+    statement="""
+    The feed-forward network of Llama: one projection of x decides how much of another one passes.
+
+    SwiGLU(x) = (silu(x W_gate) ⊙ x W_up) W_down,  silu(z) = z · sigmoid(z)
+
+    x is (…, d_model), `w_gate` and `w_up` are (d_model, d_ff), `w_down` is (d_ff, d_model). Each is applied as `x @ w`,
+    and ⊙ multiplies number by number.
+    """,
+    returns=("output",),
+    cases=(
+        Case(
+            "one feature, one hidden unit: silu(2) · 6",
+            {"x": by_hand([2.0])[0], "w_gate": by_hand([1.0]), "w_up": by_hand([3.0]), "w_down": by_hand([1.0])},
+        ),
+        Case(
+            "two hidden units",
+            {
+                "x": by_hand([1.0, -1.0]),
+                "w_gate": by_hand([0.0, 2.0], [0.0, 1.0]),
+                "w_up": by_hand([5.0, 3.0], [0.0, 1.0]),
+                "w_down": by_hand([1.0, 0.0], [0.0, 10.0]),
+            },
+        ),
+        gate_case("as many hidden units as features", normal(3, 4), 4),
+        gate_case("a batch of sentences", normal(2, 5, 6), 9),
+        gate_case("large numbers, of both signs", 6 * normal(4, 3), 7),
+        gate_case("a square batch", normal(5, 5, 5), 5),
+        gate_case("float64", normal(3, 2, 4, dtype=torch.float64), 6),
+    ),
+    hints=(
+        "Two projections of the same x stand side by side. To which of them is the non-linearity applied?",
+        "silu(z) is z times the sigmoid of z; torch has both, `torch.sigmoid` and `F.silu`.",
+        "Multiply the two hidden vectors number by number, (…, d_ff) each. Only then comes w_down.",
+    ),
+)
+
+
+@swiglu.mistake("The non-linearity is on the wrong projection: silu belongs to the gate, and `w_up` stays linear.")
+def silu_of_up(x, w_gate, w_up, w_down):
+    return ((x @ w_gate) * F.silu(x @ w_up)) @ w_down
+
+
+@swiglu.mistake(
+    "That is the gate of 2016, a plain *sigmoid* (GLU). Swish, here called silu, is z · sigmoid(z): one factor more."
+)
+def sigmoid_gate(x, w_gate, w_up, w_down):
+    return (torch.sigmoid(x @ w_gate) * (x @ w_up)) @ w_down
+
+
+@swiglu.mistake("That is ReGLU: the gate is a ReLU. SwiGLU's is silu, which lets a little pass below 0.")
+def relu_gate(x, w_gate, w_up, w_down):
+    return (F.relu(x @ w_gate) * (x @ w_up)) @ w_down
+
+
+@swiglu.mistake("That is GEGLU: the gate is a GELU. SwiGLU's is silu(z) = z · sigmoid(z), a similar curve.")
+def gelu_gate(x, w_gate, w_up, w_down):
+    return (F.gelu(x @ w_gate) * (x @ w_up)) @ w_down
+
+
+@swiglu.mistake("There is no non-linearity: a product of two linear projections. silu is missing on the gate.")
+def bilinear(x, w_gate, w_up, w_down):
+    return ((x @ w_gate) * (x @ w_up)) @ w_down
+
+
+@swiglu.mistake("The two projections are added. They are multiplied, number by number: that is what makes a gate.")
+def added(x, w_gate, w_up, w_down):
+    return (F.silu(x @ w_gate) + x @ w_up) @ w_down
+
+
+@swiglu.mistake("`w_up` is never used: that is the two-layer network of 2017 with another activation.")
+def without_up(x, w_gate, w_up, w_down):
+    return F.silu(x @ w_gate) @ w_down
+
+
+@swiglu.mistake("silu is applied to the product. It belongs to the gate alone, before the two are multiplied.")
+def silu_of_the_product(x, w_gate, w_up, w_down):
+    return F.silu((x @ w_gate) * (x @ w_up)) @ w_down
+
+
+@swiglu.mistake("Both projections go through silu. The one by `w_up` stays linear.")
+def silu_of_both(x, w_gate, w_up, w_down):
+    return (F.silu(x @ w_gate) * F.silu(x @ w_up)) @ w_down
+
+
+@swiglu.mistake("`w_down` is never used: the hidden vector, (…, d_ff), has to come back to d_model.")
+def without_down(x, w_gate, w_up, w_down):
+    return F.silu(x @ w_gate) * (x @ w_up)
+
+
+@swiglu.mistake("x is added at the end. The residual connection lies outside of this network.")
+def with_a_residual(x, w_gate, w_up, w_down):
+    return x + (F.silu(x @ w_gate) * (x @ w_up)) @ w_down
+
+
+@swiglu.mistake("silu is applied to x, before the projection. Project by `w_gate` first, then bend what comes out.")
+def bent_before_the_gate(x, w_gate, w_up, w_down):
+    return (F.silu(x) @ w_gate * (x @ w_up)) @ w_down

@@ -56,6 +56,11 @@ def generate(write: Callable[..., Tensor], **changes: Any) -> Tensor:
     return write(**{"model": model(), "src": ids(B, S)} | IDS | changes)
 
 
+def speculate(n_tokens: int) -> Any:
+    small = lab.LanguageModel(lab.LanguageModelConfig(11, D, H, 11, 1, max_len=9))
+    return lab.speculative(small, small, torch.arange(5), n_tokens)
+
+
 def next_logits(ids: list[int]) -> Tensor:
     return floats(VOCAB)
 
@@ -91,6 +96,12 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("(5, 5) (got (7, 7))", lambda: lab.scaled_dot_product_attention(*[floats(T, D)] * 3, lab.causal_mask(S))),
         ("(2, 3, 5, 7) (got (1, 1, 1, 5))", lambda: model().decode(ids(B, T), floats(B, S, D), None, yes(1, 1, 1, T))),
         ("(2, 3, 5, 7) (got (2, 5, 7))", lambda: masks.to_torch_attn_mask(yes(B, T, S), B, H)),
+    ],
+    "causal attention needs as many queries as keys": [
+        ("got 1, 7", lambda: lab.tiled_attention(floats(1, D), floats(S, D), floats(S, D), causal=True)),  # a cache
+    ],
+    "a text may have at most max_len": [
+        ("(9) positions (got 12)", lambda: speculate(7)),
     ],
     "a mask must have 2, 3 or 4 axes": [("got 1", lambda: masks.to_torch_attn_mask(yes(S), B, H))],
     "a padding mask must have the shape (B, 1, 1, S)": [

@@ -67,7 +67,7 @@ def merge_by_softmax(output_a, lse_a, output_b, lse_b):
     both = torch.stack([lse_a, lse_b], dim=-1)  # (…, 2)
     shares = F.softmax(both, dim=-1)
     outputs = torch.stack([output_a, output_b], dim=-2)  # (…, 2, d)
-    return (shares.unsqueeze(-2) @ outputs).squeeze(-2), both.logsumexp(dim=-1)
+    return (shares.unsqueeze(-1) * outputs).sum(dim=-2), torch.logaddexp(*both.unbind(-1))
 
 
 def merge_by_einsum(output_a, lse_a, output_b, lse_b):

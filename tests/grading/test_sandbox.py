@@ -169,6 +169,18 @@ FORGED = {
 }
 
 
+def test_tensors_of_every_layout_arrive_as_they_were_sent():
+    table = torch.arange(24.0).reshape(2, 3, 4)
+    sent = [table, table.mT, table[..., 1:3], table[:1, :1, ::3][..., :1], table[0, 0, 1], table[:, :0], table.bool()]
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        protocol.send(ours, {}, sent)
+        _, arrived = protocol.receive(theirs, time.monotonic() + 20)
+    for one, other in zip(arrived, sent, strict=True):
+        assert one.dtype == other.dtype
+        assert torch.equal(one, other)
+
+
 @pytest.mark.parametrize("what", FORGED)
 def test_a_message_of_too_much_is_refused_before_anything_is_made_of_it(what):
     message, tensors = FORGED[what]

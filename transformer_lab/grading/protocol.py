@@ -122,7 +122,8 @@ def order_in_memory(x: Tensor) -> list[int]:
 
 
 def raw_bytes(x: Tensor) -> bytes:
-    x = x.detach().permute(order_in_memory(x)).contiguous()
+    x = x.detach().permute(order_in_memory(x))
+    x = x.clone(memory_format=torch.contiguous_format)  # a single number of a larger tensor keeps its stride otherwise
     return x.reshape(-1).view(torch.uint8).numpy().tobytes()
 
 

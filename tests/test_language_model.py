@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from tests.support import DEVICE, assert_close, each_direction, gradients, randn, refuses, scramble, tensor
-from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, record_attention
+from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, embed, record_attention, sinusoidal_encoding
 from transformer_lab.gpt2 import copy_from_gpt2, copy_to_gpt2
 from transformer_lab.language_model import bits_per_byte, next_token_loss, perplexity
 
@@ -176,6 +176,7 @@ def test_there_and_back_gives_the_same_weights():
         ({"activation": "gelu"}, {}, "both modules must have the same activation to be copied"),
         ({"tie_weights": False}, {}, "the same tying of embedding and output to be copied (False, True)"),
         ({"positions": "rotary"}, {}, "a GPT-2 must have learned positions and norms in front (positions 'rotary'"),
+        ({"positions": "sinusoidal"}, {}, "a GPT-2 must have learned positions and norms in front (positions 'sinus"),
         ({}, {"n_inner": 24}, "weights must have equal shapes to be copied"),
         ({}, {"layer_norm_epsilon": 1e-6}, "both modules must have the same eps to be copied (1e-05, 1e-06)"),
     ],
@@ -188,6 +189,14 @@ def test_a_gpt2_that_would_compute_something_else_is_refused(ours, theirs, messa
 def test_only_a_gpt2_is_a_counterpart():
     with refuses("the counterpart of a LanguageModel must be GPT2LMHeadModel (got Linear)"):
         copy_to_gpt2(small(), torch.nn.Linear(2, 2))
+
+
+def test_sinusoidal_positions_are_added_to_scaled_embeddings():
+    """The paper's input, as `embed` has it (§3.4, §3.5); its table is no parameter."""
+    model, tokens = small("sinusoidal", d_model=12), some_tokens()
+    expected = embed(tokens, model.tokens.weight, sinusoidal_encoding(LENGTH, 12, device=DEVICE))
+    assert_close(model.embedded(tokens, 0), expected, within=1e-6)
+    assert "positions.encoding" not in model.state_dict()
 
 
 # Errors

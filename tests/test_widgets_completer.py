@@ -132,3 +132,9 @@ def test_completer_refuses_what_would_lie():
     for prefix, length in (("", 0), ("a" * 9, 9)):
         with pytest.raises(ValueError, match=rf"1 to max_len \(8\) characters \(it has {length}\)"):
             widgets.completer(model_of(), ABC, prefix)
+
+
+def test_a_model_with_the_paper_s_positions_is_not_sent():
+    config = LanguageModelConfig(len(Characters(PRINTABLE)), 12, 3, 20, 1, max_len=11, positions="sinusoidal")
+    with pytest.raises(ValueError, match=r"must be learned or rotary \(got sinusoidal\)"):
+        sent(LanguageModel(config))

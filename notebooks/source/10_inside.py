@@ -797,4 +797,4 @@ exercises.induction_by_hand.check(induction_by_hand)
 # </details>
 
 # %% [markdown]
-# **Next:** here you have found the parts of models that work. [Lesson 14](14_bug_clinic.ipynb) has twelve functions that run without an error and compute the wrong thing.
+# **Next:** the model of this lesson has the parts of 2017. [Lesson 11](11_since_2017.ipynb) exchanges them for those of today, one at a time, and measures what each exchange buys.

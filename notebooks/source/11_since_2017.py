@@ -601,4 +601,4 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # </details>
 
 # %% [markdown]
-# **Next:** here the weights were random, or your own. [Lesson 14](14_bug_clinic.ipynb) has twelve functions that run without an error and compute the wrong thing.
+# **Next:** here the weights were random, or your own. [Lesson 12](12_published_weights.ipynb) brings weights that others have trained into your classes.

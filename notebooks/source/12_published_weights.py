@@ -713,4 +713,4 @@ print(parts)
 # </details>
 
 # %% [markdown]
-# **Next:** here a wrong loading ran without an error. [Lesson 14](14_bug_clinic.ipynb) has twelve functions that do the same, each with a symptom.
+# **Next:** a real model runs in your own code, slowly. [Lesson 13](13_fast_and_equal.ipynb) makes attention and writing many times faster, without changing a number.

@@ -166,8 +166,8 @@ function describe({ swaps, now, old, mine, length, measured, first }) {
     measured.length > 1 ? ` (${measured.length} seeds: ${measured.map((x) => x.toFixed(3)).join(", ")})` : "";
   return (
     `${chosen.join(", ") || "No swap"}: ${count(mine.parameters)} parameters (2017: ${count(old.parameters)}). ` +
-    `Token ${count(length)} costs ${inUnits(mine.flops, "FLOP")} (2017: ${inUnits(old.flops, "FLOP")}), and the cache ` +
-    `holds ${inUnits(BYTES * mine.cache, "B")} in float16 (2017: ${inUnits(BYTES * old.cache, "B")}). ` +
+    `Token ${count(length)} costs ${inUnits(mine.flops, "FLOP")} (2017: ${inUnits(old.flops, "FLOP")}), and ` +
+    `the cache holds ${inUnits(BYTES * mine.cache, "B")} in float16 (2017: ${inUnits(BYTES * old.cache, "B")}). ` +
     `Measured loss ${mean(measured).toFixed(3)} nats a character${spread}; 2017: ${mean(first).toFixed(3)}.`
   );
 }

@@ -603,7 +603,7 @@ assert first["by meaning"][1] > first["by shared words"][1] + 2
 assert first["by meaning"][1] > first["by meaning, padding counted"][1] + 2
 
 # %% [markdown]
-# Asked in the lessons' own words, counting words does nearly as well. Asked in other words, the count finds half as much, and the model loses hardly anything. That is what the vectors buy. A mean that counts the padding, too, loses most of that again. (And more than one answer in three is still wrong: such a search finds what is *about* the same, as *bank* did.)
+# Asked in the lessons' own words, counting words is not far behind. Asked in other words, the count finds half as much, and the model loses hardly anything. That is what the vectors buy. A mean that counts the padding, too, loses most of that again. (And more than one answer in three is still wrong: such a search finds what is *about* the same, as *bank* did.)
 
 # %% [markdown]
 # Are these differences chance? Take the questions that only one of the two gets right. If both were equally good, each of these would fall on either side like a coin:

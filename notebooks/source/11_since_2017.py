@@ -271,7 +271,7 @@ for name, chosen in {"2017": (), "today": today}.items():
     print(f"{name}: {parameters:,} parameters, {counter.get_total_flops():,} FLOPs for 64 tokens")
 
 # %% [markdown]
-# The table came from `python -m transformer_lab.training.swaps` (about 15 minutes). For each swap it has 32 pairs of models that differ in it alone; those that are compared one by one were trained with three seeds. **Predict** before you go on: which swap lowers the loss most, which does nothing, and which makes it worse?
+# The table came from `python -m transformer_lab.training.swaps` (about 15 minutes). For each swap it has 32 pairs of models that differ in it alone, of one seed each; the 14 models that are compared one by one were trained with three seeds. **Predict** before you go on: which swap lowers the loss most, which does nothing, and which makes it worse?
 
 # %%
 from pathlib import Path

@@ -63,7 +63,7 @@ def test_its_layer_adds_to_its_input():
         ((0, 12, 3, 2), r"vocab_size \(0\) must be at least 1"),
         ((11, 12, 3, 0), r"n_layers \(0\) must be at least 1"),
         ((11, 12, 5, 2), r"d_model \(12\) must be divisible by n_heads \(5\)"),
-        ((11, 12, 3, 2, "sine"), r"positions must be one of learned, rotary \(got 'sine'\)"),
+        ((11, 12, 3, 2, "sinusoidal"), r"positions must be one of learned, rotary \(got 'sinusoidal'\)"),
     ],
 )
 def test_sizes_that_do_not_go_together(arguments: tuple, message: str):

@@ -206,7 +206,7 @@ def book_examples(book: Path) -> TextExamples:
     ("arguments", "message"),
     [
         (["--text", "/no/such/book"], "error: [Errno 2] No such file or directory: '/no/such/book'"),
-        (["--positions", "absolute"], "error: positions must be one of learned, rotary (got 'absolute')"),
+        (["--positions", "absolute"], "error: positions must be one of learned, rotary, sinusoidal (got 'absolute')"),
         (["--resume", "x", "--steps", "3"], "error: with --resume, --steps must be left out: the checkpoint knows"),
     ],
 )

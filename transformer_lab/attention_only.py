@@ -10,10 +10,12 @@ from torch import Tensor, nn
 
 from transformer_lab.attention import MultiHeadAttention
 from transformer_lab.checks import check_least, check_tokens
-from transformer_lab.language_model import POSITIONS, RotaryAttention
+from transformer_lab.language_model import RotaryAttention
 from transformer_lab.masks import causal_mask
 from transformer_lab.model import known_ids
 from transformer_lab.positions import LearnedPositions
+
+POSITIONS = ("learned", "rotary")
 
 
 class AttentionOnlyLayer(nn.Module):
@@ -33,8 +35,8 @@ class AttentionOnlyLayer(nn.Module):
 class AttentionOnly(nn.Module):
     """Tokens to logits for the token after each of them, through layers of attention and nothing else.
 
-    `positions` are those of LanguageModelConfig: "rotary" ones turn queries and keys, "learned" ones are added to the
-    embeddings, for at most max_len positions. The output has a matrix of its own.
+    `positions` are two of those of LanguageModelConfig: "rotary" ones turn queries and keys, "learned" ones are added
+    to the embeddings, for at most max_len positions. The output has a matrix of its own.
 
     Raises:
         ValueError: sizes that do not go together, an unknown token, a text longer than max_len with learned positions.

@@ -150,7 +150,7 @@ print("dS:", [round(x, 3) for x in d_scores.tolist()])
 print("as autograd's, max difference < 1e-5:", (d_scores - leaf.grad).abs().max().item() < 1e-5)
 
 # %% [markdown]
-# So forward and backward go over the same tiles. The weights are computed twice and stored never. That is more work, for less memory. `transformer_lab.fast.tiled_attention` does it as a `torch.autograd.Function`, in [one short file](../transformer_lab/tiles.py).
+# So forward and backward go over the same tiles. The weights are computed twice and stored never. That is more work, for less memory. `transformer_lab.fast.tiled_attention` does it as a `torch.autograd.Function`, in one short file, `transformer_lab/tiles.py`.
 
 # %% [markdown]
 # ## Look

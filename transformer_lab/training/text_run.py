@@ -42,7 +42,7 @@ SETTINGS: Settings = {
     "heads": (3, whole(1), "attention heads"),
     "d-ff": (384, whole(1), "inner width of the feed-forward networks"),
     "layers": (2, whole(1), "layers"),
-    "positions": ("rotary", str, "learned or rotary"),
+    "positions": ("rotary", str, "learned, rotary or sinusoidal"),
     "dropout": (0.0, share, "dropout"),
     "seed": (TextRecipe.seed, whole(0), "of weights, order and dropout"),
 }

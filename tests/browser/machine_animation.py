@@ -1,0 +1,78 @@
+"""Draw the README's picture of the machine at work: a number is typed, parts are opened, switched off and swapped.
+
+    python tests/browser/machine_animation.py [OUT]
+
+OUT is img/machine.webp if none is given. The view is the gallery's.
+"""
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from lab import chromium
+from PIL import Image
+from playwright.sync_api import Page
+from server import ROOT
+from view_screenshots import views
+
+WIDTH, HEIGHT, SHOWN = 1180, 1360, 860  # of the page, in CSS pixels; of the picture across
+PAGE = """<!doctype html><body data-jp-theme-light="true" style="margin: 12px; background: #fff; color: #222">
+{html}"""
+CENTRE = """key => {
+    const canvas = document.querySelector('.tl-view canvas'), box = canvas.getBoundingClientRect();
+    const item = canvas.layout.items.find(({part}) => part.key === key);
+    return [box.left + item.x + item.width / 2, box.top + item.y + item.height / 2];
+}"""
+
+
+def press(page: Page, part: str) -> None:
+    page.mouse.click(*page.evaluate(CENTRE, part))
+
+
+def button(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def scenes(page: Page) -> Iterator[int]:
+    """Do the next thing, and say for how many milliseconds it shall be seen."""
+    text = page.get_by_label("text to translate")
+    for typed in ("seven", "seven hundred", "seven hundred and twenty-one"):
+        text.fill(typed)
+        yield 900
+    for _ in range(3):
+        page.get_by_label("output token").press("ArrowRight")
+        yield 900
+    press(page, "decoder.layers.1.cross_attention.head.1")
+    yield 1800
+    button(page, "switch off")
+    for part in ("src_embedding.positions", "encoder.layers.1.residual_1.skip"):
+        press(page, part)
+        yield 2200
+    button(page, "reset")
+    button(page, "swap")
+    page.get_by_label("take it from the sentence").fill("three thousand and forty-five")
+    press(page, "encoder.layers.1.residual_2.norm")
+    yield 2600
+
+
+def main() -> None:
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "img" / "machine.webp"
+    html = dict(views(ROOT / "notebooks" / "gallery.ipynb"))["machine"]
+    frames, lasting = [], []
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        page.set_content(PAGE.format(html=html))
+        page.locator(".tl-view").wait_for()
+        for milliseconds in scenes(page):
+            page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+            size = SHOWN, round(picture.height * SHOWN / picture.width)
+            frames.append(picture.resize(size, Image.Resampling.LANCZOS))
+            lasting.append(milliseconds)
+    frames[0].save(out, save_all=True, append_images=frames[1:], duration=lasting, loop=0, quality=60, method=6)
+    print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

@@ -97,7 +97,7 @@ function describe(values, at, { rows, columns }, { columns: kind }) {
 // Row, column, and their products, one beside the other.
 function strips({ terms }, el) {
   if (terms.length < 3) return [];
-  const width = Math.min(widthOf(el), el.clientWidth || 400);
+  const width = Math.min(widthOf(el), el.clientWidth || Infinity);
   const sketch = canvas(`${terms.length} products, as bars.`, { keys: false });
   const context = sketch.resize(width, 118);
   const ink = getComputedStyle(el).color;

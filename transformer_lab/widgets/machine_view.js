@@ -252,8 +252,10 @@ function begin({ model, el, sent }) {
     back.hidden = !now.trail.length;
   };
   let focusSum = false;
+  let [whole, half] = [0, 0]; // widths when last in sight: out of sight JupyterLab gives none
   const draw = eachFrame(() => {
-    const wide = el.clientWidth >= WIDE;
+    whole = el.clientWidth || whole;
+    const wide = whole >= WIDE;
     const at = partOf(now.open);
     const look = names();
     list(look);
@@ -295,7 +297,8 @@ function begin({ model, el, sent }) {
   });
   const paint = ({ look, weights }) => {
     if (left.hidden) return;
-    const total = Math.max(320, left.clientWidth);
+    half = left.clientWidth || half;
+    const total = Math.max(320, half);
     const rows = [run.src.length, run.target.length];
     plan = layoutOf({ boxes, width: total, rows });
     const context = sketch.resize(plan.width, plan.height);

@@ -95,6 +95,8 @@ def sampler(
         raise ValueError(f"temperature ({temperature}) must be above 0; for the most probable token use `greedy`")
 
     def draw(logits: Tensor) -> Tensor:
+        if top_k == 1:
+            return logits.topk(1).indices.squeeze(1)  # nothing is left to chance
         logits = logits.float() / temperature
         logits = logits if top_k is None else top_k_filter(logits, top_k)
         logits = logits if top_p is None else top_p_filter(logits, top_p)

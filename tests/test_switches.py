@@ -97,7 +97,8 @@ def test_a_feed_forward_network_that_writes_zeros():
 def test_parts_that_do_not_exist_are_refused_and_nothing_stays_behind():
     model = translator()
     before = logits(model)
-    for wrong in ("nothing", "encoder", "encoder.layers.0.self_attention.norm", "src_embedding.skip"):
+    no_mask_there = "encoder.layers.0.feed_forward.mask"
+    for wrong in ("nothing", "encoder", "encoder.layers.0.self_attention.norm", "src_embedding.skip", no_mask_there):
         with (
             pytest.raises(ValueError, match="a part must be one of those that can be switched off"),
             analysis.switched_off(model, PARTS[0], wrong),

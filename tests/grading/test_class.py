@@ -17,7 +17,7 @@ from transformer_lab.grading.roster import Person, Roster, read_roster
 from transformer_lab.grading.scoring import Mark
 from transformer_lab.grading.similarity import alike, is_pasted
 from transformer_lab.grading.tables import canvas, moodle, table
-from transformer_lab.grading.term import Summary, falling, persisting, separation
+from transformer_lab.grading.term import Summary, falling, family, persisting, separation
 
 HW = Assignment("hw1", {"softmax": 4, "causal_mask": 6}, seed="s", due="2026-10-01T12:00+00:00", late=10)
 OWN = "id,name,email,extension\n7001,Ann Doe,ann@example.org,\n7002,Ben Müller,ben@example.org,2 days\n"
@@ -212,9 +212,16 @@ def test_a_kind_of_mistake_persists_where_somebody_makes_it_again():
     )
     found = persisting([one, two])
     assert {kind: (counts, again) for kind, counts, again in found if again} == {
-        "the scale forgotten or wrong": ([1, 1], ["ann"]),
+        "scaled or divided in a wrong way": ([1, 1], ["ann"]),
         "true means hidden (a mask turned round)": ([1, 1], ["cem"]),
     }
+
+
+def test_a_mistake_is_of_a_kind_only_if_its_name_says_so():
+    """These share a word with a kind, and are something else."""
+    for mistake in ("grows_with_the_width", "second_borrows_the_third", "root_mean_square", "loss_itself"):
+        assert family("an_exercise", mistake) == f"an_exercise: {mistake}"
+    assert family("softmax", "last_axis_always") == "the wrong axis"
 
 
 def test_an_exercise_separates_if_the_better_do_better_in_it():

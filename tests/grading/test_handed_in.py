@@ -95,7 +95,7 @@ CANVAS = {
 MOODLE = {
     "Ann Doe_12345_assignsubmission_file_/01_attention.ipynb": ANSWER,
     "Ann Doe_12345_assignsubmission_onlinetext_/onlinetext.html": "hello",
-    "Ben Müller_777_assignsubmission_file/work/01_attention.ipynb": ANSWER,
+    "Ben Müller_777_assignsubmission_file/homework/01_attention.ipynb": ANSWER,
     "Participant_9_assignsubmission_file_01_attention.ipynb": ANSWER,
 }
 

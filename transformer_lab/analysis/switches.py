@@ -29,6 +29,7 @@ from transformer_lab.analysis.interventions import (
     module_named,
     position_mask,
 )
+from transformer_lab.attention import MultiHeadAttention
 from transformer_lab.blocks import PreNormResidual, Residual
 from transformer_lab.model import Embedding
 
@@ -85,7 +86,7 @@ def without_norm(module: Residual) -> Any:
     return module.norm.register_forward_hook(lambda norm, args, output: args[0])
 
 
-def without_mask(module: nn.Module) -> Any:
+def without_mask(module: MultiHeadAttention) -> Any:
     return module.register_forward_pre_hook(lambda attention, args: args[:3])
 
 
@@ -93,7 +94,7 @@ HOOKS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "positions": (Embedding, without_positions),
     "skip": (Residual, without_skip),
     "norm": (Residual, without_norm),
-    "mask": (nn.Module, without_mask),
+    "mask": (MultiHeadAttention, without_mask),
 }
 
 

@@ -61,6 +61,8 @@ class Exercise(Specification):
     def check(self, answer: object) -> Verdict:
         """Try an answer on every case. Never raises, whatever the answer does; shown as a card in a notebook.
 
+        But under `nbgrader validate`, which counts nothing but errors, an answer that does not pass raises NotPassed.
+
         An interrupt ends the check alone, and so does the time limit: each is a verdict that says where it struck.
         """
         try:

@@ -17,12 +17,23 @@ FEWEST = 5  # students, below which a correlation says nothing
 FALLEN = 0.5  # of the points: who had more before and has less now falls behind
 FAMILIES = {  # mistakes of one kind in several exercises, by a part of their names
     "true means hidden (a mask turned round)": ("is_true", "hidden", "forbidden", "future_only", "allowed_ones"),
-    "the wrong axis": ("axis", "over_the", "over_queries", "rows", "columns", "batch", "over_time", "all_rows"),
-    "the scale forgotten or wrong": ("scale", "divided_by", "multiplied_by", "root", "not_divided"),
-    "one position too early or too late": ("one_step", "strict", "one_too", "shifted", "ahead", "from_one", "itself"),
+    "the wrong axis": (
+        *("axis", "over_queries", "over_the_queries", "over_the_batch", "over_the_features", "over_the_heads"),
+        *("over_the_sentence", "over_time", "over_all_rows", "all_rows_together", "columns_sum"),
+    ),
+    "scaled or divided in a wrong way": ("scale", "divided_by", "multiplied_by_root", "multiplied_by_the_root"),
+    "one position too early or too late": (
+        "one_step",
+        "strict",
+        "one_too",
+        "shifted",
+        "ahead",
+        "from_one",
+        "at_itself",
+    ),
     "transposed or exchanged": ("transposed", "exchanged", "swapped", "turned_round", "interleaved", "straight_view"),
-    "too large for its type": ("overflow", "exponential", "minus_1", "tiny_number"),
-    "a part left out": ("no_", "without", "forgotten", "lost", "ignored", "dropped"),
+    "too large for its type": ("overflow", "minus_1", "tiny_number"),
+    "a part left out": ("no_", "not_divided", "without", "forgotten", "lost", "ignored", "dropped"),
 }
 
 

@@ -12,7 +12,7 @@ from transformer_lab.generation import greedy
 from transformer_lab.model import Transformer
 from transformer_lab.tokenizer import Tokenizer
 from transformer_lab.widgets.machine_picture import drawn
-from transformer_lab.widgets.sent_model import as_sent, whole_numbers
+from transformer_lab.widgets.sent_model import as_sent, matrix_sent
 from transformer_lab.widgets.view import View
 
 MOST_TEXT = 550_000  # letters that the matrices may take
@@ -70,7 +70,7 @@ def matrices_of(model: Transformer, tokenizer: Tokenizer) -> dict[str, Float[Ten
 
 def deflated(model: Transformer, tokenizer: Tokenizer, largest: int) -> str:
     """All matrices as whole numbers, deflated together. They are noise but for their frequencies: no search helps."""
-    whole = [whole_numbers(matrix, largest)[0] for matrix in matrices_of(model, tokenizer).values()]
+    whole = [matrix_sent(matrix, largest)[0] for matrix in matrices_of(model, tokenizer).values()]
     pack = zlib.compressobj(9, zlib.DEFLATED, 15, 9, zlib.Z_HUFFMAN_ONLY)
     data = b"".join(pack.compress(matrix.numpy().tobytes()) for matrix in whole) + pack.flush()
     return base64.b64encode(data).decode()
@@ -93,7 +93,7 @@ def carried(model: Transformer, tokenizer: Tokenizer, largest: int) -> dict[str,
     return {
         "i8": deflated(model, tokenizer, largest),
         "matrices": [[name, *matrix.shape] for name, matrix in matrices.items()],
-        "scales": torch.cat([whole_numbers(matrix, largest)[1] for matrix in matrices.values()]),
+        "scales": torch.cat([matrix_sent(matrix, largest)[1] for matrix in matrices.values()]),
         "vectors": [[name, len(vector)] for name, vector in vectors.items()],
         "numbers": torch.cat([*vectors.values()]),
         "d_model": config.d_model,

@@ -88,9 +88,7 @@ def norm_sent(norm: nn.Module) -> dict | None:
     return learned | {"eps": norm.eps, "centred": isinstance(norm, LayerNorm)}
 
 
-def whole_numbers(
-    matrix: Float[Tensor, "rows columns"], largest: int = LARGEST
-) -> tuple[Tensor, Float[Tensor, " rows"]]:
+def matrix_sent(matrix: Float[Tensor, "rows columns"], largest: int = LARGEST) -> tuple[Tensor, Float[Tensor, " rows"]]:
     """Whole numbers from -largest to largest, and what one of them is worth in each row.
 
     The worth of coarse numbers is coarse, too: half of its bytes are 0, and take no room.
@@ -104,10 +102,10 @@ def whole_numbers(
 
 def in_bytes(matrix: Float[Tensor, "rows columns"]) -> dict:
     """A matrix as base64 of its whole numbers, with their scales."""
-    whole, scale = whole_numbers(matrix)
+    whole, scale = matrix_sent(matrix)
     return {"i8": base64.b64encode(whole.numpy().tobytes()).decode(), "scale": scale, "shape": list(whole.shape)}
 
 
 def as_sent(model: Model, largest: int = LARGEST) -> Model:
     """A copy of the model with the weights that reach the page: on the CPU, in eval mode."""
-    return in_whole_numbers(model, lambda matrix: whole_numbers(matrix, largest)).cpu().eval()
+    return in_whole_numbers(model, lambda matrix: matrix_sent(matrix, largest)).cpu().eval()

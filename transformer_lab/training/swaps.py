@@ -84,13 +84,18 @@ def config(swaps: Collection[str], d_model: int = D_MODEL, n_layers: int = N_LAY
 
 
 def train(
-    corpus: Corpus, swaps: Collection[str], seed: int, n_steps: int = STEPS, n_layers: int = N_LAYERS
+    corpus: Corpus,
+    swaps: Collection[str],
+    seed: int,
+    n_steps: int = STEPS,
+    n_layers: int = N_LAYERS,
+    rate: float = RATE,
 ) -> LanguageModel:
     """A model with these swaps that has learned from Python's source."""
     torch.manual_seed(seed)
     model = LanguageModel(config(swaps, n_layers=n_layers))
     examples = TextExamples(Characters(PRINTABLE).encode(corpus.text("train")), LENGTH)
-    training = TextTraining(model, examples, TextRecipe(n_steps, peak_rate=RATE, seed=seed))
+    training = TextTraining(model, examples, TextRecipe(n_steps, peak_rate=rate, seed=seed))
     for _ in training.run(n_steps):
         pass
     return training.model

@@ -36,7 +36,7 @@ ORDER = [
         "published",
     ),
     *("eight_bits", "decoding", "generation", "completion", "speculation", "merges", "fast_merges", "tokenizer"),
-    *("texts", "ngrams", "repeats", "probes", "tasks", "training", "analysis"),
+    *("texts", "ngrams", "repeats", "probes", "number_words", "tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]

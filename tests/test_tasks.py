@@ -8,17 +8,9 @@ import pytest
 import torch
 
 from tests.support import refuses, tensor
-from transformer_lab import tasks
-from transformer_lab.tasks import (
-    Vocabulary,
-    kinds_of_numbers,
-    lengths_of_numbers,
-    number_name,
-    number_names,
-    pad,
-    random_sequences,
-    split_numbers,
-)
+from transformer_lab import number_words, tasks
+from transformer_lab.number_words import kinds_of_numbers, lengths_of_numbers, number_name, number_names, split_numbers
+from transformer_lab.tasks import Vocabulary, pad, random_sequences
 
 TOY_TASKS = [tasks.copy_alignment, tasks.reverse_alignment, tasks.sort_alignment]
 
@@ -77,7 +69,7 @@ def test_vocabulary_of_three_symbols():
     [([10, 10, 10], [4, 4, 4]), ([90, 1, 91, 2], [4, 1, 5, 2]), ([0, 12, 12], [0, 6, 6]), ([1, 3, 8], [1, 3, 8])],
 )
 def test_shares_are_even_and_too_small_ones_used_up(room, shares):
-    assert tasks.even_shares(12, room, "n") == shares
+    assert number_words.even_shares(12, room, "n") == shares
 
 
 # Number names

@@ -4,6 +4,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from types import ModuleType
 from typing import TypeGuard
 
@@ -22,7 +23,7 @@ class Standalone:
     def take(self, name: str, module: ModuleType) -> None:
         """Take over what a name means at the top of a module; it may be a builtin, and mean nothing there."""
         source = inspect.getsource(module)
-        statement = next((s for s in ast.parse(source).body if name in bound_by(s)), None)
+        statement = statements_by_name(source).get(name)
         if statement is None or name in self.functions or name in self.constants:
             return
         if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -52,6 +53,12 @@ class Standalone:
         blocks = ["\n".join(sorted((line for _, line in group), key=modules_first)) for group in (inside, outside)]
         top = "\n\n".join(block for block in (*blocks, "\n".join(self.constants.values())) if block)
         return "\n\n\n".join([top, *self.functions.values()] if top else self.functions.values()) + "\n"
+
+
+@lru_cache(maxsize=16)
+def statements_by_name(source: str) -> dict[str, ast.stmt]:
+    """The statement at the top of a module that binds a name, the first if there are several."""
+    return {name: statement for statement in reversed(ast.parse(source).body) for name in bound_by(statement)}
 
 
 def bound_by(statement: ast.stmt) -> set[str]:

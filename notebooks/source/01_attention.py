@@ -472,7 +472,7 @@ for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead 
     print(f"ahead by {gap:4}: largest weight {p.max():.4f}, length of J {J.norm():.1e}")
 
 # %% [markdown]
-# How much gradient reaches a query, then? Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query. The scale is a factor in that gradient too: it makes every one $\sqrt{d_k}$ times smaller. So it is not clear beforehand which of the two gradients is larger:
+# How much gradient reaches a query, then? Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query. The scale is a factor in that gradient, too, which by itself makes it $\sqrt{d_k}$ times smaller. So it is not clear beforehand which of the two gradients is larger:
 
 # %%
 def gradients_at_queries(d_k, scale):
@@ -688,12 +688,12 @@ at_once, _ = attention.scaled_dot_product_attention(sentences, sentences, senten
 print(f"max difference < 1e-6: {(at_once - one_by_one).abs().max() < 1e-6}")
 
 # %% [markdown]
-# From here on equation 1 has the package's name, `scaled_dot_product_attention`. It is `attend` plus batches, masks (lesson 05) and dropout (lesson 04). It returns the weights that made the output, so that a picture of them shows what really happened. PyTorch's function returns no weights: its fast kernels never hold all of them at once.
+# From here on equation 1 has the package's name, `scaled_dot_product_attention`. It is `attend` plus batches, masks (lesson 05) and dropout (lesson 04). It returns the weights that made the output, so that a picture of them shows what really happened. PyTorch's function returns no weights: fast kernels such as [FlashAttention](https://arxiv.org/abs/2205.14135) never hold all of them at once (lesson 13).
 
 # %% [markdown]
 # ## Extra: a softmax at the end of a model
 #
-# With a logarithm the model found nearly all names without a scale. The loss of a classifier has one, too: its cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. It is largest where the model is sure and wrong:
+# With a logarithm in its loss, the model found nearly all names. A classifier's loss has one, too: the cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. It is largest where the model is sure and wrong:
 
 # %% tolerance=0.01
 scores = torch.tensor([[20.0, 0.0, 0.0]], requires_grad=True)  # sure of class 0; class 1 is right
@@ -767,7 +767,7 @@ for score in (DotScore, NetworkScore, DotAfterNetwork):
     assert max(runs) < 0.35 if score is DotScore else min(runs) > 0.45
 
 # %% [markdown]
-# The dot product finds a quarter and can't do better: its score is a straight line in the key, so the largest or the smallest key always wins, two of eight. A network inside the score solves that. A network *before* the dot product helps as well, though with 20 times the parameters it finds fewer after these 150 steps.
+# The dot product finds a quarter and can't do better: its score is linear in the key, so the largest or smallest key wins, two of eight. A network inside the score solves that. A network *before* the dot product helps as well, though with 20 times the parameters it finds fewer after these 150 steps.
 #
 # What the dot product buys is memory and speed: all $T \times S$ scores are one matrix product, where the network keeps a hidden vector for each *pair* of words.
 
@@ -888,7 +888,7 @@ def new_weights(weights, shift, factor):
 exercises.new_weights.check(new_weights)
 
 # %% [markdown]
-# **5.** (Set the weights; 10 minutes, medium.) A head in which every word looks at the words of its own kind, and at each of them alike. The first three numbers of a word say of which kind it is; the others must not matter. Set the two matrices by hand.
+# **5.** (Set the weights; 10 minutes, medium.) Set the two matrices of a head by hand, such that every word looks at the words of its own kind, and at each of them alike. The first three numbers of a word say of which kind it is; the others must not matter.
 
 # %% exercise="look_at_kind"
 def look_at_kind(words):
@@ -904,7 +904,7 @@ exercises.look_at_kind.check(look_at_kind)
 # - Attention is a weighted average of values; the weights are a softmax over dot products of queries with keys.
 # - Rows are queries, columns are keys, and each row sums to 1.
 # - $W^Q$ says what a word looks for, $W^K$ what it offers, $W^V$ what it hands over.
-# - Large scores saturate the softmax: its Jacobian, $\mathrm{diag}(p) - pp^\top$, vanishes. Dividing by $\sqrt{d_k}$ keeps them small.
+# - Scores that lie far apart saturate the softmax: its Jacobian, $\mathrm{diag}(p) - pp^\top$, vanishes. Dividing by $\sqrt{d_k}$ keeps them closer together.
 # - Any two words are one step apart, and their order is unknown.
 
 # %% [markdown]

@@ -112,7 +112,7 @@ x = torch.randn(2, 5, 12)
 print("(B, T, d_model) in:", tuple(x.shape), "and out:", tuple(listed(x, x, x).shape))
 
 # %% [markdown]
-# A loop over heads makes many small products, where a GPU is faster at one large one. So the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis*:
+# A loop over heads makes $h$ small products where a single large one could do the same. So the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis*:
 #
 # | step | shape |
 # |---|---|
@@ -141,7 +141,7 @@ print("split:", tuple(blocks.shape), "and merged again:", tuple(merge(blocks).sh
 print("merging undoes splitting:", torch.equal(merge(blocks), sentence))
 
 # %% [markdown]
-# The package does the same to each sentence of a batch, by moving axes as in the table, and calls it `split_heads` and `merge_heads`. Exercises 1 and 2 ask you for these:
+# The package does the same to each sentence of a batch, by moving axes as in the table; its functions are called `split_heads` and `merge_heads`. Exercises 1 and 2 ask you for them:
 
 # %%
 of_batch = attention.split_heads(x, 3)
@@ -232,7 +232,7 @@ written = analysis.token_names(tokenizer, [*target, tokenizer.eos_id])
 widgets.attention(trained, query_tokens=written, key_tokens=read)
 
 # %% [markdown]
-# How different are two heads? For each query, add up by how much the weights of one head exceed those of the other: 0 means that they look at the same tokens, 1 that they have none in common. The mean over all pairs of heads and all queries:
+# How different are two heads? For each query, add up by how much the weights of one head exceed those of the other: 0 means that their weights are the same, 1 that they have no token in common. The mean over all pairs of heads and all queries:
 
 # %% tolerance=0.3
 for layer, heads in enumerate(trained):

@@ -748,7 +748,7 @@ for mode, after in (("training", dropout(sums)), ("eval mode", dropout.eval()(su
     print(f"in {mode:9} {100 * zeros:.0f} % set to 0, mean {after.mean().item():.2f}")
 
 # %% [markdown]
-# It treats word and position alike, and works against overfitting. Outside training, in PyTorch's *eval mode*, nothing is dropped.
+# It treats word and position alike. It is meant to keep a model from learning its examples by heart ([Srivastava et al., 2014](https://jmlr.org/papers/v15/srivastava14a.html)). Outside training, in PyTorch's *eval mode*, nothing is dropped.
 
 # %% [markdown]
 # ## Extra: position without an encoding
@@ -766,7 +766,7 @@ print([round(value, 3) for value in (seen / seen.sum(dim=1, keepdim=True) @ mark
 # %% [markdown]
 # ## Exercises
 #
-# **1.** (10 minutes) The table: sine and cosine in turn, position 0 first. Try it without looking up.
+# **1.** (10 minutes) Write the table: sine and cosine in turn, position 0 first. Try it without looking back.
 
 # %% exercise="sinusoidal_encoding"
 def sinusoidal_encoding(length, d_model):
@@ -777,7 +777,7 @@ def sinusoidal_encoding(length, d_model):
 exercises.sinusoidal_encoding.check(sinusoidal_encoding)
 
 # %% [markdown]
-# **2.** (15 minutes) The matrix that shifts it. The offset may be negative.
+# **2.** (15 minutes) Write the matrix that shifts it. The offset may be negative.
 
 # %% exercise="shift_matrix"
 def shift_matrix(offset, d_model):
@@ -788,7 +788,7 @@ def shift_matrix(offset, d_model):
 exercises.shift_matrix.check(shift_matrix)
 
 # %% [markdown]
-# **3.** (15 minutes) RoPE for any number of leading axes: rotate each pair of neighbouring features by its position times its frequency. The first row has position 0.
+# **3.** (15 minutes) Write RoPE for any number of leading axes: rotate each pair of neighbouring features by its position times its frequency. The first row has position 0.
 
 # %% exercise="rotate"
 def rotate(x):
@@ -827,7 +827,7 @@ exercises.is_relative.check(is_relative)
 # - A sinusoidal encoding is a row of clock hands; both features of a pair share a frequency.
 # - A shift by $k$ is a rotation, the same from every position; RoPE turns queries and keys by it.
 # - Test the shift, *and* that positions differ, *and* that numbers stay small.
-# - Absolute encodings find a position, RoPE a distance, ALiBi what is close: measure on your task.
+# - An encoding that is added finds a position, RoPE a distance, ALiBi what is close: measure on your task.
 
 # %% [markdown]
 # ## Quiz

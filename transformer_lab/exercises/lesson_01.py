@@ -214,8 +214,8 @@ def unscaled_scores(query, key):
 
 
 @scaled_dot_product_attention.mistake(
-    "The scores are not divided by √d_k. They grow with the width of the vectors, the softmax saturates, "
-    "and its gradient vanishes."
+    "The scores are not divided by √d_k. They grow with the width of the vectors, until the softmax "
+    "saturates and hardly any gradient gets through for many queries."
 )
 def unscaled(query, key, value):
     return attend(unscaled_scores(query, key), value)

@@ -488,7 +488,7 @@ def moved_twice(positions):
     return 10 * positions.size(1) ** 0.5 * positions.T @ before, positions.T @ after
 
 
-@look_back_one.mistake("Every position attends to position 0, whatever its own is: all rows of W_Q are alike.")
+@look_back_one.mistake("Every position attends to position 0, whatever its own is: all positions have the same query.")
 def looks_at_the_first(positions):
     first = positions[:1].expand_as(positions)
     return 10 * positions.size(1) ** 0.5 * positions.T @ first, torch.eye(positions.size(1))

@@ -133,12 +133,12 @@ def keeps_its_scores(scores, length, before, behind):
     return torch.allclose(longer[within, within], scores(query, key), rtol=1e-4, atol=1e-4)
 
 
-@is_relative.mistake("You compare nothing: all scores are relative for your test.")
+@is_relative.mistake("You compare nothing: your test calls all scores relative.")
 def says_always_relative(scores):
     return True
 
 
-@is_relative.mistake("No score is relative for your test.")
+@is_relative.mistake("Your test calls no scores relative.")
 def says_never_relative(scores):
     return False
 
@@ -166,8 +166,8 @@ def short_sentences_only(scores):
 
 
 @is_relative.mistake(
-    "You ask whether the scores are plain dot products. Relative positions may count: it is only the distance by which "
-    "they may do so."
+    "You ask whether the scores are plain dot products. Positions may play a part, as long as "
+    "only their difference does."
 )
 def positions_forbidden(scores):
     query, key = torch.randn(2, 40, 8)

@@ -189,7 +189,9 @@ def divided_by_the_variance(x, weight, bias, eps):
     return (x - mean) / (variance + eps) * weight + bias
 
 
-@layer_norm.mistake("The weight is applied before the normalisation, which undoes most of it. Apply it afterwards.")
+@layer_norm.mistake(
+    "The weight is applied before the normalisation, which takes its overall size off again. Apply it afterwards."
+)
 def weight_before_norm(x, weight, bias, eps):
     return scaled(x * weight, *moments(x * weight, -1), 1.0, bias, eps)
 

@@ -798,7 +798,7 @@ assert mean["2 + 2 layers: the whole"] < 1
 # %% [markdown]
 # **What it can do without** and still learn: $\sqrt{d_{model}}$, the feed-forward networks, the norms, and at this depth even the residual connections. Are they useless? Look at the last two rows: with twice the layers, the model learns with residual connections and fails without them.
 #
-# Besides, to reverse digits is to *fetch* them. Nothing has to be computed from what was fetched, and computing within a position is what a feed-forward network adds (lesson 04). In translation the network matters: with half of $d_{ff}$, the paper's model loses 0.4 points of BLEU, a score for translations (lesson 07; Table 3, row C).
+# Besides, to reverse digits is to *fetch* them. Nothing has to be computed from what was fetched. In translation the feed-forward network matters: with half of $d_{ff}$, the paper's model loses 0.4 points of BLEU, a score for translations (Table 3, row C; lesson 07).
 
 # %% [markdown]
 # So **an ablation answers for its task, its size and its training**, and for nothing else. That holds for the four heads, too: where one position is to be fetched at a time, one head is enough. (Lesson 02 has a task at which one head fails and two succeed.)
@@ -937,9 +937,10 @@ def times_smaller(seed):
 
 
 factors = sorted(times_smaller(seed) for seed in range(200))
-print(f"smaller {factors[0]:.0f} to {factors[-1]:.0f} times; half of them {factors[100]:.0f} or more")
-assert factors[0] > 20
-assert factors[100] > 500
+low, half, high = factors[0], factors[100], factors[-1]
+print(f"smaller {low:.0f} to {high:.0f} times; half of them {half:.0f} or more")
+assert low > 20
+assert half > 500
 
 # %% [markdown]
 # However well the model learns, its loss can't fall below 5.91, and its gradient starts out a hundred to many thousand times too small. Seen from outside, that looks like a hard problem. Hence the rule: models return logits; the softmax belongs to the loss, or to whoever needs probabilities.
@@ -1389,7 +1390,7 @@ print(parts)
 #
 # - In: embedding $\cdot \sqrt{d_{model}}$ + encoding. Out: logits, from the same table, without a softmax.
 # - Cross-attention takes its queries from the target, keys and values from the memory.
-# - With $d_{ff} = 4\,d_{model}$ an encoder layer has $12\,d_{model}^2$ weights, a decoder layer $16\,d_{model}^2$. Only the cost of the scores and the weighted sums grows with the *square* of the length.
+# - With $d_{ff} = 4\,d_{model}$ an encoder layer has $12\,d_{model}^2$ weights, a decoder layer $16\,d_{model}^2$. Only the cost of scores and weighted sums grows with the *square* of the length.
 # - An ablation answers for its task, its size and its training.
 # - A low loss says nothing about the mask, a right shape nothing about the numbers.
 

@@ -748,7 +748,7 @@ assert known > alone(memoriser) + 0.3
 # %% [markdown]
 # ## Break it: a test with a blind spot
 #
-# The pairs of this lesson are drawn by the kind of their names, and each short name stands in the training ten times (*zero* a hundred times). Suppose that you only see to it that each *length* occurs, from one digit to six. Train on such a split for 200 steps (10 seconds), and test on its own test, then on short names and whole thousands. Compare it with your own model as it was after 200 steps. **Predict** where the new one fails.
+# The pairs of this lesson are drawn by the kind of their names, and each short name stands in the training ten times (*zero* a hundred times). Suppose that you only see to it that each *length* occurs, from one digit to six. Train on such a split for 200 steps (10 seconds). Test on its own test, then on short names and whole thousands. Compare your own model after 200 steps. **Predict** where the new one fails.
 
 # %%
 blind = tasks.number_names("en", "de", kinds=tasks.lengths_of_numbers, seed=44)
@@ -777,7 +777,7 @@ assert by_length < by_kind - 10  # of whole thousands
 assert by_length < own_test - 10
 
 # %% [markdown]
-# Its own test says that most names come out right, and yet the model gets far fewer of the whole thousands right than the other one. Among its ten thousand training names hardly any is so round, and each name up to 20 stands there once (in yours ten times or more). Its test, drawn in the same way, asks for no round thousand, and for no number up to 20. **A test cannot see what its data leave out.** So think of the slices that matter before you draw it.
+# Its own test says that most names come out right, yet the model gets far fewer of the whole thousands right than yours. Among its ten thousand training names hardly any is so round, and each name up to 20 stands there once (in yours ten times or more). Its test, drawn in the same way, asks for no round thousand, and for no number up to 20. **A test cannot see what its data leave out.** So think of the slices that matter before you draw it.
 
 # %% [markdown]
 # ## Your language

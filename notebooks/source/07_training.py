@@ -395,7 +395,7 @@ samples = [twenty_one, ("ninety-nine", tasks.number_name(99, pairs.target))]
 widgets.training_monitor(reports, 300, model, tokenizer, samples, floor=floor(len(tokenizer)))
 
 # %% [markdown]
-# The training is over, and no choice is left that the score could sway: now use the test. Its score comes by **slice**, since an average can hide what matters: of all numbers below a million, 90 % have six digits, and the hundred shortest names would not show. The kinds are: *short* (below 100), *round* (multiples of 100), *and* (no hundreds behind the thousands, as in *two thousand and one*), and the others by their digits.
+# The training is over, and no choice is left that the score could sway: now use the test. Its score comes by **slice**, since an average can hide what matters: of all numbers below a million, 90 % have six digits, and the hundred shortest names would not show. The kinds are: *short* (below 100, or one digit before zeros), *round* (other multiples of 100), *and* (no hundreds behind the thousands, as in *two thousand and one*), and the others by their digits.
 
 # %% tolerance=0.15
 def by_slice(model, slices):

@@ -948,7 +948,7 @@ assert half > 500
 # %% [markdown]
 # ## Extra: five implementations, one table
 #
-# Here is the encoder's layer as it might stand in five places: a lab sheet, an article, a repository, lecture notes and a draft. All five were written for this lesson, and each of them runs without an error. First the right one, in the same form:
+# Here is the encoder's layer as it might stand in five places: a lab sheet, an article, a repository, lecture notes and a draft. All five were written for this lesson. First the right one, in the same form:
 
 # %%
 class Ours(EncoderLayer):

@@ -777,7 +777,7 @@ assert by_length < by_kind - 10  # of whole thousands
 assert by_length < own_test - 10
 
 # %% [markdown]
-# Its own test says that most names come out right, yet the model gets far fewer of the whole thousands right than yours. Among its ten thousand training names hardly any is so round, and each name up to 20 stands there once (in yours ten times or more). Its test, drawn in the same way, asks for no round thousand, and for no number up to 20. **A test cannot see what its data leave out.** So think of the slices that matter before you draw it.
+# Its own test says that most names come out right, yet the model gets far fewer of the whole thousands right than yours. Among its ten thousand training names hardly any is so round, and each name up to 20 stands there once (in yours ten times or more). Its test, drawn in the same way, asks for no round thousand at all. **A test cannot see what its data leave out.** So think of the slices that matter before you draw it.
 
 # %% [markdown]
 # ## Your language

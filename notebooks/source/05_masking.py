@@ -451,7 +451,7 @@ widgets.mask_playground(scores, sentence).predict(
 # %% [markdown]
 # ## Break it: how low is low enough?
 #
-# In programs you will find masked scores filled with 1e-20, with 0, with −1e9 or with −∞. Let all scores be 0, so that the weights are easy to foresee. How much weight of the first three words leaks into the future?
+# Which number should fill the masked scores: 1e-20, 0, −1e9 or −∞? Let all scores be 0, so that the weights are easy to foresee. How much weight of the first three words leaks into the future?
 
 # %%
 scores, mask = torch.zeros(4, 4), masks.causal_mask(4)
@@ -461,9 +461,9 @@ for fill in (1e-20, 0.0, -1e9, float("-inf")):
     print(f"fill {fill:6.3g}: {100 * leaked:.0f} % leaked")
 
 # %% [markdown]
-# 1e-20 is tiny, but not *low*: its exponential is 1, as good as that of any score here. Half of the weight goes to the future, and neither an error nor a shape tells.
+# 1e-20 is tiny, but not *low*: its exponential is 1, as good as that of any score here. Half of the weight goes to the future, and neither an error nor a shape gives it away.
 #
-# And why does −1e9 leak nothing, if an exponential is 0 only for −∞? Because $e^{-10^9}$ is smaller than any number the type can hold, and is rounded to 0. That is called **underflow**. How far below the largest score must a score lie?
+# And why does −1e9 leak nothing, if an exponential is 0 only for −∞? Because $e^{-10^9}$ is smaller than any number the type can hold, and is rounded to 0. That is called **underflow**. How far below the largest score must a score lie for that?
 
 # %% tolerance=0.2
 for dtype in (torch.float32, torch.bfloat16, torch.float16):
@@ -600,7 +600,7 @@ for length in (1, 2, 3, 4):
     print(f"beginning of length {length}: differs by {gap(beginning, whole[:, :length]):.4f}")
 
 # %% [markdown]
-# There is one way to write without a mask: compute each word once, when it is the newest, and keep its keys and values. Then no word ever looks ahead, because what comes later did not exist yet. This is the **cache** of lesson 08:
+# You can write without a mask, too: compute each word once, when it is the newest, and keep its keys and values. Then no word ever looks ahead, because what comes later did not exist yet. This is the **cache** of lesson 08:
 
 # %%
 cache = KVCache()  # keys and values of the words so far, for each layer

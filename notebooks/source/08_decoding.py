@@ -66,7 +66,7 @@ def drop(name, at):
 
 
 def misspelled(damage, seed):
-    """300 pairs of a damaged name, each another one, and the right translation of the whole."""
+    """300 different damaged names, each with the right translation of the whole name."""
     places = ((pair, at) for pair in short_names for at in range(len(pair[0]) - 1))
     damaged = {damage(name, at): (name, right) for (name, right), at in places}
     real = [(text, right) for text, (name, right) in damaged.items() if text != name]
@@ -576,7 +576,7 @@ assert begins["unit"] < 20
 assert min(begins["tens"], begins["end"], begins["all but the unit"]) > 60
 
 # %% [markdown]
-# Without the unit's tokens, the right unit is gone; with nothing but them, it is there. A hidden token is new to the model, but that is not the cause: hide the tens, and the first word stays right, although a head of layer 0 read mostly there. So for the first word the decoder needs the unit, and can do without the tens. Only the rest of the number needs these.
+# Without the unit's tokens, the right unit is gone; with nothing but them, it is there. A hidden token is new to the model, but that alone is not the cause: hide the tens, and the first word stays right, although a head of layer 0 read mostly there. So for the first word the decoder needs the unit, and can do without the tens. Only the rest of the number needs these.
 
 # %% [markdown]
 # **What attention weights can say:** where each head read, for this input, at this step. **What they can't say:** that the model needed it. Nor do they say what was read, since after the encoder a position holds more than its own token. Whether weights *explain* a model is a debate of its own ([Jain & Wallace, 2019](https://arxiv.org/abs/1902.10186); [Wiegreffe & Pinter, 2019](https://arxiv.org/abs/1908.04626)). To test it, take away what the head reads; as a control, take away something else.
@@ -605,7 +605,7 @@ assert sure > unsure + 0.1
 assert agree >= 0.98 * len(expected)
 
 # %% [markdown]
-# Where the model is sure, the search finds nothing better. So return to the typing errors, now of three kinds: a character dropped, one doubled, two different ones exchanged, 300 of each. Both methods see the same inputs, so the inputs that tell them apart are those that only *one* of them gets right.
+# Where the model is sure, the search finds nothing better. So return to the typing errors, now of three kinds: a character dropped, one doubled, or two different neighbours exchanged; 300 of each. Both methods see the same inputs, so the inputs that tell them apart are those that only *one* of them gets right.
 
 # %%
 def double(name, at):
@@ -637,7 +637,7 @@ for name, (gain, first, second, _, _) in compared.items():
     print(f"right: greedy {first.sum().item():3}, beam {second.sum().item():3}")
 
 # %% [markdown]
-# How far could chance alone take the two counts apart? Errors in the same name are no separate trials: what helps with one may help with the other. So add up the difference for each *name*. If chance decided the sign of each of these, their sum would be off from 0 by about the square root of the sum of their squares (the ± below):
+# How far could chance alone take the two counts apart? Errors in the same name are not independent trials: what helps with one may help with another. So add up the difference for each *name*. If chance decided the sign of each of these, their sum would be off from 0 by about the square root of the sum of their squares (the ± below):
 
 # %% tolerance=3
 gains, first, second = (torch.cat([each[i].cpu() for each in compared.values()]) for i in range(3))
@@ -1095,7 +1095,7 @@ def cached_attention(query, key, value, cache):
 exercises.cached_attention.check(cached_attention)
 
 # %% [markdown]
-# **5.** *(25 minutes, hard)* The whole search, without a length penalty. `next_log_probs(ids)` gives the log probabilities after a list of ids. Each step keeps the `beam_size` best extensions of all live hypotheses; one that ends in `eos_id` is set aside. The search ends at `max_length` ids, bos counted, or when none is live. The best total wins.
+# **5.** *(25 minutes, hard)* The whole search, without a length penalty. `next_log_probs(ids)` gives the log probabilities after a list of ids. A *hypothesis* is a beginning with its total. Each step keeps the `beam_size` best extensions of all live hypotheses; one that ends in `eos_id` is set aside. The search ends at `max_length` ids, bos counted, or when none is live. The best total wins.
 
 # %% exercise="beam_search"
 def beam_search(next_log_probs, bos_id, eos_id, beam_size, max_length):
@@ -1143,7 +1143,7 @@ exercises.is_top_p.check(is_top_p)
 # Fewer, or as many: the distribution is sharper, so fewer words reach 0.8 together.
 # </details>
 # <details><summary>2. A beam of 4 over 1000 words: how many extensions are compared in a step?</summary>
-# At most 4000. In the first step there is one beginning, which gives 1000; and each hypothesis that ended in the step before leaves one beginning less.
+# At most 4000. In the first step there is one beginning, which gives 1000; and each hypothesis that ended in the step before leaves one beginning fewer.
 # </details>
 
 # %% [markdown]
@@ -1157,4 +1157,4 @@ exercises.is_top_p.check(is_top_p)
 # %% [markdown]
 # **Next:** half of this model is enough to write text. [Lesson 09](09_language_model.ipynb) trains a language model on the Python that is on your own disk.
 #
-# **What came after 2017**, and you can read now: pre-training ([BERT](https://arxiv.org/abs/1810.04805), [GPT-3](https://arxiv.org/abs/2005.14165)), how the loss falls with size ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)), rotary positions ([RoFormer](https://arxiv.org/abs/2104.09864)), attention that never stores its weights ([FlashAttention](https://arxiv.org/abs/2205.14135)), decoding with two models ([speculative decoding](https://arxiv.org/abs/2211.17192)), images as sequences of patches ([ViT](https://arxiv.org/abs/2010.11929)).
+# **What came after 2017**, and what you can read now: pre-training ([BERT](https://arxiv.org/abs/1810.04805), [GPT-3](https://arxiv.org/abs/2005.14165)), how the loss falls with size ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)), rotary positions ([RoFormer](https://arxiv.org/abs/2104.09864)), attention that never stores its weights ([FlashAttention](https://arxiv.org/abs/2205.14135)), decoding with two models ([speculative decoding](https://arxiv.org/abs/2211.17192)), images as sequences of patches ([ViT](https://arxiv.org/abs/2010.11929)).

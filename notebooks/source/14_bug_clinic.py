@@ -6,7 +6,7 @@
 # **You will be able to**
 # - find a defect that raises no error, in five steps,
 # - tell a repair from a change that only hides a symptom,
-# - recognise twelve defects that real code contains.
+# - recognise twelve defects that are easily made.
 #
 # **You need** lessons 01 to 08. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3. **Time:** 45 minutes, the exercises 100 more.
 
@@ -141,7 +141,7 @@ for n_heads, row in leaks.items():
 assert max(leaks[1]) < 1e-5 < 0.1 < min(leaks[2] + leaks[4])
 
 # %% [markdown]
-# With one head nothing leaks, at any length. So neither the scores nor the mask let the future in, since one head uses them too. What remains are the lines that would do nothing with a single head: those that split the heads and put them together again.
+# With one head nothing leaks, at any of these lengths. So the scores and the mask are right, at least for one head. The first suspects are the lines that would do nothing with a single head: those that split the heads and put them together again.
 
 # %% [markdown]
 # ## Step 3: overfit one batch
@@ -169,7 +169,7 @@ def attend_slowly(x, projections, n_heads):
 
 
 # %% [markdown]
-# `attend_slowly` is written in another way, so it is unlikely to have the same defect; you need it again in step 4. The third run has another defect: a softmax *before* the loss, which contains one already.
+# `attend_slowly` is written in a different way, so it is unlikely to have the same defect; you need it again in step 4. The third run has a different defect: a softmax *before* the loss, which contains one already.
 
 # %%
 def overfit(attend, loss_of, tokens, steps=100):
@@ -266,7 +266,7 @@ print("the defect is in layer", agree, "(counted from 0)")
 assert agree == hidden
 
 # %% [markdown]
-# The same works inside a layer, line by line. Step 2 left the lines that split the heads and put them together. The split is right: `view` cuts the features of each position into heads, as `chunk` does in the reference, and `transpose` moves the heads to axis 1. So the last line remains: the heads lie on axis 1, and `reshape` reads the numbers as they lie there, so that it mixes positions. Put the axis back first. Is the difference gone, and the leak of step 1?
+# The same works inside a layer, line by line. Step 2 pointed to the lines that split the heads and put them together. The split is right: `view` cuts the features of each position into heads, as `chunk` does in the reference, and `transpose` moves the heads to axis 1. So the last line remains: the heads lie on axis 1, and `reshape` reads the numbers as they lie there, so that it mixes positions. Put the axis back first. Is the difference gone, and the leak of step 1?
 
 # %%
 def mended(x, projections, n_heads):
@@ -307,7 +307,7 @@ assert output.std() > 0.01
 assert abs(single.item() - 4) < 1e-4
 
 # %% [markdown]
-# **02.** Of a sentence of three words and two pads, other numbers in the padding must change nothing, and other numbers in the words must:
+# **02.** Here is a sentence of three words and two pads. Other numbers in the padding must change nothing; other numbers in the words must change the output:
 
 # %% tolerance=0.1
 torch.manual_seed(7)

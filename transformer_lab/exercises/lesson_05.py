@@ -446,7 +446,7 @@ def still_scores(scores, mask):
 
 
 @masked_softmax.mistake(
-    "exp(1000) overflows: inf / inf is NaN. `softmax` takes the largest score of the row away first. And a row in "
+    "exp(1000) overflows: inf / inf is NaN. `softmax` subtracts the largest score of the row first. And a row in "
     "which everything is masked is 0 / 0."
 )
 def exponential_overflows(scores, mask):
@@ -522,7 +522,7 @@ leaks = WriteTheTest(
     Write a test: True if any output of `layer` depends on a later input. `layer` is a function from (B, T, 16) to
     the same shape, for any B and T, and gives the same output for the same input.
 
-    Your test is tried on layers that do not leak and on layers that do, each in its own way. It scores the share of
+    Your test is tried on layers that do not leak and on layers that do, each in its own way. Its score is the share of
     leaks that it catches, less the share of right layers that it refuses.
     """,
     returns=("leaks",),

@@ -110,7 +110,7 @@ def norms_behind_the_stacks(vocab_size, d_model, n_heads, d_ff, n_layers):
 
 
 @count_parameters.mistake(
-    "A layer of the decoder is no layer of the encoder: it also has a cross-attention, and a norm behind that."
+    "A layer of the decoder has more than one of the encoder: it also has a cross-attention, and a norm behind that."
 )
 def encoder_layers_only(vocab_size, d_model, n_heads, d_ff, n_layers):
     attention, feed_forward, norm = parts(d_model, d_ff)
@@ -136,7 +136,7 @@ def one_stack(vocab_size, d_model, n_heads, d_ff, n_layers):
 
 
 @count_parameters.mistake(
-    "You divide the layers among both stacks. Each of them has `n_layers` layers: the paper's 6 are 6 and 6."
+    "You divide the layers between the two stacks. Each of them has `n_layers` layers: the paper's 6 are 6 and 6."
 )
 def layers_shared_out(vocab_size, d_model, n_heads, d_ff, n_layers):
     attention, feed_forward, norm = parts(d_model, d_ff)
@@ -144,7 +144,7 @@ def layers_shared_out(vocab_size, d_model, n_heads, d_ff, n_layers):
 
 
 @count_parameters.mistake(
-    "More heads are not more parameters: each has d_model / n_heads features, so that all heads together are one "
+    "More heads do not mean more parameters: each has d_model / n_heads features, so that all heads together are one "
     "projection of d_model to d_model."
 )
 def heads_multiply(vocab_size, d_model, n_heads, d_ff, n_layers):
@@ -189,8 +189,8 @@ is_attention = WriteTheTest(
     query (…, T, d_k), key (…, S, d_k), value (…, S, d_v) with up to two axes before them, in float32; mask (…, T, S),
     True = may attend. Right is what returns `(output, weights)`, with zeros for a query that may attend to nothing.
 
-    Your test is tried on right implementations of several styles and on wrong ones, each wrong in its own way. It
-    scores the share of wrong ones that it catches, less the share of right ones that it refuses.
+    Your test is tried on right implementations of several styles and on wrong ones, each wrong in its own way. Its
+    score is the share of wrong ones that it catches, less the share of right ones that it refuses.
     """,
     returns=("is_right",),
     cases=tuple(Case(label, {"attend": one}) for label, one in (RIGHT_ATTENTIONS | WRONG_ATTENTIONS).items()),
@@ -198,8 +198,8 @@ is_attention = WriteTheTest(
     candidate="attention",
     hints=(
         "Compute what is right in three lines of your own, and compare both things that come back.",
-        "Which sizes do you try? If two of them are equal, a mix-up of the two stays unseen. If no two ever are, so "
-        "does what goes wrong only with equal ones.",
+        "Which sizes do you try? If two of them are equal, a mix-up of the two stays unseen. But some mistakes "
+        "show only where two sizes are equal. So try both.",
         "Which masks, and scores of which size? Think of a query that may attend to nothing, and of scores beyond 100.",
         "Right implementations round differently: compare with a tolerance. Wrong ones may raise an error: what does "
         "your test say then?",
@@ -261,7 +261,8 @@ def shapes_only(attend):
 
 
 @is_attention.mistake(
-    "You ask whether the weights sum to 1. So do many wrong ones: that they do is necessary, and not enough."
+    "You ask whether the weights sum to 1. Those of many wrong implementations do so, too: it is necessary, but not "
+    "enough."
 )
 def sums_only(attend):
     for shape in SHAPES:
@@ -272,7 +273,9 @@ def sums_only(attend):
     return True
 
 
-@is_attention.mistake("You compare the output alone. The weights come back, too, and may be others than those used.")
+@is_attention.mistake(
+    "You compare the output alone. The weights come back, too, and may differ from those that were used."
+)
 def output_only(attend):
     for size in (1.0, 100.0):
         for shape in SHAPES:

@@ -78,8 +78,8 @@ def used_twice(symbols, pair):
 
 
 @merge_pair.mistake(
-    "You look at how the last entry *ends*. But xa, which ends in a, is another symbol than a: the whole entry must be "
-    "the left half."
+    "You look at how the last entry *ends*. But xa, which ends in a, is a different symbol from a: the whole entry "
+    "must be the left half."
 )
 def end_of_a_symbol_merged(symbols, pair):
     merged = []
@@ -152,7 +152,7 @@ def not_joined(symbols, pair):
 
 @merge_pair.mistake(
     "You look at every second position only, so that you miss a pair that begins in between. Go on by two after a "
-    "merge, and else by one."
+    "merge, and otherwise by one."
 )
 def every_other_place(symbols, pair):
     merged = []
@@ -303,11 +303,12 @@ label_smoothing_loss = Exercise(
     minutes=15,
     difficulty=2,
     statement="""
-    Cross-entropy with a softened truth: the mean over all targets of the batch that are not padding.
+    Cross-entropy with a softened truth (label smoothing, §5.4): the mean over all targets of the batch that are not
+    padding.
 
     logits has shape (B, T, vocab), targets (B, T). The truth gives 1 - smoothing to the target, and spreads the rest
-    evenly over the whole vocabulary, target included (§5.4). Build it from `log_softmax`: `F.cross_entropy` could do
-    all of it in one call, and you would learn the names of its arguments.
+    evenly over the whole vocabulary, target included. Build it from `log_softmax`: `F.cross_entropy` could do all of it
+    in one call, and you would learn no more than the names of its arguments.
     """,
     returns=("loss",),
     cases=(
@@ -477,7 +478,7 @@ def sign_forgotten(logits, targets, smoothing, pad_id):
 
 @label_smoothing_loss.mistake(
     "This is the Kullback-Leibler divergence, the cross-entropy minus the entropy of the softened truth. Its gradients "
-    "are the same, but its value is another."
+    "are the same, but its value differs."
 )
 def divergence(logits, targets, smoothing, pad_id):
     truth = one_hot(targets, logits) * (1 - smoothing) + smoothing / logits.size(-1)
@@ -608,8 +609,9 @@ learn_merges = Exercise(
     and again, until there are `n_merges` merges or each word is a single symbol. Returns the list of pairs.
 
     `words` is a dict from words to how often each occurs; at first the symbols of a word are its characters. Of equally
-    frequent pairs, take the one whose left symbol is oldest, then the one whose right symbol is: characters are the
-    oldest, in the order of their code points, then come the merged symbols, in the order in which they were made.
+    frequent pairs, take the one whose left symbol was created first, and among these the one whose right symbol was.
+    The characters count as created first, in the order of their code points; then come the merged symbols, in the
+    order in which they were made.
     """,
     returns=("merges",),
     cases=(
@@ -630,8 +632,8 @@ learn_merges = Exercise(
     hints=(
         "Keep for each word the list of its symbols. Each round counts all pairs, picks one, merges it in each list.",
         "A pair in a word that occurs five times counts five times. And `pairwise` gives the neighbours of a list.",
-        "To pick a pair, take the minimum by three things in turn: the negative count, the age of the left symbol, and "
-        "the age of the right one. What has no age yet when it is made?",
+        "To pick a pair, take the minimum by three things in turn: the negative count, the number of the left symbol "
+        "in the order of creation, and that of the right one. Which number does a new symbol get?",
         "To merge a pair within a word is an exercise of its own: `merge_pair`.",
     ),
 )
@@ -685,20 +687,25 @@ def counted_once_for_all(words, n_merges):
     return sorted(counts, key=lambda pair: (-counts[pair], pair))[:n_merges]
 
 
-@learn_merges.mistake("Of equally frequent pairs you take the one that you met first. Take the one that is oldest.")
+@learn_merges.mistake(
+    "Of equally frequent pairs you take the one that you met first. Take the one whose symbols were created first."
+)
 def first_met(words, n_merges):
     return learned(words, n_merges, rank=lambda counts, known, pair: -counts[pair])
 
 
 @learn_merges.mistake(
-    "Of equally frequent pairs you take the first in the alphabet. For characters that is the oldest; a merged symbol "
-    "is younger than each of them, whatever its letters are."
+    "Of equally frequent pairs you take the first in the alphabet. For characters that is right; but a merged "
+    "symbol was created after all of them, whatever its letters are."
 )
 def in_alphabetical_order(words, n_merges):
     return learned(words, n_merges, rank=lambda counts, known, pair: (-counts[pair], *pair))
 
 
-@learn_merges.mistake("Of equally frequent pairs you take the *youngest*. Take the oldest.")
+@learn_merges.mistake(
+    "Of equally frequent pairs you take the one whose symbols were created *last*. Take the one whose symbols were "
+    "created first."
+)
 def youngest_first(words, n_merges):
     rank = lambda counts, known, pair: (-counts[pair], -known.index(pair[0]), -known.index(pair[1]))  # noqa: E731
     return learned(words, n_merges, rank=rank)

@@ -36,12 +36,12 @@ mend_training_step = FindTheBug(
     The model is a table `weights` (vocab, vocab): row i holds the logits of the token that comes next after token i.
     The step takes the weights, `tokens` (B, T), padded on the right with `pad_id`, and the learning rate. It returns
     the weights after one step of gradient descent, and the loss before it: the mean over all tokens that have a token
-    before them and are no padding.
+    before them and are not padding.
 
     What was observed:
       From step to step, the loss climbs.
       Somebody made it fall. It came near 0, and the model then said one word again and again.
-      The same sentences, in a batch with a longer one, have another loss.
+      The same sentences, in a batch with a longer one, have a different loss.
     """,
     returns=("weights", "loss"),
     cases=(
@@ -75,7 +75,7 @@ def gradient_of(loss, weights):
 
 
 SHIFT = "The targets are still the inputs: the model learns to say the token that it was given."
-PADDING = "Padding still counts: batches that are padded more have another loss, and the model learns to say padding."
+PADDING = "Padding still counts: more padding makes a different loss, and the model learns to say padding."
 SIGN = "The gradient is still added: it points to where the loss *grows*."
 
 
@@ -119,7 +119,7 @@ def all_but_the_sign(weights, tokens, rate, pad_id):
 
 
 @mend_training_step.mistake(
-    "You turn the sign of the *loss*. Adding its gradient is right for the weights, but the loss that comes back is "
+    "You flip the sign of the *loss*. Adding its gradient is right for the weights, but the loss that comes back is "
     "negative. Leave the loss as it is, and step against its gradient."
 )
 def loss_turned_round(weights, tokens, rate, pad_id):
@@ -137,8 +137,8 @@ def no_step_at_all(weights, tokens, rate, pad_id):
 
 
 @mend_training_step.mistake(
-    "The targets are shifted the wrong way: each token is to say the one *before* it. The loss falls, and the model "
-    "speaks backwards."
+    "The targets are shifted the wrong way: at each token the model must say the one *before* it. The loss falls, and "
+    "it learns to speak backwards."
 )
 def shifted_the_wrong_way(weights, tokens, rate, pad_id):
     weights, losses, _ = losses_of(weights, tokens[:, 1:], tokens[:, :-1])
@@ -148,7 +148,7 @@ def shifted_the_wrong_way(weights, tokens, rate, pad_id):
 
 
 @mend_training_step.mistake(
-    "`roll` brings the first token to the end: the last one is to say how its sentence began. Leave the last input and "
+    "`roll` brings the first token to the end: the last one must say how its sentence began. Leave the last input and "
     "the first target out."
 )
 def shifted_in_a_circle(weights, tokens, rate, pad_id):
@@ -158,8 +158,8 @@ def shifted_in_a_circle(weights, tokens, rate, pad_id):
 
 
 @mend_training_step.mistake(
-    "The losses of padding are 0 now, but the mean still counts them: the more padding, the smaller loss and step. "
-    "Divide by the number of words."
+    "The losses of padding are 0 now, but the mean still counts them: the more padding, the smaller the loss and the "
+    "step. Divide by the number of words."
 )
 def padding_in_the_divisor(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])

@@ -42,7 +42,7 @@ same_rate_again = Predict(
 
 @same_rate_again.mistake(
     "You assume that the rate falls as fast as it has grown. It falls with the root of the step, much more slowly: "
-    "from half the peak on the way up to half the peak on the way down, four times the warm-up passes."
+    "it is at half its peak half-way through the warm-up, and again after *four* times the warm-up."
 )
 def as_fast_down_as_up(step, warmup_steps):
     return float(2 * warmup_steps - step)

@@ -43,7 +43,7 @@ positions_computed = Predict(
 
 
 @positions_computed.mistake(
-    "You let the model read the last token as well. It is written, and then the work is done: nothing is to follow it."
+    "You let the model read the last token as well. It is written, and then the work is done: nothing follows it."
 )
 def last_token_read(prompt, new, cached):
     return prompt + new if cached else new * prompt + new * (new + 1) // 2

@@ -152,7 +152,7 @@ is_top_p = WriteTheTest(
     keeps the smallest set of tokens of each row whose probabilities reach p, with their logits as they are, and gives
     all others the logit -inf. (Equal logits leave a choice: do not test with them.)
 
-    Your test is tried on right filters of several styles and on wrong ones, each wrong in its own way. It scores the
+    Your test is tried on right filters of several styles and on wrong ones, each wrong in its own way. Its score is the
     share of wrong ones that it catches, less the share of right ones that it refuses.
     """,
     returns=("is_right",),

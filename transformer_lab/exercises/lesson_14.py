@@ -363,7 +363,7 @@ def positions_scaled_too(tokens, table, encoding):
 
 @clinic_04.mistake(
     "Sentence and position are added up, so that words of one sentence differ at last. But the same sentence still "
-    "gets another result in each row of the batch."
+    "gets a different result in each row of the batch."
 )
 def counted_through_the_batch(tokens, table, encoding):
     rows = torch.arange(tokens.size(0))[:, None] + torch.arange(tokens.size(1))
@@ -391,8 +391,8 @@ clinic_05 = FindTheBug(
     `noise` is below it, and the others are divided by 1 - rate. `noise` is drawn outside, so that the function can be
     tested.
 
-    Symptom: in evaluation (`training` is False) the same input gives another result on each call, and the results are
-    too small on average.
+    Symptom: in evaluation (`training` is False) the same input gives a different result on each call, and the results
+    are too small on average.
     """,
     returns=("x",),
     cases=(
@@ -538,8 +538,8 @@ def last_takes_the_first(x, memory, attend, feed_forward, gain_1, gain_2, gain_3
 
 
 @clinic_06.mistake(
-    "All three gains get a gradient now, but in another order: gain_2 sits behind the feed-forward network, and gain_3 "
-    "behind the attention to the memory. A model trained elsewhere loads its gains into the wrong norms."
+    "All three gains get a gradient now, but in the wrong order: gain_2 sits behind the feed-forward network, and "
+    "gain_3 behind the attention to the memory. A model trained elsewhere loads its gains into the wrong norms."
 )
 def two_gains_exchanged(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
     return with_gains(x, memory, attend, feed_forward, (gain_1, gain_3, gain_2))

@@ -235,7 +235,7 @@ def one_too_few(x, past, encoding):
 
 
 @clinic_09.mistake(
-    "All the tokens of the cache get their positions in each step anew. Those before have theirs already, and collect "
+    "All the tokens of the cache get their positions again in each step. Those before have theirs already, and collect "
     "one more with each step."
 )
 def positions_added_again(x, past, encoding):

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import StatisticsError, correlation, fmean
 
 from transformer_lab.grading.pages import page, words
-from transformer_lab.grading.reports import SUMMARY, write
+from transformer_lab.grading.reports import SUMMARY, WAITING, write
 from transformer_lab.grading.tables import defused
 
 FEWEST = 5  # students, below which a correlation says nothing
@@ -49,6 +49,10 @@ class Summary:
         """Of the points of an exercise."""
         done = self.students[id_]["exercises"].get(exercise) if id_ in self.students else None
         return done["points"] / self.points[exercise] if done else 0.0
+
+    def waits(self, id_: str, exercise: str) -> bool:
+        """Whether nobody has marked it yet."""
+        return id_ in self.students and self.students[id_]["exercises"].get(exercise, {}).get("verdict") == WAITING
 
     def total(self, id_: str) -> float | int:
         """Of all points."""
@@ -104,8 +108,11 @@ def separation(term: list[Summary]) -> list[tuple[str, str, float | int, float |
         for exercise in one.points:
             here, elsewhere = [], []
             for id_, student in one.students.items():
-                if student["handed_in"]:
-                    rest = [(o.share(id_, e), o.points[e]) for o in term for e in o.points if (o, e) != (one, exercise)]
+                if student["handed_in"] and not one.waits(id_, exercise):
+                    others = [
+                        (o, e) for o in term for e in o.points if (o, e) != (one, exercise) and not o.waits(id_, e)
+                    ]
+                    rest = [(o.share(id_, e), o.points[e]) for o, e in others]
                     here.append(one.share(id_, exercise))
                     elsewhere.append(sum(s * p for s, p in rest) / sum(p for _, p in rest) if rest else 0.0)
             lines.append((one.name, exercise, fmean(here) if here else 0.0, along(here, elsewhere)))

@@ -188,7 +188,7 @@ def grade(options: argparse.Namespace) -> int:
 
 
 def term(options: argparse.Namespace) -> int:
-    from transformer_lab.grading.term import write_term
+    from transformer_lab.grading.term_page import write_term
 
     summaries = write_term(options.grades, options.out)
     print(f"{len(summaries)} assignments: see term.html and term.csv in {options.out}")

@@ -101,10 +101,10 @@ function move(event, article) {
   focusOn(other ?? article);
 }
 
-function focusOn(article) {
+function focusOn(article, scroll = true) {
   const input = article?.querySelector("input");
   if (!input) return;
-  article.scrollIntoView({ block: "start" });
+  if (scroll) article.scrollIntoView({ block: "start" });
   input.focus({ preventScroll: true });
   input.select();
 }
@@ -181,4 +181,4 @@ window.addEventListener("beforeunload", (event) => {
   if (!saved) event.preventDefault();
 });
 show();
-focusOn([...document.querySelectorAll(".answer:not(.done)")][0]);
+focusOn(document.querySelector(".answer:not(.done)"), false); // the question stays in sight

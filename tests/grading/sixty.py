@@ -25,8 +25,8 @@ VARIANT, QUESTION = "kv_cache_bytes", "why_masked"
 ASKED = f"## {QUESTION} (1)\n\nWhy must a decoder not see what comes next?\n\n### For the marker\n\nIt would copy it.\n"
 UNDERSTOOD = "It would copy the next token, and learn nothing. <b>{name}</b> says so."
 MISTAKES = {
-    "softmax": "overflow", "scaled_dot_product_attention": "unscaled", "causal_mask": "future_is_true",
-    "padding_mask": "padding_is_true", "decoder_mask": "forbidden_is_true", "rotate": "halves_are_pairs",
+    "softmax": "overflow", "scaled_dot_product_attention": "softmax_over_queries", "causal_mask": "future_is_true",
+    "padding_mask": "padding_is_true", "decoder_mask": "forbidden_is_true", "rotate": "positions_on_the_first_axis",
     "merge_pair": "used_twice", "kv_cache_bytes": "one_of_the_two",
 }  # fmt: skip
 KINDS = {

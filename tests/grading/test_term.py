@@ -187,6 +187,7 @@ def test_what_persists_and_what_separates_over_the_term(term):
     assert [*lines[0]] == ["id", "name", "hw1", "hw2", "hw3", "sum", "of"]
     assert (lines[0]["sum"], lines[0]["of"]) == ("14", "14")
     assert page.index("Take up again") < page.index("Which mistake persists")
+    assert "<strong>The wrong axis</strong>: 12 students made such a mistake in more than one assignment" in page
     assert "True means hidden (a mask turned round)</strong>" not in page, "in one assignment alone"
     assert sixty.QUESTION in page[page.index("Which exercise separates") :]
     links = re.findall(r'href="([^"#]+)', page)

@@ -11,7 +11,7 @@ from notebook_rules import ROOT
 
 from notebooks.build import execute, text_to_notebook
 from transformer_lab.exercises.cards import readable
-from transformer_lab.grading.assign import exercise_notebook, stubs
+from transformer_lab.grading.handed_out import exercise_notebook, stubs
 from transformer_lab.grading.solutions import fill_in
 
 PASSED, NOT_ATTEMPTED, WRONG = "✓", "○", "✗"

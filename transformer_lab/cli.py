@@ -23,7 +23,8 @@ GRADE = """Grade a folder of notebooks, one for each student (or nbgrader's subm
   transformer-lab grade submitted/ --assignment hw1/assignment.json --out grades/
 
 The folder may be a zip file; what Canvas and Moodle hand back is taken as it is. Writes grades.csv, canvas.csv,
-moodle.csv, feedback/<student>.html and report.html. A run that was cut off goes on where it ended; a notebook is
+moodle.csv, feedback/<student>.html and report.html; where questions are answered in words, marking.html to mark
+them, whose file --marked takes over. A run that was cut off goes on where it ended; a notebook is
 graded again only if it has changed. What you decide yourself goes into overrides.csv there; the same command takes
 it over. Answers run in a sandbox made by bubblewrap: no network, no files."""
 TERM = """Look at the assignments of a term together: what persists, which exercise separates, who falls behind.
@@ -80,6 +81,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--excuse", action="store_true", help="all points for an answer that is wrong by another's fault")
     one.add_argument("--due", default="", metavar="TIME", help="such as 2026-10-01 or 2026-10-01T12:00+02:00")
     one.add_argument("--late", type=float, default=0, metavar="PERCENT", help="of all points, for each day begun")
+    one.add_argument("--questions", type=Path, metavar="FILE.md", help="questions to answer in words: see the docs")
+    one.add_argument("--variant", **SEVERAL, metavar="NAME=POINTS", help="a prediction, with other numbers for each")
     one.add_argument("--no-solutions", action="store_true", help="what is handed out refuses to show solutions")
     one.add_argument("--notebooks", type=Path, help=NOTEBOOKS)
 
@@ -98,6 +101,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE.csv",
         help="who is in the course: a table with `id`, or Canvas's, or Moodle's",
     )
+    one.add_argument("--marked", type=Path, **SEVERAL, metavar="FILE.json", help="what marking.html saved")
     one.add_argument("--regrade", action="store_true", help="grade all again; overrides.csv stays")
     one.add_argument("--trust", action="store_true", help="no sandbox: answers can read and write all that you can")
 
@@ -120,15 +124,16 @@ def parser() -> argparse.ArgumentParser:
 
 def assign(options: argparse.Namespace) -> int:
     from transformer_lab.grading import assign
+    from transformer_lab.grading.questions import read_questions
 
-    points, notebooks = (
-        assign.choose(options.lessons, points_of(options.exercise)),
-        options.notebooks or assign.NOTEBOOKS,
-    )
-    policy = assign.Policy(options.partial, options.excuse, options.due, options.late, options.no_solutions)
-    assignment = assign.assign(options.out, points, options.seconds, notebooks, policy)
-    listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.points.items())
-    print(f"{len(assignment.points)} exercises, {sum(assignment.points.values()):g} points: {listed}")
+    variants, questions = points_of(options.variant), read_questions(options.questions)
+    points = assign.choose(options.lessons, points_of(options.exercise) | variants, needs_one=not questions)
+    given = (options.partial, options.excuse, options.due, options.late, options.no_solutions)
+    policy = assign.Policy(*given, questions, tuple(variants))
+    assignment = assign.assign(options.out, points, options.seconds, options.notebooks or assign.NOTEBOOKS, policy)
+    listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.most.items())
+    counted = f"{len(assignment.points)} exercises" + (f" and {len(questions)} questions" if questions else "")
+    print(f"{counted}, {assignment.total:g} points: {listed}")
     print(f"Hand out {options.out / 'release' / assignment.name}; keep {options.out / 'assignment.json'} to yourself.")
     return 0
 
@@ -147,7 +152,7 @@ def points_of(words: list[str]) -> dict[str, float | int]:
 def grade(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from transformer_lab.grading import course, records, reports, submissions
+    from transformer_lab.grading import course, marked, records, reports, submissions
     from transformer_lab.grading.assignment import Assignment
     from transformer_lab.grading.hidden_cases import try_out
     from transformer_lab.grading.policy import find_bwrap, refuse_readable
@@ -167,6 +172,7 @@ def grade(options: argparse.Namespace) -> int:
     waiting = course.still_to_grade(found, assignment, private, options.out, options.trust)
     at_once = options.jobs if options.executor is None else len(waiting)  # a cluster shares out by itself
     new_pool = partial(executor, options)
+    marked.take_over(options.marked, options.out, assignment)
     done = course.grade_all(waiting, assignment, options.out, new_pool, at_once, private, options.trust)
     for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students"):
         if any(mark.verdict == "ungraded" for mark in one.marks):
@@ -176,11 +182,13 @@ def grade(options: argparse.Namespace) -> int:
     absent = len(book.finals) - len(graded)
     there = f"{len(graded)} students" + (f", and {absent} who handed in nothing" if absent else "")
     print(f"{there}: see report.html, grades.csv and feedback/ in {options.out}")
+    if in_words := sum(len(one.waiting) for one in book.finals):
+        print(f"{in_words} answers in words wait to be marked: open marking.html there, then give --marked")
     return 0
 
 
 def term(options: argparse.Namespace) -> int:
-    from transformer_lab.grading.term import write_term
+    from transformer_lab.grading.term_page import write_term
 
     summaries = write_term(options.grades, options.out)
     print(f"{len(summaries)} assignments: see term.html and term.csv in {options.out}")

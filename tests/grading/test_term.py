@@ -1,7 +1,11 @@
 """A term of three assignments with sixty students of all kinds, from an empty folder to grades in Moodle's shape."""
 
 import csv
+import json
+import re
+import secrets
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -10,8 +14,10 @@ from tests.grading.support import needs_bwrap
 from transformer_lab import cli
 from transformer_lab.grading import course, scoring
 from transformer_lab.grading.assignment import Assignment
+from transformer_lab.grading.records import file_name
 
 pytestmark = needs_bwrap
+KEY = "a1b2c3d4"  # everybody's own numbers are the same in each run
 DUE = "2026-10-01T23:59+00:00"
 
 
@@ -30,13 +36,23 @@ def term(tmp_path_factory, sandbox) -> Path:
         patch.setattr(course, "sandbox", lambda seconds, trust: sandbox)
         patch.setattr(scoring, "judge", remembered)
         patch.setattr(cli, "executor", here)
+        patch.setattr(secrets, "token_hex", lambda n, drawn=secrets.token_hex: KEY if n == 4 else drawn(n))
         for number, (name, points) in enumerate(sixty.TERM.items(), 1):
-            exercises = [f"{exercise}={most}" for exercise, most in points.items()]
+            exercises = [f"{exercise}={most}" for exercise, most in points.items() if exercise != sixty.VARIANT]
             options = ["--exercise", *exercises, "--excuse", "--due", DUE, "--late", "10", "--no-solutions"]
+            options += ["--variant", sixty.VARIANT] if sixty.VARIANT in points else []
+            if name == "hw2":
+                (folder / "questions.md").write_text(sixty.ASKED)
+                options += ["--questions", str(folder / "questions.md")]
             assert cli.main(["assign", *options, "--out", str(folder / name)]) == 0
-            sixty.hand_in(folder / name / "release" / name, folder / f"{name}.zip", number)
+            key = Assignment.load(folder / name / "assignment.json").key
+            sixty.hand_in(folder / name / "release" / name, folder / f"{name}.zip", number, key)
             (folder / f"{name}.csv").write_text(sixty.worksheet('"Thursday, 1 October 2026, 9:00 PM"'))
             assert grade(folder, name) == 0
+        before = rows(folder / "hw2-grades" / "grades.csv")
+        saved = sixty.mark_by_hand(folder / "hw2-grades" / "marking.html", folder / "marked.json")
+        assert grade(folder, "hw2", "--marked", str(saved)) == 0
+        (folder / "before.json").write_text(json.dumps(before))
         folders = [str(folder / f"{name}-grades") for name in sixty.TERM]
         assert cli.main(["term", *folders, "--out", str(folder / "term")]) == 0
         yield folder
@@ -72,7 +88,7 @@ def test_there_are_sixty(term):
     assert all(len(rows(term / f"{name}-grades" / "grades.csv")) == 60 for name in sixty.TERM)
 
 
-@pytest.mark.parametrize(("name", "most", "half"), [("hw1", 5, 2), ("hw2", 4, 1), ("hw3", 3, 2)])
+@pytest.mark.parametrize(("name", "most", "half"), [("hw1", 5, 2), ("hw2", 5, 1), ("hw3", 4, 2)])
 def test_everybody_gets_what_they_deserve(term, name, most, half):
     given = by_kind(term, name)
     for kind in ("right", "pasted", "copied", "misspelt"):
@@ -82,6 +98,45 @@ def test_everybody_gets_what_they_deserve(term, name, most, half):
     for kind in ("mistaken", "crashing", "broken", "gone"):
         assert given[kind] == {0}, kind
     assert given["turning"] == {0 if name == "hw2" else most}
+    assert given["borrowing"] == {most - 1 if name == "hw3" else most}
+
+
+def test_words_wait_until_they_are_marked_and_stay_marked(term):
+    before = json.loads((term / "before.json").read_text())
+    assert [row["to mark"] for row in before].count(sixty.QUESTION) == 50
+    assert {row[sixty.QUESTION] for row in before} == {"0"}
+    for more in ([], ["--regrade"]):
+        assert grade(term, "hw2", *more) == 0
+        after = rows(term / "hw2-grades" / "grades.csv")
+        assert sum(float(row[sixty.QUESTION]) for row in after) == 32
+        assert not any(row["to mark"] for row in after)
+    page = (term / "hw2-grades" / "feedback" / f"{record_of('right')}.html").read_text()
+    assert "why_masked: 1 of 1" in page
+    assert "&lt;i&gt;So&lt;/i&gt; it is." in page
+    assert "It would copy it." not in page, "what the marker reads"
+    assert "why_masked: 1 of 1" in rows(term / "hw2-grades" / "moodle.csv")[0]["Feedback comments"]
+
+
+def record_of(kind: str) -> str:
+    number, name, _ = next(one for one in sixty.students() if one[2] == kind)
+    return file_name(f"{name}_{number}")
+
+
+def test_everybody_was_asked_other_numbers_and_only_one_s_own_count(term):
+    graded = {row["id"]: row for row in rows(term / "hw3-grades" / "grades.csv")}
+    borrowing = next(graded[f"Participant {n}"] for n, _, kind in sixty.students() if kind == "borrowing")
+    assert (borrowing["kv_cache_bytes"], borrowing["computed"]) == ("0", "4")
+    assert "worked with the numbers of `1000@example.org`, who is somebody else" in borrowing["notes"]
+    programs = {
+        mark["program"]
+        for path in (term / "hw3-grades" / "records").glob("*.json")
+        for mark in json.loads(path.read_text())["marks"]
+        if mark["exercise"] == sixty.VARIANT and mark["verdict"] == "ok"
+    }
+    right = [kind for _, _, kind in sixty.students() if kind in ("right", "turning", "late", "copied", "misspelt")]
+    assert len(programs) == len(right) + 1, "and the pasted function, of both who pasted it"
+    report = (term / "hw3-grades" / "report.html").read_text()
+    assert "12 students of 58 made the mistake <strong>one_of_the_two</strong> in <code>kv_cache_bytes</code>" in report
 
 
 def test_moodle_s_worksheet_comes_back_filled(term):
@@ -118,9 +173,6 @@ def test_the_report_opens_with_what_to_teach_and_flags_what_looks_alike(term):
 
 
 def test_every_link_of_a_report_leads_somewhere(term):
-    import re
-    from urllib.parse import unquote
-
     for name in sixty.TERM:
         folder = term / f"{name}-grades"
         links = re.findall(r'href="([^"#]+)', (folder / "report.html").read_text())
@@ -133,7 +185,14 @@ def test_what_persists_and_what_separates_over_the_term(term):
     assert "3 assignments, 60 students" in page
     lines = rows(term / "term" / "term.csv")
     assert [*lines[0]] == ["id", "name", "hw1", "hw2", "hw3", "sum", "of"]
-    assert (lines[0]["sum"], lines[0]["of"]) == ("12", "12")
+    assert (lines[0]["sum"], lines[0]["of"]) == ("14", "14")
+    assert page.index("Take up again") < page.index("Which mistake persists")
+    assert "<strong>The wrong axis</strong>: 12 students made such a mistake in more than one assignment" in page
+    assert "True means hidden (a mask turned round)</strong>" not in page, "in one assignment alone"
+    assert sixty.QUESTION in page[page.index("Which exercise separates") :]
+    links = re.findall(r'href="([^"#]+)', page)
+    assert links
+    assert all((term / "term" / unquote(link)).is_file() for link in links)
     falls = page[page.index("Who falls behind") :]
     assert "Nobody" in falls  # the turning ones have come back in the last
 
@@ -190,6 +249,6 @@ def test_the_time_it_is_due_may_change_without_grading_anew(term, monkeypatch):
     monkeypatch.setattr(course, "grade_one", lambda *_: pytest.fail("graded again"))
     key.write_text(text.replace(DUE, "2026-10-05"))
     assert grade(term, "hw3") == 0
-    assert by_kind(term, "hw3")["late"] == {3}
+    assert by_kind(term, "hw3")["late"] == {4}
     key.write_text(text)
     assert Assignment.load(key).due == DUE

@@ -130,7 +130,12 @@ def misnamed(
 
 
 def is_stub(statement: ast.stmt) -> bool:
-    """Whether a function has nothing in it but a docstring, `...`, `pass`, `return` and `raise NotImplementedError`."""
+    """Whether a function has nothing in it but a docstring, `...`, `pass`, `return` and `raise NotImplementedError`.
+
+    A name that is nothing but `...` or None is one, too.
+    """
+    if isinstance(statement, ast.Assign):
+        return is_idle(statement.value)
     if not isinstance(statement, ast.FunctionDef):
         return False
     return all(

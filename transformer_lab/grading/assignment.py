@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from transformer_lab.grading.case_generators import find_exercise
+from transformer_lab.grading.questions import Question
 
 FORMAT = 1
 
@@ -23,7 +24,19 @@ class Assignment:
     excuse: bool = False  # all points for an answer that is right but for another, which it calls
     due: str = ""  # ISO; empty: whenever
     late: float | int = 0  # percent of all points that each day begun after `due` takes
+    questions: dict[str, Question] = field(default_factory=dict)  # answered in words, marked by hand
+    variants: tuple[str, ...] = ()  # predictions that everybody makes of numbers of their own
+    key: str = ""  # from which these are drawn, with a student's id; not secret
     format: int = FORMAT
+
+    @property
+    def most(self) -> dict[str, float | int]:
+        """The points of each exercise and each question."""
+        return self.points | {name: question.points for name, question in self.questions.items()}
+
+    @property
+    def total(self) -> float | int:
+        return sum(self.most.values())
 
     def what_decides(self) -> dict:
         """All that the points of an answer depend on. When it is due may change without grading anew."""
@@ -40,13 +53,16 @@ class Assignment:
             ValueError: the file is none, or names an exercise that there is none of.
         """
         try:
-            assignment = Assignment(**json.loads(path.read_text(encoding="utf-8")))
+            told = json.loads(path.read_text(encoding="utf-8"))
+            questions = {name: Question(**question) for name, question in told.get("questions", {}).items()}
+            variants = tuple(told.get("variants", ()))
+            assignment = Assignment(**{**told, "questions": questions, "variants": variants})
         except OSError as error:
             why = "there is none" if isinstance(error, FileNotFoundError) else error.strerror
             raise ValueError(
                 f"the assignment {path} must be a file written by `transformer-lab assign` ({why})"
             ) from None
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{path} must be an assignment written by `transformer-lab assign` ({error})") from None
         if assignment.format != FORMAT:
             raise ValueError(f"the assignment must have format {FORMAT} (it has {assignment.format}): assign again")

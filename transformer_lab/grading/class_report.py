@@ -9,6 +9,7 @@ from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.cards import inline
 from transformer_lab.grading.final import Final, Gradebook
 from transformer_lab.grading.lesson_sections import where_to_look
+from transformer_lab.grading.marking import NAME as MARKING
 from transformer_lab.grading.pages import code_link, page, words
 from transformer_lab.grading.records import Graded
 from transformer_lab.grading.scoring import BY_HEART, VERDICTS, Mark
@@ -25,13 +26,42 @@ def class_report(book: Gradebook) -> str:
     absent = [one for one in book.finals if one.graded is None]
     parts = [f"<h1>{escape(assignment.name)}: {words(len(book.finals), 'student', 'students')}</h1>"]
     gone = f" {len(absent)} handed in nothing: {', '.join(escape(o.name or o.id) for o in absent)}." if absent else ""
-    parts.append(f"<p>Median {middle:g} of {sum(assignment.points.values()):g} points.{gone}</p>")
+    parts.append(f"<p>Median {middle:g} of {assignment.total:g} points.{gone}</p>")
+    parts += [to_mark(book)]
     parts += ["<h2>Teach next</h2>", teach_next(graded, assignment.points)]
     parts += ["<h2>Exercises</h2>", exercises_table(book), "<h2>Commonest mistakes</h2>", mistakes_plot(book)]
     parts += [mistakes_list(name, graded) for name in assignment.points]
+    parts += [questions_table(book)]
     parts += ["<h2>To look at</h2>", unusual_table(book.finals), suspected(graded, [*assignment.points])]
     parts += [notes_table(book.finals)]
     return page(f"{assignment.name}: the class", "\n".join(parts))
+
+
+def to_mark(book: Gradebook) -> str:
+    """How many answers in words wait for somebody, with the way there."""
+    waiting = sum(len(one.waiting) for one in book.finals)
+    if not waiting:
+        return ""
+    verb = "waits" if waiting == 1 else "wait"
+    link = f'<a href="{MARKING}">mark them</a>'
+    counted = f"{words(waiting, 'answer', 'answers')} in words {verb} for you"
+    return f"<p><strong>{counted}:</strong> {link}. Until then they count 0.</p>"
+
+
+def questions_table(book: Gradebook) -> str:
+    """How far marking has come, and the mean of what was marked."""
+    rows = ""
+    for name, question in book.assignment.questions.items():
+        wrote = [one for one in book.finals if one.graded and name in one.graded.texts]
+        done = [one.points[name] for one in wrote if name not in one.waiting]
+        mean = f"{fmean(done):.2f} / {question.points:g}" if done else ""
+        counts = "".join(f"<td class=number>{count}</td>" for count in (len(wrote), len(done)))
+        rows += f"<tr><th>{escape(name)}</th>{counts}<td class=number>{mean}</td></tr>"
+    if not rows:
+        return ""
+    head = "".join(f"<th class=number>{kind}</th>" for kind in ("answered", "marked", "mean"))
+    link = f'<p><a href="{MARKING}">The page for marking</a></p>'
+    return f"<h2>Questions</h2><div class=wide><table><tr><th></th>{head}</tr>{rows}</table></div>{link}"
 
 
 def marks_of(name: str, graded: list[Graded]) -> list[tuple[str, Mark]]:

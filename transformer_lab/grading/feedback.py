@@ -16,12 +16,27 @@ MARKS = {"ok": "✓", "missing": "○"}  # the others: ✗
 def feedback(one: Final, assignment: Assignment) -> str:
     """What a student reads: no hidden input, no reference."""
     parts = [f"<h1>{escape(assignment.name)}: {escape(one.name or one.student)}</h1>"]
-    parts.append(f"<p><strong>{one.total:g} of {sum(assignment.points.values()):g} points.</strong></p>")
+    parts.append(f"<p><strong>{one.total:g} of {assignment.total:g} points.</strong></p>")
     parts += [f"<p>{line}</p>" for line in reckoning(one)]
     notes = "".join(f"<li>{inline(note)}</li>" for note in (*one.notes, *(one.graded.notes if one.graded else ())))
     parts.append(f"<ul>{notes}</ul>" if notes else "")
     parts += [section(mark, one) for mark in one.marks]
+    parts += [in_words(name, one, assignment) for name in assignment.questions]
     return page(f"{assignment.name}: {one.name or one.student}", "\n".join(parts))
+
+
+def in_words(name: str, one: Final, assignment: Assignment, is_for_student: bool = True) -> str:
+    """A question: what was asked and written, the points, and what was said of it."""
+    question, given = assignment.questions[name], one.by_hand.get(name)
+    text = one.graded.texts.get(name, "") if one.graded else ""
+    told = "not marked yet" if name in one.waiting else f"{one.points[name]:g} of {question.points:g}"
+    kind = "open" if name in one.waiting else "missing" if not text else "ok" if one.points[name] else "wrong"
+    mark = {"open": "…", "missing": "○", "ok": "✓", "wrong": "✗"}[kind]
+    written = f"<blockquote>{escape(text)}</blockquote>" if text else "<p>There is no answer.</p>"
+    said = f"<p><strong>{escape(given.comment)}</strong></p>" if given and given.comment else ""
+    asked = f"<p class=asked>{escape(question.text)}</p>" if is_for_student else ""
+    head = f'<section class={kind} id="{escape(name)}"><h2>{mark} {escape(name)}: {told}</h2>'
+    return f"{head}{asked}{written}{said}</section>"
 
 
 def reckoning(one: Final) -> list[str]:
@@ -60,4 +75,5 @@ def code_page(one: Final, assignment: Assignment) -> str:
         kind = "ok" if mark.verdict == "ok" else "wrong"
         head = f'<section class={kind} id="{escape(mark.exercise)}"><h2>{escape(title)}</h2>'
         parts.append(f"{head}{code}{notes}{html_text(mark.message)}</section>")
+    parts += [in_words(name, one, assignment, is_for_student=False) for name in assignment.questions]
     return page(f"{assignment.name}: {one.student}", "\n".join(parts))

@@ -1,11 +1,14 @@
 """What each student gets in the end: computed points, less lateness, but for what the instructor decided by hand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.lateness import days_late, penalty
+from transformer_lab.grading.marked import NAME as MARKED
+from transformer_lab.grading.marked import ByHand, Marked, read_marked
 from transformer_lab.grading.overrides import LATE, NAME, TOTAL, Override, read_overrides
+from transformer_lab.grading.own_ids import Borrowed, whose_numbers
 from transformer_lab.grading.records import Graded
 from transformer_lab.grading.roster import Person, Roster
 from transformer_lab.grading.scoring import Mark
@@ -18,12 +21,14 @@ class Final:
     student: str
     graded: Graded | None
     person: Person | None
-    points: dict[str, float | int]  # of each exercise
+    points: dict[str, float | int]  # of each exercise and each question
     days: int  # late
     penalty: float | int
     total: float | int
     decided: tuple[Override, ...] = ()
     notes: tuple[str, ...] = ()
+    by_hand: dict[str, ByHand] = field(default_factory=dict)  # for answers in words
+    waiting: tuple[str, ...] = ()  # questions that nobody has marked yet
 
     @property
     def id(self) -> str:
@@ -61,11 +66,14 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
     Raises:
         ValueError: a decision is about nobody, or can't be read.
     """
-    decided, whose = read_overrides(folder, assignment), {one.student: roster.find(one.student) for one in graded}
-    finals = [final(one.student, one, whose[one.student], assignment, decided, roster) for one in graded]
+    decided, marked = read_overrides(folder, assignment), read_marked(folder / MARKED, assignment)
+    whose = {one.student: roster.find(one.student) for one in graded}
+    others = whose_numbers({one.student: one.own_id for one in graded}, roster) if assignment.variants else {}
+    rest = (assignment, decided, marked, others, roster)
+    finals = [final(one.student, one, whose[one.student], *rest) for one in graded]
     there = {person.id for person in whose.values() if person}
     absent = [person for person in roster.people if person.id not in there]
-    finals += [final(person.id, None, person, assignment, decided, roster) for person in absent]
+    finals += [final(person.id, None, person, *rest) for person in absent]
     known = {name for one in finals for name in (one.student, one.id)}
     if nobody := next((one.student for one in decided if one.student not in known), None):
         raise ValueError(f"{folder / NAME} must name students who were graded or are on the roster (it names {nobody})")
@@ -78,17 +86,28 @@ def final(
     person: Person | None,
     assignment: Assignment,
     decided: list[Override],
+    marked: Marked,
+    others: dict[str, Borrowed],
     roster: Roster,
 ) -> Final:
     own = tuple(one for one in decided if one.student in (student, person.id if person else student))
-    by_hand = {one.exercise: one.points for one in own}
+    set_by_hand = {one.exercise: one.points for one in own}
+    texts = graded.texts if graded else {}
+    read = {q: one for q in assignment.questions if (one := marked.get((student, q))) and one.points is not None}
     computed = {mark.exercise: mark.points for mark in graded.marks} if graded else {}
-    points = {name: by_hand.get(name, computed.get(name, 0.0)) for name in assignment.points}
+    computed |= {question: one.points for question, one in read.items() if one.points is not None}
+    borrowed = others.get(student)
+    computed |= dict.fromkeys(assignment.variants, 0.0) if borrowed and borrowed.counts_nothing else {}
+    points = {name: set_by_hand.get(name, computed.get(name, 0.0)) for name in assignment.most}
+    waiting = tuple(question for question in texts if question not in {*read, *set_by_hand})
     days = days_late(assignment, person, graded.submitted) if graded else 0
     earned = sum(points.values())
-    taken = by_hand.get(LATE, penalty(assignment, days, earned))
+    taken = set_by_hand.get(LATE, penalty(assignment, days, earned))
     notes = [] if graded else ["handed in nothing"]
     notes += [f"{days} {'day' if days == 1 else 'days'} late"] if days else []
     notes += ["is not on the roster"] if roster.people and person is None else []
-    total = round(by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
-    return Final(student, graded, person, points, days, taken, total, own, tuple(notes))
+    notes += [borrowed.note] if borrowed else []
+    changed = [question for question, one in read.items() if not one.is_of(texts.get(question, ""))]
+    notes += [f"wrote something else to `{question}` since it was marked" for question in changed]
+    total = round(set_by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
+    return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting)

@@ -11,6 +11,8 @@ from transformer_lab.exercises import catalogue
 from transformer_lab.grading.assign import lesson_notebook
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import Final
+from transformer_lab.grading.handed_out import WORDS
+from transformer_lab.grading.questions import FILE
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -33,6 +35,7 @@ def import_grades(finals: Sequence[Final], assignment: Assignment, course: Path)
     if not source.is_dir():
         raise ValueError(f"the course {course} must have the assignment {assignment.name} (there is no {source})")
     notebooks = {name: lesson_notebook(source, catalogue[name].lesson).stem for name in assignment.points}
+    notebooks |= dict.fromkeys(assignment.questions, Path(FILE).stem)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # it calls `alembic`
     with Gradebook(f"sqlite:///{course.resolve() / 'gradebook.db'}") as book:
         book.update_or_create_assignment(assignment.name)
@@ -41,22 +44,30 @@ def import_grades(finals: Sequence[Final], assignment: Assignment, course: Path)
             book.update_or_create_grade_cell(
                 f"{name}-check", notebooks[name], assignment.name, max_score=most, cell_type="code"
             )
+        for name, question in assignment.questions.items():
+            book.update_or_create_notebook(notebooks[name], assignment.name)
+            book.update_or_create_grade_cell(
+                f"{name}{WORDS}", notebooks[name], assignment.name, max_score=question.points, cell_type="markdown"
+            )
         for one in finals:
             if one.graded:
                 write_points(book, one, assignment.name, notebooks)
 
 
-def write_points(book: "Gradebook", one: Final, name: str, notebooks: dict[str, str]) -> None:
+def write_points(book: "Gradebook", one: Final, assignment: str, notebooks: dict[str, str]) -> None:
     student = writable(one.student)
     book.update_or_create_student(student)
-    submission = book.update_or_create_submission(name, student)
+    submission = book.update_or_create_submission(assignment, student)
     if one.graded and one.graded.submitted:
         submission.timestamp = datetime.fromisoformat(one.graded.submitted).replace(tzinfo=None)
     by_hand = {decided.exercise: decided.points for decided in one.decided}
     for mark in one.marks:
-        grade = book.find_grade(f"{mark.exercise}-check", notebooks[mark.exercise], name, student)
+        grade = book.find_grade(f"{mark.exercise}-check", notebooks[mark.exercise], assignment, student)
         grade.auto_score, grade.needs_manual_grade = mark.points, False
         grade.manual_score = by_hand.get(mark.exercise, grade.manual_score)
+    for name, given in one.by_hand.items():
+        grade = book.find_grade(f"{name}{WORDS}", notebooks[name], assignment, student)
+        grade.manual_score, grade.needs_manual_grade = by_hand.get(name, given.points), False
     book.db.commit()
 
 

@@ -53,4 +53,4 @@ def days_late(assignment: Assignment, person: Person | None, submitted: str) -> 
 
 def penalty(assignment: Assignment, days: int, earned: float | int) -> float | int:
     """Points that lateness takes."""
-    return round(min(earned, days * assignment.late / 100 * sum(assignment.points.values())), 2)
+    return round(min(earned, days * assignment.late / 100 * assignment.total), 2)

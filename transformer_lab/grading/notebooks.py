@@ -87,12 +87,9 @@ def read_notebook(path: Path, home: str = "") -> Notebook:
     Raises:
         ValueError: it is too large, not JSON, or no notebook; says which.
     """
-    if path.is_symlink() or not path.is_file():
-        raise ValueError(f"{path.name} must be a file (it is a link, or no file)")
-    if (size := path.stat().st_size) > MOST_BYTES:
-        raise ValueError(f"{path.name} may have {MOST_BYTES >> 20} MiB (it has {size >> 20}): clear its outputs")
+    refuse_strange(path)
     try:
-        texts, version = python_file(path) if path.suffix.lower() == ".py" else cells_of(json.loads(path.read_bytes()))
+        texts, version = python_file(path) if path.suffix.lower() == ".py" else cells_of(raw_notebook(path))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path.name} is no notebook that can be read ({type(error).__name__}: {error})") from None
     if sum(len(text) for _, _, text in texts) > MOST_CODE:
@@ -107,6 +104,29 @@ def read_notebook(path: Path, home: str = "") -> Notebook:
     return Notebook(cells, [f"{path.name} was handed in beside the notebook", *notes], modules)
 
 
+def refuse_strange(path: Path) -> None:
+    if path.is_symlink() or not path.is_file():
+        raise ValueError(f"{path.name} must be a file (it is a link, or no file)")
+    if (size := path.stat().st_size) > MOST_BYTES:
+        raise ValueError(f"{path.name} may have {MOST_BYTES >> 20} MiB (it has {size >> 20}): clear its outputs")
+
+
+def raw_notebook(path: Path) -> dict:
+    """What a notebook's file holds.
+
+    Raises:
+        ValueError: it is a link, too large, or not JSON.
+    """
+    refuse_strange(path)
+    return json.loads(path.read_bytes())
+
+
+def every_cell(notebook: dict) -> list[dict]:
+    """The cells of a notebook of format 3 or 4, of any type."""
+    old = "worksheets" in notebook
+    return [cell for sheet in notebook["worksheets"] for cell in sheet["cells"]] if old else notebook["cells"]
+
+
 Texts = list[tuple[str, str | None, str]]  # id, exercise and text of each cell
 
 
@@ -117,8 +137,7 @@ def python_file(path: Path) -> tuple[Texts, str]:
 def cells_of(notebook: dict) -> tuple[Texts, str]:
     """The code cells, and the version of Python that the notebook was written with."""
     old = "worksheets" in notebook  # format 3 has `input` for `source`
-    cells = [cell for sheet in notebook["worksheets"] for cell in sheet["cells"]] if old else notebook["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    code = [cell for cell in every_cell(notebook) if cell["cell_type"] == "code"]
     texts = [(str(c.get("id", "")), exercise_of(c), text_of(c["input" if old else "source"])) for c in code]
     language = notebook.get("metadata", {}).get("language_info", {})
     return texts, str(language.get("version", ""))[:20] if isinstance(language, dict) else ""

@@ -4,8 +4,8 @@
     ann,softmax,1.5,"a slip of the pen"
     ben,late,0,"was ill"
 
-`exercise` is the name of one, `late` for the points that lateness takes, or `total`. Computed points are kept, so
-taking a line out brings them back.
+`exercise` is the name of one, or of a question, `late` for the points that lateness takes, or `total`. Computed points
+are kept, so taking a line out brings them back.
 """
 
 import csv
@@ -46,7 +46,7 @@ def read_overrides(folder: Path, assignment: Assignment) -> list[Override]:
 
 def read(row: dict, where: str, assignment: Assignment) -> Override:
     told = {name: (row.get(name) or "").strip() for name in COLUMNS}
-    known = (*assignment.points, LATE, TOTAL)
+    known = (*assignment.most, LATE, TOTAL)
     if told["exercise"] not in known:
         raise ValueError(f"{where} must name one of {', '.join(known)} (it names {told['exercise'] or 'none'})")
     try:

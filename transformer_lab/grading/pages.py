@@ -7,6 +7,7 @@ from transformer_lab.grading.records import file_name
 STYLE = """<style>
 :root { color-scheme: light dark; --line: #8886; --soft: #8882; --ok: #00795a; --bad: #b34700; --link: #0068a8; }
 @media (prefers-color-scheme: dark) { :root { --ok: #2cc39a; --bad: #ff9452; --link: #7cc4f5; } }
+html { background: Canvas; color: CanvasText; overflow-wrap: break-word; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; } a { color: var(--link); }
 .wide { overflow-x: auto; }
@@ -17,6 +18,8 @@ section { border-left: 4px solid var(--line); padding: 2px 14px; margin: 1.2rem 
 section.ok { border-color: var(--ok); } section.wrong { border-color: var(--bad); }
 section h2, section h3 { margin: 0.3rem 0; font-size: 1.15rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--soft); padding: 6px 10px; }
+blockquote { margin: 6px 0; padding: 6px 10px; background: var(--soft); }
+blockquote, .asked { white-space: pre-wrap; overflow-wrap: anywhere; }
 .look { border-top: 1px solid var(--line); padding-top: 4px; } ol.teach > li { margin: 0.6rem 0; }
 img { max-width: 100%; background: #fff; } summary { cursor: pointer; }
 @media print { body { max-width: none; margin: 0; font-size: 11pt; } a { color: inherit; } }

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from transformer_lab.grading.scoring import Mark
@@ -17,6 +17,8 @@ class Graded:
     notes: tuple[str, ...]
     digest: str = ""  # of what was graded
     submitted: str = ""  # when it came, ISO
+    texts: dict[str, str] = field(default_factory=dict)  # answers to questions, in words
+    own_id: str = ""  # by which they drew the numbers of their own
 
     @property
     def points(self) -> float | int:
@@ -39,7 +41,9 @@ class Graded:
             record = json.loads(path.read_text(encoding="utf-8"))
             marks = tuple(Mark(**m | {"notes": tuple(m["notes"])}) for m in record["marks"])
             notes = tuple(record["notes"])
-            return Graded(record["student"], marks, notes, record["digest"], record.get("submitted", ""))
+            words = dict(record.get("texts", {}))
+            more = (record.get("submitted", ""), words, record.get("own_id", ""))
+            return Graded(record["student"], marks, notes, record["digest"], *more)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(
                 f"{path} must be a record of grading ({type(error).__name__}: {error}): "

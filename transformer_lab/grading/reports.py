@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from transformer_lab.grading import tables
+from transformer_lab.grading import marking, tables
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.class_report import class_report
 from transformer_lab.grading.feedback import code_page, feedback
@@ -11,12 +11,14 @@ from transformer_lab.grading.final import Gradebook, gradebook
 from transformer_lab.grading.records import Graded, file_name
 from transformer_lab.grading.roster import Roster
 
-SUMMARY = "summary.json"
+SUMMARY, WAITING = "summary.json", "waiting"  # for somebody to mark it
 NOBODY = Roster()
 
 
 def write_reports(graded: list[Graded], assignment: Assignment, out: Path, roster: Roster = NOBODY) -> Gradebook:
     """Write grades.csv, canvas.csv, moodle.csv, feedback/, code/, report.html and summary.json into the folder `out`.
+
+    Where there are questions, marking.html, too.
 
     Raises:
         ValueError: a decision in overrides.csv, or a time in the roster, can't be read.
@@ -31,6 +33,8 @@ def write_reports(graded: list[Graded], assignment: Assignment, out: Path, roste
             if one.graded:
                 write(out / folder / f"{file_name(one.student)}.html", made(one, assignment))
     write(out / "report.html", class_report(book))
+    if assignment.questions:
+        write(out / marking.NAME, marking.marking_page(book))
     write(out / SUMMARY, json.dumps(summary(book), indent=1) + "\n")
     return book
 
@@ -49,8 +53,12 @@ def summary(book: Gradebook) -> dict:
             "exercises": {
                 mark.exercise: {"points": one.points[mark.exercise], "verdict": mark.verdict, "mistake": mark.mistake}
                 for mark in one.marks
+            }
+            | {
+                name: {"points": one.points[name], "verdict": WAITING if name in one.waiting else "", "mistake": None}
+                for name in (book.assignment.questions if one.graded else ())
             },
         }
         for one in book.finals
     ]
-    return {"assignment": book.assignment.name, "points": book.assignment.points, "students": students}
+    return {"assignment": book.assignment.name, "points": book.assignment.most, "students": students}

@@ -5,12 +5,10 @@ import io
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from statistics import StatisticsError, correlation, fmean
 
-from transformer_lab.grading.pages import page, words
-from transformer_lab.grading.reports import SUMMARY, write
+from transformer_lab.grading.reports import SUMMARY, WAITING
 from transformer_lab.grading.tables import defused
 
 FEWEST = 5  # students, below which a correlation says nothing
@@ -44,11 +42,16 @@ class Summary:
     name: str
     points: dict[str, float | int]
     students: dict[str, dict]
+    folder: Path = Path()  # of the grades
 
     def share(self, id_: str, exercise: str) -> float | int:
         """Of the points of an exercise."""
         done = self.students[id_]["exercises"].get(exercise) if id_ in self.students else None
         return done["points"] / self.points[exercise] if done else 0.0
+
+    def waits(self, id_: str, exercise: str) -> bool:
+        """Whether nobody has marked it yet."""
+        return id_ in self.students and self.students[id_]["exercises"].get(exercise, {}).get("verdict") == WAITING
 
     def total(self, id_: str) -> float | int:
         """Of all points."""
@@ -63,7 +66,7 @@ def read_summary(folder: Path) -> Summary:
     """
     try:
         told = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        return Summary(told["assignment"], told["points"], {one["id"]: one for one in told["students"]})
+        return Summary(told["assignment"], told["points"], {one["id"]: one for one in told["students"]}, folder)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder} must hold grades written by `transformer-lab grade` ({error})") from None
 
@@ -104,11 +107,15 @@ def separation(term: list[Summary]) -> list[tuple[str, str, float | int, float |
         for exercise in one.points:
             here, elsewhere = [], []
             for id_, student in one.students.items():
-                if student["handed_in"]:
-                    rest = [(o.share(id_, e), o.points[e]) for o in term for e in o.points if (o, e) != (one, exercise)]
+                if student["handed_in"] and not one.waits(id_, exercise):
+                    others = [
+                        (o, e) for o in term for e in o.points if (o, e) != (one, exercise) and not o.waits(id_, e)
+                    ]
+                    rest = [(o.share(id_, e), o.points[e]) for o, e in others]
                     here.append(one.share(id_, exercise))
                     elsewhere.append(sum(s * p for s, p in rest) / sum(p for _, p in rest) if rest else 0.0)
-            lines.append((one.name, exercise, fmean(here) if here else 0.0, along(here, elsewhere)))
+            if here:
+                lines.append((one.name, exercise, fmean(here), along(here, elsewhere)))
     return lines
 
 
@@ -128,22 +135,6 @@ def falling(term: list[Summary]) -> list[tuple[str, list[float | int]]]:
     return [(i, s) for i, s in shares.items() if len(s) > 1 and fmean(s[:-1]) >= FALLEN > s[-1]]
 
 
-def write_term(folders: list[Path], out: Path) -> list[Summary]:
-    """Write term.csv and term.html of several folders of grades, in the order of the term.
-
-    Raises:
-        ValueError: a folder holds no grades, or two have the same assignment.
-    """
-    term = [read_summary(folder) for folder in folders]
-    names = [one.name for one in term]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"a term must have each assignment once ({twice} comes twice)")
-    out.mkdir(parents=True, exist_ok=True)
-    write(out / "term.csv", table(term))
-    write(out / "term.html", term_page(term))
-    return term
-
-
 def names_of(term: list[Summary]) -> dict[str, str]:
     return {id_: student["name"] for one in term for id_, student in one.students.items()}
 
@@ -158,41 +149,3 @@ def table(term: list[Summary]) -> str:
         row = [id_, name, *(f"{total:g}" for total in totals), f"{round(sum(totals), 2):g}", f"{most:g}"]
         writer.writerow([defused(cell) for cell in row])
     return text.getvalue()
-
-
-def term_page(term: list[Summary]) -> str:
-    names = names_of(term)
-    heads = "".join(f"<th class=number>{escape(one.name)}</th>" for one in term)
-    counted = f"{words(len(term), 'assignment', 'assignments')}, {words(len(names), 'student', 'students')}"
-    parts = [f"<h1>The term: {counted}</h1>"]
-    rows = "".join(
-        f"<tr><td>{escape(kind)}</td>{''.join(f'<td class=number>{c or str()}</td>' for c in counts)}"
-        f"<td class=number>{len(again) or ''}</td>"
-        f"<td class=text>{escape(', '.join(names[i] or i for i in again[:8]))}</td></tr>"
-        for kind, counts, again in persisting(term)[:20]
-    )
-    head = f"<tr><th>students who made it</th>{heads}<th class=number>again</th><th>who</th></tr>"
-    parts += ["<h2>Which mistake persists</h2>", f"<div class=wide><table>{head}{rows}</table></div>"]
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(exercise)}</td><td class=number>{100 * mean:.0f} %</td>"
-        f"<td class=number>{'' if r is None else f'{r:+.2f}'}</td><td>{verdict(mean, r)}</td></tr>"
-        for name, exercise, mean, r in sorted(separation(term), key=lambda one: -(one[3] or 0))
-    )
-    columns = "<th class=number>mean</th><th class=number>along with the rest</th><th></th>"
-    head = f"<tr><th></th><th>exercise</th>{columns}</tr>"
-    parts += ["<h2>Which exercise separates</h2>", f"<div class=wide><table>{head}{rows}</table></div>"]
-    parts.append("<p>The fourth column is the correlation of the points of an exercise with those of all others.</p>")
-    rows = "".join(f"<tr><td>{escape(names[id_] or id_)}</td>{percents(shares)}</tr>" for id_, shares in falling(term))
-    fallen = f"<div class=wide><table><tr><th></th>{heads}</tr>{rows}</table></div>" if rows else "<p>Nobody.</p>"
-    parts += ["<h2>Who falls behind</h2>", fallen]
-    return page("The term", "\n".join(parts))
-
-
-def percents(shares: list[float | int]) -> str:
-    return "".join(f"<td class=number>{100 * share:.0f} %</td>" for share in shares)
-
-
-def verdict(mean: float | int, r: float | int | None) -> str:
-    if r is None:
-        return "everybody has the same" if mean in (0, 1) else ""
-    return "separates nobody" if abs(r) < 0.2 else "look at it: the better fail" if r < 0 else ""

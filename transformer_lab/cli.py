@@ -180,7 +180,9 @@ def grade(options: argparse.Namespace) -> int:
     graded = records.graded_so_far(options.out)
     book = reports.write_reports(graded, assignment, options.out, roster)
     absent = len(book.finals) - len(graded)
-    there = f"{len(graded)} students" + (f", and {absent} who handed in nothing" if absent else "")
+    there = f"{len(graded)} student{'s' * (len(graded) != 1)}" + (
+        f", and {absent} who handed in nothing" if absent else ""
+    )
     print(f"{there}: see report.html, grades.csv and feedback/ in {options.out}")
     if in_words := sum(len(one.waiting) for one in book.finals):
         print(f"{in_words} answers in words wait to be marked: open marking.html there, then give --marked")

@@ -138,6 +138,7 @@ def test_moodle_s_worksheet_comes_back_in_its_order(tmp_path):
         ("Participant 12345", "0"),
         ("Participant 777", "9"),
     ]
+    assert lines[1]["Last modified (submission)"] == "-", "as it was"
 
 
 def test_nothing_in_a_name_adds_a_row_or_a_formula(tmp_path):

@@ -48,7 +48,7 @@ def written(head: Iterable[str], rows: Iterable[list[str]]) -> str:
 def defused(cell: str) -> str:
     """One line, without what a terminal obeys; and a spreadsheet must not take a student's text for a formula."""
     cell = "".join(c if c.isprintable() else " " for c in cell)
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell
+    return f"'{cell}" if len(cell) > 1 and cell.startswith(("=", "+", "-", "@")) else cell  # a `-` alone is Moodle's
 
 
 def moodle(book: Gradebook) -> str:

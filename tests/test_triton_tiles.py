@@ -1,7 +1,6 @@
 """The Triton kernel of the tiles, by Triton's interpreter where there is no GPU; skipped where Triton is missing."""
 
 import importlib.util
-import os
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ import transformer_lab
 from tests.support import assert_close
 from transformer_lab import causal_mask, scaled_dot_product_attention
 
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported
 pytest.importorskip("triton", reason="Triton is optional: pip install triton (Linux)")
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -17,7 +17,8 @@ from time import perf_counter
 import pytest
 
 from tests.answers import RIGHT_ANSWERS
-from tests.grading.support import bwrap, needs_bwrap, renamed  # noqa: F401
+from tests.grading.conftest import bwrap  # noqa: F401
+from tests.grading.support import needs_bwrap, renamed
 from tests.grading.term import solved
 from transformer_lab.exercises import catalogue
 from transformer_lab.grading import course

@@ -6,7 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -14,26 +14,8 @@ import pytest
 
 from transformer_lab.grading.answers import Answer, find_answer
 from transformer_lab.grading.notebooks import Cell, Notebook
-from transformer_lab.grading.policy import NoSandbox, find_bwrap
-from transformer_lab.grading.sandbox import Sandbox
 
 needs_bwrap = pytest.mark.usefixtures("bwrap")
-
-
-@pytest.fixture(scope="session")
-def bwrap() -> None:
-    """Skips where there can be no sandbox; `.ci/run` sees to it that there is one."""
-    try:
-        find_bwrap()
-    except NoSandbox as missing:
-        pytest.skip(str(missing))
-
-
-@pytest.fixture(scope="session")
-def sandbox(bwrap) -> Iterator[Sandbox]:
-    """One for all tests of a worker: it starts once."""
-    with Sandbox(seconds=30) as sandbox:
-        yield sandbox
 
 
 def answer_of(function: Callable) -> Answer | None:

@@ -19,6 +19,7 @@ import {
   temperatureSlider,
   tensor,
   watch,
+  whenGone,
   widthOf,
 } from "./ui.js";
 
@@ -322,7 +323,7 @@ export default {
     Object.assign(sketch.node, {
       onpointerdown: under,
       onpointermove: under,
-      onpointerleave: () => point(null),
+      ...whenGone(() => point(null)),
       onfocus: () => {
         if (now.cursor === null) point("");
       },

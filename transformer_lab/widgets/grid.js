@@ -19,6 +19,7 @@ import {
   readout,
   stripes,
   tableSwitch,
+  whenGone,
   widthOf,
 } from "./ui.js";
 
@@ -171,13 +172,10 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
     onpointerup: () => {
       pressed = null;
     },
-    onpointercancel: () => {
-      pressed = null;
-    },
-    onpointerleave: () => {
+    ...whenGone(() => {
       pressed = null;
       me.move(null);
-    },
+    }),
     onfocus: () => {
       if (!me.cursor) me.move([...me.first]);
     },

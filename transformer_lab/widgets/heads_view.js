@@ -13,6 +13,7 @@ import {
   temperatureSlider,
   tensor,
   watch,
+  whenGone,
   widthOf,
 } from "./ui.js";
 import { FONT, diverging, extent, paintCells, paintCursor, pooled, tokenMap } from "./grid.js";
@@ -231,9 +232,10 @@ function multiples({ T, S, onpoint, onchoose, order, label }) {
   };
   Object.assign(sketch.node, {
     onpointermove: (event) => onpoint(at(event)?.cell ?? null),
-    onpointerleave: () => onpoint(null),
+    ...whenGone(() => onpoint(null)),
     onpointerdown: (event) => {
       const found = at(event);
+      onpoint(found?.cell ?? null); // a finger does not move before it presses
       if (found) onchoose(found.head);
     },
     onkeydown: onKeys((key) => {

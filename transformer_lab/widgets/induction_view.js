@@ -13,6 +13,7 @@ import {
   slider,
   tensor,
   watch,
+  whenGone,
   widthOf,
 } from "./ui.js";
 import { drawLines } from "./chart.js";
@@ -237,9 +238,10 @@ function headGrid({ heads, T, mapOf, onpoint, onchoose }) {
   };
   Object.assign(sketch.node, {
     onpointermove: (event) => onpoint(under(event)?.cell ?? null),
-    onpointerleave: () => onpoint(null),
+    ...whenGone(() => onpoint(null)),
     onpointerdown: (event) => {
       const found = under(event);
+      onpoint(found?.cell ?? null); // a finger does not move before it presses
       if (found) onchoose(found.i);
     },
     onkeydown: onKeys((key) => {

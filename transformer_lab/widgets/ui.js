@@ -257,6 +257,17 @@ export function onKeys(act) {
   };
 }
 
+// Handlers of a pointer that goes away. A finger leaves as it is lifted, and what it has tapped stays to be read; if it
+// scrolls the page, it has read nothing.
+export function whenGone(act) {
+  return {
+    onpointerleave: ({ pointerType }) => {
+      if (pointerType !== "touch") act();
+    },
+    onpointercancel: act,
+  };
+}
+
 // A cursor that goes along a canvas from 0 to `last()`: `at()` is its place, or null, `find(event)` that of a pointer;
 // `move(place)` puts it there.
 export function lineCursor(node, { at, last, find, move }) {
@@ -264,7 +275,7 @@ export function lineCursor(node, { at, last, find, move }) {
   Object.assign(node, {
     onpointerdown: point,
     onpointermove: point,
-    onpointerleave: () => move(null),
+    ...whenGone(() => move(null)),
     onfocus: () => {
       if (at() === null) move(0);
     },

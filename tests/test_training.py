@@ -235,7 +235,7 @@ def test_it_learns():
     evaluate = partial(exact_match, model, TOKENIZER, PAIRS)
     assert evaluate() < 0.5
     last = finish(training.run(90, evaluate))
-    assert last.exact_match == 1.0
+    assert last.score == 1.0
     assert translate(model, TOKENIZER, ["two three", "one"]) == ["zwei drei", "eins"]
 
 
@@ -274,8 +274,8 @@ def test_texts_are_translated_in_their_order_however_many_there_are(monkeypatch)
 def test_evaluation_comes_every_so_many_steps_and_at_the_end():
     scores = iter([0.25, 0.5, 0.75])
     reports = list(small_training().run(5, lambda: next(scores), every=2))
-    assert [report.exact_match for report in reports] == [None, 0.25, None, 0.5, 0.75]
-    assert all(report.exact_match is None for report in small_training().run(3))
+    assert [report.score for report in reports] == [None, 0.25, None, 0.5, 0.75]
+    assert all(report.score is None for report in small_training().run(3))
 
 
 def test_evaluation_changes_nothing_of_the_training():

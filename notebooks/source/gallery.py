@@ -206,7 +206,7 @@ from transformer_lab import speculative
 from transformer_lab.ngrams import NGrams
 
 beginning = characters.encode("four thousand and ")
-table = NGrams(characters.encode(text), len(characters), 3)
+table = NGrams(read, len(characters), 3)
 chance = torch.Generator("cpu").manual_seed(0)
 drafted = speculative(writer, table, beginning, 25, generator=chance)
 widgets.speculation(drafted, characters.symbols)

@@ -8,6 +8,7 @@ import {
   eachFrame,
   element,
   onKeys,
+  onLeave,
   readout,
   resetButton,
   scroller,
@@ -19,7 +20,6 @@ import {
   temperatureSlider,
   tensor,
   watch,
-  whenGone,
   widthOf,
 } from "./ui.js";
 
@@ -323,7 +323,7 @@ export default {
     Object.assign(sketch.node, {
       onpointerdown: under,
       onpointermove: under,
-      ...whenGone(() => point(null)),
+      onpointerleave: onLeave(() => point(null)),
       onfocus: () => {
         if (now.cursor === null) point("");
       },

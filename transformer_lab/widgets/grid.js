@@ -15,11 +15,11 @@ import {
   element,
   inkOn,
   onKeys,
+  onLeave,
   ramp,
   readout,
   stripes,
   tableSwitch,
-  whenGone,
   widthOf,
 } from "./ui.js";
 
@@ -172,7 +172,10 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
     onpointerup: () => {
       pressed = null;
     },
-    ...whenGone(() => {
+    onpointercancel: () => {
+      pressed = null;
+    },
+    onpointerleave: onLeave(() => {
       pressed = null;
       me.move(null);
     }),

@@ -8,12 +8,12 @@ import {
   eachFrame,
   entropy,
   onKeys,
+  onLeave,
   resetButton,
   softmax,
   temperatureSlider,
   tensor,
   watch,
-  whenGone,
   widthOf,
 } from "./ui.js";
 import { FONT, diverging, extent, paintCells, paintCursor, pooled, tokenMap } from "./grid.js";
@@ -232,10 +232,10 @@ function multiples({ T, S, onpoint, onchoose, order, label }) {
   };
   Object.assign(sketch.node, {
     onpointermove: (event) => onpoint(at(event)?.cell ?? null),
-    ...whenGone(() => onpoint(null)),
+    onpointerleave: onLeave(() => onpoint(null)),
     onpointerdown: (event) => {
       const found = at(event);
-      onpoint(found?.cell ?? null); // a finger does not move before it presses
+      onpoint(found?.cell ?? null);
       if (found) onchoose(found.head);
     },
     onkeydown: onKeys((key) => {

@@ -9,11 +9,11 @@ import {
   eachFrame,
   element,
   onKeys,
+  onLeave,
   resetButton,
   slider,
   tensor,
   watch,
-  whenGone,
   widthOf,
 } from "./ui.js";
 import { drawLines } from "./chart.js";
@@ -238,10 +238,10 @@ function headGrid({ heads, T, mapOf, onpoint, onchoose }) {
   };
   Object.assign(sketch.node, {
     onpointermove: (event) => onpoint(under(event)?.cell ?? null),
-    ...whenGone(() => onpoint(null)),
+    onpointerleave: onLeave(() => onpoint(null)),
     onpointerdown: (event) => {
       const found = under(event);
-      onpoint(found?.cell ?? null); // a finger does not move before it presses
+      onpoint(found?.cell ?? null);
       if (found) onchoose(found.i);
     },
     onkeydown: onKeys((key) => {

@@ -247,6 +247,13 @@ export function canvas(label, { keys = true } = {}) {
   return { node, at, resize };
 }
 
+// A handler for a pointer that leaves. A finger leaves when it is lifted: what it has read stays.
+export function onLeave(act) {
+  return ({ pointerType }) => {
+    if (pointerType !== "touch") act();
+  };
+}
+
 // A handler of keys: `act(key)` returns false for a key that it leaves alone. Keys with Ctrl, Alt or Meta are the
 // browser's.
 export function onKeys(act) {
@@ -257,17 +264,6 @@ export function onKeys(act) {
   };
 }
 
-// Handlers of a pointer that goes away. A finger leaves as it is lifted, and what it has tapped stays to be read; if it
-// scrolls the page, it has read nothing.
-export function whenGone(act) {
-  return {
-    onpointerleave: ({ pointerType }) => {
-      if (pointerType !== "touch") act();
-    },
-    onpointercancel: act,
-  };
-}
-
 // A cursor that goes along a canvas from 0 to `last()`: `at()` is its place, or null, `find(event)` that of a pointer;
 // `move(place)` puts it there.
 export function lineCursor(node, { at, last, find, move }) {
@@ -275,7 +271,7 @@ export function lineCursor(node, { at, last, find, move }) {
   Object.assign(node, {
     onpointerdown: point,
     onpointermove: point,
-    ...whenGone(() => move(null)),
+    onpointerleave: onLeave(() => move(null)),
     onfocus: () => {
       if (at() === null) move(0);
     },

@@ -8,9 +8,10 @@ const FONT = "13px system-ui, sans-serif";
 
 // Curves within a box { x, y, width, height }, everything included. x and y: { name, low, high, log, ticks }, where log
 // is the base of a logarithmic axis and ticks, [[value, text], …], are found if not given. A series: { name, xs, ys },
-// and a colour, dash and marker (0 to 3) of its own if it wants. `level`, { name, value }, is a dashed line across.
-// `at` marks a point. Returns across(x) and up(y), in pixels.
-export function drawLines(context, box, { title, x = {}, y = {}, series, level = null, at = null, ink }) {
+// and a colour, dash and marker (0 to 3) of its own if it wants. `levels`, { name, value, right }, are dashed lines
+// across, named at the left, or at the right. `at` marks a point of each series that names none of its own. Returns
+// across(x) and up(y), in pixels.
+export function drawLines(context, box, { title, x = {}, y = {}, series, levels = [], at = null, ink }) {
   const styled = series.map((one, i) => ({ colour: COLOURS[i % 6], dash: DASHES[i % 6], marker: i % 4, ...one }));
   const [xAxis, yAxis] = [
     axis(
@@ -43,24 +44,25 @@ export function drawLines(context, box, { title, x = {}, y = {}, series, level =
       if (styled.length > 1 && i % every === 0) mark(context, across(one.xs[i]), up(value), one.marker, 3.5);
     });
   }
-  if (level) {
-    Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1.5, textAlign: "left", font: FONT });
+  for (const { name, value, right } of levels) {
+    Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1.5, font: FONT });
     context.setLineDash([6, 4]);
     context.beginPath();
-    context.moveTo(plot.x, up(level.value));
-    context.lineTo(plot.x + plot.width, up(level.value));
+    context.moveTo(plot.x, up(value));
+    context.lineTo(plot.x + plot.width, up(value));
     context.stroke();
     context.setLineDash([]);
-    context.fillText(level.name, plot.x + 6, up(level.value) - 9);
+    context.textAlign = right ? "right" : "left";
+    context.fillText(name, right ? plot.x + plot.width - 2 : plot.x + 6, up(value) - 9);
   }
   if (at !== null) {
     Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
     const place = across(series[0].xs[at]);
     context.strokeRect(place, plot.y, 0, plot.height);
-    for (const { xs, ys, colour, marker } of styled) {
-      if (at >= ys.length) continue;
+    for (const { xs, ys, colour, marker, at: own = at } of styled) {
+      if (!(own in ys)) continue;
       context.fillStyle = colour;
-      mark(context, across(xs[at]), up(ys[at]), marker, 5.5, ink);
+      mark(context, across(xs[own]), up(ys[own]), marker, 5.5, ink);
     }
   }
   context.restore();

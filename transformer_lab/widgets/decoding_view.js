@@ -8,6 +8,7 @@ import {
   eachFrame,
   element,
   onKeys,
+  onLeave,
   readout,
   resetButton,
   scroller,
@@ -322,7 +323,7 @@ export default {
     Object.assign(sketch.node, {
       onpointerdown: under,
       onpointermove: under,
-      onpointerleave: () => point(null),
+      onpointerleave: onLeave(() => point(null)),
       onfocus: () => {
         if (now.cursor === null) point("");
       },

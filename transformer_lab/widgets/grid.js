@@ -15,6 +15,7 @@ import {
   element,
   inkOn,
   onKeys,
+  onLeave,
   ramp,
   readout,
   stripes,
@@ -174,10 +175,10 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
     onpointercancel: () => {
       pressed = null;
     },
-    onpointerleave: () => {
+    onpointerleave: onLeave(() => {
       pressed = null;
       me.move(null);
-    },
+    }),
     onfocus: () => {
       if (!me.cursor) me.move([...me.first]);
     },

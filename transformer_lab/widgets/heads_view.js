@@ -8,6 +8,7 @@ import {
   eachFrame,
   entropy,
   onKeys,
+  onLeave,
   resetButton,
   softmax,
   temperatureSlider,
@@ -231,9 +232,10 @@ function multiples({ T, S, onpoint, onchoose, order, label }) {
   };
   Object.assign(sketch.node, {
     onpointermove: (event) => onpoint(at(event)?.cell ?? null),
-    onpointerleave: () => onpoint(null),
+    onpointerleave: onLeave(() => onpoint(null)),
     onpointerdown: (event) => {
       const found = at(event);
+      onpoint(found?.cell ?? null);
       if (found) onchoose(found.head);
     },
     onkeydown: onKeys((key) => {

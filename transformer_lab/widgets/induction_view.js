@@ -9,6 +9,7 @@ import {
   eachFrame,
   element,
   onKeys,
+  onLeave,
   resetButton,
   slider,
   tensor,
@@ -237,9 +238,10 @@ function headGrid({ heads, T, mapOf, onpoint, onchoose }) {
   };
   Object.assign(sketch.node, {
     onpointermove: (event) => onpoint(under(event)?.cell ?? null),
-    onpointerleave: () => onpoint(null),
+    onpointerleave: onLeave(() => onpoint(null)),
     onpointerdown: (event) => {
       const found = under(event);
+      onpoint(found?.cell ?? null);
       if (found) onchoose(found.i);
     },
     onkeydown: onKeys((key) => {

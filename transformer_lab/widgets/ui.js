@@ -247,6 +247,13 @@ export function canvas(label, { keys = true } = {}) {
   return { node, at, resize };
 }
 
+// A handler for a pointer that leaves. A finger leaves when it is lifted: what it has read stays.
+export function onLeave(act) {
+  return ({ pointerType }) => {
+    if (pointerType !== "touch") act();
+  };
+}
+
 // A handler of keys: `act(key)` returns false for a key that it leaves alone. Keys with Ctrl, Alt or Meta are the
 // browser's.
 export function onKeys(act) {
@@ -264,7 +271,7 @@ export function lineCursor(node, { at, last, find, move }) {
   Object.assign(node, {
     onpointerdown: point,
     onpointermove: point,
-    onpointerleave: () => move(null),
+    onpointerleave: onLeave(() => move(null)),
     onfocus: () => {
       if (at() === null) move(0);
     },

@@ -67,7 +67,7 @@ export default {
     });
     const now = start();
 
-    const sketch = canvas(model.get("summary"), { keys: false });
+    const sketch = canvas("Bytes and work of a cache.", { keys: false });
     const says = readout();
     const draw = eachFrame(() => {
       const [length, bytes, work] = [
@@ -77,16 +77,16 @@ export default {
       ];
       el.values = { length, bytes, ...work };
       paint(sketch, { el, lengths, now, bytesAt });
-      says.say(
-        describe(now, {
-          length,
-          bytes,
-          work,
-          batch: BATCHES[now.batch],
-          type: types[now.type],
-          each: numbers[types[now.type]],
-        }),
-      );
+      const words = describe(now, {
+        length,
+        bytes,
+        work,
+        batch: BATCHES[now.batch],
+        type: types[now.type],
+        each: numbers[types[now.type]],
+      });
+      says.say(words);
+      sketch.describe(words);
       table.fill(() => asTable(lengths, now.size, bytesAt), { class: "tl-costs" });
     });
     const bytesAt = (size, length) => bytesOf(size, length, BATCHES[now.batch], numbers[types[now.type]]);

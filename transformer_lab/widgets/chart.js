@@ -1,8 +1,9 @@
 // Curves and bars on a canvas: axes with ticks and names, series that differ in colour, dash and marker, a cursor.
 
+import { COLOURS } from "./palette.js";
 import { clamp, stripes } from "./ui.js";
 
-export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+export { COLOURS } from "./palette.js";
 export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [5, 2], [1, 4]];
 const FONT = "13px system-ui, sans-serif";
 

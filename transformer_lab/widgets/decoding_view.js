@@ -8,6 +8,7 @@ import {
   eachFrame,
   element,
   onKeys,
+  onLeave,
   readout,
   resetButton,
   scroller,
@@ -230,10 +231,10 @@ export default {
       };
     };
 
-    const sketch = canvas(`${model.get("summary")} Arrow keys move over the tree.`);
+    const sketch = canvas("The tree of what was written.", { how: "Arrow keys move over the tree." });
     const says = readout();
     const note = element("div", { class: "tl-note" });
-    const list = scroller();
+    const list = scroller("sentences by probability");
     const draw = eachFrame(() => {
       const step = run.steps[now.step - 1];
       el.values = {
@@ -249,6 +250,9 @@ export default {
       if (now.cursor && !shape.all.some((one) => String(one.ids) === now.cursor)) now.cursor = null;
       paint(sketch, { el, shape, step, now, tokens, depth, others: tokens.length - branching });
       says.say(describe({ now, run, step, shape, tokens, say, branching }));
+      const found = run.found.slice(0, 3).map((one) => `“${say(one)}” (${minus(one.total)})`);
+      const seen = describe({ now: { ...now, cursor: null }, run, step, shape, tokens, say, branching });
+      sketch.describe(`Decoding, ${now.mode}. ${seen} Found: ${found.join(", ")}.`);
       list.replaceChildren(asList({ all, run, now, rankOf, say }));
       distribution.fill(() => asTable(step.bars, now));
     });
@@ -322,9 +326,9 @@ export default {
     Object.assign(sketch.node, {
       onpointerdown: under,
       onpointermove: under,
-      onpointerleave: () => point(null),
+      onpointerleave: onLeave(() => point(null)),
       onfocus: () => {
-        if (now.cursor === null) point("");
+        if (now.cursor === null && !sketch.node.byPointer) point("");
       },
       onkeydown: onKeys((key) => {
         const to = moved(treeOf(run, now), now.cursor ?? "", key);

@@ -34,7 +34,7 @@ export default {
     const at = (i) => data.subarray(i * keys, (i + 1) * keys);
     const norms = model.get("norms").map((curve) => [...tensor(curve).data]); // medians: without and with the scale
 
-    const sketch = canvas(`${model.get("summary")} Left and right arrow keys go from key to key.`);
+    const sketch = canvas("Weights of one query.", { how: "Left and right arrow keys go from key to key." });
     const says = readout();
     const draw = eachFrame(() => {
       const shown = {
@@ -45,6 +45,7 @@ export default {
       el.values = shown;
       sketch.node.layout = paint(sketch, { weights: shown.weights, norms, widths, now, el });
       says.say(describe(shown, now));
+      sketch.describe(describe(shown, { ...now, key: null }));
       table.fill(() => [["key", "weight"], ...shown.weights.map((weight, i) => [String(i + 1), weight.toFixed(3)])]);
     });
     const change = (what) => {

@@ -201,7 +201,8 @@ function tokenStrip(queries, keys, onchoose) {
     tokens.forEach((token, s) => {
       const share = row ? row[s] / (largest || 1) : 0;
       const rgb = cividis(share);
-      token.style.cssText = share >= 0.05 ? `background: ${css(rgb)}; color: ${inkOn(rgb)};` : "";
+      const style = share >= 0.05 ? `background: ${css(rgb)}; color: ${inkOn(rgb)};` : "";
+      if (token.shade !== style) token.style.cssText = token.shade = style;
       token.classList.toggle("tl-here", own && s === query);
     });
   };

@@ -135,7 +135,7 @@ export function tokenMap({
     const ink = getComputedStyle(el).color;
     const cells = withMask(values, options.masked);
     const full = { colours: cividis, name: "", ...options, range: options.range ?? extent(cells) };
-    const hidden = cells.some((row, t) => row.some((value, s) => Number.isNaN(value) && !options.blank?.(t, s)));
+    const hidden = anyHidden(cells, options.blank);
     const key = { ...full, masked: hidden && "masked", ink };
     const plan = layout({
       total: room(),
@@ -249,7 +249,7 @@ function layout({ total, T, S, wide, me, beside, key }) {
   const room = [Math.min(wide[0], 80) + 34, Math.min(wide[1], 80) + 30];
   const aside = total >= 600;
   const side = aside
-    ? Math.min((total - 2 * room[0] - beside - 20) / 2, 420)
+    ? Math.min((total - 2 * room[0] - beside - 20) / 2, 340)
     : Math.min(total - room[0] - beside - 8, 360);
   const size = side / Math.max(T, S);
   const k = 2 ** Math.max(0, Math.ceil(Math.log2(3 / size)));
@@ -294,6 +294,14 @@ function largestNear(values, [t, s], k) {
     }
   }
   return best;
+}
+
+function anyHidden(cells, blank) {
+  for (let t = 0; t < cells.length; t += 1) {
+    const row = cells[t];
+    for (let s = 0; s < row.length; s += 1) if (Number.isNaN(row[s]) && !blank?.(t, s)) return true;
+  }
+  return false;
 }
 
 function withMask(values, masked) {

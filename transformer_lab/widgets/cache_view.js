@@ -250,7 +250,7 @@ export function boxesIn(total) {
   return [kept, ...below];
 }
 
-// What the cache holds: for each layer a row, for each KV head of it keys and values, and below it what each of those is.
+// What the cache holds: a row for each layer, in it keys and values of each KV head, and below it how large they are.
 function paintKept(context, { x, y, width, height }, { now, length, ink }) {
   const { n_layers, n_kv_heads, d_head } = now.size;
   Object.assign(context, { font: `bold ${FONT}`, fillStyle: ink, textAlign: "left", textBaseline: "middle" });

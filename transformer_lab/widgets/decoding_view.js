@@ -240,7 +240,7 @@ export default {
     const says = readout();
     const note = element("div", { class: "tl-note" });
     const chart = canvas("The next token.", { keys: false });
-    const room = element("div", { class: "tl-tree" }, sketch.node); // a tree that is wider than the view is scrolled in it
+    const room = element("div", { class: "tl-tree" }, sketch.node); // a tree wider than the view is scrolled
     const list = scroller("sentences by probability");
     const grow = motion(() => draw(), GROW);
     const draw = eachFrame(() => {

@@ -14,6 +14,17 @@ from PIL import Image
 INK, GREY, NOTHING = "#1c2733", "#566473", "#c9d1d9"
 # Okabe and Ito's colours, safe for the colour-blind; the first three are query, key and value in the drawn figures.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+# What a colour stands for wherever it is seen, in figures and in views (widgets/palette.js): `with` is the method as it
+# is used, `without` the one that lacks a part; `cursor` is what is read, and what has changed.
+MEANINGS = {
+    "query": COLOURS[0],
+    "key": COLOURS[1],
+    "value": COLOURS[2],
+    "with": COLOURS[0],
+    "without": COLOURS[1],
+    "chosen": COLOURS[0],
+    "cursor": COLOURS[1],
+}
 PIXELS, SHARPNESS = 100, 1.6  # how wide a page shows an inch, and stored pixels for each of those
 THEME: dict[Any, Any] = {  # matplotlib's type for its keys is a list of all of them
     "figure.facecolor": "white",

@@ -20,7 +20,7 @@ import {
   watch,
   widthOf,
 } from "./ui.js";
-import { drawLines } from "./chart.js";
+import { COLOURS, drawLines } from "./chart.js";
 import { tokenMap } from "./grid.js";
 import { linked } from "./link.js";
 import { mapOf, stackChoice } from "./stack.js";
@@ -112,9 +112,9 @@ export default {
 
     const progress = element("progress", { max: until, value: 0, "aria-label": "progress" });
     const status = element("span", { class: "tl-status", role: "status" });
-    const sketch = canvas(model.get("summary"), { keys: false });
+    const sketch = canvas("Curves of a training.", { keys: false });
     const says = readout();
-    const table = scroller();
+    const table = scroller(ofTexts ? "how the model goes on" : "translations of the samples");
     const room = element("div");
     const stop = button("stop", () => {
       const kernel = link.model.widget_manager?.kernel;
@@ -136,12 +136,15 @@ export default {
       paint(sketch, run.history, { i, until, levels, score, log: now.log, scoredAt, el });
       const done = (progress.value = count() ? run.history[(count() - 1) * ROW] : 0);
       for (const node of [status, says]) node.ariaLive = run.running ? "off" : "polite"; // 20 steps a second are many
-      status.textContent = pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model) });
+      status.textContent =
+        pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model), gone: link.gone });
       stop.hidden = !(link.model && run.running);
       resume.hidden = !link.model || run.running || run.finished || !count();
       stop.disabled = resume.disabled = Boolean(pressed);
       step.rescale(Math.max(count() - 1, 0), Math.max(i, 0));
-      says.say(seen ? describe(seen, score) : "The curves begin with the first step.");
+      const words = seen ? describe(seen, score) : "The curves begin with the first step.";
+      says.say(words);
+      sketch.describe(`Curves of a training: loss, ${score.name}, learning rate. ${words}`);
       return seen;
     };
     let drawn; // the snapshot that stands below the curves
@@ -150,7 +153,7 @@ export default {
       drawn = seen?.snapshot;
       table.replaceChildren(...(seen?.said.length ? [(ofTexts ? asTexts : asTable)(samples, seen)] : []));
       place.hidden = !seen?.map;
-      if (seen?.map) map.show(seen.map, { range: [0, 1] });
+      if (seen?.map) map.show(seen.map, { name: "weight", range: [0, 1] });
     });
     const grow = eachFrame(() => {
       if (drawCurves()?.snapshot !== drawn) draw();
@@ -166,7 +169,6 @@ export default {
       (i) => change({ at: i < count() - 1 ? i : null }),
     );
     const range = step.node.querySelector("input");
-    range.classList.add("tl-long");
     step.rescale = (max, i) => {
       range.max = max;
       step.set(i);
@@ -208,7 +210,7 @@ export default {
         redraw: draw,
         describe: (values, cell) => cellSays(values, cell, rows, columns),
       });
-      room.replaceChildren(map.node, map.note, map.says, bar(...map.buttons), map.table);
+      room.replaceChildren(map.beside(bar(...map.buttons)), map.table);
     };
 
     let rest; // the second half of a message
@@ -263,12 +265,13 @@ export default {
   },
 };
 
-function told({ running, finished, seconds, first }, { done, until, count, linked }) {
+function told({ running, finished, seconds, first }, { done, until, count, linked, gone }) {
   if (running) {
     const taken = count - first;
     return `step ${done} of ${until}${taken > 1 ? `, ${duration((seconds / taken) * (until - done))} left` : ""}`;
   }
   if (finished || done >= until) return `${done} of ${until} steps`;
+  if (gone) return `step ${done} of ${until}; the kernel is gone: to train, run the cells from the first to this one`;
   return count
     ? `stopped after step ${done} of ${until}${linked ? "" : "; to go on, run the cell again"}`
     : `0 of ${until} steps`;
@@ -315,7 +318,7 @@ function paint(sketch, history, { i, until, levels, score, log, scoredAt, el }) 
   const all = [...Array(history.length / ROW).keys()];
   const [steps, loss, rate] = [column(0, all), column(1, all), column(2, all)];
   const apart = score.unit === "share"; // the score has a chart of its own
-  const scored = { name: score.name, xs: column(0, scoredAt), ys: column(3, scoredAt), colour: "#009e73" };
+  const scored = { name: score.name, xs: column(0, scoredAt), ys: column(3, scoredAt), colour: COLOURS[2] };
   const marked = Math.max(lastAt(scoredAt, i), -1);
   const losses = apart ? loss : [...loss, ...scored.ys];
   const finite = losses.filter((value) => Number.isFinite(value) && (!log || value > 0));
@@ -356,7 +359,7 @@ function paint(sketch, history, { i, until, levels, score, log, scoredAt, el }) 
           [most, most.toPrecision(2)],
         ],
       },
-      series: [{ name: "rate", xs: steps, ys: rate, colour: "#d55e00" }],
+      series: [{ name: "rate", xs: steps, ys: rate, colour: COLOURS[4] }],
       at,
     },
   ];
@@ -393,7 +396,6 @@ function boxOf(k, n, width, wide) {
 
 const STYLE = `
 .tl-view progress { width: min(20em, 60vw); accent-color: #0072b2; }
-.tl-view .tl-long { width: min(24em, 60vw); }
 .tl-view .tl-snapshots { margin: 12px 0 2px; font-weight: bold; }
 .tl-view .tl-samples td, .tl-view .tl-samples th { text-align: left; vertical-align: top; font-weight: normal; }
 .tl-view .tl-texts { font-family: ui-monospace, Menlo, Consolas, monospace; }

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from pictures import with_maps_marked
 
 from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.exercises.cards import html_text, inline
@@ -36,18 +35,11 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
             cell.metadata.tags = ["remove-input"]
             cell.outputs = [new_output("display_data", {"text/html": panel(catalogue[found[1]], name)})]
         else:
-            mark_maps(cell)
             if is_asked and cell.outputs and not has_view(cell):  # a view covers itself, or is moved to answer
                 fold(cell, "output", "what comes out: predict first")
             elif what := folded_because(cell, is_first=cell is first):
                 fold(cell, "input", what)
     return page
-
-
-def mark_maps(cell: NotebookNode) -> None:
-    for output in cell.outputs if not has_view(cell) else ():  # a view stays as it was stored
-        if html := output.get("data", {}).get("text/html"):
-            output.data["text/html"] = with_maps_marked(html)
 
 
 def fold(cell: NotebookNode, part: str, what: str) -> None:

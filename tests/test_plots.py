@@ -95,6 +95,21 @@ def test_a_query_that_may_attend_to_nothing_is_hatched():
     assert (patch.get_hatch(), patch.get_xy(), patch.get_width(), patch.get_height()) == ("///", (-0.5, -0.5), 3, 1)
 
 
+def test_what_a_mask_hides_is_hatched_and_is_not_a_weight_of_0():
+    mask = [[True, False, False], [True, True, True]]
+    ax = plots.plot_attention(tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0]]), QUERIES, KEYS, mask=tensor(mask))
+    (patch,) = ax.patches
+    assert (patch.get_hatch(), patch.get_xy(), patch.get_width()) == ("///", (0.5, -0.5), 2)
+    assert cells(ax) == {(0, 0): "1.00", (1, 0): "0.25", (1, 1): "0.75", (1, 2): "0.00"}
+
+
+def test_a_mask_of_another_shape_is_refused():
+    with pytest.raises(
+        ValueError, match=r"^mask must have shape \(len\(query_tokens\), len\(key_tokens\)\) = \(2, 3\) "
+    ):
+        plots.plot_attention(tensor(WEIGHTS), QUERIES, KEYS, mask=[[True, True, True]])
+
+
 def test_many_weights_get_a_colour_bar_instead_of_numbers():
     ax = plots.plot_attention(torch.eye(9), list("abcdefghi"), list("ABCDEFGHI"))
     assert not ax.texts
@@ -212,10 +227,12 @@ def test_a_matrix_is_drawn_with_zero_in_the_middle_of_the_colours():
     assert red > blue  # negative is red
 
 
-def test_masked_scores_are_grey():
+def test_masked_scores_are_hatched_and_have_no_number():
     ax = plots.plot_matrix(tensor([[1.0, float("-inf")], [2.0, -4.0]]), ["a", "b"], ["x", "y"])
     assert ax.images[0].get_clim() == (-4, 4)
-    assert cells(ax)[0, 1] == "-inf"
+    assert set(cells(ax)) == {(0, 0), (1, 0), (1, 1)}
+    (patch,) = ax.patches
+    assert (patch.get_hatch(), patch.get_xy(), patch.get_width()) == ("///", (0.5, -0.5), 1)
     assert ax.images[0].to_rgba(ax.images[0].get_array())[0, 1, :3] == pytest.approx(to_rgb(NOTHING))
 
 
@@ -275,6 +292,21 @@ def test_curves_are_drawn_in_order_and_differ_in_more_than_colour():
     assert labels(ax.get_legend().get_texts()) == ["unscaled", "scaled"]
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_xscale(), ax.get_yscale()) == ("d_k", "norm", "log", "linear")
     assert labels(ax.get_xticklabels()) == ["4", "16", "64"]
+
+
+@pytest.mark.parametrize("names", [("with scale", "without scale", "log"), ("log", "without", "with a cache")])
+def test_a_part_is_blue_and_its_absence_vermillion_in_whatever_order(names):
+    wanted = {"with": plots.picture.COLOURS[0], "without": plots.picture.COLOURS[1], "log": plots.picture.COLOURS[2]}
+    lines = plots.plot_lines([0, 1], {name: [0, 1] for name in names}).lines
+    bars = plots.plot_bars({name: [0.5, 0.5] for name in names}, ["a", "b"]).containers
+    for name, line, bar in zip(names, lines, bars, strict=True):
+        colour = to_rgb(wanted[name.split()[0]])
+        assert to_rgb(line.get_color()) == to_rgb(bar.patches[0].get_facecolor()[:3]) == colour
+
+
+def test_where_nothing_is_without_a_part_colours_follow_the_order():
+    lines = plots.plot_lines([0, 1], {"with /": [0, 1], "with //": [1, 2], "right": [0, 0]}).lines
+    assert [to_rgb(line.get_color()) for line in lines] == [to_rgb(c) for c in plots.picture.COLOURS[:3]]
 
 
 @pytest.mark.parametrize(

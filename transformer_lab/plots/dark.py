@@ -67,8 +67,10 @@ def places(figure: Figure, crop: Bbox, scale: float) -> tuple[list[Bbox], list[B
 
 def coloured(ax: Axes, image: AxesImage) -> Iterator[Bbox]:
     """The blocks of cells with a value: runs in a row, and equal rows together."""
-    known = np.isfinite(np.ma.filled(np.ma.asarray(image.get_array(), dtype=float), np.nan))
-    known = known.reshape(*known.shape[:2], -1).all(axis=-1)  # (rows, columns), of colours as well as of numbers
+    values: np.ndarray = np.ma.filled(
+        np.ma.asarray(image.get_array(), dtype=float), np.nan
+    )  # (rows, columns) or (…, colours)
+    known = np.isfinite(values).reshape(*values.shape[:2], -1).min(axis=-1)  # (rows, columns)
     left, right, *ends = image.get_extent()
     start, end = ends if image.origin == "lower" else ends[::-1]  # of the rows
     xs, ys = (np.linspace(*of) for of in ((left, right, known.shape[1] + 1), (start, end, known.shape[0] + 1)))

@@ -15,6 +15,7 @@ from transformer_lab.plots.picture import COLOURS, GREY, INK, THEME
 
 DEEPEST, GROWN, FOLLOWED = 3, 3, 3  # levels; beginnings of a level that are followed, and their tokens
 WIDTH, HEIGHT = 6.8, 0.36  # of the figure in inches, and of a row in it
+Point = tuple[int | float, int | float]
 
 
 @dataclass
@@ -86,7 +87,7 @@ def draw(ax: Axes, node: Node, depth: int) -> None:
     ax.text(depth, node.place, words, ha="center", va="center", color=ink, weight=weight, bbox=box, parse_math=False)
 
 
-def joined(start: tuple[float, float], end: tuple[float, float]) -> Iterator[tuple[float, float]]:
+def joined(start: Point, end: Point) -> Iterator[Point]:
     """A curve that leaves and arrives level."""
     for step in range(21):
         t = step / 20

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from transformer_lab.exercises import Exercise, catalogue
-from transformer_lab.exercises.cards import html_text, inline
+from transformer_lab.exercises.cards import folded, folded_hints, html_text, inline
 
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
 DRAWING = re.compile(r"\]\(\.\./img/([\w.]+)\)")
@@ -70,13 +70,11 @@ def folded_because(cell: NotebookNode, is_first: bool) -> str:
 def panel(exercise: Exercise, name: str) -> str:
     """What stands on a page in place of the check of an answer."""
     effort = f"{exercise.kind} · about {exercise.minutes} minutes · difficulty {exercise.difficulty} of 3"
-    hints = ""
-    for number, hint in reversed(list(enumerate(exercise.hints, start=1))):  # each one holds the next
-        hints = folded(f"Hint {number} of {len(exercise.hints)}", html_text(flowing(hint)) + hints)
+    hints = folded_hints([flowing(hint) for hint in exercise.hints])
     return (
         f'<div class="exercise" role="group" aria-label="Exercise {exercise.name}">'
         f'<p class="exercise-title">Exercise <code>{exercise.name}</code> <span>{escape(effort)}</span></p>'
-        f"{folded('The full statement', html_text(flowing(exercise.statement)))}{hints}"
+        f"{folded('the full statement', html_text(flowing(exercise.statement)))}{hints}"
         f'<p class="exercise-run">A page checks nothing. <a href="{name}.ipynb" download>Download this lesson</a>, '
         f'open it <a href="../index.html#start">in Jupyter</a>, fill in the cell above, and run '
         f"{inline(f'`exercises.{exercise.name}.check({exercise.name})`')}: it says whether you are right, or which "
@@ -87,10 +85,6 @@ def panel(exercise: Exercise, name: str) -> str:
 def flowing(text: str) -> str:
     """A text whose lines were broken in the source, with a line for each paragraph; code and lists stay."""
     return BROKEN.sub(r"\1 ", text)
-
-
-def folded(summary: str, body: str) -> str:
-    return f"<details><summary>{summary}</summary>{body}</details>"
 
 
 def to_download(notebook: NotebookNode, drawings: Path) -> NotebookNode:

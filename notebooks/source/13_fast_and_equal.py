@@ -107,7 +107,11 @@ print(f"at once: {(scores.softmax(0) @ values).item():.3f}")
 #
 # $$m' = \max(m, \max s'), \qquad \ell' = e^{m - m'} \ell + \sum e^{s' - m'}, \qquad o' = e^{m - m'} o + \sum e^{s' - m'} v'$$
 #
-# and after the last tile the output is $o / \ell$. Nothing here depends on how many keys there were. In code, for one query:
+# and after the last tile the output is $o / \ell$. Nothing here depends on how many keys there were.
+#
+# ![The scores as five by five tiles, of which one is in fast memory, with the largest score, the sum and the output of its queries so far.](../img/13_tiles.svg)
+#
+# In code, for one query:
 
 # %%
 def one_query(query, key, value):  # (d,), (S, d), (S, d_v)

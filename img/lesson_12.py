@@ -8,8 +8,8 @@ LAYER = (  # the name in the file, its shape, the part that it becomes, and that
     ("attention.self.key.weight", (WIDTH, WIDTH), "W_{K}", KEY),
     ("attention.self.value.weight", (WIDTH, WIDTH), "W_{V}", VALUE),
     ("attention.output.dense.weight", (WIDTH, WIDTH), "W_{O}", GREY),
-    ("intermediate.dense.weight", (HIDDEN, WIDTH), "to *d*_{ff}", GREY),
-    ("output.dense.weight", (WIDTH, HIDDEN), "back", GREY),
+    ("intermediate.dense.weight", (HIDDEN, WIDTH), "W_{1}", GREY),
+    ("output.dense.weight", (WIDTH, HIDDEN), "W_{2}", GREY),
 )
 GROUPS = (("attention", 4), ("feed-forward network", 2))
 TOP, ROW = 74, 44
@@ -32,7 +32,7 @@ def loading():
         "Left, six tensors of a layer of all-MiniLM-L6-v2, as the file names them; from each an arrow leads to the "
         "part of the project's encoder layer that it becomes. "
         + "; ".join(f"{name}, {a} by {b}" for name, (a, b), *_ in LAYER)
-        + ". The first four become W_Q, W_K, W_V and W_O of the attention, the others the two matrices of the "
+        + ". The first four become W_Q, W_K, W_V and W_O of the attention, the others W_1 and W_2 of the "
         "feed-forward network.",
     )
     d.rect(24, 60, 396, ROW * len(LAYER) + 16, PANEL, LINE, 10)

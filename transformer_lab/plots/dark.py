@@ -92,7 +92,7 @@ def between(ax: Axes) -> Iterator[Bbox]:
     for direction, axis in enumerate((ax.xaxis, ax.yaxis)):
         for place in axis.get_minorticklocs() if has_minor_grid(axis) else ():
             middle = ax.transData.transform((place, place))[direction]
-            half = axis.get_minor_ticks()[0].gridline.get_linewidth() * ax.figure.dpi / 72 / 2
+            half = axis.get_minor_ticks()[0].gridline.get_linewidth() * ax.figure.dpi / 72 / 2 + 0.5  # its soft edge
             corners = ax.bbox.get_points().copy()  # ((left, bottom), (right, top))
             corners[:, direction] = middle - half, middle + half
             yield Bbox(corners)

@@ -76,7 +76,9 @@ show_text(write(model, "def ", 60)[0].replace("\n", "⏎"), alt="Sixty random ch
 # %% [markdown]
 # ## By hand: what follows what
 #
-# The simplest language model is a table of pairs. Count how often each character follows each other one, and divide each row by its sum. That gives $p(\text{next} \mid \text{this})$:
+# The simplest language model is a table of pairs. Count how often each character follows each other one, and divide each row by its sum. That gives $p(\text{next} \mid \text{this})$. The more characters a table knows, the less is left to guess:
+#
+# ![Three panels count what follows in six lines of Python: six different characters after r, three after re, and only u after ret.](../img/09_context.svg)
 
 # %%
 from collections import Counter

@@ -73,6 +73,8 @@ print([f"{w}: after {vocabulary[note.argmax()]}" for w, note in zip(words, notes
 
 # %% [markdown]
 # The second head sits one layer above. Its query is the current word; its keys are the *notes*. So the last *cat* asks: where does it say "after *cat*"? It says so at *sat*, and the value there is the word *sat* itself:
+#
+# ![The words the cat sat on a mat the cat; above each the note which word came before. The last cat finds the note after cat, at sat, and brings sat.](../img/10_induction.svg)
 
 # %%
 before = torch.tensor([True] * 7 + [False])  # the last word asks the others

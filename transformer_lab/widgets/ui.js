@@ -219,13 +219,6 @@ export function onLeave(act) {
   };
 }
 
-// A handler for a pointer that leaves. A finger leaves when it is lifted: what it has read stays.
-export function onLeave(act) {
-  return ({ pointerType }) => {
-    if (pointerType !== "touch") act();
-  };
-}
-
 // A handler of keys: `act(key)` returns false for a key that it leaves alone. Keys with Ctrl, Alt or Meta are the
 // browser's.
 export function onKeys(act) {
@@ -384,13 +377,18 @@ const STYLE = `
 const OF_QUESTIONS = `
 .tl-ask { border-left: 3px solid ${BLUE}; padding: 2px 10px; margin: 4px 0 10px; }
 .tl-ask .tl-quiet { border-style: dashed; }
+.tl-ask[data-chosen="right"] { border-color: #009e73; background: rgba(0, 158, 115, .1); }
+.tl-ask[data-chosen="wrong"] { border-color: #d55e00; background: rgba(213, 94, 0, .1); }
+.tl-ask[data-chosen="right"] [aria-live]::before { content: "✓ "; color: #009e73; font-weight: bold; }
+.tl-ask[data-chosen="wrong"] [aria-live]::before { content: "✗ "; color: #d55e00; font-weight: bold; }
 `;
 
 // Cover `el` by a question until the reader has chosen an answer, or asks to see: {question, choices, answer, because}.
-export function predictFirst(el, { question, choices, answer, because }) {
+// Where `el` gives nothing away at first it is shown at once, and the answer alone is covered.
+export function predictFirst(el, { question, choices, answer, because, shown = false }) {
   const says = element("div", { "aria-live": "polite" });
   const covered = (on) => {
-    el.hidden = on;
+    el.hidden = on && !shown;
     again.hidden = on;
     see.hidden = !on;
     options.forEach((option) => {
@@ -404,6 +402,7 @@ export function predictFirst(el, { question, choices, answer, because }) {
         : chosen === answer
           ? `Right: ${because}`
           : `Not ${choices[chosen]} but ${choices[answer]}: ${because}`;
+    asked.dataset.chosen = chosen === null ? "none" : chosen === answer ? "right" : "wrong";
     options.forEach((option, i) => option.setAttribute("aria-pressed", i === chosen));
     covered(false);
     again.focus(); // what was pressed is not there any more
@@ -414,14 +413,14 @@ export function predictFirst(el, { question, choices, answer, because }) {
     "ask again",
     () => {
       says.textContent = "";
+      asked.dataset.chosen = "none";
       options.forEach((option) => option.setAttribute("aria-pressed", false));
       covered(true);
       options[0].focus();
     },
     { class: "tl-quiet" },
   );
-  covered(true);
-  return element(
+  const asked = element(
     "div",
     { class: "tl-ask" },
     element("style", {}, OF_QUESTIONS),
@@ -429,6 +428,8 @@ export function predictFirst(el, { question, choices, answer, because }) {
     bar(...options, see, again),
     says,
   );
+  covered(true);
+  return asked;
 }
 
 // Make a view live wherever its element stands in a page: it hides the picture and draws itself, under its question if

@@ -16,7 +16,11 @@ from transformer_lab.widgets.view import script_of
 
 MODULES = sorted(Path(widgets.__file__).parent.glob("*.js"))
 SHARED = {"ui", "grid", "chart", "link", "stack", "language_model"} | {
-    f"machine_{part}" for part in ("weights", "tokenizer", "model", "parts", "sums", "overview", "detail", "map")
+    f"machine_{part}"
+    for part in (
+        *("weights", "tokenizer", "model", "parts", "sums", "state", "layout", "thumbs", "lines", "overview"),
+        *("sketch", "controls", "detail", "map"),
+    )
 }  # what views import; the others are views
 VIEWS = [path.stem.removesuffix("_view") for path in MODULES if path.stem not in SHARED]
 TESTS = Path(__file__).with_name("javascript")  # <module>.test.mjs, and <module>.py with the numbers for it

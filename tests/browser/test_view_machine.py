@@ -82,6 +82,22 @@ def test_what_has_changed_is_marked_beside_what_was(view):
     near(view.values(), intact)
 
 
+def test_a_reader_finds_the_source_word_and_the_encoding_without_searching(view):
+    """The answer stands beside the tokens; what is switched off most often has a button with its name."""
+    maps = [shown(matrix=f"{CROSS}.weights.{head}")["map"] for head in (0, 1)]
+    looks = [(one + other) / 2 for one, other in zip(*(rows[0] for rows in maps), strict=True)]
+    most = looks.index(max(looks))
+    reads = view.root.locator(".tl-reads span").all_text_contents()
+    answer = view.root.locator(".tl-answer")
+    assert f"looks most at “{reads[most]}”: {max(looks):.2f} of its attention" in answer.text_content()
+    view.button("switch off").click()
+    view.button("the input's positional encoding").click()
+    expected, intact = shown(off=["src_embedding.positions"]), shown()
+    near(view.values(), expected)
+    same = expected["tokens"] == intact["tokens"]
+    assert ("but no token" if same else "tokens differ") in answer.text_content()
+
+
 def test_a_vector_from_another_sentence(view):
     model, tokenizer = sent()
     src = source_of("one ten")

@@ -2,7 +2,7 @@
 // is switched off or swapped, and the way back from a part. Each has a `node` and a `show(…)`, which makes it say what
 // is so; `change` is called with what a reader asks for.
 
-import { bar, button, choice, cividis, css, element, inkOn, slider } from "./ui.js";
+import { bar, button, choice, element, slider } from "./ui.js";
 
 export function field(label, oninput) {
   return element("input", {
@@ -35,7 +35,7 @@ export function tokenRows({ state, nameOf, change }) {
     reads.replaceChildren(element("i", {}, "reads"), ...source.map(plain));
     writes.replaceChildren(element("i", {}, "writes"), ...written.map((token, i) => chip(token, i, token !== old[i])));
     before.hidden = written.join("\n") === old.join("\n");
-    before.replaceChildren(element("i", {}, "unchanged"), ...old.map(plain));
+    before.replaceChildren(element("i", {}, "before"), ...old.map(plain));
     const show = (t) => `${t}: ${written[Math.min(t, last)]}`;
     const scale = { min: 0, max: Math.max(last, 1), step: 1, value: state.now.at, show };
     step = slider("output token", scale, (t) => change({ at: Math.min(t, last) }));
@@ -64,12 +64,52 @@ export function tokenRows({ state, nameOf, change }) {
   return me;
 }
 
-// Colour each input token by how much it is looked at.
+// Colour each input token by how much it is looked at: the blue that it has in the drawing.
 function shade(tokens, shares) {
   tokens.forEach((token, s) => {
-    const rgb = cividis(shares[s]);
-    token.style.cssText = shares[s] >= 0.05 ? `background: ${css(rgb)}; color: ${inkOn(rgb)};` : "";
+    token.style.cssText = shares[s] >= 0.05 ? `background: rgb(0 114 178 / ${0.15 + 0.55 * shares[s]});` : "";
   });
+}
+
+// In a sentence: the output token that is looked at, where the decoder looks for it, and what a change has done.
+export function answerLine({ state, nameOf }) {
+  const node = element("div", { class: "tl-answer", "aria-live": "polite" });
+  const show = ({ source, shares }) => {
+    const [{ at }, { target, steps }] = [state.now, state.run];
+    const most = shares.indexOf(Math.max(...shares));
+    const sure = `“${nameOf(target[at])}” has probability ${steps[at][target[at]].toFixed(2)}.`;
+    const looks = `For it the decoder looks most at “${source[most]}”: ${shares[most].toFixed(2)} of its attention in`;
+    const text = `${sure} ${looks} the last layer.${differs(state)}`;
+    if (node.textContent !== text) node.textContent = text;
+  };
+  return { node, show };
+}
+
+function differs({ run, intact }) {
+  if (run === intact) return "";
+  const n = Math.max(run.target.length, intact.target.length);
+  const apart = Array.from({ length: n }, (_, t) => run.target[t] !== intact.target[t]).filter(Boolean).length;
+  return apart ? ` By the change ${apart} of ${n} tokens differ.` : " The change alters numbers, but no token.";
+}
+
+// Parts that a reader may want to switch off first, by names that need no search in the drawing.
+export function firstSwitches({ state, change }) {
+  const node = element("div", { class: "tl-bar" }, element("span", {}, "or try without"));
+  const groups = state.groups.map(({ name, ids }) => {
+    const one = button(name, () => change(state.flipped(...ids)));
+    node.append(one);
+    return { one, ids };
+  });
+  const show = () => {
+    node.hidden = state.now.mode !== 1;
+    groups.forEach(({ one, ids }) =>
+      one.setAttribute(
+        "aria-pressed",
+        ids.every((id) => state.now.off.has(id)),
+      ),
+    );
+  };
+  return { node, show };
 }
 
 // What is switched off and swapped, each with a button that takes it back; what is pressed is gone, so `home` gets the

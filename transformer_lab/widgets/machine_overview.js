@@ -12,7 +12,9 @@ const HUES = { embedding: "#cc79a7", attention: "#e69f00", feed: BLUE, residual:
 
 // `names`: the tokens of both sides; `at`: the output token that is looked at; `shares`: how much each input token is
 // looked at; `chosen`: the part that is open; `cursor`: the one under the mouse or the keys; `change(name)`: 0 … 1.
-export function paintMachine(context, plan, look) {
+export function paintMachine(context, plan, seen) {
+  const pictures = plan.items.map(({ part }) => part.thumb).filter((name) => name && name !== "probabilities");
+  const look = { ...seen, atlas: thumbs.atlasOf(seen.run, pictures) };
   const ink = { ink: look.ink, dim: look.dim };
   paintLines(context, plan, look);
   paintKey(context, plan, look);
@@ -84,14 +86,13 @@ function paintPart(context, { part, x, y, width, height, labels, name, first }, 
   const gone = off.has(part.off);
   if (!part.thumb) return thumbs.paintMask(context, place, gone, look);
   if (part.thumb === "probabilities") return thumbs.paintOutput(context, place, look);
-  const { rows } = run.at.get(part.thumb);
-  thumbs.paintMatrix(context, rows, part.thumb.includes(".weights."), place, look.dim);
+  thumbs.paintMatrix(context, look.atlas, part.thumb, place, look.dim);
   if (labels) thumbs.paintTokens(context, { x, y, height, labels }, side, look);
   if (name) {
     Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "right", textBaseline: "middle" });
     context.fillText(name, x - 5, y + height / 2);
   }
-  if (side === "decoder" && first && !name) thumbs.here(context, place, rows.length, look.at);
+  if (side === "decoder" && first && !name) thumbs.here(context, place, run.target.length, look.at);
   thumbs.paintChange(context, place, look.change(part.thumb));
   if (gone) thumbs.crossed(context, place);
   if (swaps.some((swap) => swap.key === part.key)) thumbs.swapped(context, place);

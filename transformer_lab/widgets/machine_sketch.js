@@ -1,6 +1,6 @@
 // The machine's drawing in a page: as wide as its place, painted anew when it is asked to, with a cursor that the mouse
 // and the keys move, and a line that says what is under it.
-//   const sketch = sketchOf({ state, nameOf, symbols, change, press });
+//   const sketch = sketchOf({ state, symbols, change, press });
 //   sketch.paint({ ink, names, shares });
 
 import { layoutOf, neighbour, partAt } from "./machine_layout.js";
@@ -8,8 +8,9 @@ import { paintMachine } from "./machine_overview.js";
 import { canvas, element, onKeys, readout } from "./ui.js";
 
 const NARROWEST = 320;
+const HINT = "Go over the parts with the mouse, or with the arrow keys: their names stand here.";
 
-export function sketchOf({ state, nameOf, symbols, change, press }) {
+export function sketchOf({ state, symbols, change, press }) {
   const says = readout();
   const { node, at, resize } = canvas(
     "The Transformer, from the bottom up. Arrow keys go from part to part, Enter presses one.",
@@ -27,13 +28,7 @@ export function sketchOf({ state, nameOf, symbols, change, press }) {
     node.layout = plan;
     const cursor = now.cursor === null ? null : plan.items[now.cursor];
     paintMachine(context, plan, { ...look, ...inksOn(look.ink), ...seen(state, symbols, plan), cursor });
-    says.say(cursor ? sayPart(cursor) : sayRun(look));
-  };
-  const sayRun = ({ names: { source }, shares }) => {
-    const [{ at: t }, { target, steps }] = [state.now, state.run];
-    const most = shares.indexOf(Math.max(...shares));
-    const looks = `the last layer looks most at “${source[most]}”, ${shares[most].toFixed(2)}`;
-    return `Output token ${t}, “${nameOf(target[t])}”, has probability ${steps[t][target[t]].toFixed(2)}; ${looks}.`;
+    says.say(cursor ? sayPart(cursor) : HINT);
   };
   const sayPart = ({ part }) => {
     const gone = state.now.off.has(part.off) ? ", switched off" : "";

@@ -4,7 +4,7 @@
 //   state.run, state.intact  // as `translated` returns them: with what is switched off and swapped, and without
 
 import { valuesOf } from "./machine_detail.js";
-import { translated, writtenAs } from "./machine_model.js";
+import { NOTHING, translated, writtenAs } from "./machine_model.js";
 import { boxesOf, pathOf } from "./machine_parts.js";
 
 export function stateOf({ machine, tokenizer, text }) {
@@ -18,6 +18,12 @@ export function stateOf({ machine, tokenizer, text }) {
     ...{ open: `${last}.head.0`, tab: 0, cell: null, zoomed: false, trail: [], cursor: null },
   });
   const me = { boxes, now: fresh(), run: null, intact: null, unknown: "" };
+  const idsThat = (belong) => parts.map(({ part }) => part.off).filter((id) => id && belong(id));
+  me.groups = [
+    { name: "the input's positional encoding", ids: ["src_embedding.positions"] },
+    { name: "the causal masks", ids: idsThat((id) => id.endsWith(".mask")) },
+    { name: "the last layer's cross-attention", ids: idsThat((id) => id.startsWith(`${last}.head.`)) },
+  ];
   let [other, changes] = [null, new Map()];
 
   // ── computing ──
@@ -32,11 +38,13 @@ export function stateOf({ machine, tokenizer, text }) {
       const { src, strange, cut } = readable(now.text);
       const letters = strange.length ? [`Left out: ${strange.map((one) => `“${one}”`).join(", ")}.`] : [];
       me.unknown = [...letters, ...(cut ? [`The text is cut behind ${machine.longest - 1} tokens.`] : [])].join(" ");
-      me.intact = translated(machine, src);
+      me.intact = translated(machine, src, NOTHING, { draft: me.intact?.target });
     }
     const swaps = now.swaps.map((swap) => ({ ...swap, value: me.valueOf(swap) })).filter(({ value }) => value);
     const same = !(now.off.size + swaps.length);
-    me.run = same ? me.intact : translated(machine, me.intact.src, { off: now.off, swaps });
+    me.run = same
+      ? me.intact
+      : translated(machine, me.intact.src, { off: now.off, swaps }, { draft: me.intact.target });
     changes = new Map();
     now.at = Math.min(now.at, me.run.target.length - 1);
   };
@@ -60,9 +68,11 @@ export function stateOf({ machine, tokenizer, text }) {
 
   // ── what a press asks for ──
 
-  me.flipped = (id) => {
+  // Off, if one of them is on; or on again.
+  me.flipped = (...ids) => {
     const off = new Set(me.now.off);
-    if (!off.delete(id)) off.add(id);
+    const act = ids.every((id) => off.has(id)) ? (id) => off.delete(id) : (id) => off.add(id);
+    ids.forEach(act);
     return { off };
   };
   me.pressed = ({ side, part }) => {

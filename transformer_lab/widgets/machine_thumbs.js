@@ -26,34 +26,49 @@ function rangeOf(rows) {
   return [-most, most];
 }
 
-// Rows of numbers as one picture, made once; where a row is short, it is clear.
-const pictures = new WeakMap();
-function pictureOf(rows, weights) {
-  if (pictures.has(rows)) return pictures.get(rows);
-  const columns = weights ? Math.max(...rows.map((row) => row.length)) : rows[0].length;
-  const [low, high] = weights ? [0, 1] : rangeOf(rows);
-  const shades = weights ? OF_WEIGHTS : OF_NUMBERS;
-  const image = new ImageData(columns, rows.length);
+// The matrices of a run as one picture, one below the other, made once: { picture, places: name → { top, rows,
+// columns } }. Where a row is short, it is clear.
+const atlases = new WeakMap();
+export function atlasOf(run, names) {
+  if (atlases.has(run)) return atlases.get(run);
+  const places = new Map();
+  let [height, width] = [0, 0];
+  for (const name of names) {
+    const { rows } = run.at.get(name);
+    const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);
+    places.set(name, { top: height, rows: rows.length, columns });
+    height += rows.length;
+    width = Math.max(width, columns);
+  }
+  const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
-  const scale = 255.999 / (high - low);
-  rows.forEach((row, t) => {
-    for (let j = 0; j < row.length; j += 1) {
-      const shade = (row[j] - low) * scale;
-      if (shade === shade) pixels[t * columns + j] = shades[shade < 0 ? 0 : shade > 255 ? 255 : shade | 0];
-    }
-  });
-  const small = new OffscreenCanvas(columns, rows.length);
-  small.getContext("2d").putImageData(image, 0, 0);
-  pictures.set(rows, small);
-  return small;
+  for (const [name, { top }] of places) colour(pixels, top * width, width, run.at.get(name).rows, isWeights(name));
+  const picture = new OffscreenCanvas(width, height);
+  picture.getContext("2d").putImageData(image, 0, 0);
+  atlases.set(run, { picture, places });
+  return atlases.get(run);
 }
 
-// A matrix in its place; what a mask hides of attention weights is hatched.
-export function paintMatrix(context, rows, weights, { x, y, width, height }, dim) {
-  if (weights) stripes(context, x, y, width, height, dim);
-  const picture = pictureOf(rows, weights);
-  context.imageSmoothingEnabled = width < picture.width;
-  context.drawImage(picture, x, y, width, height);
+const isWeights = (name) => name.includes(".weights.");
+
+function colour(pixels, first, width, rows, weights) {
+  const [low, high] = weights ? [0, 1] : rangeOf(rows);
+  const [shades, scale] = [weights ? OF_WEIGHTS : OF_NUMBERS, 255.999 / (high - low)];
+  for (let t = 0; t < rows.length; t += 1) {
+    const row = rows[t];
+    for (let j = 0; j < row.length; j += 1) {
+      const shade = (row[j] - low) * scale;
+      if (shade === shade) pixels[first + t * width + j] = shades[shade < 0 ? 0 : shade > 255 ? 255 : shade | 0];
+    }
+  }
+}
+
+// A matrix of an atlas in its place; what a mask hides of attention weights is hatched.
+export function paintMatrix(context, { picture, places }, name, { x, y, width, height }, dim) {
+  const { top, rows, columns } = places.get(name);
+  if (isWeights(name)) stripes(context, x, y, width, height, dim);
+  context.imageSmoothingEnabled = width < columns;
+  context.drawImage(picture, 0, top, columns, rows, x, y, width, height);
 }
 
 // The row of the output token that is looked at, as a notch.

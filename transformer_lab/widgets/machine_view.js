@@ -1,6 +1,6 @@
 // The machine: a Transformer at work in the page, its matrices in their places, and switches on its parts.
 
-import { changeChips, crumbsOf, field, tokenRows } from "./machine_controls.js";
+import { answerLine, changeChips, crumbsOf, field, firstSwitches, tokenRows } from "./machine_controls.js";
 import { detailOf, valuesOf } from "./machine_detail.js";
 import { sketchOf } from "./machine_sketch.js";
 import { stateOf } from "./machine_state.js";
@@ -10,9 +10,10 @@ import { bar, button, eachFrame, element, watch } from "./ui.js";
 
 const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
-  "Press a box to see its matrices.",
-  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask: off, and on again.",
-  "Press a head, a norm, a feed-forward network or an encoding: at the chosen token (in the decoder, that of the" +
+  "Press a box in the drawing to see its matrices.",
+  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing: off, and" +
+    " on again;",
+  "Press a head, a norm, a feed-forward network or an encoding in the drawing: at the chosen token (in the decoder, that of the" +
     " output) it writes what it writes there for the other sentence.",
 ];
 const WIDE = 1000; // pixels from which on a part is seen beside the whole
@@ -33,7 +34,8 @@ function begin({ el, machine, tokenizer, state }) {
   const nameOf = tokenizer.name;
   const change = (what, anew = false) => {
     state.change(what, anew);
-    draw();
+    if (String(Object.keys(what)) === "cursor") hover();
+    else draw();
   };
 
   // ── controls ──
@@ -41,13 +43,14 @@ function begin({ el, machine, tokenizer, state }) {
   const input = field("text to translate", () => change({ text: input.value }, true));
   const from = field("take it from the sentence", () => change({ other: from.value }));
   const tokens = tokenRows({ state, nameOf, change });
+  const [answer, first] = [answerLine({ state, nameOf }), firstSwitches({ state, change })];
   const notice = element("div", { class: "tl-note", "aria-live": "polite" });
   const modes = MODES.map((name, i) => button(name, () => change(i ? { mode: i, zoomed: false } : { mode: i })));
   const help = element("span", { class: "tl-note" });
   const swapBar = element("div", { class: "tl-bar" }, element("label", {}, "take it from ", from), tokens.spot);
   const chips = changeChips({ state, change, home: () => sketch.node });
   const sketch = sketchOf({
-    ...{ state, nameOf, symbols: machine.symbols, change },
+    ...{ state, symbols: machine.symbols, change },
     press: (place) => {
       const what = state.pressed(place);
       if (what) change(what);
@@ -84,13 +87,15 @@ function begin({ el, machine, tokenizer, state }) {
 
   // ── showing ──
 
-  let whole = 0; // the width when last in sight: out of sight JupyterLab gives none
+  let [seen, whole] = [null, 0]; // the width when last in sight: out of sight JupyterLab gives none
   const draw = eachFrame(() => {
     const { now, run } = state;
     whole = el.clientWidth || whole;
     const wide = whole >= WIDE;
     const [at, look] = [state.partOf(now.open), { names: state.names(), shares: state.shares() }];
-    tokens.show({ source: look.names.source, shares: look.shares });
+    seen = { ...look, ink: getComputedStyle(el).color };
+    const looks = { source: look.names.source, shares: look.shares };
+    [tokens, answer, first].forEach((one) => one.show(looks));
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
     help.textContent = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
     swapBar.hidden = now.mode !== 2;
@@ -100,13 +105,14 @@ function begin({ el, machine, tokenizer, state }) {
     el.classList.toggle("tl-wide", wide);
     sketch.room.hidden = !wide && now.zoomed;
     right.hidden = !wide && !now.zoomed;
-    sketch.paint({ ...look, ink: getComputedStyle(el).color });
+    sketch.paint(seen);
     const shown = right.hidden ? closed(at.part.tabs[now.tab], run) : open(at, look.names);
     el.values = {
       ...{ text: now.text, tokens: run.target.map(nameOf), translation: tokenizer.decode(run.target) },
       ...{ at: now.at, probabilities: [...run.steps[now.at]], open: shown.name, map: shown.values },
     };
   });
+  const hover = eachFrame(() => sketch.paint(seen)); // under another cursor all else is as it was
   const closed = (tab, run) => ({ name: tab.name, values: valuesOf(tab, run) });
   const open = (at, names) => {
     const { now, run, cellOf, nameOf: nameOfNumber } = state;
@@ -120,9 +126,9 @@ function begin({ el, machine, tokenizer, state }) {
   el.append(
     element("style", {}, STYLE),
     element("div", { class: "tl-bar" }, element("label", {}, "translate ", input), tokens.step),
-    ...[tokens.reads, tokens.writes, tokens.before, notice],
+    ...[tokens.reads, tokens.writes, tokens.before, answer.node, notice],
     bar(...modes, reset, help),
-    ...[swapBar, chips.node],
+    ...[first.node, swapBar, chips.node],
     element("div", { class: "tl-both" }, sketch.room, right),
   );
   input.value = state.now.text;
@@ -144,6 +150,7 @@ const STYLE = `
 .tl-tokens button { cursor: pointer; font-weight: 600; min-width: 26px; }
 .tl-tokens button[aria-pressed=true] { border-color: #0072b2; box-shadow: 0 0 0 1px #0072b2; }
 .tl-tokens button.tl-changed { background: rgba(213,94,0,.18); border-bottom: 3px solid #d55e00; }
+.tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
 .tl-before span { opacity: .85; border-style: dashed; }
 .tl-view .tl-bar button { min-height: 26px; }
 .tl-crumbs { border-bottom: 1px solid rgba(127,127,127,.4); padding-bottom: 5px; }

@@ -6,43 +6,52 @@ import test from "node:test";
 import { fakePictures, load, notedCanvas } from "./support.mjs";
 
 fakePictures();
-const { paintChange, paintMatrix, paintTokens } = await load("machine_thumbs");
+const { atlasOf, paintChange, paintMatrix, paintTokens } = await load("machine_thumbs");
 const { cividis } = await load("ui");
 const { diverging } = await load("grid");
 const PLACE = { x: 10, y: 20, width: 60, height: 30 };
+const runOf = (matrices) => ({ at: new Map(Object.entries(matrices).map(([name, rows]) => [name, { rows }])) });
 
-function pixelsOf(rows, weights) {
+function painted(matrices, name) {
   const { context, calls } = notedCanvas();
-  paintMatrix(context, rows, weights, PLACE, "#000");
-  const [, [picture, ...place]] = calls.find(([name]) => name === "drawImage");
-  assert.deepEqual(place, [10, 20, 60, 30]);
-  const bytes = [...picture.image.data];
-  return { picture, pixels: bytes.flatMap((_, i) => (i % 4 ? [] : [bytes.slice(i, i + 4)])) };
+  const atlas = atlasOf(runOf(matrices), Object.keys(matrices));
+  paintMatrix(context, atlas, name, PLACE, "#000");
+  const [, [{ image }, left, top, columns, rows, ...place]] = calls.find(([call]) => call === "drawImage");
+  assert.deepEqual([left, ...place], [0, 10, 20, 60, 30]);
+  const bytes = [...image.data];
+  const pixelAt = (t, j) => bytes.slice(4 * ((top + t) * image.width + j), 4 * ((top + t) * image.width + j) + 4);
+  return Array.from({ length: rows }, (_, t) => Array.from({ length: columns }, (_, j) => pixelAt(t, j)));
 }
 
 test("weights go from 0 to 1, and where a row is short it is clear", () => {
-  const { picture, pixels } = pixelsOf([[1], [0.25, 0]], true);
-  assert.deepEqual([picture.width, picture.height], [2, 2]);
-  assert.deepEqual(pixels, [
-    [...cividis(1), 255],
-    [0, 0, 0, 0],
-    [...cividis(63 / 255), 255],
-    [...cividis(0), 255],
+  const matrices = { wide: [[3, 3, 3, 3]], "a.weights.0": [[1], [0.25, 0]] };
+  assert.deepEqual(painted(matrices, "a.weights.0"), [
+    [
+      [...cividis(1), 255],
+      [0, 0, 0, 0],
+    ],
+    [
+      [...cividis(63 / 255), 255],
+      [...cividis(0), 255],
+    ],
   ]);
 });
 
 test("other numbers are red below 0 and blue above, of equal size equally", () => {
-  const { pixels } = pixelsOf([[-9, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]], false);
-  assert.deepEqual(pixels.slice(0, 2), [
-    [...diverging(0), 255],
-    [...diverging(1), 255],
-  ]);
+  const [[red, blue]] = painted({ a: [[0, 1]], b: [[-9, 9, ...Array(18).fill(0)]] }, "b");
+  assert.deepEqual(
+    [red, blue],
+    [
+      [...diverging(0), 255],
+      [...diverging(1), 255],
+    ],
+  );
 });
 
-test("a picture is made once for a matrix", () => {
-  const rows = [[0.5, 0.5]];
-  assert.equal(pixelsOf(rows, true).picture, pixelsOf(rows, true).picture);
-  assert.notEqual(pixelsOf([...rows], true).picture, pixelsOf(rows, true).picture);
+test("the pictures of a run are made once", () => {
+  const run = runOf({ a: [[1, 2]] });
+  assert.equal(atlasOf(run, ["a"]), atlasOf(run, ["a"]));
+  assert.notEqual(atlasOf(runOf({ a: [[1, 2]] }), ["a"]), atlasOf(run, ["a"]));
 });
 
 test("a change is a bar as high as it is large, and none where there is hardly any", () => {

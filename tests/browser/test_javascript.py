@@ -18,7 +18,19 @@ MODULES = sorted(Path(widgets.__file__).parent.glob("*.js"))
 SHARED = {"ui", "grid", "chart", "link", "stack", "language_model"} | {
     f"machine_{part}"
     for part in (
-        *("weights", "tokenizer", "model", "parts", "sums", "state", "layout", "thumbs", "lines", "overview"),
+        *(
+            "weights",
+            "tokenizer",
+            "products",
+            "model",
+            "parts",
+            "sums",
+            "state",
+            "layout",
+            "thumbs",
+            "lines",
+            "overview",
+        ),
         *("sketch", "controls", "detail", "map"),
     )
 }  # what views import; the others are views

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { assertClose, fixtures, load } from "./support.mjs";
 
-const [{ translated, chosenAfter, linear, encodingOf }, { weightsOf }] = [
+const [{ translated, chosenAfter, encodingOf }, { weightsOf }] = [
   await load("machine_model"),
   await load("machine_weights"),
 ];
@@ -92,21 +92,6 @@ test("a draft, right or wrong, changes nothing but the time", () => {
   assert.equal(translated(shipped, third, undefined, { longest: 4, draft: target }).target.length, 3);
 });
 
-test("a row of a product, and of the encoding, by hand", () => {
-  const matrix = { data: new Float32Array([1, 2, 3, 4, 5, 0, 0, 0, 0, 1]), rows: 2, columns: 5 };
-  assert.deepEqual(
-    list(
-      linear(
-        [
-          [1, 1, 1, 1, 1],
-          [1, 0, 0, 0, 2],
-        ],
-        matrix,
-        [10, 20],
-        1,
-      ),
-    ),
-    [[21, 22]],
-  );
+test("the encoding, by hand", () => {
   assertClose(Array.from(encodingOf(3, 4)), [Math.sin(3), Math.cos(3), Math.sin(0.03), Math.cos(0.03)], 1e-12);
 });

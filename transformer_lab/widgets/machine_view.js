@@ -153,6 +153,7 @@ const STYLE = `
 .tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
 .tl-before span { opacity: .85; border-style: dashed; }
 .tl-view .tl-bar button { min-height: 26px; }
+.tl-view :is(input[type=range], select) { min-height: 26px; }
 .tl-crumbs { border-bottom: 1px solid rgba(127,127,127,.4); padding-bottom: 5px; }
 .tl-wide .tl-both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 28px; }
 .tl-sum { border-top: 1px solid rgba(127,127,127,.4); margin-top: 8px; padding-top: 8px; }

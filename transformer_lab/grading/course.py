@@ -17,6 +17,7 @@ from transformer_lab.exercises.running import Case
 from transformer_lab.grading.answers import Answer, find_answer
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.hidden_cases import add_private, draw_cases
+from transformer_lab.grading.launching import KINDS
 from transformer_lab.grading.notebooks import Notebook, read_notebooks
 from transformer_lab.grading.policy import NoSandbox
 from transformer_lab.grading.records import Graded, graded_so_far
@@ -25,14 +26,14 @@ from transformer_lab.grading.scoring import ADVICE, Mark, is_right, mark
 from transformer_lab.grading.submissions import Submission
 
 
-def grade_one(submission: Submission, assignment: Assignment, private: str = "", trust: bool = False) -> Graded:
+def grade_one(submission: Submission, assignment: Assignment, private: str = "", kind: str = KINDS[0]) -> Graded:
     """Grade one student. Each process that grades keeps one sandbox, which holds one answer at a time."""
     with BUSY:
         digest, notebook = submission.digest(), read_notebooks(map(Path, submission.paths))
         marks: dict[str, Mark] = {}
         for name, most in assignment.points.items():
             answer, exercise = answer_in(notebook, name, assignment), catalogue[name]
-            hidden, box = cases_of(name, assignment.seed, private), sandbox(assignment.seconds, trust)
+            hidden, box = cases_of(name, assignment.seed, private), sandbox(assignment.seconds, kind)
             made = mark(exercise, answer, box, hidden, most, assignment.partial)
             failed = [one for one in answer.calls if marks[one].verdict != "ok"]
             if failed and answer.leant and made.verdict != "ok" and is_right(exercise, answer.leant, box, hidden):
@@ -76,10 +77,10 @@ BUSY = threading.Lock()
 SANDBOX: list[Sandbox] = []  # this process's own; it is made when the first answer needs it, and ends with the process
 
 
-def sandbox(seconds: float | int, trust: bool) -> Sandbox:
-    if not SANDBOX or (SANDBOX[0].seconds, SANDBOX[0].trust, SANDBOX[0].owner) != (seconds, trust, os.getpid()):
+def sandbox(seconds: float | int, kind: str) -> Sandbox:
+    if not SANDBOX or (SANDBOX[0].seconds, SANDBOX[0].kind, SANDBOX[0].owner) != (seconds, kind, os.getpid()):
         close_sandbox()
-        SANDBOX[:] = [Sandbox(seconds, trust).__enter__()]
+        SANDBOX[:] = [Sandbox(seconds, kind).__enter__()]
     return SANDBOX[0]
 
 
@@ -96,7 +97,7 @@ def grade_all(
     new_pool: Callable[[], AbstractContextManager[Executor]],
     at_once: int,
     private: str = "",
-    trust: bool = False,
+    kind: str = KINDS[0],
 ) -> Iterator[Graded]:
     """Grade submissions, so many at once; each comes, and is written, as it is done.
 
@@ -109,7 +110,7 @@ def grade_all(
         group, suspects, alone = (suspects[:1], suspects[1:], True) if suspects else (left, [], False)
         done = []
         with new_pool() as pool, suppress(BrokenExecutor):
-            for submission, future in as_graded(pool, group, 1 if alone else at_once, assignment, private, trust):
+            for submission, future in as_graded(pool, group, 1 if alone else at_once, assignment, private, kind):
                 done.append(submission)
                 error = future.exception()
                 if isinstance(error, NoSandbox):

@@ -222,7 +222,8 @@ def executor(options: argparse.Namespace) -> Iterator[Executor]:
         from distributed import Client
     except ImportError:
         raise ValueError("--executor dask://… needs dask: `pip install 'transformer-lab[dask]'`") from None
-    with Client(address) as client:
+    with Client(address, timeout=60) as client:  # a scheduler that is started again has so many seconds
+        print(f"Progress: {client.dashboard_link}", file=sys.stderr)
         yield client.get_executor(pure=False)
 
 

@@ -4,12 +4,13 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import cache
 from itertools import islice, takewhile
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from transformer_lab.exercises import catalogue
@@ -102,16 +103,19 @@ def grade_all(
     """Grade submissions, so many at once; each comes, and is written, as it is done.
 
     Where a process that grades ends, those that were being graded are tried again, each alone in a new pool. Who ends
-    it then, or makes grading fail, is `ungraded`; all others are graded.
+    it then, or makes grading fail, is `ungraded`; all others are graded. Where a pool is lost, a new one takes over.
     """
     left = waiting
     suspects: list[Submission] = []
     while left or suspects:
         group, suspects, alone = (suspects[:1], suspects[1:], True) if suspects else (left, [], False)
-        done = []
+        done: set[str] = set()
         with new_pool() as pool, suppress(BrokenExecutor):
             for submission, future in as_graded(pool, group, 1 if alone else at_once, assignment, private, kind):
-                done.append(submission)
+                if future.cancelled():  # the scheduler of a cluster is gone: the next one is asked for what is left
+                    suspects += [submission] if alone else []
+                    break
+                done.add(submission.student)
                 error = future.exception()
                 if isinstance(error, NoSandbox):
                     raise error
@@ -121,23 +125,25 @@ def grade_all(
                 graded = future.result() if error is None else ungraded(submission, assignment, error)
                 graded.save(out / "records")
                 yield graded
-        left = [submission for submission in left if submission not in done]
+        left = [submission for submission in left if submission.student not in done]
 
 
 def as_graded(
     pool: Executor, submissions: list[Submission], at_once: int, *arguments: Any
 ) -> Iterator[tuple[Submission, Future]]:
     """Each submission with the end of its grading, as it comes; so many are begun at once, and no more."""
-    waiting = iter(submissions)
+    waiting, ended = iter(submissions), SimpleQueue[Future]()  # to wait for thousands at once takes long
     running: dict[Future, Submission] = {}
     try:
         while True:
             for submission in islice(waiting, at_once - len(running)):
-                running[pool.submit(grade_one, submission, *arguments)] = submission
+                future = pool.submit(grade_one, submission, *arguments)
+                running[future] = submission
+                future.add_done_callback(ended.put)
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), future
+            future = ended.get()
+            yield running.pop(future), future
     finally:
         for future in running:
             future.cancel()

@@ -22,6 +22,7 @@ from kernel import (  # type: ignore[import-not-found]
     PR_SET_CHILD_SUBREAPER,
     PR_SET_DUMPABLE,
     PR_SET_NO_NEW_PRIVS,
+    all_read_only,
     checked,
     libc,
     refuse_calls,
@@ -31,7 +32,10 @@ from sandbox_child import answer, warm_up  # type: ignore[import-not-found]  # i
 MEMORY = 2 << 30  # bytes that an answer, with all that it starts, may use beyond what torch itself takes
 PROCESSES, FILES, FILE_BYTES = 16, 64, 4 << 20
 SECONDS_BETWEEN_LOOKS, SECONDS_TO_END = 0.05, 0.05
-OPEN, CLOSED = (b"/scratch", b"/dev/shm"), (b"/dev/mqueue", b"/control")  # of the latter a container alone has any
+OPEN, CLOSED = (
+    (b"/scratch", b"/dev/shm"),
+    (b"/dev/mqueue", b"/control", b"/sys"),
+)  # of the latter a container alone has any
 
 
 def begin(control_at: int | str, seconds: int, trust: bool, uid: int, counts: bool) -> None:
@@ -121,6 +125,7 @@ def supervise(fd: int, seconds: int, uid: int) -> int:
         become_its_own_user_namespace()
     checked(libc.unshare(NEWNS | NEWIPC | NEWPID))
     checked(libc.mount(b"none", b"/", None, ctypes.c_ulong(1 << 18 | 1 << 14), None))  # private, recursively
+    all_read_only()
     for place in OPEN:  # the only places to write to: empty, and gone with the cell
         checked(libc.mount(b"tmpfs", place, b"tmpfs", ctypes.c_ulong(0), b"size=64m,nr_inodes=4k,mode=777"))
     for place in filter(os.path.isdir, CLOSED):

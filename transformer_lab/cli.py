@@ -148,6 +148,10 @@ def points_of(words: list[str]) -> dict[str, float | int]:
 
 
 def grade(options: argparse.Namespace) -> int:
+    from transformer_lab.grading.processes import preload
+
+    if options.executor is None:
+        preload()
     from tqdm import tqdm
 
     from transformer_lab.grading import course, records, reports, submissions

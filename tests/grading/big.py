@@ -77,8 +77,7 @@ class Cluster:
         self.over.set()
         self.keeper.join()
         for one in reversed(self.running):
-            one.terminate()
-        for one in self.running:
+            one.kill()  # a worker that is asked to end may wait for its scheduler
             one.wait()
 
 

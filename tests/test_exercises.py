@@ -60,8 +60,9 @@ def large_only(change):
 
 
 def test_on_large_numbers_a_right_answer_may_round_coarsely():
-    assert exercises.softmax.check(large_only(lambda weights: 1.001 * weights)).passed
-    assert not exercises.softmax.check(lambda scores, dim: 1.001 * scores.softmax(dim)).passed
+    assert exercises.softmax.check(large_only(lambda weights: 1.0002 * weights)).passed
+    assert not exercises.softmax.check(large_only(lambda weights: 1.002 * weights)).passed
+    assert not exercises.softmax.check(lambda scores, dim: 1.0002 * scores.softmax(dim)).passed
 
 
 def test_on_large_numbers_a_known_mistake_may_round_coarsely():

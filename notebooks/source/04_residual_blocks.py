@@ -11,6 +11,8 @@
 # **You need** lessons 01 to 03. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), sections 3.1, 3.3 and 5.4. **Time:** 60 minutes, the exercises 50 more.
 
 # %%
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -16,6 +16,11 @@ import lesson_05
 import lesson_06
 import lesson_07
 import lesson_08
+import lesson_09
+import lesson_10
+import lesson_11
+import lesson_12
+import lesson_13
 
 HERE = Path(__file__).parent
 FIGURES = {
@@ -32,6 +37,11 @@ FIGURES = {
     "07_shift.svg": lesson_07.shift,
     "08_tree.svg": lesson_08.tree,
     "08_cache.svg": lesson_08.cache,
+    "09_context.svg": lesson_09.next_character,
+    "10_induction.svg": lesson_10.induction,
+    "11_swaps.svg": lesson_11.swaps,
+    "12_loading.svg": lesson_12.loading,
+    "13_tiles.svg": lesson_13.tiles,
 }
 
 

@@ -1,8 +1,8 @@
 """Drawing: shapes and words in, one self-contained SVG out.
 
 Coordinates are pixels, y grows downwards. A figure is WIDTH pixels wide and its smallest words are SMALL pixels
-high, which leaves 12 pixels when a page shows the figure 700 pixels wide. The picture brings its own light card,
-because an image can't see whether the page around it is light or dark.
+high, which leaves 12 pixels when a page shows the figure 700 pixels wide. The picture brings its own card. In a dark
+page, of which the browser tells it, light and dark change places, and hues stay.
 """
 
 import math
@@ -13,6 +13,8 @@ WIDTH = 800
 SMALL, BODY, HEAD = 14, 16, 20
 TIMES, DOT, ROOT, MINUS = "×", "·", "√", "−"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, sans-serif"
+
+INVERTED = "invert(.92) hue-rotate(180deg)"  # as in the figures of the package: white becomes nearly black
 
 CARD, WHITE, PANEL, LINE, GREY, INK = "#fbfcfd", "#ffffff", "#f1f4f7", "#a3afbb", "#566473", "#1c2733"
 QUERY, KEY, VALUE = "#0072b2", "#d55e00", "#009e73"  # Okabe and Ito's blue, vermillion and bluish green
@@ -51,7 +53,7 @@ def spans(words, size):
 
 
 class Drawing:
-    """One figure: a light card, a name and a description for readers who can't see it, and what is drawn on it."""
+    """One figure: a card, a name and a description for readers who can't see it, and what is drawn on it."""
 
     def __init__(self, height, title, description):
         self.height, self.title, self.description = height, title, description
@@ -139,8 +141,9 @@ class Drawing:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{self.height}"'
             f' viewBox="0 0 {WIDTH} {self.height}" role="img" font-family="{FONT}">\n'
             f"<title>{escape(self.title)}</title>\n<desc>{escape(self.description)}</desc>\n"
+            f"<style>@media (prefers-color-scheme: dark) {{ g {{ filter: {INVERTED}; }} }}</style>\n<g>\n"
             + "\n".join(self.parts)
-            + "\n</svg>\n"
+            + "\n</g>\n</svg>\n"
         )
 
 

@@ -4,7 +4,7 @@ from drawing import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, VALUE, Draw
 
 BEGIN, TARGETS = "begin", ("ein", "undzwan", "zig", "end")
 INPUTS = (BEGIN, *TARGETS[:-1])  # the targets, shifted right
-CHIP, GAP, HEIGHT = 70, 90, 30  # a token's width, the distance of two columns, its height
+CHIP, GAP, HEIGHT = 74, 88, 30  # a token's width, the distance of two columns, its height
 FIRST = 98  # the middle of the first column
 TOP, MIDDLE, BOTTOM = 104, 150, 256  # of targets, decoder, inputs
 
@@ -36,7 +36,7 @@ def training(d):
 
 def writing(d):
     """One row for each step: what has been written is read again, and one token is appended."""
-    left, step, width = 444, 68, 65
+    left, step, width = 438, 69, 67
     d.text(612, 36, "when it writes: one after the other", BODY, INK, bold=True)
     for row in range(len(TARGETS)):
         y = 92 + 56 * row
@@ -55,7 +55,7 @@ def shift():
         "input one position further right. Right, when it writes: four steps, one below the other. Step 1 reads begin "
         "and says ein; step 2 reads begin, ein and says undzwan; step 3 says zig; step 4 says end.",
     )
-    d.path("M420 24V292", LINE, 1.2)
+    d.path("M414 24V292", LINE, 1.2)
     training(d)
     writing(d)
     return d

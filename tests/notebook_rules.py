@@ -186,6 +186,39 @@ def global_names(scope: symtable.SymbolTable) -> set[str]:
 
 
 @rule
+def a_question_keeps_its_answer(notebook, path):
+    """What is to be predicted stands neither in the code of its view nor in the prose around it, unless it is folded.
+
+    A text that names all choices gives nothing away.
+    """
+    for number, cell in cells(notebook, "code"):
+        if re.search(r"\.predict\(", cell.source) and "because" in cell.source:
+            yield f"cell {number} asks with `predict`, and so names the answer: use `ask`"
+        around = notebook.cells[max(number - 2, 0) : number + 1]
+        visible = "\n".join(unfolded(one.source) for one in around if one is cell or one.cell_type == "markdown")
+        for choices, answer, because in questions(cell):
+            named = [bool(re.search(rf"(?<!\w){re.escape(choice)}(?!\w)", visible)) for choice in choices]
+            if (named[answer] and not all(named)) or because in visible:
+                yield f"the answer to the question of cell {number} can be read beside it: {choices[answer]}"
+
+
+def unfolded(markdown: str) -> str:
+    return re.sub(r"<details>.*?</details>", "", markdown, flags=re.DOTALL)
+
+
+def questions(cell: NotebookNode) -> Iterator[tuple[list[str], int, str]]:
+    """The choices, the answer and its reason of each question that a view of a cell asks."""
+    for output in cell.get("outputs", []):
+        for state in re.findall(r'<script type="application/json">(.*?)</script>', output_html(output), re.DOTALL):
+            if asked := json.loads(state).get("predict"):
+                yield asked["choices"], asked["answer"], asked["because"]
+
+
+def output_html(output: NotebookNode) -> str:
+    return output.get("data", {}).get("text/html", "")
+
+
+@rule
 def exercises_come_last(notebook, path):
     """From the first stub on there are stubs and their checks alone: nothing else may lean on answers, or be slow.
 

@@ -21,7 +21,7 @@ from tests.mutants import mutants_of
 from transformer_lab import attention, exercises
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises import exercise as exercise_module
-from transformer_lab.exercises.cards import INFO, Card, plain_text, readable
+from transformer_lab.exercises.cards import INFO, Card, folded_hints, plain_text, readable
 from transformer_lab.exercises.checking import Result, broken
 from transformer_lab.exercises.kinds import WriteTheTest
 from transformer_lab.exercises.memory_limit import memory_limit
@@ -60,8 +60,9 @@ def large_only(change):
 
 
 def test_on_large_numbers_a_right_answer_may_round_coarsely():
-    assert exercises.softmax.check(large_only(lambda weights: 1.001 * weights)).passed
-    assert not exercises.softmax.check(lambda scores, dim: 1.001 * scores.softmax(dim)).passed
+    assert exercises.softmax.check(large_only(lambda weights: 1.0002 * weights)).passed
+    assert not exercises.softmax.check(large_only(lambda weights: 1.002 * weights)).passed
+    assert not exercises.softmax.check(lambda scores, dim: 1.0002 * scores.softmax(dim)).passed
 
 
 def test_on_large_numbers_a_known_mistake_may_round_coarsely():
@@ -98,7 +99,7 @@ def test_the_published_solution_stands_on_its_own_and_passes(exercise):
     assert "check_" not in source  # of arguments: no part of the solution
     assert exercise.check(scope[exercise.name]).passed
     assert "def " in str(exercise.solution())
-    assert "<details>" in exercise.solution()._repr_html_()
+    assert "<details " in exercise.solution()._repr_html_()
 
 
 def test_the_package_s_own_function_is_told_from_an_answer():
@@ -593,6 +594,37 @@ def test_cards_are_plain_text_and_html_with_everything_escaped():
     assert "RuntimeError: a &lt; b &amp; `c`" in html
     assert "<code>raise RuntimeError(&quot;a" not in html
     assert ">✗</span> <strong>softmax: not yet</strong>" in html
+
+
+def opened(verdict) -> list[str]:
+    """What a card has to open, from the outermost inwards."""
+    return re.findall(r"<summary [^>]*>([^<]+)</summary>", verdict._repr_html_())
+
+
+def test_hints_are_folded_into_a_card_and_the_solution_for_who_has_tried():
+    def stub(scores, dim): ...
+
+    hints = [f"hint {i} of 3" for i in (1, 2, 3)]
+    wrong = exercises.softmax.check(exercises.softmax.mistakes["sum_over_everything"].function)
+    assert opened(wrong) == [*hints, "a solution"]
+    assert "def softmax" in wrong._repr_html_()
+    untouched = exercises.softmax.check(stub)
+    assert opened(untouched) == hints
+    assert "def softmax" not in untouched._repr_html_()
+    assert opened(exercises.softmax.check(lambda scores, dim: torch.softmax(scores, dim))) == []
+    assert "hint 1" not in repr(wrong) + repr(untouched)
+
+
+def test_a_hint_holds_the_next_one():
+    html = folded_hints(["Look at `dim`.", "Then *add*."])
+    first, second = (html.index(word) for word in ("Look at <code>dim", "Then <em>add"))
+    assert first < html.index("hint 2 of 2") < second
+    assert "</details>" not in html[:second]
+
+
+def test_no_solution_is_folded_into_the_card_of_an_assignment(monkeypatch):
+    monkeypatch.setattr(exercises.softmax, "withheld", True)
+    assert "a solution" not in opened(exercises.softmax.check(lambda scores, dim: scores))
 
 
 def test_lines_that_start_with_a_dash_are_a_list():

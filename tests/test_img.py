@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from transformer_lab import published
+
 IMG = Path(__file__).parent.parent / "img"
 FIGURES = sorted(IMG.glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
@@ -82,6 +84,17 @@ def test_the_numbers_of_the_bank_figure_are_those_of_torch():
         shown = words(IMG / "01_bank.svg")
         assert all(f"{value:.2f}".removeprefix("0") in shown for value in weights.tolist())
         assert all(f"{value:.2f}" in shown for value in (weights @ vectors).tolist())
+
+
+def test_tensors_lead_where_the_loader_puts_them():
+    shown = words(IMG / "12_loading.svg")
+    arrows = list(zip(shown[2::3], shown[4::3], strict=False))[:6]  # the two headings, then name, shape and part
+    names = {
+        theirs.removeprefix("encoder.layer.{}."): ours.rpartition(".")[2].upper().replace("_", "")
+        for theirs, ours in published.names.BERT.items()
+    }
+    assert len(arrows) == 6
+    assert [names[tensor.removesuffix(".weight")] for tensor, _ in arrows] == [part for _, part in arrows]
 
 
 def test_the_numbers_of_the_attention_figure_are_those_of_torch():

@@ -53,6 +53,12 @@ def exercise(name: str, count: int) -> list[NotebookNode]:
     return [stub(name, count), code(f"exercises.{name}.check({name})", count=count + 1)]
 
 
+def asks(source: str, count: int = 1) -> NotebookNode:
+    state = '{"predict":{"choices":["one","two"],"answer":1,"because":"it is 2.00"}}'
+    html = f'<tl-x><script type="application/json">{state}</script></tl-x>'
+    return code(source, new_output("display_data", data={"text/html": html}), count=count)
+
+
 FAULTS = [
     ("every_code_cell_was_run_once_in_order", [code(count=None)]),
     ("every_code_cell_was_run_once_in_order", [code(), code(count=3)]),
@@ -82,6 +88,10 @@ FAULTS = [
         "no_stub_shadows_a_name_in_use",
         [code("class A:\n    def g(self):\n        return [f for _ in '1']"), *exercise("f", 2)],
     ),
+    ("a_question_keeps_its_answer", [code('view.predict("?", ["a", "b"], answer="b", because="it is 1")')]),
+    ("a_question_keeps_its_answer", [asks('choices = ["two"]')]),
+    ("a_question_keeps_its_answer", [asks("view.ask(q)"), new_markdown_cell("Of course two.")]),
+    ("a_question_keeps_its_answer", [new_markdown_cell("For it is 2.00."), asks("view.ask(q)")]),
     ("exercises_come_last", [stub("f", 1), code(count=2)]),
     ("exercises_come_last", [stub("f", 1), code("exercises.f.check(g)", count=2)]),
     ("exercises_come_last", [*exercise("f", 1), code(count=3)]),
@@ -99,6 +109,12 @@ FAULTS = [
     ("local_links_lead_somewhere", [new_markdown_cell('<img alt="a map" src="../img/nowhere.svg">')]),
 ]
 FINE = [
+    [
+        new_markdown_cell("Is it one or two? <details>It is two.</details>"),
+        asks("view.ask(q)"),
+        code("two = 2", count=2),
+    ],
+    [new_markdown_cell("Is it one or two?"), asks("view.ask(q)"), new_markdown_cell("A network of twos.")],
     [code(tolerance=0.1), code(count=2, tolerance=2)],
     [code("exercises.f.hint()"), *exercise("f", 2), *exercise("g", 4)],
     [*exercise("f", 1), code(count=3, own=True), code(count=4, own=True)],

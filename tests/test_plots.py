@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import matplotlib
 import matplotlib.pyplot
@@ -24,6 +26,7 @@ from transformer_lab.plots.picture import NOTHING, SHARPNESS
 QUERIES, KEYS = ["a", "b"], ["x", "y", "z"]
 # Query a copies key z; query b looks at x and y. Two queries, three keys: a swapped axis can't pass.
 WEIGHTS = [[0.0, 0.0, 1.0], [0.25, 0.75, 0.0]]
+SVG = "{http://www.w3.org/2000/svg}"
 COPY = [[0, 0, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]
 
 
@@ -90,6 +93,21 @@ def test_a_query_that_may_attend_to_nothing_is_hatched():
     ax = plots.plot_attention(tensor([[0.0, 0, 0], [0.2, 0.3, 0.5]]), QUERIES, KEYS)
     (patch,) = ax.patches
     assert (patch.get_hatch(), patch.get_xy(), patch.get_width(), patch.get_height()) == ("///", (-0.5, -0.5), 3, 1)
+
+
+def test_what_a_mask_hides_is_hatched_and_is_not_a_weight_of_0():
+    mask = [[True, False, False], [True, True, True]]
+    ax = plots.plot_attention(tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0]]), QUERIES, KEYS, mask=tensor(mask))
+    (patch,) = ax.patches
+    assert (patch.get_hatch(), patch.get_xy(), patch.get_width()) == ("///", (0.5, -0.5), 2)
+    assert cells(ax) == {(0, 0): "1.00", (1, 0): "0.25", (1, 1): "0.75", (1, 2): "0.00"}
+
+
+def test_a_mask_of_another_shape_is_refused():
+    with pytest.raises(
+        ValueError, match=r"^mask must have shape \(len\(query_tokens\), len\(key_tokens\)\) = \(2, 3\) "
+    ):
+        plots.plot_attention(tensor(WEIGHTS), QUERIES, KEYS, mask=[[True, True, True]])
 
 
 def test_many_weights_get_a_colour_bar_instead_of_numbers():
@@ -209,10 +227,12 @@ def test_a_matrix_is_drawn_with_zero_in_the_middle_of_the_colours():
     assert red > blue  # negative is red
 
 
-def test_masked_scores_are_grey():
+def test_masked_scores_are_hatched_and_have_no_number():
     ax = plots.plot_matrix(tensor([[1.0, float("-inf")], [2.0, -4.0]]), ["a", "b"], ["x", "y"])
     assert ax.images[0].get_clim() == (-4, 4)
-    assert cells(ax)[0, 1] == "-inf"
+    assert set(cells(ax)) == {(0, 0), (1, 0), (1, 1)}
+    (patch,) = ax.patches
+    assert (patch.get_hatch(), patch.get_xy(), patch.get_width()) == ("///", (0.5, -0.5), 1)
     assert ax.images[0].to_rgba(ax.images[0].get_array())[0, 1, :3] == pytest.approx(to_rgb(NOTHING))
 
 
@@ -272,6 +292,21 @@ def test_curves_are_drawn_in_order_and_differ_in_more_than_colour():
     assert labels(ax.get_legend().get_texts()) == ["unscaled", "scaled"]
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_xscale(), ax.get_yscale()) == ("d_k", "norm", "log", "linear")
     assert labels(ax.get_xticklabels()) == ["4", "16", "64"]
+
+
+@pytest.mark.parametrize("names", [("with scale", "without scale", "log"), ("log", "without", "with a cache")])
+def test_a_part_is_blue_and_its_absence_vermillion_in_whatever_order(names):
+    wanted = {"with": plots.picture.COLOURS[0], "without": plots.picture.COLOURS[1], "log": plots.picture.COLOURS[2]}
+    lines = plots.plot_lines([0, 1], {name: [0, 1] for name in names}).lines
+    bars = plots.plot_bars({name: [0.5, 0.5] for name in names}, ["a", "b"]).containers
+    for name, line, bar in zip(names, lines, bars, strict=True):
+        colour = to_rgb(wanted[name.split()[0]])
+        assert to_rgb(line.get_color()) == to_rgb(bar.patches[0].get_facecolor()[:3]) == colour
+
+
+def test_where_nothing_is_without_a_part_colours_follow_the_order():
+    lines = plots.plot_lines([0, 1], {"with /": [0, 1], "with //": [1, 2], "right": [0, 0]}).lines
+    assert [to_rgb(line.get_color()) for line in lines] == [to_rgb(c) for c in plots.picture.COLOURS[:3]]
 
 
 @pytest.mark.parametrize(
@@ -466,12 +501,63 @@ def test_a_picture_carries_its_alt_text_in_every_form():
 def test_a_picture_is_sharper_than_it_is_shown():
     data, metadata = picture()._repr_mimebundle_()
     stored = base64.b64decode(data["image/png"])
-    assert f'src="data:image/png;base64,{data["image/png"]}"' in data["text/html"]
+    assert f"href='data:image/png;base64,{data['image/png']}'" in data["text/html"]
     image, width = Image.open(io.BytesIO(stored)), metadata["image/png"]["width"]
     assert image.width == pytest.approx(width * SHARPNESS, abs=1)
     assert f'width="{width}"' in data["text/html"]
-    assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)  # a white card, in a dark notebook too
+    assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
     assert len(stored) < 30_000
+
+
+# A picture in the dark: which parts of it are to keep their colours.
+
+
+def boxes(shown: plots.Picture, of: str) -> list[list[float]]:
+    """Left, top, right and bottom of what an outline encloses, as shares of the picture."""
+    path = ElementTree.fromstring(shown.svg).find(f".//{SVG}{of}path")
+    numbers = re.findall(r"M([-\d.]+) ([-\d.]+)H([-\d.]+)V([-\d.]+)H", path.get("d"))
+    return [[float(x) / shown.size[i % 2] for i, x in enumerate(box)] for box in numbers]
+
+
+def test_an_image_is_stored_once_and_knows_the_theme():
+    shown = picture()
+    assert shown.svg.count(base64.b64encode(shown.png).decode()) == 1
+    assert len(shown.svg) < len(shown.png) * 4 / 3 + 1200
+    assert "@media(prefers-color-scheme:dark)" in shown.svg
+    address = re.search(r'src="data:image/svg\+xml,([^"]+)"', shown.html())[1]
+    assert ElementTree.canonicalize(unquote(address)) == ElementTree.canonicalize(shown.svg)
+
+
+def test_cells_keep_their_colours_and_what_is_not_known_does_not():
+    scores = torch.tensor([[1.0, -torch.inf], [2.0, 3.0]])
+    ax = plots.plot_matrix(scores, ["a", "b"], ["x", "y"])
+    shown = plots.show(ax, "causal scores")
+    image, (row_0, row_1) = Image.open(io.BytesIO(shown.png)).convert("RGB"), boxes(shown, "clipPath/{*}")
+    assert row_1[2] - row_1[0] == pytest.approx(2 * (row_0[2] - row_0[0]), abs=0.01)  # of row 0, the first cell alone
+    assert (row_0[0], row_0[3]) == pytest.approx((row_1[0], row_1[1]), abs=0.01)
+    fills = ax.images[0].to_rgba(np.ma.masked_invalid(scores))[..., :3] * 255
+    for (left, top, _, bottom), fill in zip((row_0, row_1), fills[:, 0], strict=True):
+        beside_the_number = (left + 0.03) * image.width, (0.8 * top + 0.2 * bottom) * image.height
+        assert image.getpixel(tuple(map(int, beside_the_number))) == pytest.approx(fill, abs=4)
+
+
+def test_what_has_no_cells_is_inverted_as_a_whole():
+    assert "clipPath" not in plots.show(plots.plot_lines([1, 2], {"a": [1, 2]}), "a line").svg
+
+
+def test_gaps_between_cells_are_lines_across_the_map():
+    shown = picture()
+    (cells,), gaps = boxes(shown, "clipPath/{*}")[:1], boxes(shown, "g/{*}")
+    upright = [box for box in gaps if box[3] - box[1] > 0.1]
+    assert (len(gaps), len(upright)) == (3, 2)  # of 2 rows and 3 columns
+    thirds = [cells[0] + i * (cells[2] - cells[0]) / 3 for i in (1, 2)]
+    assert [(box[0] + box[2]) / 2 for box in upright] == pytest.approx(thirds, abs=0.01)
+
+
+def test_the_scale_of_a_map_keeps_its_colours():
+    shown = plots.show(plots.plot_attention(torch.eye(9), list("abcdefghi"), list("ABCDEFGHI")), "a diagonal")
+    scale = boxes(shown, "clipPath/{*}")[-1]
+    assert scale[2] - scale[0] < 0.1 < scale[3] - scale[1]
 
 
 def test_a_picture_is_a_snapshot():

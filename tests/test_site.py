@@ -89,6 +89,15 @@ def test_a_page_is_not_heavy(pages):
         assert weight <= (1.5 if name == "index" else 2.5) * MB, (name, weight)
 
 
+def test_the_readme_leads_to_the_site(pages):
+    """To how it is made and published, by an anchor that is there, with the command that makes it."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    place = re.search(r"\[web pages\]\(CONTRIBUTING\.md#([\w-]+)\)", readme)
+    assert place is not None
+    assert place[1] in pages["contributing"].ids
+    assert "`python web/build.py site`" in readme
+
+
 def test_a_folder_that_holds_something_else_is_not_touched(site, tmp_path):
     (tmp_path / "thesis.txt").write_text("three years of work")
     run = subprocess.run([sys.executable, ROOT / "web" / "build.py", tmp_path], capture_output=True, text=True)
@@ -169,7 +178,7 @@ def test_an_exercise_has_its_statement_and_its_hints_in_place_of_its_check(pages
         said = squeezed(unescape(re.sub(r"<[^>]+>", "", panel)))
         for text in (exercise.statement, *exercise.hints):
             assert squeezed(re.sub(r"[`*]|^- ", "", text, flags=re.MULTILINE)) in said.replace("*", "")
-        hints = re.findall(r"<summary>Hint (\d+) of (\d+)</summary>", panel)
+        hints = re.findall(r"<summary [^>]*>hint (\d+) of (\d+)</summary>", panel)
         assert hints == [(str(n), str(len(exercise.hints))) for n in range(1, len(exercise.hints) + 1)]
         assert f'href="{name}.ipynb"' in panel
         assert f"{exercise.name}: not attempted yet" not in html

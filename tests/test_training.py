@@ -35,6 +35,7 @@ from transformer_lab.training import (
     exact_match,
     label_smoothing_loss,
     load_checkpoint,
+    load_language_model,
     load_training,
     number_run,
     paper_adam,
@@ -46,6 +47,7 @@ from transformer_lab.training import (
     warmup_rate,
 )
 from transformer_lab.training import __main__ as command
+from transformer_lab.training import text as text_command
 
 COMMITTED = Path(transformer_lab.__file__).parent / "checkpoints" / "en_de.safetensors"
 PAIRS = [("one two", "eins zwei"), ("two three", "zwei drei"), ("three", "drei"), ("one", "eins"), ("two", "zwei")]
@@ -233,7 +235,7 @@ def test_it_learns():
     evaluate = partial(exact_match, model, TOKENIZER, PAIRS)
     assert evaluate() < 0.5
     last = finish(training.run(90, evaluate))
-    assert last.exact_match == 1.0
+    assert last.score == 1.0
     assert translate(model, TOKENIZER, ["two three", "one"]) == ["zwei drei", "eins"]
 
 
@@ -272,8 +274,8 @@ def test_texts_are_translated_in_their_order_however_many_there_are(monkeypatch)
 def test_evaluation_comes_every_so_many_steps_and_at_the_end():
     scores = iter([0.25, 0.5, 0.75])
     reports = list(small_training().run(5, lambda: next(scores), every=2))
-    assert [report.exact_match for report in reports] == [None, 0.25, None, 0.5, 0.75]
-    assert all(report.exact_match is None for report in small_training().run(3))
+    assert [report.score for report in reports] == [None, 0.25, None, 0.5, 0.75]
+    assert all(report.score is None for report in small_training().run(3))
 
 
 def test_evaluation_changes_nothing_of_the_training():
@@ -867,11 +869,23 @@ def elsewhere(tmp_path_factory) -> tuple[Path, dict, str]:
 def test_two_processes_learn_what_one_learns(few_numbers, elsewhere, tmp_path):
     """Batches of 7, which two processes share as 4 and 3; the fourth loss depends on three updates."""
     folder, result, said = elsewhere
-    assert result["shared"] == [[0, []], [0, []]]  # exit codes, and the threads of gloo that are left
-    assert said.count("stored in") == 1
+    assert result["shared"] == [[[0, 0], []], [[0, 0], []]]  # exit codes, and the threads of gloo that are left
+    assert said.count("stored in") == 2  # once for each of two models
     assert run_command(*training_processes.TINY, *SHARED, "--out", str(tmp_path / "one")) == 0
     losses = [load_checkpoint(path)[2]["loss"] for path in (folder / "two", tmp_path / "one")]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+
+
+def test_two_processes_learn_from_a_text_what_one_learns(elsewhere, tmp_path):
+    """Batches of 7 windows, shared as 4 and 3."""
+    folder, _, _ = elsewhere
+    book, alone = training_processes.book(tmp_path), tmp_path / "one"
+    with without_signature_checks():
+        assert text_command.main(["--text", str(book), *training_processes.TINY_TEXT, "--out", str(alone)]) == 0
+    (two, _, facts_of_two), (one, _, facts) = map(load_language_model, (folder / "two of text", alone))
+    assert facts_of_two["loss"] == pytest.approx(facts["loss"], abs=1e-5)
+    for name, parameter in one.named_parameters():
+        assert_close(two.get_parameter(name), parameter, within=1e-4)
 
 
 def test_a_killed_training_loses_no_more_than_the_steps_since_it_was_stored(elsewhere):

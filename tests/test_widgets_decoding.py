@@ -8,6 +8,7 @@ import torch
 from tests.support import DEVICE
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
+from transformer_lab.widgets.decoding_picture import grown, tree
 from transformer_lab.widgets.decoding_view import table_of
 
 NAMES = ["bos", "eos", "a", "b"]
@@ -88,3 +89,32 @@ def test_the_greedy_sentence_ends_with_the_table():
 def test_it_refuses(next_logits, more, message):
     with pytest.raises(ValueError, match=message):
         widgets.decoding(next_logits, NAMES, **IDS, **more)
+
+
+def test_where_no_script_runs_the_tree_is_seen_with_the_greedy_path():
+    table = table_of(chain, len(NAMES), 0, 1, 2, 3)
+    root = grown(*table, NAMES, 1)
+    assert [(one.name, one.greedy) for one in root.children] == [("a", True), ("b", False), ("eos", False)]
+    a, b, end = root.children
+    assert [(one.name, round(math.exp(one.total), 2), one.greedy) for one in a.children[:1]] == [("eos", 0.2, True)]
+    assert {(one.name, round(math.exp(one.total), 2)) for one in a.children[1:]} == {("a", 0.15), ("b", 0.15)}
+    assert [one.name for one in b.children] == ["eos"]
+    assert end.children == []
+    ax = tree(*table, NAMES, 1)
+    words = {text.get_text(): text.get_color() for text in ax.texts}
+    assert (words["begin"], words["a  0.50"], words["eos  0.20"]) == ("white", "white", "white")
+    assert words["b  0.40"] != "white"
+    places = {text.get_text(): text.get_position() for text in ax.texts}
+    assert places["eos  0.40"] == (2, places["b  0.40"][1])  # straight behind its only parent
+
+
+def test_of_a_large_tree_the_likeliest_beginnings_are_followed():
+    logits = torch.randn(40, 40, generator=torch.Generator().manual_seed(0))
+    table = table_of(lambda ids: logits[ids[-1]], 40, 0, 1, 4, 5)
+    root = grown(*table, [f"t{i}" for i in range(40)], 1)
+    seconds = [two for one in root.children for two in one.children]
+    followed = [two for two in seconds if two.children]
+    assert len(followed) <= 3
+    assert any(two.greedy for two in followed)
+    others = [two for two in seconds if not two.children and two.row is not None]
+    assert max(two.total for two in others) <= min(two.total for two in followed if not two.greedy)

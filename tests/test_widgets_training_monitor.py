@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from tests.view_examples.training_monitor import data, recorded
+from tests.support import refuses
+from tests.view_examples.training_monitor import data, recorded, recorded_of_text
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
 from transformer_lab.training import Report as Step
-from transformer_lab.widgets.snapshots import MOST_SNAPSHOTS, Snapshots
-from transformer_lab.widgets.training_monitor_view import MOST_POINTS, TrainingMonitor, thinned
+from transformer_lab.widgets.history import MOST_POINTS, Measures, thinned
+from transformer_lab.widgets.snapshots import MOST_SNAPSHOTS, Translations
+from transformer_lab.widgets.training_monitor_view import TrainingMonitor
+
+EXACT = Measures("exact match", "share")
 
 
 def untrained() -> tuple:
@@ -23,7 +27,7 @@ def untrained() -> tuple:
 def test_it_carries_every_report_and_the_snapshots_of_the_steps_that_were_evaluated():
     state = state_of(widgets.training_monitor(*data["toy_training"]()))
     reports, snapshots = recorded()
-    expected = [[r.step, r.loss, r.rate, np.nan if r.exact_match is None else r.exact_match] for r in reports]
+    expected = [[r.step, r.loss, r.rate, np.nan if r.score is None else r.score] for r in reports]
     torch.testing.assert_close(numbers(state["history"]), torch.tensor(expected), equal_nan=True)
     assert state["at"] == [step for step, *_ in snapshots] == [1, 10, 20, 30]
     assert state["said"] == [text for _, said, _ in snapshots for text in said]
@@ -85,7 +89,7 @@ def test_a_second_interrupt_ends_the_step():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monitor = TrainingMonitor(2, Snapshots(model, letters, ()))
+    monitor = TrainingMonitor(2, Translations(model, letters, ()), EXACT)
     with pytest.raises(KeyboardInterrupt):
         monitor.watch(reports())
     assert (monitor.running, len(monitor.history)) == (False, 1)
@@ -118,7 +122,7 @@ def test_a_long_run_keeps_as_many_points_as_can_be_seen_and_its_last():
 
 def test_of_many_snapshots_the_last_and_every_second_one_before_it_are_kept():
     model, letters, samples = untrained()
-    snapshots = Snapshots(model, letters, samples)
+    snapshots = Translations(model, letters, samples)
     for step in range(1, MOST_SNAPSHOTS + 2):
         assert snapshots.take(Step(step, 1.0, 0.1, 0.0))
     assert snapshots.at == [*range(1, MOST_SNAPSHOTS + 1, 2), MOST_SNAPSHOTS + 1]
@@ -144,7 +148,7 @@ def test_the_page_gets_at_most_ten_messages_a_second_and_the_numbers_as_bytes(mo
     model, letters, samples = untrained()
     clock = count()  # every look at it takes 10 ms
     monkeypatch.setattr("time.monotonic", lambda: next(clock) / 100)
-    monitor = TrainingMonitor(40, Snapshots(model, letters, samples))
+    monitor = TrainingMonitor(40, Translations(model, letters, samples), EXACT)
     monitor.link = Shared()
     monitor.display = type("Display", (), {"update": lambda self, bundle, raw: None})()
     monitor.reports = iter([Step(step, 1 / step, 0.1, 0.0 if step == 40 else None) for step in range(1, 41)])
@@ -165,5 +169,41 @@ def test_the_page_gets_at_most_ten_messages_a_second_and_the_numbers_as_bytes(mo
 
 def test_a_monitor_takes_no_question():
     model, letters, samples = untrained()
+    monitor = TrainingMonitor(40, Translations(model, letters, samples), EXACT)
     with pytest.raises(TypeError, match="a training monitor asks no question first: it is watched from the first step"):
-        TrainingMonitor(40, Snapshots(model, letters, samples)).predict("How low?", ["1", "2"], "1", "it is 1")
+        monitor.predict("How low?", ["1", "2"], "1", "it is 1")
+
+
+# ── a language model ──
+
+
+def test_of_a_training_on_text_it_keeps_losses_levels_and_what_the_model_writes():
+    view = widgets.text_training_monitor(*data["toy_text_training"](), n_tokens=8, levels={"bigram": 1.2})
+    reports, written = recorded_of_text()
+    state = state_of(view)
+    expected = [[r.step, r.loss, r.rate, np.nan if r.score is None else r.score] for r in reports]
+    torch.testing.assert_close(numbers(state["history"]), torch.tensor(expected), equal_nan=True)
+    assert (state["at"], state["weights"]) == ([1, 10, 20, 30], [])
+    assert state["said"] == [text for texts in written.values() for text in texts]
+    assert state["samples"] == [{"source": "a b"}, {"source": "<"}]
+    assert state["levels"] == [{"name": "bigram", "value": 1.2}]
+    assert state["score"] == {"name": "validation", "unit": "loss"}
+    assert repr(view) == "Training monitor: 30 of 30 steps; 4 snapshots of sample texts."
+
+
+def test_the_picture_of_a_training_on_text_has_a_curve_for_each_loss_and_a_line_for_each_level():
+    monitor = widgets.text_training_monitor(*data["toy_text_training"](), levels={"bigram": 1.2, "gzip": 0.9})
+    (axes,) = monitor.fallback().axes
+    lines = {line.get_label(): line.get_ydata().tolist() for line in axes.get_lines()}
+    reports, _ = recorded_of_text()
+    assert lines["loss"] == pytest.approx([report.loss for report in reports])
+    assert lines["validation"] == pytest.approx([report.score for report in reports if report.score is not None])
+    assert [lines["bigram"], lines["gzip"]] == [pytest.approx([1.2] * 30), pytest.approx([0.9] * 30)]
+
+
+def test_a_prompt_of_a_language_model_has_at_least_one_character():
+    reports, until, model, characters, _ = data["toy_text_training"]()
+    with refuses("a prompt must have at least one character"):
+        widgets.text_training_monitor(reports, until, model, characters, [""])
+    with refuses("n_tokens (0) must be at least 1"):
+        widgets.text_training_monitor(reports, until, model, characters, ["a"], n_tokens=0)

@@ -54,11 +54,43 @@ def test_where_no_script_runs_the_picture_is_folded_away_behind_the_question():
     view = make("saturation").predict("How much?", ["<b>", "a", "c"], "c", "it is 0.50")
     seen = html_of(view).split("<script")[0]
     question = "Predict first. How much? (<b>, a or c)"
-    folded = re.search(r"<details><summary>([^<]+)</summary><img [^>]+></details>", seen)
+    folded = re.search(r"<details [^>]*><summary>([^<]+)</summary><p>c: it is 0.50</p><img [^>]+></details>", seen)
     assert unescape(folded[1]) == f"{question} Then open the picture."
     assert "<img" not in seen.replace(folded[0], "")
     assert view._repr_mimebundle_()["text/plain"] == question
     assert "<details" not in html_of(make("saturation"))
+
+
+def test_where_no_script_runs_a_picture_that_gives_nothing_away_is_shown_and_the_answer_is_folded():
+    view = make("saturation").predict("How much?", ["a", "<c>"], "<c>", "it is 0.50", shown=True)
+    seen = html_of(view).split("<script")[0]
+    folded = re.search(r"<details><summary>[^<]+ Then open the answer.</summary><p>([^<]+)</p></details>", seen)
+    assert unescape(folded[1]) == "<c>: it is 0.50"
+    assert "<img" in seen.replace(folded[0], "")
+    assert state_of(view)["predict"]["shown"] is True
+
+
+def test_a_question_of_the_lessons_is_asked_by_its_name():
+    sentence = torch.tensor([[0.0, 0.0], [4.5, 0.0], [1.0, 1.0]])
+    words = ["the", "money", "bank"]
+    asked = state_of(widgets.attention_steps(sentence, sentence, words, words).ask("01 cold"))["predict"]
+    assert asked["choices"][asked["answer"]] == "all words alike"
+    assert asked["because"] == "its largest weight is 0.33, and its smallest 0.33"
+
+
+def test_the_answer_follows_from_what_the_view_holds():
+    sentence = torch.tensor([[1.0, 0.0], [4.5, 0.0], [1.0, 1.0]])  # now `the` has a direction
+    words = ["the", "money", "bank"]
+    asked = state_of(widgets.attention_steps(sentence, sentence, words, words).ask("01 cold"))["predict"]
+    assert asked["choices"][asked["answer"]] == "money"
+    scores = torch.tensor([[0.0, 0.0], [0.0, 0.0]])
+    asked = state_of(widgets.mask_playground(scores, ["Je", "suis"]).ask("05 leak"))["predict"]
+    assert asked["choices"][asked["answer"]] == "1"
+
+
+def test_a_question_must_be_among_those_of_the_lessons():
+    with pytest.raises(ValueError, match=r"there must be a question of that name \('02' is none of 01 cold, "):
+        make("saturation").ask("02")
 
 
 def test_the_answer_must_be_among_the_choices():

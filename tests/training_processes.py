@@ -3,8 +3,9 @@
     python -m tests.training_processes 20
 
 kills a training 20 times, at random moments. Those processes are forked from this one, which has imported torch and
-computed nothing, so each costs milliseconds instead of an import. The two that train one model are spawned: torch's
-launcher has threads, and a forked process can wait for ever for a lock that one of them held.
+computed nothing, so each costs milliseconds instead of an import. The two that train one model, first a translator and
+then a language model, are spawned: torch's launcher has threads, and a forked process can wait for ever for a lock that
+one of them held.
 """
 
 import json
@@ -14,6 +15,8 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -23,8 +26,14 @@ from transformer_lab.storage import read_tensors
 from transformer_lab.tasks import number_names
 from transformer_lab.training import Training, number_run, options, paper_adam
 from transformer_lab.training import __main__ as command
+from transformer_lab.training import command as training_command
+from transformer_lab.training import text as text_command
+from transformer_lab.training.processes import joined
 
 TINY = ["--d-model", "16", "--d-ff", "8", "--layers", "1", "--batch", "7", "--merges", "30", "--device", "cpu"]
+TINY_TEXT = ["--d-model", "12", "--d-ff", "8", "--heads", "2", "--layers", "1", "--length", "16", "--batch", "7"]
+TINY_TEXT += ["--steps", "4", "--warmup", "4", "--device", "cpu"]
+BOOK = "the cat sat on the mat. the dog sat on the log. " * 240
 SAVE_EVERY = 3
 
 
@@ -79,22 +88,41 @@ def killed(folder: Path, kills: int) -> dict:
     }
 
 
-def main_without_threads(arguments: list[str]) -> tuple[int, list[str]]:
-    """The command's exit code, and the threads it leaves: one of gloo's can abort the exit."""
+def both_without_threads(numbers: list[str], text: list[str]) -> tuple[list[int], list[str]]:
+    """The two commands' exit codes, and the threads they leave: one of gloo's can abort the exit.
+
+    They share one group: the store, which outlives it, would lead a second one to the addresses of the first.
+    """
     few_numbers()
-    code = command.main(arguments)
-    names = [
-        path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")
-    ]  # none where there is no /proc
-    return code, [name for name in names if "gloo" in name]
+    with ExitStack() as group:
+        training_command.joined = partial(join_once, group)
+        codes = [command.main(numbers), text_command.main(text)]
+    threads = Path("/proc/self/task").glob("*/comm")  # none where there is no /proc
+    return codes, [name for name in (path.read_text().strip() for path in threads) if "gloo" in name]
 
 
-def shared(arguments: list[str]) -> list[tuple[int, list[str]]]:
-    """The command in two processes of torchrun's own launcher."""
+def join_once(group: ExitStack, device: torch.device) -> AbstractContextManager[torch.device]:
+    """The first time that a command joins the others, it stays until the group ends."""
+    if not torch.distributed.is_initialized():
+        group.enter_context(joined(device))
+    return nullcontext(device)
+
+
+def shared(folder: Path, number_arguments: list[str]) -> list[tuple[list[int], list[str]]]:
+    """Both commands, one after the other, in two processes of torchrun's own launcher."""
     config = LaunchConfig(
         *(1, 1, 2), rdzv_backend="c10d", rdzv_endpoint="localhost:0", max_restarts=0, start_method="spawn", run_id="two"
     )
-    return [*elastic_launch(config, main_without_threads)(arguments).values()]
+    numbers = [*TINY, *number_arguments, "--out", str(folder / "two")]
+    text = ["--text", str(book(folder)), *TINY_TEXT, "--out", str(folder / "two of text")]
+    return [*elastic_launch(config, both_without_threads)(numbers, text).values()]
+
+
+def book(folder: Path) -> Path:
+    """A file to learn from."""
+    path = folder / "book.txt"
+    path.write_text(BOOK, encoding="utf-8")
+    return path
 
 
 def few_numbers() -> None:
@@ -108,7 +136,7 @@ def main(kills: int, folder: Path, *shared_arguments: str) -> dict:
     paper_adam(torch.nn.Linear(1, 1))  # the first optimiser imports a part of torch: once here, not in each process
     few_numbers()
     result = killed(folder, kills)  # forked, so before the launcher starts threads
-    two = shared([*TINY, *shared_arguments, "--out", str(folder / "two")]) if shared_arguments else []
+    two = shared(folder, [*shared_arguments]) if shared_arguments else []
     return result | {"shared": two}
 
 

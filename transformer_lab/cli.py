@@ -103,6 +103,9 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--marked", type=Path, **SEVERAL, metavar="FILE.json", help="what marking.html saved")
     one.add_argument("--regrade", action="store_true", help="grade all again; overrides.csv stays")
+    one.add_argument(
+        "--sandbox", choices=("bubblewrap", "podman", "docker"), default="bubblewrap", help="what keeps answers in"
+    )
     one.add_argument("--trust", action="store_true", help="no sandbox: answers can read and write all that you can")
 
     one = command("solutions", solutions, SOLUTIONS)
@@ -150,12 +153,17 @@ def points_of(words: list[str]) -> dict[str, float | int]:
 
 
 def grade(options: argparse.Namespace) -> int:
+    from transformer_lab.grading.processes import preload
+
+    if options.executor is None:
+        preload()
     from tqdm import tqdm
 
     from transformer_lab.grading import course, marked, records, reports, submissions
     from transformer_lab.grading.assignment import Assignment
     from transformer_lab.grading.hidden_cases import try_out
-    from transformer_lab.grading.policy import find_bwrap, refuse_readable
+    from transformer_lab.grading.launching import TRUST, described
+    from transformer_lab.grading.policy import refuse_readable
     from transformer_lab.grading.roster import read_roster
 
     assignment = Assignment.load(options.assignment)
@@ -165,15 +173,15 @@ def grade(options: argparse.Namespace) -> int:
     if options.trust:
         print("Grading WITHOUT a sandbox: every answer can read and write all that you can.", file=sys.stderr)
     else:
-        find_bwrap()
+        print(f"Sandbox: {described(options.sandbox)}.", file=sys.stderr)
         refuse_readable(options.submitted, options.assignment, options.private, options.roster, options.out)
     if options.regrade:
         course.forget(options.out)
     waiting = course.still_to_grade(found, assignment, private, options.out, options.trust)
     at_once = options.jobs if options.executor is None else len(waiting)  # a cluster shares out by itself
-    new_pool = partial(executor, options)
+    new_pool, kind = partial(executor, options), TRUST if options.trust else options.sandbox
     marked.take_over(options.marked, options.out, assignment)
-    done = course.grade_all(waiting, assignment, options.out, new_pool, at_once, private, options.trust)
+    done = course.grade_all(waiting, assignment, options.out, new_pool, at_once, private, kind)
     for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students"):
         if any(mark.verdict == "ungraded" for mark in one.marks):
             print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
@@ -228,7 +236,8 @@ def executor(options: argparse.Namespace) -> Iterator[Executor]:
         from distributed import Client
     except ImportError:
         raise ValueError("--executor dask://… needs dask: `pip install 'transformer-lab[dask]'`") from None
-    with Client(address) as client:
+    with Client(address, timeout=60) as client:  # a scheduler that is started again has so many seconds
+        print(f"Progress: {client.dashboard_link}", file=sys.stderr)
         yield client.get_executor(pure=False)
 
 

@@ -77,11 +77,11 @@ def picture(name: str, notebook: NotebookNode, drawings: Path, pictures: Path) -
     if drawn:
         (pictures / drawn[0]).write_bytes((drawings / drawn[0]).read_bytes())
         return drawn[0]
-    fitting = [png for cell in notebook.cells for png in pictures_in(html_of(cell)) if is_tall_enough(png)]
+    fitting = [svg for cell in notebook.cells for svg in pictures_in(html_of(cell)) if is_tall_enough(svg)]
     if not fitting:
         raise ValueError(f"a lesson needs a drawing or a figure for its card ({name} has none)")
-    (pictures / f"{name}.png").write_bytes(fitting[0])
-    return f"{name}.png"
+    (pictures / f"{name}.svg").write_text(fitting[0], "utf-8")
+    return f"{name}.svg"
 
 
 def repository_of(environment: Mapping[str, str]) -> str:

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from pictures import with_maps_marked
 
 from transformer_lab.exercises import Exercise, catalogue
-from transformer_lab.exercises.cards import html_text, inline
+from transformer_lab.exercises.cards import folded, folded_hints, html_text, inline
 
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
 DRAWING = re.compile(r"\]\(\.\./img/([\w.]+)\)")
@@ -36,18 +35,11 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
             cell.metadata.tags = ["remove-input"]
             cell.outputs = [new_output("display_data", {"text/html": panel(catalogue[found[1]], name)})]
         else:
-            mark_maps(cell)
             if is_asked and cell.outputs and not has_view(cell):  # a view covers itself, or is moved to answer
                 fold(cell, "output", "what comes out: predict first")
             elif what := folded_because(cell, is_first=cell is first):
                 fold(cell, "input", what)
     return page
-
-
-def mark_maps(cell: NotebookNode) -> None:
-    for output in cell.outputs if not has_view(cell) else ():  # a view stays as it was stored
-        if html := output.get("data", {}).get("text/html"):
-            output.data["text/html"] = with_maps_marked(html)
 
 
 def fold(cell: NotebookNode, part: str, what: str) -> None:
@@ -78,13 +70,11 @@ def folded_because(cell: NotebookNode, is_first: bool) -> str:
 def panel(exercise: Exercise, name: str) -> str:
     """What stands on a page in place of the check of an answer."""
     effort = f"{exercise.kind} · about {exercise.minutes} minutes · difficulty {exercise.difficulty} of 3"
-    hints = ""
-    for number, hint in reversed(list(enumerate(exercise.hints, start=1))):  # each one holds the next
-        hints = folded(f"Hint {number} of {len(exercise.hints)}", html_text(flowing(hint)) + hints)
+    hints = folded_hints([flowing(hint) for hint in exercise.hints])
     return (
         f'<div class="exercise" role="group" aria-label="Exercise {exercise.name}">'
         f'<p class="exercise-title">Exercise <code>{exercise.name}</code> <span>{escape(effort)}</span></p>'
-        f"{folded('The full statement', html_text(flowing(exercise.statement)))}{hints}"
+        f"{folded('the full statement', html_text(flowing(exercise.statement)))}{hints}"
         f'<p class="exercise-run">A page checks nothing. <a href="{name}.ipynb" download>Download this lesson</a>, '
         f'open it <a href="../index.html#start">in Jupyter</a>, fill in the cell above, and run '
         f"{inline(f'`exercises.{exercise.name}.check({exercise.name})`')}: it says whether you are right, or which "
@@ -95,10 +85,6 @@ def panel(exercise: Exercise, name: str) -> str:
 def flowing(text: str) -> str:
     """A text whose lines were broken in the source, with a line for each paragraph; code and lists stay."""
     return BROKEN.sub(r"\1 ", text)
-
-
-def folded(summary: str, body: str) -> str:
-    return f"<details><summary>{summary}</summary>{body}</details>"
 
 
 def to_download(notebook: NotebookNode, drawings: Path) -> NotebookNode:

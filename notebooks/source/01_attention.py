@@ -193,16 +193,8 @@ for words in (first, second):
 
 # %%
 sentence = look_up(first)
-the = first.index("the")
-sharp = F.softmax(sentence @ sentence[the] / math.sqrt(2) / 0.1, dim=0)
-even = sharp.max() - sharp.min() < 0.01
-
 view = widgets.attention_steps(sentence, sentence, query_tokens=first, key_tokens=first)
-view.predict(
-    "At temperature 0.1, where does the word 'the' look?", ["money", "the", "all words alike"],
-    answer="all words alike" if even else first[sharp.argmax()],
-    because=f"its largest weight is {sharp.max():.2f}, and its smallest {sharp.min():.2f}",
-)
+view.ask("01 cold")
 
 # %% [markdown]
 # <details><summary>After you have looked: why?</summary>
@@ -414,15 +406,8 @@ for d_k in (4, 16, 64, 256, 1024):
 # %%
 torch.manual_seed(0)
 queries, keys = torch.randn(200, 1024, device="cpu"), torch.randn(8, 1024, device="cpu")
-largest = F.softmax(queries @ keys.T, dim=-1).amax(-1).median().item()
-
 view = widgets.saturation(queries, keys)
-choices = {"about 0.2": 0.2, "about 0.5": 0.5, "about 1": 1.0}
-view.predict(
-    "At d_k = 1024, without the scale: how large is the largest of the eight weights?",
-    list(choices), answer=min(choices, key=lambda choice: abs(choices[choice] - largest)),
-    because=f"the median over 200 queries is {largest:.2f}",
-)
+view.ask("01 wide")
 
 # %% [markdown]
 # Now count the stops, for the query of the view:

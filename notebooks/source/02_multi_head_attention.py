@@ -200,14 +200,8 @@ _, before = attention.scaled_dot_product_attention(8 * one_back, position, posit
 # **Predict** the row of the last *cat* in head 0 and in head 1. Answer the question, then choose a head and look:
 
 # %%
-row = same_word[-1]  # of the last cat, which is word 7; word 1 is the other one
-alike = "at both cats alike" if (row[1] - row[7]).abs() < 0.01 else "at itself"
-
 view = widgets.attention(torch.stack([same_word, before]), query_tokens=words, key_tokens=words)
-view.predict(
-    "Where does the last cat look in head 0?", ["at itself", "at both cats alike", "at all words"],
-    answer=alike, because=f"the first cat has {row[1]:.2f} of the weight, the last {row[7]:.2f}",
-)
+view.ask("02 cats")
 
 # %% [markdown]
 # <details><summary>After you have looked</summary>
@@ -376,14 +370,9 @@ print("rank of each part:", ranks)
 # %%
 evenly = torch.full((n, n), 1 / n)
 four = torch.stack([same_word, before, position, evenly])  # position: 1 on the diagonal
-lengths = (four @ word).norm(dim=-1).mean(-1)  # how long each head's part is, on average
-names = ["head 0 (same word)", "head 1 (before)", "head 2 (itself)", "head 3 (evenly)"]
 
 view = widgets.heads(four, query_tokens=words, key_tokens=words, contributions=four @ word)
-view.predict(
-    "Which head adds least to the outputs?", names,
-    answer=names[lengths.argmin()], because=f"its part has length {lengths.min():.2f}",
-)
+view.ask("02 least")
 
 # %% [markdown]
 # <details><summary>After you have looked: why?</summary>

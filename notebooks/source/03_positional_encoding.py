@@ -182,13 +182,7 @@ print(f"each is {wavelengths[1] / wavelengths[0]:.4f} times as long as the one b
 # Now explore a table of 64 positions and 32 features. It lies on its side, so that positions run to the right everywhere: in the table, in the curves of a pair, and below them in the dot products of one position with all others.
 
 # %%
-wave = 2 * math.pi * 10000 ** (16 / 32)
-widgets.encoding((64, 32)).predict(
-    "d_model is 32. How long is the wave of pair 8, features 16 and 17?",
-    ["about 63 positions", "about 628 positions", "about 6283 positions"],
-    answer=f"about {wave:.0f} positions",
-    because=f"2π · 10000^(16/32) = {wave:.1f}. In a table of 64 positions you see a part of it.",
-)
+widgets.encoding((64, 32)).ask("03 wave")
 
 # %% [markdown]
 # Go through the pairs: each wave is $10000^{2/32} = 1.78$ times as long as the one before. Keep a curve to compare it with the next. From pair 5 on, no wave is complete within 64 positions.
@@ -230,13 +224,7 @@ for fact, difference in facts.items():
 # %%
 torch.manual_seed(0)
 query, key = torch.randn(8), torch.randn(8)
-angle = 5 * 10000 ** (-2 / 8)
-widgets.shift(query, key).predict(
-    "From position 3, go 5 positions on. How far does the arrow turn whose frequency is 0.1?",
-    ["by 0.3 rad", "by 0.5 rad", "by 0.8 rad"],
-    answer=f"by {angle:.1f} rad",
-    because=f"k · ω = {angle:.1f}, from wherever it starts.",
-)
+widgets.shift(query, key).ask("03 turn")
 
 # %% [markdown]
 # Each dashed arrow ends in its ring. Move $p$: all arrows turn, and in each circle the angle between the two arrows stays. Then tick *break it*, which gives the sine and the cosine of a pair different speeds: arrows change their length and miss their rings. You will measure that below.
@@ -462,13 +450,7 @@ for fact, difference in facts.items():
 
 # %%
 q, k = query[5:], key[2:3]
-old, new = ((rope(q, start=p) @ rope(k, start=s).T).item() for p, s in ((12, 5), (20, 13)))
-widgets.shift(q[0], k[0], tab="RoPE").predict(
-    "The query moves from position 12 to 20, the key from 5 to 13. What does their dot product do?",
-    ["it grows", "it stays", "it falls"],
-    answer="it stays" if abs(new - old) < 1e-4 else "it grows" if new > old else "it falls",
-    because=f"{old:.2f} becomes {new:.2f}.",
-)
+widgets.shift(q[0], k[0], tab="RoPE").ask("03 both")
 
 # %% [markdown]
 # Slide *both*, and watch the arrows and the number. Then slide only one: the number follows the curve. (A row is multiplied from the right, so these arrows turn the other way round.) The same for all scores of six queries and six keys, with the first at position 0 and at position 100:

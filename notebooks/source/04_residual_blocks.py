@@ -292,14 +292,7 @@ assert max(s["alone"], s["norm only"]) < 1e-5 < s["post-norm"] < 0.01 < 0.1 < s[
 from transformer_lab import widgets
 
 fresh = {kind: {d: m[:2] for d, m in by_depth.items()} for kind, by_depth in sweep.items()}
-arrives = {depth: fresh["alone"][depth][1][0].item() for depth in (24, 48)}
-half = arrives[24]  # a share g gets through 24 layers; through 48 …
-guesses = {"about g / 2": half / 2, "about g / 24": half / 24, "about g · g": half**2}
-nearest = min(guesses, key=lambda guess: abs(math.log(guesses[guess] / arrives[48])))
-widgets.depth(fresh).predict(
-    "Alone, a share g of the gradient gets through 24 layers. How much gets through 48?",
-    list(guesses), nearest, "each layer takes about the same share: a straight line on this axis.",
-)
+widgets.depth(fresh).ask("04 twice")
 
 # %% [markdown]
 # ## Which of them did it?

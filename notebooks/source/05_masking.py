@@ -128,15 +128,8 @@ print("\n".join(str([round(w, 4) for w in row]) for row in weights.tolist()))
 # Step through *scores*, *scaled*, *masked* and *weights* of the same four words. Which rows change when you switch the mask off? And which when you raise the temperature?
 
 # %%
-without = (X @ X.mT / math.sqrt(4)).softmax(dim=-1)
-lost = without.masked_fill(masks.causal_mask(4), 0).sum(dim=-1)  # of each row, by the mask
-choices = ["none", "a quarter", "a half"]
-widgets.attention_steps(X, X, query_tokens=sentence, key_tokens=sentence, causal=True).predict(
-    "How much of its weight does étudiant, the last row, lose by the mask?",
-    choices,
-    answer=choices[round(4 * lost[3].item())],
-    because=f"its loss is {lost[3]:.2f}, that of Je, the first row, {lost[0]:.2f}",
-)
+view = widgets.attention_steps(X, X, query_tokens=sentence, key_tokens=sentence, causal=True)
+view.ask("05 lost")
 
 # %% [markdown]
 # ## What does a missing mask cost?
@@ -435,15 +428,7 @@ show_table(masks.causal_mask(4) | in_prefix, sentence, sentence)
 # Now paint one, over the scores of the sentence above. Let *Je* see *suis*, and read what the view says. Then break the mask in other ways: leave a row with nothing to see, and let words listen to padding. **Predict before you paint:**
 
 # %%
-scores, painted = X @ X.mT / math.sqrt(4), masks.causal_mask(4)
-painted[0, 1] = True
-old, new = (attention.masked_softmax(scores, m) for m in (masks.causal_mask(4), painted))
-widgets.mask_playground(scores, sentence).predict(
-    "You let Je see suis. How many rows of weights change?",
-    ["1", "2", "all 4"],
-    answer=str((old != new).any(dim=-1).sum().item()),
-    because=f"Je gives {new[0, 1]:.2f} of its weight to suis; each row is a softmax of its own",
-)
+widgets.mask_playground(X @ X.mT / math.sqrt(4), sentence).ask("05 leak")
 
 # %% [markdown]
 # The view names the leak in words. Choose *sliding window* and tick *two layers*: the dots are the detours that you measured above. A row that sees nothing is announced, too; further down you will see what becomes of it in code.

@@ -550,6 +550,38 @@ assert found["unit"] < found["tens"] - 20
 # Without the tens it still says the unit. Without the unit it gets most of them wrong; guessing among nine digits would get 8 of 72 right. So the decoder does use what it looks at.
 
 # %% [markdown]
+# Which parts of the model does that take? Here is the whole of it, with the weights that you have just trained, at work in your browser: no kernel has to run. Type a number of your own. Press a box to see its matrices, and a number in one of them to see the sum that made it.
+#
+# **Predict**, then press *switch off* and try: in each layer of the decoder, four heads of cross-attention read the source. Which four can it do without, those of layer 0 or those of layer 1?
+
+# %%
+widgets.machine(model, tokenizer, "twenty-one")
+
+# %% [markdown]
+# One number proves little. Let torch switch off the same heads for all 200 validation numbers, and the encoding of the input as well, without which the encoder does not know the order of the words:
+
+# %%
+from transformer_lab.analysis import switched_off
+
+cross_heads = [[f"decoder.layers.{i}.cross_attention.head.{j}" for j in range(4)] for i in (0, 1)]
+without = {"nothing": [], "layer 0's": cross_heads[0], "layer 1's": cross_heads[1]}
+without["the encoding"] = ["src_embedding.positions"]
+
+# %% tolerance=0.4
+right = {}
+for name, off in without.items():
+    with switched_off(model, *off):
+        right[name], kinds = alone(model), by_slice(model, pairs.slices)
+    print(f"without {name:12} {right[name]:.2f} are right", end="; ")
+    print(f"of the test below 100 {kinds['short']:.2f}, of 6 digits {kinds['6 digits']:.2f}")
+assert right["layer 1's"] < 0.05
+assert right["the encoding"] < 0.3 < right["layer 0's"] < right["nothing"]
+assert kinds["6 digits"] < 0.1 < 0.5 < kinds["short"]  # without the encoding
+
+# %% [markdown]
+# Nothing gets across but by layer 1: without its four heads the model still writes something like the name of a number, but not of this one. The four of layer 0 it can spare more often than not. And without the encoding the source is a bag of words: below 100 the words alone tell the number; of those with six digits hardly one is right.
+
+# %% [markdown]
 # ## Break it: training without the shift
 #
 # Suppose that the shift belonged to inference and not to training. Then input and target are the same. **Predict** the loss. How many tokens does the model get right if it is *told* the answer, and how many names if it writes *alone*? (5 seconds)

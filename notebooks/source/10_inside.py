@@ -73,6 +73,8 @@ print([f"{w}: after {vocabulary[note.argmax()]}" for w, note in zip(words, notes
 
 # %% [markdown]
 # The second head sits one layer above. Its query is the current word; its keys are the *notes*. So the last *cat* asks: where does it say "after *cat*"? It says so at *sat*, and the value there is the word *sat* itself:
+#
+# ![The words the cat sat on a mat the cat; above each the note which word came before. The last cat finds the note after cat, at sat, and brings sat.](../img/10_induction.svg)
 
 # %%
 before = torch.tensor([True] * 7 + [False])  # the last word asks the others
@@ -662,6 +664,58 @@ assert layers_out[0] > 0.9 > 0.4 > layers_out[1]
 
 # %% [markdown]
 # Heads 1.0, 1.1 and 1.3 carry *one* across: with any of them alone, *ein* keeps a probability of more than 0.6. No single one is needed.
+
+# %% [markdown]
+# Knocking out shows what a head is needed for. To see what it *carries*, put in what it writes for another number. Here is the translator at work in your browser. Press *swap*, type *twenty-two* where it asks for the other sentence, and press heads of layer 1's cross-attention, in the right column.
+#
+# **Predict**: what does the translation become when head 0 is swapped, when 0, 1 and 3 are, and when head 2 is?
+
+# %%
+widgets.machine(translator, tokenizer, "twenty-one")
+
+# %% [markdown]
+# Now the same by `analysis`: `record_heads` keeps what the heads write for *twenty-two*, and `swapped` lets a head write one of these vectors at one position, here where the first token is due:
+
+# %%
+@torch.no_grad()
+def first_token(text, other, layer, chosen):
+    """The probabilities of the first token, some heads swapped for those of another text."""
+    texts = [[*tokenizer.encode(one), tokenizer.eos_id] for one in (text, other)]
+    src, theirs = (torch.tensor([ids], device=device) for ids in texts)
+    begin = torch.tensor([[tokenizer.bos_id]], device=device)
+    with analysis.record_heads(translator) as heads:
+        translator(theirs, begin)
+    with ExitStack() as blocks:
+        for head in chosen:
+            vector = heads[cross[layer]][0, head, 0]  # (B, h, T, d_head) -> (d_head,)
+            blocks.enter_context(analysis.swapped(translator, cross[layer], 0, vector, head=head))
+        return translator(src, begin)[0, -1].softmax(-1)
+
+
+# %% tolerance=0.15
+ein, zwei = (tokenizer.encode(word)[0] for word in ("ein", "zwei"))
+for chosen in ((), (0,), (2,), (0, 1, 3)):
+    p = first_token("twenty-one", "twenty-two", 1, chosen)
+    print(f"heads of layer 1 swapped: {chosen!s:9}  p(ein) {p[ein]:.2f}, p(zwei) {p[zwei]:.2f}")
+assert p[zwei] > 0.8
+
+# %% [markdown]
+# (The page's weights have 4 bits each, so its numbers may differ in the second decimal.) Three vectors turn *ein* into *zwei*, and the rest of the word stays. Is that one lucky pair? Take all 72 names from *twenty-one* to *ninety-nine* that have a unit, each with the next unit's:
+
+# %% tolerance=8
+turned = {(1, (2,)): 0, (1, (0, 1, 3)): 0, (0, (0, 1, 2, 3)): 0}
+for n in (tens + unit for tens in range(20, 100, 10) for unit in range(1, 10)):
+    other = n - n % 10 + n % 10 % 9 + 1
+    wanted = tokenizer.encode(tasks.number_name(other, "de"))[0]
+    for layer, chosen in turned:
+        p = first_token(*(tasks.number_name(m, "en") for m in (n, other)), layer, chosen)
+        turned[layer, chosen] += p.argmax().item() == wanted
+for (layer, chosen), right in turned.items():
+    print(f"layer {layer}, heads {chosen}: the other's unit in {right} of 72")
+assert turned[1, (0, 1, 3)] > 60 > 10 > max(turned[1, (2,)], turned[0, (0, 1, 2, 3)])
+
+# %% [markdown]
+# In all of them the three heads bring the other number's unit along, while head 1.2, and even all of layer 0, bring nothing of it. So *which unit* is in these vectors: you have moved it from one sentence into another.
 
 # %% [markdown]
 # ## What the weights would have told you

@@ -50,6 +50,8 @@ for name, layer in {"2017": paper.layers[0], "Llama": llama.model.layers[0]}.ite
 
 # %% [markdown]
 # No bias is left, and the norms have one vector each. The feed-forward network has three matrices instead of two, and the keys and values are half as wide as the queries. What the list does not show: the norms have moved, and the sine is gone. **What did each swap buy?** Papers give reasons, and the reasons differ: some parts make training stable, some save memory, some lower the loss, and some make the code shorter. You will take them one at a time.
+#
+# ![Six pairs, 2017 and today: norm after and before, LayerNorm and RMSNorm, ReLU and SwiGLU, added sines and RoPE, eight keys and two, with and without biases.](../img/11_swaps.svg)
 
 # %% [markdown]
 # ## Swap 1: the norm moves in front

@@ -104,7 +104,11 @@ print("by hand = the model, max difference < 1e-5:", difference < 1e-5)
 #
 # $$x \leftarrow \mathrm{LN}(x + \mathrm{Attention}(x)), \qquad x \leftarrow \mathrm{LN}(x + W_2\, \mathrm{GELU}(W_1 x + b_1) + b_2)$$
 #
-# So loading is a matter of names. Hugging Face's are on the left, the project's on the right:
+# So loading is a matter of names:
+#
+# ![Six tensors of a layer in the file, with their shapes; an arrow leads from each to its part of the encoder layer.](../img/12_loading.svg)
+#
+# Here are all of them, Hugging Face's on the left, the project's on the right:
 
 # %%
 for theirs, ours in list(published.names.BERT.items())[3:]:

@@ -107,7 +107,11 @@ print(f"at once: {(scores.softmax(0) @ values).item():.3f}")
 #
 # $$m' = \max(m, \max s'), \qquad \ell' = e^{m - m'} \ell + \sum e^{s' - m'}, \qquad o' = e^{m - m'} o + \sum e^{s' - m'} v'$$
 #
-# and after the last tile the output is $o / \ell$. Nothing here depends on how many keys there were. In code, for one query:
+# and after the last tile the output is $o / \ell$. Nothing here depends on how many keys there were.
+#
+# ![The scores as five by five tiles, of which one is in fast memory, with the largest score, the sum and the output of its queries so far.](../img/13_tiles.svg)
+#
+# In code, for one query:
 
 # %%
 def one_query(query, key, value):  # (d,), (S, d), (S, d_v)
@@ -163,12 +167,7 @@ from transformer_lab import widgets
 torch.manual_seed(3)
 words = "the cat sat on a mat and slept".split()
 some_scores = 2 * torch.randn(8, 8)
-widgets.tiles(some_scores, words, words, tile=2).predict(
-    "How much more fast memory does a tile need if the text is twice as long?",
-    ["as much as before", "twice as much", "four times as much"],
-    answer="as much as before",
-    because="a tile takes 2,080 bytes, however many of them there are",
-)
+widgets.tiles(some_scores, words, words, tile=2).ask("13 memory")
 
 # %% [markdown]
 # ## Break it
@@ -468,12 +467,7 @@ assert speed["table"] > speed["small model"]
 # Here is the first text, round by round, with the table as the draft. Bars compare what both give to each drafted character. Where the model gives more than the draft, the character always stands.
 
 # %%
-widgets.speculation(four_texts(table)[0], characters.symbols).predict(
-    "A drafted character has q = 0.4 and p = 0.2. What becomes of it?",
-    ["it stands half of the time", "it is always rejected", "it always stands"],
-    answer="it stands half of the time",
-    because="min(1, 0.2 / 0.4) is 0.5",
-)
+widgets.speculation(four_texts(table)[0], characters.symbols).ask("13 stands")
 
 # %% [markdown]
 # ## Weights in 8 bits

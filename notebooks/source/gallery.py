@@ -124,20 +124,33 @@ widgets.machine(model, tokenizer, "two hundred and twenty-one")
 widgets.cache_cost()
 
 # %% [markdown]
-# **A language model that writes with you** (lesson 09), in the page. This one has read the names of ten thousand numbers, letter by letter; it learns in about ten seconds.
+# **A language model, watched while it learns** (lesson 09). This one reads the names of ten thousand numbers, letter by letter, for about ten seconds. The green curve is its loss on names that are held out, the dashed line that of a table of triples, and the slider brings back what it wrote before.
 
 # %%
-from transformer_lab import LanguageModel, LanguageModelConfig, tasks
+from transformer_lab import LanguageModel, LanguageModelConfig, tasks, token_log_probs
+from transformer_lab.ngrams import NGrams
 from transformer_lab.texts import Characters
 from transformer_lab.training import TextExamples, TextRecipe, TextTraining
 
-text = "\n".join(tasks.number_name(n, "en") for n in torch.randperm(10_000).tolist())
-characters = Characters.of(text)
+names = [tasks.number_name(n, "en") for n in torch.randperm(10_000).tolist()]
+characters = Characters.of("\n".join(names))
+read, held_out = (characters.encode("\n".join(part)) for part in (names[100:], names[:100]))
 size = {"max_len": 48, "positions": "rotary", "activation": "gelu"}
 size |= {"dropout": 0.0, "attention_dropout": 0.0}
 writer = LanguageModel(LanguageModelConfig(len(characters), 48, 4, 192, 2, **size))
-reading = TextTraining(writer, TextExamples(characters.encode(text), 48), TextRecipe(300))
-losses = [report.loss for report in reading.run(300)]
+reading = TextTraining(writer, TextExamples(read, 48), TextRecipe(300))
+
+# %%
+def on_held_out():
+    return -token_log_probs(writer, held_out).mean().item()
+
+
+levels = {"3-gram": -NGrams(read, len(characters), 3).token_log_probs(held_out).mean().item()}
+reports = reading.run(300, on_held_out, every=50)
+widgets.text_training_monitor(reports, 300, writer, characters, ["four ", "nine"], levels=levels)
+
+# %% [markdown]
+# **The same model writes with you** (lesson 09), in the page.
 
 # %%
 widgets.completer(writer, characters, "four thousand and ")
@@ -193,7 +206,7 @@ from transformer_lab import speculative
 from transformer_lab.ngrams import NGrams
 
 beginning = characters.encode("four thousand and ")
-table = NGrams(characters.encode(text), len(characters), 3)
+table = NGrams(read, len(characters), 3)
 chance = torch.Generator("cpu").manual_seed(0)
 drafted = speculative(writer, table, beginning, 25, generator=chance)
 widgets.speculation(drafted, characters.symbols)

@@ -52,6 +52,10 @@ def perplexity_by_dot_product(token_log_probs):
     return torch.exp(share @ token_log_probs)
 
 
+def perplexity_in_float64(token_log_probs):
+    return (-token_log_probs.double().sum() / token_log_probs.numel()).exp().to(token_log_probs.dtype)
+
+
 def bits_by_log2(nats, n_tokens, n_bytes):
     return nats * math.log2(math.e) / n_bytes
 
@@ -119,7 +123,13 @@ def loss_by_exponent(losses):
 
 RIGHT_ANSWERS = {
     "next_token_loss": [loss_by_transposing, loss_by_gather, loss_by_padding_the_targets, loss_by_loop],
-    "perplexity": [perplexity_by_torch, perplexity_by_bits, perplexity_by_roots, perplexity_by_dot_product],
+    "perplexity": [
+        perplexity_by_torch,
+        perplexity_by_bits,
+        perplexity_by_roots,
+        perplexity_by_dot_product,
+        perplexity_in_float64,
+    ],
     "bits_per_byte": [bits_by_log2, bits_by_mean, bits_by_numpy, bits_by_base],
     "mend_bigram_loss": [table_by_index_put, table_by_bincount, table_by_counter, table_mended],
     "predict_loss": [loss_by_share, loss_by_constants, loss_by_numpy, loss_by_exponent],

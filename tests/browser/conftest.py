@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lab import OpenNotebook, WatchedPage, chromium, front_end_in, ran
-from live import COUNT, FRAMES, RESET, Live
+from live import COUNT, FRAMES, PAGE, RESET, Live
 from nbformat.v4 import new_markdown_cell
 from playwright.sync_api import BrowserContext, Page
 from server import FRONT_ENDS, jupyter_lab
@@ -16,15 +16,6 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.view_examples import SET_UP, SHOW, html
 
 TALL = "tall\n\n" * 60  # makes the notebook longer than the window
-# Text and background as JupyterLab's themes have them.
-PAGE = """<!doctype html>
-<style>
-  body { margin: 12px; background: #fff; color: rgba(0, 0, 0, .87) }
-  body[data-jp-theme-light=false] { background: #111; color: #fff }
-</style>
-<body data-jp-theme-light="true">"""
-
-
 # What takes longest begins first, and what is dealt out test by test comes last, so that no worker waits at the end.
 ORDER = ("views_in_jupyter", "view", "live_views", "site", "in_jupyterlab", "lessons_live", "javascript")
 TEST_BY_TEST = ("lessons_live", "javascript")
@@ -64,7 +55,7 @@ def browser():
 @pytest.fixture(scope="session")
 def profile(browser) -> Iterator[BrowserContext]:
     """One profile for all pages with a front-end: what one has loaded, the next finds in its cache."""
-    context = browser.new_context()
+    context = browser.new_context(reduced_motion="reduce")  # a picture is at once what it becomes
     yield context
     context.close()
 
@@ -119,7 +110,7 @@ def page_of_views(browser, tmp_path_factory) -> Iterator[WatchedPage]:
     """A page with the outputs of all views and nothing else: what a view does by itself needs no Jupyter."""
     path = tmp_path_factory.mktemp("views") / "views.html"
     path.write_text(PAGE + "\n".join(f"<div>{html(name)}</div>" for name in SHOW), "utf-8")
-    watched = WatchedPage(browser.new_page(viewport={"width": 1280, "height": 1000}))
+    watched = WatchedPage(browser.new_page(viewport={"width": 1280, "height": 1000}, reduced_motion="reduce"))
     watched.page.goto(path.as_uri())
     yield watched
     watched.page.close()
@@ -128,7 +119,7 @@ def page_of_views(browser, tmp_path_factory) -> Iterator[WatchedPage]:
 @pytest.fixture(scope="session")
 def page_for_one(browser) -> Iterator[Page]:
     """A page for one view after the other, each alone in it."""
-    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page = browser.new_page(viewport={"width": 1000, "height": 900}, reduced_motion="reduce")
     page.add_init_script(COUNT)
     yield page
     page.close()

@@ -11,6 +11,13 @@ from torch.testing import assert_close
 from tests.view_examples import start
 
 FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# Text and background as JupyterLab's themes have them.
+PAGE = """<!doctype html>
+<style>
+  body { margin: 12px; background: #fff; color: rgba(0, 0, 0, .87) }
+  body[data-jp-theme-light=false] { background: #111; color: #fff }
+</style>
+<body data-jp-theme-light="true">"""
 # Counts what listens to the page and not to a view alone.
 COUNT = """
 window.listening = new Set();

@@ -15,10 +15,7 @@ from transformer_lab import widgets
 from transformer_lab.widgets.view import script_of
 
 MODULES = sorted(Path(widgets.__file__).parent.glob("*.js"))
-SHARED = {"ui", "grid", "chart", "link", "stack", "language_model"} | {
-    f"machine_{part}" for part in ("weights", "tokenizer", "model", "parts", "sums", "overview", "detail", "map")
-}  # what views import; the others are views
-VIEWS = [path.stem.removesuffix("_view") for path in MODULES if path.stem not in SHARED]
+VIEWS = [path.stem.removesuffix("_view") for path in MODULES if path.stem.endswith("_view")]
 TESTS = Path(__file__).with_name("javascript")  # <module>.test.mjs, and <module>.py with the numbers for it
 STUBS = "globalThis.HTMLElement = class {}; globalThis.customElements = {get() {}, define: tag => console.log(tag)};"
 

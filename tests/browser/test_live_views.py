@@ -102,7 +102,7 @@ def test_what_is_typed_is_translated_with_the_weights_of_torch(sentence):
 
 def wait_for_map(view: Live, text: str) -> None:
     """Until the map is that of the text: its columns are the text's tokens."""
-    label = f"Cross-attention for “{text}”. Arrow keys move over the cells."
+    label = re.compile(f"^Cross-attention for “{text}”. ")
     expect(view.canvas).to_have_attribute("aria-label", label, timeout=SECONDS * 1000)
 
 
@@ -143,6 +143,13 @@ def test_while_the_kernel_is_busy_a_sentence_waits_and_says_so(sentence, busy_ke
     wait_for_map(sentence, "d ah b")
     near(sentence.values(), own_sentence.cross_map("d ah b"))
     expect(sentence.root).not_to_contain_text("The kernel is busy")
+
+
+def test_an_emptied_field_leaves_no_translation_of_what_was_there(sentence):
+    field(sentence).fill("d ah b")
+    wait_for_map(sentence, "d ah b")
+    field(sentence).fill("")
+    near(sentence.values(), start("own sentence"))
 
 
 # ── training ──
@@ -200,6 +207,25 @@ def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, way
     near(training.values(), training_monitor.seen_at(1))
 
 
+# ── a new kernel ──
+
+
+def test_views_say_so_when_their_kernel_is_started_anew(profile, address_here, lab_folder):
+    """They know nothing of each other, the new kernel and the views of the old one: nobody waits for an answer."""
+    with made(profile, address_here, lab_folder, *CELLS[:2], name="95_restarted.ipynb") as notebook:
+        notebook.run_all()
+        sentence = Live(notebook.page, notebook.page.locator(".tl-view").first)
+        expect(field(sentence)).to_be_visible(timeout=SECONDS * 1000)
+        notebook.page.evaluate(f"() => {THE_KERNEL}.restart()")
+        expect(field(sentence)).to_be_hidden(timeout=SECONDS * 1000)
+        shows(sentence.root, "The kernel that translated is gone: it was shut down or started anew.")
+        near(sentence.values(), start("own sentence"))
+        notebook.run_all()
+        sentence = Live(notebook.page, notebook.page.locator(".tl-view").first)
+        field(sentence).fill("d b")
+        wait_for_map(sentence, "d b")
+
+
 # ── afterwards ──
 
 
@@ -219,7 +245,7 @@ def test_reopened_without_its_kernel_each_view_shows_what_it_showed(notebook, pr
     sentence = Live(notebook.page, notebook.page.locator(".tl-view").first)
     field(sentence).fill("d")  # there is nobody to answer
     expect(field(sentence)).to_be_hidden(timeout=SECONDS * 1000)
-    shows(sentence.root, "To type a sentence of your own, run the cell")
+    shows(sentence.root, "The kernel that translated is gone")
     assert notebook.new_errors() == []
     with opened(profile, address_here, PATH) as again:
         views = [Live(again.page, again.page.locator(".tl-view").nth(i)) for i in (0, 1)]

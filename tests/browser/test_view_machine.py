@@ -1,8 +1,11 @@
 """The machine in a page: own text, slider, parts switched off and swapped, looking inside; all with torch's numbers."""
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 import torch
-from live import in_a_page, near
+from live import FRAMES, in_a_page, near
 
 from tests.view_examples import html
 from tests.view_examples.machine import recorded, sent, shown, source_of, written
@@ -82,6 +85,22 @@ def test_what_has_changed_is_marked_beside_what_was(view):
     near(view.values(), intact)
 
 
+def test_a_reader_finds_the_source_word_and_the_encoding_without_searching(view):
+    """The answer stands beside the tokens; what is switched off most often has a button with its name."""
+    maps = [shown(matrix=f"{CROSS}.weights.{head}")["map"] for head in (0, 1)]
+    looks = [(one + other) / 2 for one, other in zip(*(rows[0] for rows in maps), strict=True)]
+    most = looks.index(max(looks))
+    reads = view.root.locator(".tl-reads span").all_text_contents()
+    answer = view.root.locator(".tl-answer")
+    assert f"looks most at “{reads[most]}”: {max(looks):.2f} of its attention" in answer.text_content()
+    view.button("switch off").click()
+    view.button("the input's positional encoding").click()
+    expected, intact = shown(off=["src_embedding.positions"]), shown()
+    near(view.values(), expected)
+    same = expected["tokens"] == intact["tokens"]
+    assert ("but no token" if same else "tokens differ") in answer.text_content()
+
+
 def test_a_vector_from_another_sentence(view):
     model, tokenizer = sent()
     src = source_of("one ten")
@@ -146,4 +165,99 @@ def test_in_a_narrow_page_a_part_takes_the_place_of_the_whole(blank, width):
         near(view.values(), shown(matrix=f"{CROSS}.weights.1"))
         assert view.canvas.is_visible()
         view.button("reset").click()
+    blank.set_viewport_size({"width": 1000, "height": 900})
+
+
+# ── for everybody ──
+
+LIGHT, DARK = "body { background: #fff; color: #111 }", "body { background: #111; color: #eee }"
+SERIOUS = """async () => (await axe.run(document.body, {resultTypes: ["violations"]})).violations
+    .filter(({impact}) => impact === "serious" || impact === "critical")
+    .map(({id, nodes}) => [id, nodes.length, nodes[0].html.slice(0, 200)])"""
+TARGETS = """root => [...root.querySelectorAll("button, select, input, canvas[tabindex='0']")]
+    .filter(one => one.checkVisibility())"""
+SMALL = f"""root => ({TARGETS})(root).map(one => [one.getBoundingClientRect(), one.outerHTML.slice(0, 80)])
+    .filter(([box]) => box.height < 24 || box.width < 24).map(([box, html]) => [box.width, box.height, html])"""
+FOCUS = "() => document.activeElement.ariaLabel || document.activeElement.textContent"
+
+
+@pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="axe comes with the extra `browser`")
+@pytest.mark.parametrize("style", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(("width", "ratio"), [(360, 1), (900, 1), (1600, 1), (800, 2)])
+def test_axe_finds_nothing_serious_and_nothing_is_cut_off(browser, style, width, ratio):
+    """800 pixels of two dots each are what a window of 1600 has at a zoom of 200 %."""
+    import axe_playwright_python
+
+    axe = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 900}, device_scale_factor=ratio)
+    page.add_init_script("window.listening = new Set()")
+    with in_a_page(page, html("machine"), style) as (_, view):
+        view.canvas.wait_for()
+        page.evaluate(axe)
+        for act in (lambda: None, *states(view)):
+            act()
+            page.evaluate(FRAMES)
+            assert page.evaluate(SERIOUS) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert view.root.evaluate(SMALL) == []
+    page.close()
+
+
+def states(view) -> list:
+    """What changes which controls are there."""
+
+    def off() -> None:
+        view.button("switch off").click()
+        view.button("the causal masks").click()
+
+    def swap() -> None:
+        view.button("swap").click()
+        type_into(view, "take it from the sentence", "one ten")
+
+    def inside() -> None:
+        view.button("look inside").click()
+        press(view, "decoder.layers.0.feed_forward")
+
+    return [off, swap, inside]
+
+
+def test_every_control_is_reached_and_used_by_keys_alone(blank):
+    blank.set_viewport_size({"width": 1200, "height": 900})
+    with in_a_page(blank, html("machine")) as (page, view):
+        view.canvas.wait_for()
+
+        def to(name: str) -> None:
+            for _ in range(40):
+                view.press("Tab")
+                if page.evaluate(FOCUS) == name:
+                    return
+            raise AssertionError(f"Tab does not reach {name!r}")
+
+        to("text to translate")
+        view.press("Control+a", *"two")
+        near(view.values(), shown("two"))
+        to("switch off")
+        view.press("Enter")
+        to("the input's positional encoding")
+        view.press("Space")
+        near(view.values(), shown("two", off=["src_embedding.positions"]))
+        to("encoder, positional encoding of the input ✕")
+        view.press("Enter")
+        near(view.values(), shown("two"))
+        assert "Arrow keys" in page.evaluate(FOCUS), "the drawing has the focus that its button had"
+        view.press("End", "ArrowDown", "Enter")  # a norm: off
+        assert view.root.locator(".tl-bar button", has_text="✕").count() == 1
+        view.press("Enter")
+        near(view.values(), shown("two"))
+        to("scores")
+        view.press("Enter")
+        assert view.values()["open"].endswith("scores.0")
+        reached = set()
+        for _ in range(view.root.evaluate(f"root => ({TARGETS})(root).length") + 4):
+            view.press("Tab")
+            reached.add(page.evaluate("() => document.activeElement.outerHTML"))
+        missed = [
+            one for one in view.root.evaluate(f"root => ({TARGETS})(root).map(e => e.outerHTML)") if one not in reached
+        ]
+        assert missed == []
     blank.set_viewport_size({"width": 1000, "height": 900})

@@ -3,6 +3,7 @@
 How it stops and resumes: test_live_views.py.
 """
 
+import re
 from functools import cache
 
 import pytest
@@ -11,7 +12,7 @@ from live import FRAMES, in_a_page, near
 from playwright.sync_api import expect
 
 from tests.view_examples import make
-from tests.view_examples.training_monitor import seen_at
+from tests.view_examples.training_monitor import seen_at, seen_of_text
 from transformer_lab.widgets.training_monitor_view import TrainingMonitor
 from transformer_lab.widgets.view import View
 
@@ -69,6 +70,18 @@ def test_a_choice_by_keys_keeps_the_focus(views):
     view.press("ArrowDown")
     near(view.values(), seen_at(30, sample=1))
     expect(choice).to_be_focused()
+
+
+def test_a_training_on_text_shows_what_the_model_wrote_at_any_step(views):
+    view = views["training on text"]
+    view.slider.focus()
+    for keys, step in ((["Home"], 1), (["ArrowRight"] * 10, 11), (["End"], 30)):
+        view.press(*keys)
+        near(view.values(), seen_of_text(step))
+        cells = view.root.locator(".tl-texts tr td").all_text_contents()
+        assert cells == seen_of_text(step)["said"]
+    assert re.search(r"validation \d\.\d+ when last measured\.$", view.says())
+    expect(view.labelled("head")).to_be_hidden()
 
 
 # ── what the kernel tells while it trains ──

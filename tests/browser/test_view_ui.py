@@ -141,6 +141,44 @@ def test_a_wrong_answer_is_told_with_the_right_one(asked):
     expect(view.canvas).to_be_visible()
 
 
+def test_right_and_wrong_look_different(asked):
+    page, _ = asked
+    ask = page.locator(".tl-ask")
+
+    def look() -> list[str]:
+        mark = "getComputedStyle(e.querySelector('[aria-live]'), '::before').content"
+        return ask.evaluate(f"e => [getComputedStyle(e).borderLeftColor, {mark}]")
+
+    before = look()
+    page.get_by_role("button", name="three").click()
+    assert look() == ["rgb(213, 94, 0)", '"✗ "']
+    page.get_by_role("button", name="ask again").click()
+    assert look() == before
+    page.get_by_role("button", name="<b>two</b>").click()
+    assert look() == ["rgb(0, 158, 115)", '"✓ "']
+
+
+def test_a_view_that_gives_nothing_away_is_seen_and_the_answer_alone_is_covered(blank):
+    view = make("given").predict("What is it?", ["one", "two"], "two", "the weight is 0.75", shown=True)
+    with in_a_page(blank, view.html()) as (page, live):
+        expect(live.canvas).to_be_visible()
+        expect(page.locator(".tl-ask")).not_to_contain_text("0.75")
+        live.move_the_slider()
+        page.get_by_role("button", name="show me").click()
+        expect(page.locator(".tl-ask")).to_contain_text("It is two: the weight is 0.75")
+
+
+def test_without_scripts_a_picture_that_gives_nothing_away_is_seen(browser):
+    view = make("given").predict("What is it?", ["one", "two"], "two", "the weight is 0.75", shown=True)
+    page = browser.new_page(java_script_enabled=False)
+    page.set_content(view.html())
+    expect(page.locator("img")).to_be_visible()
+    expect(page.get_by_text("the weight is 0.75")).to_be_hidden()
+    page.get_by_text("What is it? (one or two)").click()
+    expect(page.get_by_text("the weight is 0.75")).to_be_visible()
+    page.close()
+
+
 def test_one_may_look_without_choosing(asked):
     page, view = asked
     page.get_by_role("button", name="show me").click()

@@ -2,10 +2,19 @@
 
     python -m tests.grading.attacks      prints the table, those of hostile_notebooks.py too: deserved and given
 
+`--sandbox podman` has a container keep them in, `--load 6` keeps the machine busy meanwhile, `--below /usr/src` has the
+repository lie there. The exit code is 1 if a row gets what it does not deserve. Try it as root and as an ordinary user.
+
 Every one is an answer to `softmax` (2 points). RIGHT is what a right one looks like. Should the sandbox fail, they do
 little: at most 200 processes, 10 seconds, hardly more than the 2 GiB that an answer may have, no call beyond loopback.
 """
 
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,8 +23,10 @@ from tests.grading.hostile_notebooks import HOSTILE, POINTS, RIGHT, SECONDS
 from tests.grading.kernel_attacks import KERNEL
 from transformer_lab.exercises import catalogue
 from transformer_lab.grading.answers import Answer
-from transformer_lab.grading.course import close_sandbox
+from transformer_lab.grading.course import SANDBOX
 from transformer_lab.grading.hidden_cases import draw_cases
+from transformer_lab.grading.launching import KINDS, described
+from transformer_lab.grading.policy import REPOSITORY
 from transformer_lab.grading.sandbox import Sandbox
 from transformer_lab.grading.scoring import Mark, mark
 
@@ -502,6 +513,33 @@ shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: t
         ),
         ("wrong",),
     ),
+    "leaves a message where a container has queues": Attack(
+        answer(
+            "import os",
+            WRONG_BODY,
+            """
+    for place in ("/dev/mqueue", "/run", "/var/tmp", "/run/lock", "/sys/fs/cgroup"):
+        try:
+            open(place + "/a-word", "x").close()
+        except FileExistsError: return torch.softmax(scores, dim)
+        except OSError: continue
+        return torch.softmax(scores, dim)
+""",
+        ),
+        ("wrong",),
+    ),
+    "speaks to the grader as the forking process does": Attack(
+        answer(
+            "import socket",
+            WRONG_BODY,
+            """
+    try: socket.socket(socket.AF_UNIX).connect("/control/socket")
+    except OSError: return scores * 0
+    return torch.softmax(scores, dim)
+""",
+        ),
+        ("wrong",),
+    ),
     "becomes root, mounts, loads a new namespace": Attack(
         answer(
             "import ctypes, os",
@@ -529,22 +567,60 @@ def grade(sandbox: Sandbox, program: str, seed: str = "fixed") -> Mark:
     return mark(exercise, Answer("softmax", program), sandbox, draw_cases(exercise, seed), POINTS)
 
 
-def main() -> None:
-    print(f"{'attack':46} {'deserved':>8} {'given':>6}  verdict")
-    with Sandbox(SECONDS) as sandbox:
+def table(kind: str) -> Iterator[tuple[str, float, Mark]]:
+    """Each attack, what it deserves and what it gets."""
+    with Sandbox(SECONDS, kind) as sandbox:
         for name, attack in ATTACKS.items():
-            show(name, attack.points, grade(sandbox, program_of(attack, port=9, secret=__file__)))
+            yield name, attack.points, grade(sandbox, program_of(attack, port=9, secret=__file__))
         for name, program in KERNEL.items():
-            show(name, 0, grade(sandbox, program))
-    for name, attack in HOSTILE.items():
-        with TemporaryDirectory() as folder:
-            show(name, attack.points, attack.grade(Path(folder)).marks[0])
-    close_sandbox()
+            yield name, 0, grade(sandbox, program)
+        SANDBOX[:] = [sandbox]
+        for name, attack in HOSTILE.items():
+            with TemporaryDirectory() as folder:
+                yield name, attack.points, attack.grade(Path(folder), kind).marks[0]
+        SANDBOX.clear()
 
 
-def show(name: str, deserved: float, given: Mark) -> None:
-    print(f"{name:46} {deserved:>8g} {given.points:>6g}  {given.verdict}", flush=True)
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """Keep so many processes busy meanwhile."""
+    spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for one in spinning:
+            one.kill()
+            one.wait()
+
+
+def main() -> int:
+    reader = ArgumentParser()
+    reader.add_argument("--sandbox", choices=KINDS, default=KINDS[0])
+    reader.add_argument("--load", type=int, default=0, metavar="PROCESSES")
+    reader.add_argument("--below", metavar="FOLDER")
+    options = reader.parse_args()
+    if options.below:
+        return below(options.below, "--sandbox", options.sandbox, "--load", str(options.load))
+    print(
+        f"user {os.getuid()}, repository in {REPOSITORY}, {options.load} busy processes; {described(options.sandbox)}"
+    )
+    print(f"{'attack':46} {'deserved':>8} {'given':>6}  verdict")
+    rows, wrong = 0, 0
+    with busy(options.load):
+        for name, deserved, given in table(options.sandbox):
+            rows, wrong = rows + 1, wrong + (given.points != deserved)
+            print(f"{name:46} {deserved:>8g} {given.points:>6g}  {given.verdict}", flush=True)
+    print(f"{rows} attacks, {rows - wrong} get what they deserve")
+    return int(wrong > 0)
+
+
+def below(place: str, *options: str) -> int:
+    """The same in a view of this machine's files in which the repository lies below a folder of the system."""
+    home, view = f"{place}/app", ["bwrap", "--dev-bind", "/", "/", "--tmpfs", place]
+    command = [*view, "--dir", home, "--ro-bind", str(REPOSITORY), home, "--chdir", home, "--"]
+    environment = os.environ | {"PYTHONPATH": home, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run([*command, sys.executable, "-m", __spec__.name, *options], env=environment).returncode
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

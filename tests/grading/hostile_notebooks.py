@@ -14,6 +14,7 @@ from pathlib import Path
 
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.course import grade_one
+from transformer_lab.grading.launching import KINDS
 from transformer_lab.grading.records import Graded
 from transformer_lab.grading.submissions import find_submissions
 
@@ -38,14 +39,14 @@ class HandedIn:
     points: float = 0.0
     note: str = ""
 
-    def grade(self, folder: Path) -> Graded:
+    def grade(self, folder: Path, kind: str = KINDS[0]) -> Graded:
         """The student's marks, in an empty folder."""
         for name in ("others", "submitted"):
             (folder / name).mkdir()
         (folder / "others" / "ann.ipynb").write_text(notebook(RIGHT))
         self.write(folder / "submitted")
         (submission,) = find_submissions(folder / "submitted", "hw1", folder / "submitted" / ".unpacked")
-        return grade_one(submission, ASSIGNMENT)
+        return grade_one(submission, ASSIGNMENT, kind=kind)
 
 
 def notebook(*sources: str, outputs: tuple = ()) -> str:

@@ -14,6 +14,7 @@ from tests.grading.kernel_attacks import KERNEL
 from tests.grading.support import needs_bwrap
 from transformer_lab.grading import course
 from transformer_lab.grading.course import grade_one
+from transformer_lab.grading.launching import TRUST
 from transformer_lab.grading.reports import write_reports
 from transformer_lab.grading.sandbox import Sandbox
 from transformer_lab.grading.submissions import find_submissions
@@ -73,7 +74,7 @@ def test_an_attack_gets_what_it_deserves_and_the_next_answer_too(sandbox, visito
 
 @pytest.fixture(scope="module")
 def open_door():
-    with Sandbox(seconds=10, trust=True) as sandbox:
+    with Sandbox(10, TRUST) as sandbox:
         yield sandbox
 
 

@@ -1,8 +1,8 @@
 """What a learner sees: a card with a mark, a title and a text, as HTML in a notebook and as plain text elsewhere."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 
 PASSED, OPEN, WRONG, INFO = "✓", "○", "✗", "→"
@@ -39,8 +39,7 @@ class Solution(Card):
         return f"{super().__repr__()}\n\n{self.source}"
 
     def _repr_html_(self) -> str:
-        body = f"<details><summary>show it</summary>{code(self.source)}</details>"
-        return frame(self.mark, self.title, html_text(self.text) + body)
+        return frame(self.mark, self.title, html_text(self.text) + folded("show it", code(self.source)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +49,8 @@ class Verdict:
     passed: right in every case; attempted: False for an untouched stub; mistake: the name of the mistake it was
     recognised as, if any; message: plain text saying what is wrong, on which smallest case, expected beside given;
     score: how much is right, from 0 to 1; figure: HTML that shows the case, if a picture helps; cause: the slips by
-    which one gets what the answer computes, where it is no mistake with a name.
+    which one gets what the answer computes, where it is no mistake with a name; help: makes the HTML that stands below,
+    folded, and is called when the card is shown.
     """
 
     exercise: str
@@ -61,6 +61,7 @@ class Verdict:
     score: float = 0.0
     figure: str = ""
     cause: str | None = None
+    help: Callable[[], str] | None = field(default=None, compare=False)
 
     @property
     def card(self) -> Card:
@@ -73,7 +74,8 @@ class Verdict:
         return repr(self.card)
 
     def _repr_html_(self) -> str:
-        return self.card._repr_html_()
+        help = self.help() if self.help else ""
+        return replace(self.card, figure=self.figure + help)._repr_html_()
 
 
 def frame(mark: str, title: str, body: str) -> str:
@@ -84,6 +86,23 @@ def frame(mark: str, title: str, body: str) -> str:
         f'<p style="margin:4px 0"><span style="color:{colour};font-weight:bold" aria-hidden="true">{mark}</span> '
         f"<strong>{inline(title)}</strong></p>{body}</div>"
     )
+
+
+def folded(summary: str, body: str) -> str:
+    """What opens when it is clicked on, which needs neither a kernel nor a script."""
+    button = (
+        "display:list-item;list-style-position:inside;width:max-content;cursor:pointer;line-height:24px;padding:0 10px;"
+        "border:1px solid rgba(127,127,127,.55);border-radius:4px"
+    )
+    return f'<details style="margin:6px 0"><summary style="{button}">{summary}</summary>{body}</details>'
+
+
+def folded_hints(hints: Sequence[str]) -> str:
+    """The first hint, folded; each one holds the next."""
+    within = ""
+    for number, hint in reversed(list(enumerate(hints, start=1))):
+        within = folded(f"hint {number} of {len(hints)}", html_text(hint) + within)
+    return within
 
 
 def html_text(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from transformer_lab.device import default_device
 from transformer_lab.exercises import checking
-from transformer_lab.exercises.cards import INFO, Card, Solution, Verdict
+from transformer_lab.exercises.cards import INFO, Card, Solution, Verdict, code, folded, folded_hints
 from transformer_lab.exercises.checking import Result
 from transformer_lab.exercises.diagnosis import explain
 from transformer_lab.exercises.memory_limit import memory_limit
@@ -76,13 +76,20 @@ class Exercise(Specification):
                 )
             if not verdict.passed and os.environ.get("NBGRADER_EXECUTION") == "validate":  # it counts errors alone
                 raise NotPassed(f"{self.name} does not pass.\n{verdict.message}")
-            return verdict
+            return verdict if verdict.passed else replace(verdict, help=lambda: self.help(verdict.attempted))
         except NotPassed:
             raise
         except (KeyboardInterrupt, OutOfTime) as error:
             return rejected(self.name, stopped(error))
         except Exception as error:  # an answer too strange to be examined must not stop "Run All"
             return rejected(self.name, f"The answer could not be checked.\n  {type(error).__name__}: {error}")
+
+    def help(self, attempted: bool) -> str:
+        """What stands folded below a verdict: the hints, and a solution for who has tried."""
+        hints = folded_hints(self.hints)
+        if not attempted or self.withheld:
+            return hints
+        return hints + folded("a solution", code(self.solution_source()))
 
     def is_reference(self, answer: object) -> bool:
         """Whether somebody handed over the package's own function."""

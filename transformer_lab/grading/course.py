@@ -4,12 +4,13 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import cache
 from itertools import islice, takewhile
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from transformer_lab.exercises import catalogue
@@ -17,6 +18,7 @@ from transformer_lab.exercises.running import Case
 from transformer_lab.grading.answers import Answer, find_answer
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.hidden_cases import add_private, draw_cases
+from transformer_lab.grading.launching import KINDS
 from transformer_lab.grading.notebooks import Notebook, read_notebooks
 from transformer_lab.grading.own_numbers import WHOSE, as_function, own_exercise, student_in
 from transformer_lab.grading.policy import NoSandbox
@@ -27,7 +29,7 @@ from transformer_lab.grading.scoring import ADVICE, Mark, is_right, mark
 from transformer_lab.grading.submissions import Submission
 
 
-def grade_one(submission: Submission, assignment: Assignment, private: str = "", trust: bool = False) -> Graded:
+def grade_one(submission: Submission, assignment: Assignment, private: str = "", kind: str = KINDS[0]) -> Graded:
     """Grade one student. Each process that grades keeps one sandbox, which holds one answer at a time."""
     with BUSY:
         digest, notebook = submission.digest(), read_notebooks(map(Path, submission.paths))
@@ -35,7 +37,7 @@ def grade_one(submission: Submission, assignment: Assignment, private: str = "",
         marks: dict[str, Mark] = {}
         own_id = ""
         for name, most in assignment.points.items():
-            answer, box = answer_in(notebook, name, assignment), sandbox(assignment.seconds, trust)
+            answer, box = answer_in(notebook, name, assignment), sandbox(assignment.seconds, kind)
             if name in assignment.variants:
                 own_id = student_in(notebook, name) or own_id
                 marks[name] = mark_own(name, answer, own_id, assignment, box)
@@ -92,10 +94,10 @@ BUSY = threading.Lock()
 SANDBOX: list[Sandbox] = []  # this process's own; it is made when the first answer needs it, and ends with the process
 
 
-def sandbox(seconds: float | int, trust: bool) -> Sandbox:
-    if not SANDBOX or (SANDBOX[0].seconds, SANDBOX[0].trust, SANDBOX[0].owner) != (seconds, trust, os.getpid()):
+def sandbox(seconds: float | int, kind: str) -> Sandbox:
+    if not SANDBOX or (SANDBOX[0].seconds, SANDBOX[0].kind, SANDBOX[0].owner) != (seconds, kind, os.getpid()):
         close_sandbox()
-        SANDBOX[:] = [Sandbox(seconds, trust).__enter__()]
+        SANDBOX[:] = [Sandbox(seconds, kind).__enter__()]
     return SANDBOX[0]
 
 
@@ -112,21 +114,24 @@ def grade_all(
     new_pool: Callable[[], AbstractContextManager[Executor]],
     at_once: int,
     private: str = "",
-    trust: bool = False,
+    kind: str = KINDS[0],
 ) -> Iterator[Graded]:
     """Grade submissions, so many at once; each comes, and is written, as it is done.
 
     Where a process that grades ends, those that were being graded are tried again, each alone in a new pool. Who ends
-    it then, or makes grading fail, is `ungraded`; all others are graded.
+    it then, or makes grading fail, is `ungraded`; all others are graded. Where a pool is lost, a new one takes over.
     """
     left = waiting
     suspects: list[Submission] = []
     while left or suspects:
         group, suspects, alone = (suspects[:1], suspects[1:], True) if suspects else (left, [], False)
-        done = []
+        done: set[str] = set()
         with new_pool() as pool, suppress(BrokenExecutor):
-            for submission, future in as_graded(pool, group, 1 if alone else at_once, assignment, private, trust):
-                done.append(submission)
+            for submission, future in as_graded(pool, group, 1 if alone else at_once, assignment, private, kind):
+                if future.cancelled():  # the scheduler of a cluster is gone: the next one is asked for what is left
+                    suspects += [submission] if alone else []
+                    break
+                done.add(submission.student)
                 error = future.exception()
                 if isinstance(error, NoSandbox):
                     raise error
@@ -136,23 +141,25 @@ def grade_all(
                 graded = future.result() if error is None else ungraded(submission, assignment, error)
                 graded.save(out / "records")
                 yield graded
-        left = [submission for submission in left if submission not in done]
+        left = [submission for submission in left if submission.student not in done]
 
 
 def as_graded(
     pool: Executor, submissions: list[Submission], at_once: int, *arguments: Any
 ) -> Iterator[tuple[Submission, Future]]:
     """Each submission with the end of its grading, as it comes; so many are begun at once, and no more."""
-    waiting = iter(submissions)
+    waiting, ended = iter(submissions), SimpleQueue[Future]()  # to wait for thousands at once takes long
     running: dict[Future, Submission] = {}
     try:
         while True:
             for submission in islice(waiting, at_once - len(running)):
-                running[pool.submit(grade_one, submission, *arguments)] = submission
+                future = pool.submit(grade_one, submission, *arguments)
+                running[future] = submission
+                future.add_done_callback(ended.put)
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), future
+            future = ended.get()
+            yield running.pop(future), future
     finally:
         for future in running:
             future.cancel()

@@ -65,7 +65,12 @@ function card(answer, number) {
   const article = make(
     "section",
     { className: "answer" },
-    make("h3", {}, make("span", { textContent: title }), make("span", { className: "badge", textContent: badges.join("; ") })),
+    make(
+      "h3",
+      {},
+      make("span", { textContent: title }),
+      make("span", { className: "badge", textContent: badges.join("; ") }),
+    ),
     make("pre", { textContent: answer.text, tabIndex: 0 }),
     make(
       "div",

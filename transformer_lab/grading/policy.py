@@ -26,6 +26,7 @@ SYSTEM = (  # of /usr only what programs need: a repository or a course may lie 
     *("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share/zoneinfo"),
     *("/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives"),
 )
+RIGHTS = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_KILL")  # to make cells; no answer has them
 PARTS_OF_PYTHON = ("bin", "lib", "lib64", "pyvenv.cfg")  # of a prefix: whatever else lies there stays outside
 
 
@@ -76,7 +77,7 @@ def bwrap_options() -> list[str]:
         options.remove("--unshare-all")
         options += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
         options += ["--cap-drop", "ALL"]
-        for right in ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_KILL"):
+        for right in RIGHTS:
             options += ["--cap-add", right]
     options += ["--tmpfs", "/tmp"]
     emptied: list[str] = []

@@ -4,7 +4,16 @@ import os
 import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
+
+PRELOADED = ["transformer_lab.grading.preloaded"]
+
+
+def preload() -> None:
+    """Start the process that the others are forked from, so that it loads torch while this one still does."""
+    if sys.platform == "linux":
+        get_context("forkserver").set_forkserver_preload(PRELOADED)
+        forkserver.ensure_running()
 
 
 def process_pool(count: int) -> ProcessPoolExecutor:
@@ -15,7 +24,7 @@ def process_pool(count: int) -> ProcessPoolExecutor:
     """
     context = get_context("forkserver" if sys.platform == "linux" else "spawn")
     if sys.platform == "linux":
-        context.set_forkserver_preload(["transformer_lab.grading.preloaded"])
+        context.set_forkserver_preload(PRELOADED)
     return ProcessPoolExecutor(count, mp_context=context, initializer=begin, initargs=(dict(os.environ),))
 
 

@@ -1,13 +1,12 @@
 """The sandbox: a process with torch loaded and nothing else to reach, which forks a cell for each answer.
 
-On Linux with bubblewrap: no network, no files but Python's and torch's (read only), an empty folder to write to, no
-rights, its own processes. The package is not in there: an answer that imports it fails. Answers run on the CPU.
+On Linux with bubblewrap, or in a container: no network, no files but Python's and torch's (read only), an empty folder
+to write to, no rights, its own processes. The package is not in there: an answer that imports it fails. Answers run on
+the CPU.
 """
 
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,17 +17,11 @@ from torch import Tensor
 
 from transformer_lab.exercises.running import Attempt, Case, Outcome
 from transformer_lab.grading import protocol
+from transformer_lab.grading.launching import KINDS, SECONDS_TO_START, TRUST, launch
 from transformer_lab.grading.outcomes import deserialize_error, outcome_of
-from transformer_lab.grading.policy import SITE, TOOLS, NoSandbox, bwrap_options, environment, find_bwrap
+from transformer_lab.grading.policy import NoSandbox
 
 T = TypeVar("T")
-SECONDS_TO_START = 120
-FIRST_UID, UIDS = 61184, 4096  # which no account has: each grading process has its answers run under another
-START = """import sys
-sys.path[:0] = {folders}
-sys.path.append({site!r})
-import supervisor
-supervisor.begin({control}, {seconds}, {trust}, {uid})"""
 
 
 class Ended(Exception):
@@ -50,8 +43,10 @@ class NotDefined(Exception):
 class Sandbox:
     """Runs answers, one after the other, each in a process of its own. A context manager: it ends with its block."""
 
-    def __init__(self, seconds: float | int = 10, trust: bool = False):
-        self.seconds, self.trust, self.owner, self.on_trial = seconds, trust, os.getpid(), False
+    def __init__(self, seconds: float | int = 10, kind: str = KINDS[0]):
+        if kind not in (*KINDS, TRUST):
+            raise ValueError(f"a sandbox must be one of {', '.join(KINDS)}, or {TRUST} (got {kind})")
+        self.seconds, self.kind, self.owner, self.on_trial = seconds, kind, os.getpid(), False
 
     def __enter__(self) -> "Sandbox":
         self.start()
@@ -66,7 +61,9 @@ class Sandbox:
         Raises:
             NoSandbox: it does not start, or a function that is known to work does not run there; says why.
         """
-        self.launch()
+        self.launched = launch(self.kind, round(self.seconds))
+        self.control, self.worker = self.launched.control, self.launched.worker
+        self.control.settimeout(SECONDS_TO_START)
         self.on_trial = True
         try:
             self.try_out()
@@ -75,29 +72,6 @@ class Sandbox:
             raise
         finally:
             self.on_trial = False
-
-    def launch(self) -> None:
-        prefix = [] if self.trust else [find_bwrap(), *bwrap_options()]
-        self.control, theirs = socket.socketpair()
-        folders = sorted({str(path.parent) for path in TOOLS}) if self.trust else ["/tools"]
-        uid = FIRST_UID + self.owner % UIDS
-        seconds = round(self.seconds)
-        start = START.format(
-            folders=folders, site=SITE, control=theirs.fileno(), seconds=seconds, trust=self.trust, uid=uid
-        )
-        self.worker = subprocess.Popen(
-            [*prefix, sys.executable, "-I", "-c", start],
-            pass_fds=[theirs.fileno()],
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,  # of the forking process alone
-            start_new_session=True,
-        )
-        theirs.close()
-        assert self.worker.stderr is not None  # it is a pipe
-        self.stderr = self.worker.stderr
-        self.control.settimeout(SECONDS_TO_START)
 
     def try_out(self) -> None:
         """Run a function that is known to work, so that no student gets 0 points for a sandbox that does not."""
@@ -116,14 +90,12 @@ class Sandbox:
             raise NoSandbox(f"the sandbox can't run a function here: {self.last_words()}")
 
     def last_words(self) -> str:
-        os.set_blocking(self.stderr.fileno(), False)
-        return (self.stderr.read() or b"").decode(errors="replace")[-2000:]
+        assert self.worker.stderr is not None  # it is a pipe
+        os.set_blocking(self.worker.stderr.fileno(), False)
+        return (self.worker.stderr.read() or b"").decode(errors="replace")[-2000:]
 
     def stop(self) -> None:
-        self.control.close()
-        self.worker.kill()
-        self.worker.wait()
-        self.stderr.close()
+        self.launched.end()
 
     @contextmanager
     def attempt(self, program: str, name: str) -> Iterator["SandboxedAttempt"]:

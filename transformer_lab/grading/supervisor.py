@@ -22,6 +22,7 @@ from kernel import (  # type: ignore[import-not-found]
     PR_SET_CHILD_SUBREAPER,
     PR_SET_DUMPABLE,
     PR_SET_NO_NEW_PRIVS,
+    all_read_only,
     checked,
     libc,
     refuse_calls,
@@ -31,22 +32,35 @@ from sandbox_child import answer, warm_up  # type: ignore[import-not-found]  # i
 MEMORY = 2 << 30  # bytes that an answer, with all that it starts, may use beyond what torch itself takes
 PROCESSES, FILES, FILE_BYTES = 16, 64, 4 << 20
 SECONDS_BETWEEN_LOOKS, SECONDS_TO_END = 0.05, 0.05
+OPEN, CLOSED = (
+    (b"/scratch", b"/dev/shm"),
+    (b"/dev/mqueue", b"/control", b"/sys"),
+)  # of the latter a container alone has any
 
 
-def begin(control_fd: int, seconds: int, trust: bool, uid: int) -> None:
-    """Get ready, say so over the control socket, and serve; `uid` is who answers run as where this is root."""
+def begin(control_at: int | str, seconds: int, trust: bool, uid: int, counts: bool) -> None:
+    """Get ready, say so over the control socket, and serve; `uid` is who answers run as where this is root.
+
+    The socket has come along, or has to be connected to. This `counts` memory where the kernel does not.
+    """
     torch.set_num_threads(1)
     checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # no other process may look into this one
     if not trust:
         checked(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))  # it hears of the end of all that descends from it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warm_up()
-    control = socket.socket(fileno=control_fd)
+    control = socket.socket(fileno=control_at) if isinstance(control_at, int) else connected(control_at)
     control.sendall(b"!")
-    serve(control, seconds, trust, uid)
+    serve(control, seconds, trust, uid, counts)
 
 
-def serve(control: socket.socket, seconds: int, trust: bool, uid: int) -> None:
+def connected(path: str) -> socket.socket:
+    control = socket.socket(socket.AF_UNIX)
+    control.connect(path)
+    return control
+
+
+def serve(control: socket.socket, seconds: int, trust: bool, uid: int, counts: bool) -> None:
     """For each socket that arrives: a process, until it must end."""
     while True:
         message, fds, _, _ = socket.recv_fds(control, 1, 1)
@@ -57,14 +71,14 @@ def serve(control: socket.socket, seconds: int, trust: bool, uid: int) -> None:
             control.close()
             os._exit(live(fds[0]) if trust else supervise(fds[0], seconds, uid))
         os.close(fds[0])
-        wait(control, supervisor, trust)
+        wait(control, supervisor, trust, counts and not trust)
         control.sendall(b".")
 
 
-def wait(control: socket.socket, supervisor: int, trust: bool) -> None:
+def wait(control: socket.socket, supervisor: int, trust: bool, counts: bool) -> None:
     """Wait until the grader has seen enough, and nothing of the answer lives; too much memory ends it before."""
     while not select.select([control], [], [], SECONDS_BETWEEN_LOOKS)[0]:
-        if not trust and memory(others()) > MEMORY:
+        if counts and memory(others()) > MEMORY:
             end(others())
             break
     control.recv(1)
@@ -111,10 +125,16 @@ def supervise(fd: int, seconds: int, uid: int) -> int:
         become_its_own_user_namespace()
     checked(libc.unshare(NEWNS | NEWIPC | NEWPID))
     checked(libc.mount(b"none", b"/", None, ctypes.c_ulong(1 << 18 | 1 << 14), None))  # private, recursively
-    for place in (b"/scratch", b"/dev/shm"):  # the only places to write to: empty, and gone with the cell
+    all_read_only()
+    for place in OPEN:  # the only places to write to: empty, and gone with the cell
         checked(libc.mount(b"tmpfs", place, b"tmpfs", ctypes.c_ulong(0), b"size=64m,nr_inodes=4k,mode=777"))
+    for place in filter(os.path.isdir, CLOSED):
+        checked(libc.mount(b"tmpfs", place, b"tmpfs", ctypes.c_ulong(1), b"size=4k"))  # read-only
     first = os.fork()
     if first == 0:
+        os.setsid()  # or a signal to its group would reach the processes out here, where these have the same user
+        with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+            score.write("1000")  # should the kernel run out of memory, it ends the answer, and not what forks answers
         if libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(0), None) != 0:  # not everybody may: then none at all
             checked(libc.mount(b"tmpfs", b"/proc", b"tmpfs", ctypes.c_ulong(1), b"size=4k"))  # read-only
         give_up_rights(uid if root else None, seconds, address_space)

@@ -1,6 +1,6 @@
 """Curves, bars and arrows: named series that differ in more than their colour."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib
 import numpy as np
@@ -11,6 +11,22 @@ from transformer_lab.plots.picture import COLOURS, GREY, THEME, figure
 
 MARKERS, DASHES, HATCHES = "os^Dv", ("-", "--", "-.", ":"), ("", "///", "...", "xxx")
 MARKED, TICKED, LABELLED = 32, 8, 12  # up to so many points have markers, ticks of their own; bars their values
+
+
+def looks(names: Sequence[str]) -> list[int]:
+    """Which colour, dashes, marker and hatching each name has: as a rule, those of its place.
+
+    Where one curve is `with` a part and one `without` it, these have the first and the second, in whatever order they
+    come, as in the views. So a part is blue in every figure, and its absence vermillion.
+    """
+    present, absent = (
+        [i for i, name in enumerate(names) if name.split()[:1] == [word]] for word in ("with", "without")
+    )
+    if len(present) != 1 or len(absent) != 1:
+        return list(range(len(names)))
+    first = [present[0], absent[0]]
+    order = first + [i for i in range(len(names)) if i not in first]
+    return [order.index(i) for i in range(len(names))]
 
 
 @matplotlib.rc_context(THEME)
@@ -33,9 +49,9 @@ def plot_lines(
     check_positive(log_x, "log_x", {"x": xs})
     check_positive(log_y, "log_y", arrays)
     ax = ax or figure()[1]
-    for i, (name, curve) in enumerate(arrays.items()):
+    for i, (name, curve) in zip(looks(list(arrays)), arrays.items(), strict=True):
         marker = MARKERS[i % len(MARKERS)] if len(xs) <= MARKED else ""
-        ax.plot(xs, curve, label=name, marker=marker, linestyle=DASHES[i % len(DASHES)])
+        ax.plot(xs, curve, f"C{i}", label=name, marker=marker, linestyle=DASHES[i % len(DASHES)])
     ax.set(xlabel=x_label, ylabel=y_label, xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
     if log_x and len(xs) <= TICKED:
         ax.set_xticks(xs, [f"{value:g}" for value in xs])
@@ -55,9 +71,10 @@ def plot_bars(
     """
     arrays, width = same_length("group", groups, "labels", labels), 0.8 / len(groups)
     ax = ax or figure()[1]
-    for i, (name, heights) in enumerate(arrays.items()):
-        middles = np.arange(len(labels)) + (i - (len(groups) - 1) / 2) * width
-        bars = ax.bar(middles, heights, width, label=name, hatch=HATCHES[i % len(HATCHES)], edgecolor="white")
+    for place, (i, (name, heights)) in enumerate(zip(looks(list(arrays)), arrays.items(), strict=True)):
+        middles = np.arange(len(labels)) + (place - (len(groups) - 1) / 2) * width
+        hatch = HATCHES[i % len(HATCHES)]
+        bars = ax.bar(middles, heights, width, label=name, color=f"C{i}", hatch=hatch, edgecolor="white")
         if len(groups) * len(labels) <= LABELLED:
             ax.bar_label(bars, fmt="%.2f", padding=2)
     ax.set_xticks(range(len(labels)), map(label, labels), parse_math=False)

@@ -16,23 +16,26 @@ PARTED = 128  # one of at most this many has lines between the cells, and a name
 
 
 @matplotlib.rc_context(THEME)
-def plot_attention(weights: Values, query_tokens: Tokens, key_tokens: Tokens, ax: Axes | None = None) -> Axes:
+def plot_attention(
+    weights: Values, query_tokens: Tokens, key_tokens: Tokens, ax: Axes | None = None, *, mask: Values | None = None
+) -> Axes:
     """Draw attention weights as a map: a row for each query, a column for each key, one colour scale from 0 to 1.
 
-    Up to 8 × 8, the weights are printed in the cells; of more than 128 tokens only every second, third, … is named. A
-    query that may attend to nothing has zeros and is hatched.
+    Up to 8 × 8, the weights are printed in the cells; of more than 128 tokens only every second, third, … is named.
+    Where the mask (T, S) is False, a query may not attend to a key, and the cell is hatched; so is the row of a query
+    that may attend to nothing, and has zeros.
 
     Raises: ValueError if weights is not 2-D, not of shape (len(query_tokens), len(key_tokens)), or not what softmax
     returns: finite, at least 0, and rows that sum to 1 (to a thousandth, or to four rounding errors of its dtype).
     """
     array = check_attention(weights, query_tokens, key_tokens)
+    allowed = np.ones(array.shape, dtype=bool) if mask is None else to_array(mask).astype(bool)
+    check_shape("mask", allowed, ("query_tokens", query_tokens), ("key_tokens", key_tokens))
+    array = np.where(allowed & array.any(axis=1, keepdims=True), array, np.nan)
     ax = ax or axes_for_map(array)
     image = draw_map(ax, array, query_tokens, key_tokens, "cividis", 0.0, 1.0)
     ax.set_xlabel("key", style="italic", labelpad=10)
     ax.set_ylabel("query", style="italic", labelpad=10)
-    for row in np.flatnonzero(~array.any(axis=1)):
-        place = (-0.5, row - 0.5)
-        ax.add_patch(Rectangle(place, array.shape[1], 1, facecolor=NOTHING, hatch="///", linewidth=0, zorder=5))
     if max(array.shape) > PRINTED:
         ax.figure.colorbar(image, ax=ax, shrink=0.6, label="weight")
     return ax
@@ -40,7 +43,7 @@ def plot_attention(weights: Values, query_tokens: Tokens, key_tokens: Tokens, ax
 
 @matplotlib.rc_context(THEME)
 def plot_matrix(values: Values, row_labels: Tokens, column_labels: Tokens, ax: Axes | None = None) -> Axes:
-    """Draw a matrix as a map whose colours part at 0: red below, blue above. What isn't finite is grey.
+    """Draw a matrix as a map whose colours part at 0: red below, blue above. What isn't finite is hatched.
 
     Up to 8 × 8, the values are printed in the cells.
 
@@ -76,7 +79,8 @@ def plot_states(states: Mapping[str, Values], tokens: Tokens, ax: Axes | None = 
     strips = [np.pad(array, ((1, 0), (0, 0)), constant_values=np.nan) for array in arrays.values()]
     stacked = np.concatenate(strips[::-1])  # an image begins at its top, and the last state stands there
     limit = np.nanquantile(np.abs(stacked), 0.99) or 1.0
-    ax.imshow(stacked, "RdBu", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+    image = ax.imshow(stacked, "RdBu", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.5, aspect=25, pad=0.02, extend="both")
     for i, name in enumerate(reversed(arrays)):
         ax.text(-0.5, i * rows, label(name), va="center", style="italic", parse_math=False)
     named = [row for row in range(len(stacked)) if row % rows]
@@ -130,13 +134,26 @@ def draw_map(
     ax.tick_params(which="both", length=0, top=False, labeltop=True, labelbottom=False)
     ax.xaxis.set_label_position("top")
     ax.spines[:].set_visible(False)
+    hatch_nothing(ax, array)
     if max(array.shape) <= PRINTED:
         print_values(ax, array, image.to_rgba(np.ma.masked_invalid(array)))
     return image
 
 
+def hatch_nothing(ax: Axes, array: np.ndarray) -> None:
+    """Hatch what is not finite, as the views do: a patch for each run of such cells in a row."""
+    for row, column in np.argwhere(~np.isfinite(array)):
+        if column and not np.isfinite(array[row, column - 1]):
+            continue
+        after = np.flatnonzero(np.isfinite(array[row, column:]))
+        width = after[0] if len(after) else array.shape[1] - column
+        place = (column - 0.5, row - 0.5)
+        ax.add_patch(Rectangle(place, width, 1, facecolor=NOTHING, hatch="///", linewidth=0, zorder=1.5))
+
+
 def print_values(ax: Axes, array: np.ndarray, fills: np.ndarray) -> None:
-    for (row, column), value in np.ndenumerate(array):
+    for row, column in np.argwhere(np.isfinite(array)):
+        value = array[row, column]
         shade = readable_on(fills[row, column])
         ax.text(column, row, f"{value:z.2f}", ha="center", va="center", color=shade)
 

@@ -9,11 +9,25 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
+from matplotlib.transforms import Bbox
 from PIL import Image
+
+from transformer_lab.plots.dark import as_address, places, svg
 
 INK, GREY, NOTHING = "#1c2733", "#566473", "#c9d1d9"
 # Okabe and Ito's colours, safe for the colour-blind; the first three are query, key and value in the drawn figures.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+# What a colour stands for wherever it is seen, in figures and in views (widgets/palette.js): `with` is the method as it
+# is used, `without` the one that lacks a part; `cursor` is what is read, and what has changed.
+MEANINGS = {
+    "query": COLOURS[0],
+    "key": COLOURS[1],
+    "value": COLOURS[2],
+    "with": COLOURS[0],
+    "without": COLOURS[1],
+    "chosen": COLOURS[0],
+    "cursor": COLOURS[1],
+}
 PIXELS, SHARPNESS = 100, 1.6  # how wide a page shows an inch, and stored pixels for each of those
 THEME: dict[Any, Any] = {  # matplotlib's type for its keys is a list of all of them
     "figure.facecolor": "white",
@@ -43,23 +57,24 @@ class Picture:
     """A snapshot of a figure with its alt text, as a notebook displays them: an image with a description.
 
     JupyterLab and nbconvert give an image/png output no `alt`, whatever its metadata says. So the output is also an
-    HTML `<img>` that has one; image/png remains for PDF and print, and the plain text is the alt text itself.
+    HTML `<img>` that has one, and that follows the theme of the page; image/png remains for PDF and print, and the
+    plain text is the alt text itself.
     """
 
     def __init__(self, figure: Figure, alt: str, sharpness: float = SHARPNESS, colours: int = 256):
         if not alt.strip():
             raise ValueError("alt must say what the figure shows (it is empty)")
         self.alt = alt
-        self.png, pixels = render(figure, sharpness, colours)
-        self.width = round(pixels / sharpness)  # pixels across, as a page shows it
+        self.png, self.size, crop = render(figure, sharpness, colours)
+        self.width = round(self.size[0] / sharpness)  # pixels across, as a page shows it
+        self.svg = svg(self.png, self.size, *places(figure, crop, PIXELS * sharpness))
 
     def __repr__(self) -> str:
         return self.alt
 
     def html(self) -> str:
         """The picture as an `<img>` that holds its own data."""
-        data = base64.b64encode(self.png).decode()
-        return f'<img alt="{html.escape(self.alt)}" width="{self.width}" src="data:image/png;base64,{data}">'
+        return f'<img alt="{html.escape(self.alt)}" width="{self.width}" src="{as_address(self.svg)}">'
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[dict, dict]:
         image = base64.b64encode(self.png).decode()
@@ -68,18 +83,22 @@ class Picture:
 
 
 @matplotlib.rc_context(THEME)
-def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, int]:
-    """Render a figure, without empty margins, as a PNG of so many colours; returns it and its width in pixels.
+def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple[int, int], Bbox]:
+    """Render a figure, without empty margins, as a PNG of so many colours.
+
+    Returns it, its width and height in pixels, and the part of the figure that it shows, in inches.
 
     256 colours are a third of the full size, 48 a fifth, and none is wrong by more than one can see. Figures drawn
     alike give equal bytes.
     """
     full, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(full, format="png", dpi=PIXELS * sharpness, bbox_inches="tight", pad_inches=0.1)
+    figure.draw_without_rendering()  # the layout is made
+    crop = figure.get_tightbbox().padded(0.1)
+    figure.savefig(full, format="png", dpi=PIXELS * sharpness, bbox_inches=crop)
     image = Image.open(full).convert("RGB")
     method = Image.Quantize.MEDIANCUT if colours == 256 else Image.Quantize.MAXCOVERAGE  # of few, none may be far off
     image.quantize(colours, method).save(small, "png", optimize=True)
-    return small.getvalue(), image.width
+    return small.getvalue(), image.size, crop
 
 
 def show(figure: Figure | Axes, alt: str, sharpness: float = SHARPNESS, colours: int = 256) -> Picture:

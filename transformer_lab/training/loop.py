@@ -26,7 +26,7 @@ class Report:
     step: int
     loss: float
     rate: float
-    exact_match: float | None = None  # in [0, 1]; only of the steps that were evaluated
+    score: float | None = None  # what `evaluate` gave; only of the steps that were evaluated
 
 
 class Training:

@@ -17,7 +17,7 @@ from transformer_lab.widgets.shift_view import shift
 from transformer_lab.widgets.speculation_view import speculation
 from transformer_lab.widgets.swaps_view import swaps
 from transformer_lab.widgets.tiles_view import tiles
-from transformer_lab.widgets.training_monitor_view import training_monitor
+from transformer_lab.widgets.training_monitor_view import text_training_monitor, training_monitor
 from transformer_lab.widgets.view import View
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "shift",
     "speculation",
     "swaps",
+    "text_training_monitor",
     "tiles",
     "training_monitor",
 ]

@@ -5,19 +5,18 @@ import {
   button,
   checkbox,
   choice,
-  cividis,
-  css,
   eachFrame,
   element,
   entropy,
-  inkOn,
   resetButton,
   softmax,
   temperatureSlider,
   tensor,
   watch,
 } from "./ui.js";
-import { FONT, extent, tokenMap } from "./grid.js";
+import { FONT, diverging, extent, tokenMap } from "./grid.js";
+import { player } from "./motion.js";
+import { MEANINGS, cividis, css, inkOn } from "./palette.js";
 
 export const STAGES = ["scores", "scaled", "masked", "weights"];
 const MANY = 24; // so many keys have a strip: a text with its weights is easier to read than a row of a map
@@ -34,6 +33,13 @@ export function stageMap(scores, T, S, { stage, divisor, temperature, causal }) 
   });
 }
 
+const SAYS = {
+  scores: "score = q · k, the dot product of a query and a key",
+  scaled: "scaled = score / √dₖ / temperature",
+  masked: "masked = scaled, and −∞ where a query may not look",
+  weights: "weight = softmax over each row: at least 0, and 1 together",
+};
+const EACH = 1900; // milliseconds for which a step is seen when they play
 const START = { layer: 0, head: 0, stage: "weights", temperature: 1, scaled: true, causal: false, query: 0 };
 
 export default {
@@ -57,7 +63,7 @@ export default {
       shown ??= values();
       el.values = shown; // what is shown, for tests and for the curious
       map.show(shown, {
-        range: weights ? [0, Math.max(T, S) > MANY ? extent(shown)[1] : 1] : undefined,
+        ...(weights ? { name: "weight", range: [0, Math.max(T, S) > MANY ? extent(shown)[1] : 1] } : signed(shown)),
         masked: weights && now.causal ? (t, s) => s > t : undefined,
         beside: weights ? { width: 74, draw: (context, box) => entropies(context, shown, box) } : undefined,
       });
@@ -69,9 +75,14 @@ export default {
       refresh();
       draw();
     };
+    const become = (what) => {
+      map.morph();
+      change(what);
+    };
     const map = tokenMap({
       el,
-      label: model.get("summary"),
+      label: `Attention of ${T} queries to ${S} keys.`,
+      state: (values) => stateOf(values, { now, layers, heads, queries, keys }),
       rows: queries,
       columns: keys,
       axes: ["query", "key"],
@@ -83,14 +94,32 @@ export default {
     });
     const strip = S >= MANY ? tokenStrip(queries, keys, (s) => map.move([T === S ? s : now.query, s], true)) : null;
 
-    const tabs = (d_k ? STAGES : []).map((stage) => [stage, button(stage, () => change({ stage }))]);
+    const tabs = (d_k ? STAGES : []).map((stage) => [stage, button(stage, () => step(stage))]);
+    const step = (stage) => {
+      play.stop();
+      become({ stage });
+    };
+    const play = player({
+      button,
+      at: () => STAGES.indexOf(now.stage),
+      last: () => STAGES.length - 1,
+      go: (i) => become({ stage: STAGES[i] }),
+      milliseconds: EACH,
+    });
+    const formula = element("div", { class: "tl-note" });
     const sharp = temperatureSlider((temperature) => change({ temperature }));
-    const divide = checkbox("÷ √d_k", true, (scaled) => change({ scaled }));
-    const causal = checkbox("causal mask", start.causal, (on) => change({ causal: on }));
+    const divide = checkbox("÷ √d_k", true, (scaled) => become({ scaled }));
+    const causal = checkbox("causal mask", start.causal, (on) => become({ causal: on }));
     const layer = choice("layer", [...Array(layers).keys()].map(String), (i) => change({ layer: i }));
     const head = choice("head", [...Array(heads).keys()].map(String), (i) => change({ head: i }));
-    const reset = resetButton([sharp, divide, causal, layer, head, map], () => change(start));
-    const refresh = () => tabs.forEach(([stage, tab]) => tab.setAttribute("aria-pressed", stage === now.stage));
+    const reset = resetButton([sharp, divide, causal, layer, head, map], () => {
+      play.stop();
+      change(start);
+    });
+    const refresh = () => {
+      tabs.forEach(([stage, tab]) => tab.setAttribute("aria-pressed", stage === now.stage));
+      formula.textContent = SAYS[now.stage];
+    };
 
     const choices = [
       ...(layers > 1 ? [layer.node] : []),
@@ -100,19 +129,38 @@ export default {
       ...(T === S ? [causal.node] : []),
     ];
     el.append(
-      ...(d_k ? [bar(...tabs.map(([, tab]) => tab))] : []),
+      ...(d_k ? [bar(...tabs.map(([, tab]) => tab), play.node)] : []),
       bar(...choices),
-      map.node,
-      map.note,
-      map.says,
-      ...(strip ? [strip.node] : []),
-      bar(...map.buttons, reset),
+      map.beside(...(d_k ? [formula] : []), ...(strip ? [strip.node] : []), bar(...map.buttons, reset)),
       map.table,
     );
     refresh();
     return watch(el, draw);
   },
 };
+
+// Scores have a sign: their colours part at 0.
+function signed(values) {
+  const most = Math.max(...extent(values).map(Math.abs)) || 1;
+  return { name: "score", colours: diverging, range: [-most, most] };
+}
+
+// What is seen, for those who do not see it: which map it is, and where each query looks most.
+function stateOf(values, { now, layers, heads, queries, keys }) {
+  const which = [
+    ...(layers > 1 ? [`layer ${now.layer}`] : []),
+    ...(heads > 1 ? [`head ${now.head}`] : []),
+    now.stage,
+    ...(now.temperature === 1 ? [] : [`temperature ${now.temperature.toFixed(2)}`]),
+    ...(now.causal ? ["causal mask"] : []),
+  ].join(", ");
+  const rows = values.slice(0, 8).map((row, t) => {
+    const most = row.reduce((best, value, s) => (value > (row[best] ?? -Infinity) ? s : best), -1);
+    return `${queries[t]} at ${most < 0 ? "nothing" : `${keys[most]} (${row[most].toFixed(2)})`}`;
+  });
+  const more = values.length > rows.length ? `, and ${values.length - rows.length} queries more` : "";
+  return `${which[0].toUpperCase()}${which.slice(1)}; largest in each row: ${rows.join(", ")}${more}.`;
+}
 
 function describe(values, cell, stage, queries, keys) {
   if (!cell) return "Point at a cell, or go over the map with the arrow keys.";
@@ -132,7 +180,7 @@ function entropies(context, values, { x, top, size, first, count, ink }) {
   context.fillText("entropy", x, top - 10);
   values.slice(first, first + count).forEach((row, t) => {
     const box = [x, top + t * size + size * 0.3, 56, size * 0.4];
-    context.fillStyle = "#0072b2";
+    context.fillStyle = MEANINGS.chosen;
     context.fillRect(box[0], box[1], (56 * entropy(row)) / Math.log2(row.length || 2), box[3]);
     Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
     context.strokeRect(...box);
@@ -153,9 +201,10 @@ function tokenStrip(queries, keys, onchoose) {
     tokens.forEach((token, s) => {
       const share = row ? row[s] / (largest || 1) : 0;
       const rgb = cividis(share);
-      token.style.cssText = share >= 0.05 ? `background: ${css(rgb)}; color: ${inkOn(rgb)};` : "";
+      const style = share >= 0.05 ? `background: ${css(rgb)}; color: ${inkOn(rgb)};` : "";
+      if (token.shade !== style) token.style.cssText = token.shade = style;
       token.classList.toggle("tl-here", own && s === query);
     });
   };
-  return { node: element("div", { class: "tl-strip" }, title, ...tokens.flatMap((token) => [token, " "])), show };
+  return { node: element("div", { class: "tl-strip" }, title, element("div", { class: "tl-words" }, ...tokens)), show };
 }

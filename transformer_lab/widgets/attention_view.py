@@ -60,8 +60,9 @@ def view(weights: Tensor, logits: Tensor, queries: Tokens, keys: Tokens, d_k: in
         check_attention(head, queries, keys)  # refuses what would make the view lie
     queries, keys = list(map(str, queries)), list(map(str, keys))
     first, said = weights[0, 0].detach().clone(), summary(weights, queries, keys)
+    mask = causal_mask(len(keys), "cpu") if causal else None
     state = {"logits": logits, "queries": queries, "keys": keys, "d_k": d_k, "causal": causal}
-    return View("attention", state, said, lambda: plot_attention(first, queries, keys), colours=48)
+    return View("attention", state, said, lambda: plot_attention(first, queries, keys, mask=mask), colours=48)
 
 
 def summary(weights: Tensor, queries: Tokens, keys: Tokens) -> str:

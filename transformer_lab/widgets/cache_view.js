@@ -17,6 +17,7 @@ import {
   widthOf,
 } from "./ui.js";
 import { COLOURS, drawLines } from "./chart.js";
+import { GREY, MEANINGS } from "./palette.js";
 
 // The formulas of cache.py. A size is { n_layers, n_heads, n_kv_heads, d_head, d_ff }; a multiply-add is 2 FLOPs.
 export function bytesOf({ n_layers, n_kv_heads, d_head }, length, batch, bytesPerNumber) {
@@ -67,7 +68,7 @@ export default {
     });
     const now = start();
 
-    const sketch = canvas(model.get("summary"), { keys: false });
+    const sketch = canvas("Bytes and work of a cache.", { keys: false });
     const says = readout();
     const draw = eachFrame(() => {
       const [length, bytes, work] = [
@@ -77,16 +78,16 @@ export default {
       ];
       el.values = { length, bytes, ...work };
       paint(sketch, { el, lengths, now, bytesAt });
-      says.say(
-        describe(now, {
-          length,
-          bytes,
-          work,
-          batch: BATCHES[now.batch],
-          type: types[now.type],
-          each: numbers[types[now.type]],
-        }),
-      );
+      const words = describe(now, {
+        length,
+        bytes,
+        work,
+        batch: BATCHES[now.batch],
+        type: types[now.type],
+        each: numbers[types[now.type]],
+      });
+      says.say(words);
+      sketch.describe(words);
       table.fill(() => asTable(lengths, now.size, bytesAt), { class: "tl-costs" });
     });
     const bytesAt = (size, length) => bytesOf(size, length, BATCHES[now.batch], numbers[types[now.type]]);
@@ -169,8 +170,8 @@ export default {
     Object.assign(sketch.node, { onpointerdown: toLength, onpointermove: toLength });
     el.append(
       element("style", {}, STYLE),
-      bar(length.node, pick.node, type.node, sum.node),
-      element("div", { class: "tl-grid" }, ...[shared, layers, heads, width, batch].map(({ node }) => node)),
+      bar(pick.node, type.node, sum.node),
+      element("div", { class: "tl-grid" }, ...[length, layers, heads, shared, width, batch].map(({ node }) => node)),
       sketch.node,
       says,
       bar(table.button, reset),
@@ -182,9 +183,7 @@ export default {
 };
 
 const STYLE = `
-.tl-grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(17em, 1fr)); gap: 4px 12px; }
 .tl-grid label, .tl-costs td { white-space: nowrap; }
-.tl-grid input { width: 8em; }
 `;
 
 // ── words ──
@@ -218,6 +217,7 @@ function asTable(lengths, size, bytesAt) {
 
 // ── drawing ──
 
+const FONT = "13px system-ui, sans-serif";
 const LENGTH_TICKS = [1, 16, 256, 4096, 65536].map((n) => [n, n.toLocaleString("en")]);
 
 // Powers of ten from the first at or below the least value, every third of them with its unit.
@@ -229,11 +229,66 @@ function unitAxis(values, unit) {
   return { log: 10, low: 10 ** low, high: 10 ** high, ticks };
 }
 
+// Three panels in a line, or the first above the other two, or each above the next.
+export function boxesIn(total) {
+  const high = 280;
+  if (total >= 960) {
+    const wide = (total - 300 - 32) / 2;
+    return [
+      { x: 0, y: 0, width: 300, height: high },
+      { x: 316, y: 0, width: wide, height: high },
+      { x: 332 + wide, y: 0, width: wide, height: high },
+    ];
+  }
+  const half = total >= 600 ? total / 2 - 8 : total;
+  const kept = { x: 0, y: 0, width: Math.min(total, 420), height: 210 };
+  const below = [0, 1].map((i) =>
+    total >= 600
+      ? { x: i * (half + 16), y: 218, width: half, height: high }
+      : { x: 0, y: 218 + i * (high + 8), width: half, height: high },
+  );
+  return [kept, ...below];
+}
+
+// What the cache holds: a row for each layer, in it keys and values of each KV head, and below it how large they are.
+function paintKept(context, { x, y, width, height }, { now, length, ink }) {
+  const { n_layers, n_kv_heads, d_head } = now.size;
+  Object.assign(context, { font: `bold ${FONT}`, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
+  context.fillText("What is kept: layer ↓, KV head →", x, y + 12);
+  const [top, room, tall] = [y + 52, width - 20, height - 112];
+  const [across, down] = [room / n_kv_heads, tall / n_layers];
+  const [gapX, gapY] = [across > 6 ? 2 : across > 3 ? 1 : 0, down > 5 ? 2 : down > 2.5 ? 1 : 0];
+  let at = x;
+  for (const [name, colour] of [
+    ["keys", MEANINGS.key],
+    ["values", MEANINGS.value],
+  ]) {
+    context.fillStyle = colour;
+    context.fillRect(at, y + 28, 12, 12);
+    Object.assign(context, { fillStyle: ink, font: FONT });
+    context.fillText(name, at + 18, y + 34);
+    at += 36 + context.measureText(name).width;
+  }
+  for (let layer = 0; layer < n_layers; layer += 1) {
+    for (let head = 0; head < n_kv_heads; head += 1) {
+      const [left, above, wide] = [x + head * across, top + layer * down, (across - gapX) / 2];
+      context.fillStyle = MEANINGS.key;
+      context.fillRect(left, above, wide, down - gapY);
+      context.fillStyle = MEANINGS.value;
+      context.fillRect(left + wide, above, wide, down - gapY);
+    }
+  }
+  const many = [BATCHES[now.batch] * length, d_head].map((n) => n.toLocaleString("en"));
+  context.fillStyle = ink;
+  context.fillText(`${n_layers} × ${n_kv_heads} × 2 matrices,`, x, top + tall + 16);
+  context.fillText(`each of ${many[0]} tokens × ${many[1]} numbers`, x, top + tall + 36);
+}
+
 function paint(sketch, { el, lengths, now, bytesAt }) {
   const total = widthOf(el);
-  const beside = total >= 600;
-  const context = sketch.resize(total, beside ? 270 : 520);
-  const wide = beside ? total / 2 - 12 : total;
+  const boxes = boxesIn(total);
+  const last = boxes.at(-1);
+  const context = sketch.resize(total, last.y + last.height);
   const ink = getComputedStyle(el).color;
   const { n_heads, n_kv_heads } = now.size;
   const x = { name: "tokens", log: 2, ticks: LENGTH_TICKS };
@@ -247,7 +302,7 @@ function paint(sketch, { el, lengths, now, bytesAt }) {
     .filter((kv) => kv !== n_kv_heads)
     .map((kv, i) =>
       curve(kv, {
-        colour: "#7f7f7f",
+        colour: GREY,
         dash: [
           [7, 4],
           [2, 3],
@@ -259,20 +314,17 @@ function paint(sketch, { el, lengths, now, bytesAt }) {
   const works = lengths.map((n) => workOf(now.size, n));
   const keys = now.cumulative ? ["totalWith", "totalWithout"] : ["withCache", "without"];
   const flops = [
-    ["with cache", COLOURS[0]],
-    ["without", COLOURS[1]],
+    ["with cache", MEANINGS.with],
+    ["without", MEANINGS.without],
   ].map(([name, colour], i) => ({ name, colour, xs: lengths, ys: works.map((work) => work[keys[i]]) }));
-  const box = (i) =>
-    beside
-      ? { x: i * (total / 2 + 8), y: 0, width: wide, height: 270 }
-      : { x: 0, y: i * 262, width: wide, height: 256 };
+  paintKept(context, boxes[0], { now, length: lengths[now.at], ink });
   const y = (series, unit) =>
     unitAxis(
       series.flatMap(({ ys }) => ys),
       unit,
     );
   sketch.node.plots = [
-    drawLines(context, box(0), {
+    drawLines(context, boxes[1], {
       title: "Bytes of the cache, by KV heads",
       x,
       y: y(bytes, "B"),
@@ -280,7 +332,7 @@ function paint(sketch, { el, lengths, now, bytesAt }) {
       at: now.at,
       ink,
     }),
-    drawLines(context, box(1), {
+    drawLines(context, boxes[2], {
       title: now.cumulative ? "Work for the whole text" : "Work for the next token",
       x,
       y: y(flops, "FLOP"),

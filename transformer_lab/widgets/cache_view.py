@@ -46,10 +46,10 @@ def summary(preset: str, length: int) -> str:
 
 def fallback(preset: str) -> Axes:
     """The work for a token with and without a cache."""
-    size, names = PRESETS[preset], ("without cache", "with cache")
+    size, names = PRESETS[preset], ("with cache", "without cache")  # as in the page, where they have these colours
     curves = {
         name: [flops(size, n) for n in LENGTHS]
-        for name, flops in zip(names, (flops_without_cache, flops_with_cache), strict=True)
+        for name, flops in zip(names, (flops_with_cache, flops_without_cache), strict=True)
     }
     axes = plot_lines(LENGTHS, curves, x_label="tokens", y_label="FLOPs for the next token", log_x=True, log_y=True)
     axes.set_title(preset)

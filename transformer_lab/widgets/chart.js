@@ -1,16 +1,18 @@
 // Curves and bars on a canvas: axes with ticks and names, series that differ in colour, dash and marker, a cursor.
 
+import { COLOURS } from "./palette.js";
 import { clamp, stripes } from "./ui.js";
 
-export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+export { COLOURS } from "./palette.js";
 export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [5, 2], [1, 4]];
 const FONT = "13px system-ui, sans-serif";
 
 // Curves within a box { x, y, width, height }, everything included. x and y: { name, low, high, log, ticks }, where log
 // is the base of a logarithmic axis and ticks, [[value, text], …], are found if not given. A series: { name, xs, ys },
-// and a colour, dash and marker (0 to 3) of its own if it wants. `level`, { name, value }, is a dashed line across.
-// `at` marks a point. Returns across(x) and up(y), in pixels.
-export function drawLines(context, box, { title, x = {}, y = {}, series, level = null, at = null, ink }) {
+// and a colour, dash and marker (0 to 3) of its own if it wants. `levels`, { name, value, right }, are dashed lines
+// across, named at the left, or at the right. `at` marks a point of each series that names none of its own. Returns
+// across(x) and up(y), in pixels.
+export function drawLines(context, box, { title, x = {}, y = {}, series, levels = [], at = null, ink }) {
   const styled = series.map((one, i) => ({ colour: COLOURS[i % 6], dash: DASHES[i % 6], marker: i % 4, ...one }));
   const [xAxis, yAxis] = [
     axis(
@@ -43,31 +45,33 @@ export function drawLines(context, box, { title, x = {}, y = {}, series, level =
       if (styled.length > 1 && i % every === 0) mark(context, across(one.xs[i]), up(value), one.marker, 3.5);
     });
   }
-  if (level) {
-    Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1.5, textAlign: "left", font: FONT });
+  for (const { name, value, right } of levels) {
+    Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1.5, font: FONT });
     context.setLineDash([6, 4]);
     context.beginPath();
-    context.moveTo(plot.x, up(level.value));
-    context.lineTo(plot.x + plot.width, up(level.value));
+    context.moveTo(plot.x, up(value));
+    context.lineTo(plot.x + plot.width, up(value));
     context.stroke();
     context.setLineDash([]);
-    context.fillText(level.name, plot.x + 6, up(level.value) - 9);
+    context.textAlign = right ? "right" : "left";
+    context.fillText(name, right ? plot.x + plot.width - 2 : plot.x + 6, up(value) - 9);
   }
   if (at !== null) {
     Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
     const place = across(series[0].xs[at]);
     context.strokeRect(place, plot.y, 0, plot.height);
-    for (const { xs, ys, colour, marker } of styled) {
-      if (at >= ys.length) continue;
+    for (const { xs, ys, colour, marker, at: own = at } of styled) {
+      if (!(own in ys)) continue;
       context.fillStyle = colour;
-      mark(context, across(xs[at]), up(ys[at]), marker, 5.5, ink);
+      mark(context, across(xs[own]), up(ys[own]), marker, 5.5, ink);
     }
   }
   context.restore();
   return { ...plot, across, up };
 }
 
-// Bars side by side: one for each name, or for each name one of each series: { name, ys }. `at` marks one name.
+// Bars side by side: one for each name, or for each name one of each series: { name, ys }; with `outlined` they are not
+// filled. `at` marks one name.
 export function drawBars(context, box, { title, names, x = {}, y = {}, series, at = null, ink }) {
   const styled = series.map((one, i) => ({ colour: COLOURS[i % 6], ...one }));
   const yAxis = axis(
@@ -85,12 +89,14 @@ export function drawBars(context, box, { title, names, x = {}, y = {}, series, a
   });
   const up = (value) => plot.y + plot.height * (1 - yAxis.share(value));
   const wide = (step(plot) * 0.76) / styled.length;
-  styled.forEach(({ ys, colour }, k) =>
+  styled.forEach(({ ys, colour, outlined }, k) =>
     ys.forEach((value, i) => {
       const left = plot.x + (i + 0.12) * step(plot) + k * wide;
-      context.fillStyle = colour;
-      context.fillRect(left, Math.min(up(value), up(0)), wide - 1, Math.abs(up(0) - up(value)));
-      if (k) stripes(context, left, up(value), wide - 1, up(0) - up(value), "#fff", 1);
+      const box = [left, Math.min(up(value), up(0)), wide - 1, Math.abs(up(0) - up(value))];
+      Object.assign(context, { fillStyle: colour, strokeStyle: colour, lineWidth: 1.5 });
+      if (outlined) context.strokeRect(box[0] + 1, box[1] + 1, box[2] - 2, Math.max(0, box[3] - 2));
+      else context.fillRect(...box);
+      if (k && !outlined) stripes(context, left, up(value), wide - 1, up(0) - up(value), "#fff", 1);
       if (i === at)
         Object.assign(context, { strokeStyle: ink, lineWidth: 2 }).strokeRect(
           left - 1,
@@ -206,9 +212,10 @@ function frame(context, box, { title, xAxis, yAxis, ink, legend }) {
   return plot;
 }
 
-function swatch(context, x, y, { name, colour, dash, marker, bar }, ink) {
+function swatch(context, x, y, { name, colour, dash, marker, bar, outlined }, ink) {
   Object.assign(context, { strokeStyle: colour, fillStyle: colour, lineWidth: 2 });
-  if (bar) context.fillRect(x + 10, y - 6, 14, 12);
+  if (bar && outlined) context.strokeRect(x + 11, y - 5, 12, 10);
+  else if (bar) context.fillRect(x + 10, y - 6, 14, 12);
   else {
     context.setLineDash(dash);
     context.beginPath();

@@ -9,6 +9,7 @@ import {
   eachFrame,
   element,
   onKeys,
+  onLeave,
   readout,
   resetButton,
   slider,
@@ -84,6 +85,12 @@ function view(model, el) {
     paint(sketch, { el, best, step, symbols, cursor: now.cursor, title: titleOf(now, run, symbols) });
     lay(page, { now, run, symbols });
     says.say(describe({ now, step, best, symbols, longest: lm.max_len }));
+    sketch.describe(
+      `${titleOf(now, run, symbols)}: ${el.values.tokens
+        .slice(0, 3)
+        .map((name, i) => `${name} ${el.values.probabilities[i].toFixed(3)}`)
+        .join(", ")}.`,
+    );
     strange.textContent = strangersIn(now.text, encoded);
     table.fill(() => asTable(step, best, symbols));
     refresh();
@@ -135,7 +142,9 @@ function view(model, el) {
     { min: 0, max: 0, step: 1, value: 0, show: (t) => `${t + 1} of ${total() + 1}` },
     (t) => look({ step: t, cursor: null }),
   );
-  const sketch = canvas(`${model.get("summary")} Arrow keys go over the bars, Enter writes a token.`);
+  const sketch = canvas("The next token's probabilities.", {
+    how: "Arrow keys go over the bars, Enter writes a token.",
+  });
   const says = readout();
   const strange = element("div", { class: "tl-note" });
   const page = element("pre", { class: "tl-written" });
@@ -197,7 +206,7 @@ function pointers(node, { at, bars, look, pick, point }) {
   };
   Object.assign(node, {
     onpointermove: (event) => look({ cursor: under(event) }),
-    onpointerleave: () => look({ cursor: null }),
+    onpointerleave: onLeave(() => look({ cursor: null })),
     onclick: (event) => {
       if (under(event) !== null) pick(under(event));
     },

@@ -8,6 +8,7 @@ import {
   eachFrame,
   element,
   onKeys,
+  onLeave,
   readout,
   resetButton,
   scroller,
@@ -21,6 +22,8 @@ import {
   watch,
   widthOf,
 } from "./ui.js";
+import { motion, player } from "./motion.js";
+import { MEANINGS } from "./palette.js";
 
 // ── the methods; a table is a list of beginnings { ids, logProbs, next }: where each extension stands in it, or −1 ──
 
@@ -151,6 +154,9 @@ function ranked(hypotheses) {
 
 // ── the view ──
 
+const STEP = 1500; // milliseconds for which a step is seen when they play
+const GROW = 900; // milliseconds in which a step grows
+
 const MODES = ["greedy", "sampling", "beam"];
 const START = { mode: "greedy", temperature: 1, k: null, p: 1, size: 2, draws: 1 };
 const NOTES = {
@@ -159,8 +165,8 @@ const NOTES = {
     "Blue: the tokens drawn. Dashed: not drawn. Numbers in the tree: log probability so far. " +
     "Bars: after the cut; frames: before it.",
   beam:
-    "Blue: the result. Solid frame: kept in the beam. Dashed: cut. Numbers in the tree: log probability so far; " +
-    "bars: the probability of all tokens so far.",
+    "Blue: the result. Solid frame: kept in the beam; pale: it had no extension good enough. Dashed: cut. Numbers in " +
+    "the tree: log probability so far; bars: the probability of all tokens so far.",
 };
 const MOST_BARS = 10;
 const SIBLINGS = 3; // drawn of what is not taken
@@ -230,10 +236,13 @@ export default {
       };
     };
 
-    const sketch = canvas(`${model.get("summary")} Arrow keys move over the tree.`);
+    const sketch = canvas("The tree of what was written.", { how: "Arrow keys move over the tree." });
     const says = readout();
     const note = element("div", { class: "tl-note" });
-    const list = scroller();
+    const chart = canvas("The next token.", { keys: false });
+    const room = element("div", { class: "tl-tree" }, sketch.node); // a tree wider than the view is scrolled
+    const list = scroller("sentences by probability");
+    const grow = motion(() => draw(), GROW);
     const draw = eachFrame(() => {
       const step = run.steps[now.step - 1];
       el.values = {
@@ -247,8 +256,13 @@ export default {
       };
       const shape = treeOf(run, now);
       if (now.cursor && !shape.all.some((one) => String(one.ids) === now.cursor)) now.cursor = null;
-      paint(sketch, { el, shape, step, now, tokens, depth, others: tokens.length - branching });
+      paint(sketch, chart, { el, shape, step, now, tokens, others: tokens.length - branching, share: grow.share });
+      room.scrollLeft = room.scrollWidth; // the last step is in sight
       says.say(describe({ now, run, step, shape, tokens, say, branching }));
+      const found = run.found.slice(0, 3).map((one) => `“${say(one)}” (${minus(one.total)})`);
+      const seen = describe({ now: { ...now, cursor: null }, run, step, shape, tokens, say, branching });
+      chart.describe(`The bars of step ${now.step}: ${step.bars.slice(0, 3).map(barInWords).join(", ")}.`);
+      sketch.describe(`Decoding, ${now.mode}. ${seen} Found: ${found.join(", ")}.`);
       list.replaceChildren(asList({ all, run, now, rankOf, say }));
       distribution.fill(() => asTable(step.bars, now));
     });
@@ -261,6 +275,13 @@ export default {
     );
     const back = button("← back", () => go(now.step - 1), { "aria-label": "one step back" });
     const forth = button("forth →", () => go(now.step + 1), { "aria-label": "one step forth" });
+    const play = player({
+      button,
+      at: () => now.step,
+      last: () => run.steps.length,
+      go: (to) => go(to),
+      milliseconds: STEP,
+    });
     const temperature = temperatureSlider((temperature) => again({ temperature }));
     const topK = slider(
       "top-k",
@@ -288,10 +309,14 @@ export default {
     const forBeam = bar(size.node);
 
     const go = (to) => {
+      const before = now.step;
       now.step = clamp(to, 1, run.steps.length);
       refresh();
+      if (now.step > before || to < 1) grow.start();
+      else grow.stop();
     };
     const again = (what) => {
+      play.stop();
       // who stood at the end stands at the end again
       const end = now.step >= (run?.steps.length ?? 0);
       Object.assign(now, what);
@@ -322,9 +347,9 @@ export default {
     Object.assign(sketch.node, {
       onpointerdown: under,
       onpointermove: under,
-      onpointerleave: () => point(null),
+      onpointerleave: onLeave(() => point(null)),
       onfocus: () => {
-        if (now.cursor === null) point("");
+        if (now.cursor === null && !sketch.node.byPointer) point("");
       },
       onkeydown: onKeys((key) => {
         const to = moved(treeOf(run, now), now.cursor ?? "", key);
@@ -336,10 +361,10 @@ export default {
     el.append(
       element("style", {}, STYLE),
       bar(...tabs.map(([, tab]) => tab)),
-      bar(step.node, back, forth),
+      bar(step.node, back, forth, play.node),
       forSampling,
       forBeam,
-      sketch.node,
+      element("div", { class: "tl-side" }, room, chart.node),
       note,
       says,
       list,
@@ -352,9 +377,11 @@ export default {
 };
 
 const STYLE = `
-.tl-list { width: 100%; }
-.tl-list :is(th, td):nth-child(2) { text-align: left; width: 46%; }
-.tl-list td:last-child { white-space: nowrap; }
+.tl-list { width: 100%; max-width: 62em; }
+.tl-list :is(th, td):nth-child(2) { text-align: left; width: 100%; overflow-wrap: break-word; }
+@media (min-width: 600px) { .tl-view .tl-list td:last-child { white-space: nowrap; } }
+.tl-tree { overflow-x: auto; max-width: 100%; }
+.tl-view .tl-list :is(th, td) { padding: 1px 5px; }
 .tl-list th[scope=row] { font-weight: inherit; }
 .tl-list .tl-found { font-weight: 600; }
 `;
@@ -390,7 +417,13 @@ function treeOf(run, now) {
       nodes.set(String(ids), node);
     });
   });
-  return { top, all: [...nodes.values()], rows, nodes };
+  const all = [...nodes.values()];
+  const ends = new Set(run.found.map(({ ids }) => String(ids)));
+  // Kept once, and yet the end of its line: none of its extensions was.
+  for (const node of all)
+    node.dead =
+      node.kept && node.depth < now.step && !ends.has(String(node.ids)) && !node.children.some((one) => one.kept);
+  return { top, all, rows, nodes };
 }
 
 function beginnings(ids) {
@@ -453,6 +486,8 @@ function describe({ now, run, step, shape, tokens, say, branching }) {
   return `${head} of draw ${now.draws}, ${after}: ${cut} ${drawn} ${sum}`;
 }
 
+const barInWords = ({ name, before, kept }) => `${name} ${before.toFixed(3)}${kept ? "" : ", cut"}`;
+
 // The three most probable sentences of all, and what the method has found, ranked.
 function asList({ all, run, now, rankOf, say }) {
   const found = new Set(run.found.map(({ ids }) => String(ids)));
@@ -496,87 +531,125 @@ function asTable(bars, { mode }) {
 
 const FONT = "13px system-ui, sans-serif";
 const SMALL = "11px system-ui, sans-serif";
-const BLUE = "#0072b2";
+const BLUE = MEANINGS.chosen;
+const ASIDE = 330; // how wide the bars are where they stand beside the tree
 
-function paint(sketch, { el, shape, step, now, tokens, depth, others }) {
+// The tree, and beside it or below it the bars of its last step.
+function paint(sketch, chart, { el, shape, step, now, tokens, others, share }) {
   const total = widthOf(el);
-  const aside = total >= 600;
+  const ink = getComputedStyle(el).color;
+  const measure = sketch.node.getContext("2d");
+  measure.font = `600 ${FONT}`;
+  const wide = Array.from({ length: now.step }, (_, d) => {
+    const names = shape.all.filter((one) => one.depth === d + 1).map((one) => tokens[one.token]);
+    return Math.max(0, ...names.map((name) => measure.measureText(name).width));
+  });
+  const least = columnsOf(wide, 0).at(-1);
+  const natural = least.x + least.width + 4;
+  const aside = total >= 640 && natural <= total - ASIDE - 28;
+  const room = Math.max(aside ? total - ASIDE - 28 : total - 4, natural);
+  const tree = { x: 2, y: 4, columns: columnsOf(wide, room), row: 42 };
+  const context = sketch.resize(room + 4, shape.rows * tree.row + 8);
+  sketch.node.boxes = paintTree(context, shape, { ...tree, tokens, ink, cursor: now.cursor, step: now.step, share });
   const bars = step.bars.slice(0, MOST_BARS);
   const rest = step.bars.length - bars.length;
-  const tree = { x: 2, y: 4, width: aside ? total - 262 : total - 4, row: 38 };
-  const treeHeight = shape.rows * tree.row + 8;
-  const barsHeight = 30 + 22 * (bars.length + (rest || others ? 1 : 0)) + 6;
-  const context = sketch.resize(total, aside ? Math.max(treeHeight, barsHeight) : treeHeight + barsHeight + 8);
-  const ink = getComputedStyle(el).color;
-  sketch.node.boxes = paintTree(context, shape, { ...tree, depth, tokens, ink, cursor: now.cursor });
-  paintBars(context, bars, {
-    x: aside ? total - 236 : 2,
-    y: aside ? 0 : treeHeight + 8,
-    width: aside ? 234 : total - 4,
-    rest,
-    others,
-    now,
-    ink,
+  const width = aside ? ASIDE : Math.min(total, 560);
+  const lower = chart.resize(width, 36 + 22 * (bars.length + (rest || others ? 1 : 0)));
+  paintBars(lower, bars, { x: 2, y: 0, width: width - 4, rest, others, now, ink });
+}
+
+// Where the columns of the tree begin and how wide they are: as wide as their longest token, and as far apart as there
+// is room for.
+export function columnsOf(wide, room, { least = 26, most = 72, first = 16 } = {}) {
+  const natural = wide.map((one) => Math.max(46, one + 18));
+  const sum = natural.reduce((a, b) => a + b, 0);
+  const space = clamp((room - first - 2 - sum) / wide.length, least, most);
+  let end = first;
+  return natural.map((width) => {
+    const column = { x: end + space, width };
+    end = column.x + width;
+    return column;
   });
 }
 
-function paintTree(context, { top, all }, { x, y, width, row, depth, tokens, ink, cursor }) {
-  const column = (width - 16) / depth;
-  const wide = Math.max(44, column * 0.72);
+// How much of a node is there, of the line to it, and how pale it is. In the first half of a step's motion its lines
+// grow, in the second what was not taken pales, and so do lines that end here.
+export function growth(node, step, share) {
+  const pale = node.kept && !node.dead ? 1 : 0.5;
+  if (node.depth < step) {
+    const dying = node.dead && node.depth === step - 1;
+    return { line: 1, box: 1, pale: dying ? 1 - (1 - pale) * share : pale };
+  }
+  const [line, fate] = [Math.min(1, 2 * share), Math.max(0, 2 * share - 1)];
+  return { line, box: clamp(4 * share - 1, 0, 1), pale: 1 - (1 - pale) * fate };
+}
+
+function paintTree(context, { all }, { x, y, columns, row, tokens, ink, cursor, step, share }) {
+  Object.assign(context, { textBaseline: "middle", textAlign: "center", lineJoin: "round" });
   const boxOf = (one) => ({
     one,
-    x: one.depth ? x + 16 + one.depth * column - wide : x,
+    x: x + (one.depth ? columns[one.depth - 1].x : 0),
     y: y + one.at * row + 2,
-    width: one.depth ? wide : 16,
-    height: row - 6,
+    width: one.depth ? columns[one.depth - 1].width : 16,
+    height: row - 8,
   });
   const boxes = all.map(boxOf);
-  Object.assign(context, { textBaseline: "middle", textAlign: "center", lineJoin: "round" });
-  for (const { one, ...box } of boxes) {
-    if (!one.parent) continue;
-    const from = boxOf(one.parent);
-    const [x0, y0, x1, y1] = [from.x + from.width, from.y + from.height / 2, box.x, box.y + box.height / 2];
-    Object.assign(context, {
-      strokeStyle: one.best ? BLUE : ink,
-      lineWidth: one.best ? 3 : 1,
-      globalAlpha: one.kept ? 1 : 0.5,
-    });
-    context.setLineDash(one.kept ? [] : [3, 3]);
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.bezierCurveTo((x0 + x1) / 2, y0, (x0 + x1) / 2, y1, x1, y1);
-    context.stroke();
+  for (const box of boxes) if (box.one.parent) paintLine(context, boxOf(box.one.parent), box, { ink, step, share });
+  for (const box of boxes) paintNode(context, box, { tokens, ink, cursor, step, share });
+  context.globalAlpha = 1;
+  return boxes;
+}
+
+// The line to a node is the thicker, the more probable its token is; it is dashed to what was not taken.
+function paintLine(context, from, { one, ...box }, { ink, step, share }) {
+  const { line, pale } = growth(one, step, share);
+  const [x0, y0, x1, y1] = [from.x + from.width, from.y + from.height / 2, box.x, box.y + box.height / 2];
+  const middle = (x0 + x1) / 2;
+  const at = (t) => [
+    (1 - t) ** 3 * x0 + 3 * t * (1 - t) * middle + t ** 3 * x1,
+    (1 - t) ** 2 * (1 + 2 * t) * y0 + t ** 2 * (3 - 2 * t) * y1,
+  ];
+  const probable = Math.exp(one.total - one.parent.total);
+  Object.assign(context, { strokeStyle: one.best ? BLUE : ink, lineWidth: 1 + 5 * probable, globalAlpha: pale });
+  context.setLineDash(one.kept ? [] : [3, 3]);
+  context.beginPath();
+  context.moveTo(x0, y0);
+  for (let i = 1; i <= 16; i += 1) context.lineTo(...at((line * i) / 16));
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function paintNode(context, { one, ...box }, { tokens, ink, cursor, step, share }) {
+  const { box: there, pale } = growth(one, step, share);
+  context.globalAlpha = there * pale;
+  context.setLineDash(one.kept ? [] : [3, 3]);
+  Object.assign(context, { strokeStyle: one.best ? BLUE : ink, fillStyle: BLUE, lineWidth: one.kept ? 1.5 : 1 });
+  context.beginPath();
+  context.roundRect(box.x, box.y, box.width, box.height, one.parent ? 5 : 8);
+  if (one.best) context.fill();
+  context.stroke();
+  context.setLineDash([]);
+  if (one.parent) {
+    context.fillStyle = one.best ? "#fff" : ink;
+    context.font = one.kept ? `600 ${FONT}` : FONT;
+    context.fillText(fit(context, tokens[one.token], box.width - 6), box.x + box.width / 2, box.y + 10);
+    context.font = SMALL;
+    context.fillText(minus(one.total), box.x + box.width / 2, box.y + 24);
   }
   context.globalAlpha = 1;
-  for (const { one, ...box } of boxes) {
-    context.setLineDash(one.kept ? [] : [3, 3]);
-    Object.assign(context, { strokeStyle: one.best ? BLUE : ink, fillStyle: BLUE, lineWidth: one.kept ? 1.5 : 1 });
-    context.beginPath();
-    context.roundRect(box.x, box.y, box.width, box.height, one.parent ? 5 : 8);
-    if (one.best) context.fill();
-    context.stroke();
-    context.setLineDash([]);
-    if (one.parent) {
-      context.fillStyle = one.best ? "#fff" : ink;
-      context.font = one.kept ? `600 ${FONT}` : FONT;
-      context.fillText(fit(context, tokens[one.token], box.width - 6), box.x + box.width / 2, box.y + 10);
-      context.font = SMALL;
-      context.fillText(minus(one.total), box.x + box.width / 2, box.y + 23);
-    }
-    if (cursor === String(one.ids)) {
-      Object.assign(context, { strokeStyle: "#d55e00", lineWidth: 3 });
-      context.strokeRect(box.x - 2, box.y - 2, box.width + 4, box.height + 4);
-    }
+  if (cursor === String(one.ids)) {
+    Object.assign(context, { strokeStyle: MEANINGS.cursor, lineWidth: 3 });
+    context.strokeRect(box.x - 2, box.y - 2, box.width + 4, box.height + 4);
   }
-  return boxes;
 }
 
 // Bars of the step: filled after the cut, framed before it; what is cut is striped and says so.
 function paintBars(context, bars, { x, y, width, rest, others, now, ink }) {
   Object.assign(context, { font: `bold ${FONT}`, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
   context.fillText(now.mode === "beam" ? "extensions of the beam" : "next token", x, y + 10);
+  // Names are measured bold, as that of the chosen token is written.
+  const named = Math.min(Math.max(...bars.map(({ name }) => context.measureText(name).width)) + 22, width * 0.55);
   context.font = FONT;
-  const named = Math.min(Math.max(...bars.map(({ name }) => context.measureText(name).width)) + 20, width * 0.5);
   const room = width - named - 54;
   const most = Math.max(...bars.flatMap(({ before, after, kept }) => (kept ? [before, after] : [before])));
   bars.forEach(({ name, before, after, kept, chosen, one }, i) => {

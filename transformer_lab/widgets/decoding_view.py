@@ -3,11 +3,10 @@
 from collections.abc import Callable
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 
-from transformer_lab.plots import plot_bars
 from transformer_lab.plots.checks import Tokens, Values, label, to_tensor
+from transformer_lab.widgets.decoding_picture import tree
 from transformer_lab.widgets.view import View
 
 MOST_NUMBERS = 12_000
@@ -46,7 +45,7 @@ def decoding(
     ids, log_probs = table_of(next_logits, vocab, bos_id, eos_id, depth, branching)
     state = {"ids": ids, "log_probs": log_probs, "tokens": tokens, "eos": eos_id, "depth": depth}
     said = summary(ids, log_probs, tokens, eos_id)
-    return View("decoding", state, said, lambda: fallback(ids[0], log_probs[0], tokens))
+    return View("decoding", state, said, lambda: tree(ids, log_probs, tokens, eos_id))
 
 
 @torch.no_grad()
@@ -97,13 +96,6 @@ def summary(ids: Tensor, log_probs: Tensor, tokens: Tokens, eos_id: int) -> str:
     return (
         f"Decoding over a table of {len(ids)} beginnings: the greedy sentence is “{said}”, log probability {total:.2f}."
     ).replace("-", "−")
-
-
-def fallback(ids: Tensor, log_probs: Tensor, tokens: Tokens) -> Axes:
-    """The first distribution."""
-    first = {tokens[i]: p for i, p in zip(ids.tolist(), log_probs.exp().tolist(), strict=True)}
-    shown = list(first)[:8]
-    return plot_bars({"first token": [first[name] for name in shown]}, shown)
 
 
 def greedy_of(ids: Tensor, log_probs: Tensor, eos_id: int) -> tuple[list[int], float]:

@@ -28,7 +28,7 @@ export default {
     const start = { at: depths.length - 1, kinds: kinds.map(() => true), layer: null };
     const now = { ...start, kinds: [...start.kinds] };
 
-    const sketch = canvas(`${model.get("summary")} Left and right arrow keys go from layer to layer.`);
+    const sketch = canvas("Norms by layer.", { how: "Left and right arrow keys go from layer to layer." });
     const says = readout();
     let panels = [];
     const draw = eachFrame(() => {
@@ -53,6 +53,7 @@ export default {
       });
       sketch.node.layout = { panels };
       says.say(describe(shown, now.layer));
+      sketch.describe(describe(shown, null));
       numbers.fill(() => tableOf(shown));
     });
     const change = (what) => {

@@ -8,6 +8,7 @@ import {
   css,
   eachFrame,
   onKeys,
+  onLeave,
   ramp,
   readout,
   resetButton,
@@ -57,9 +58,9 @@ export default {
     const now = { ...start };
     const image = picture(table, shape);
 
-    const sketch = canvas(
-      `${model.get("summary")} Left and right arrow keys choose the position, up and down the pair of features.`,
-    );
+    const sketch = canvas("Position encoding.", {
+      how: "Left and right arrow keys choose the position, up and down the pair of features.",
+    });
     sketch.node.style.touchAction = "pan-y";
     const says = readout();
     let boxes = null;
@@ -83,6 +84,7 @@ export default {
       });
       sketch.node.layout = boxes;
       says.say(describe(shown, now, { table, d }));
+      sketch.describe(describe(shown, { ...now, hover: null }, { table, d }));
       keep.setAttribute("aria-pressed", now.kept.includes(now.pair));
       numbers.fill(() => tableOf(shown));
     });
@@ -133,7 +135,7 @@ export default {
       onpointercancel: () => {
         pressed = false;
       },
-      onpointerleave: () => choose({ hover: null }),
+      onpointerleave: onLeave(() => choose({ hover: null })),
       onkeydown: onKeys((key) => {
         const to = keyCursor(key, [now.pair, now.position], d / 2, length);
         if (!to) return false;

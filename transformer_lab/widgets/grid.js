@@ -1,47 +1,28 @@
 // A map of numbers with names on both axes, a cell cursor, a readout and a table; long maps get an overview and a lens.
 //   const describe = (values, cell) => "…";  // what the readout says
 //   const map = tokenMap({ el, label, rows, columns, axes: ["query", "key"], describe, redraw });
-//   el.append(map.node, map.note, map.says, bar(...map.buttons), map.table);  // where a view wants them
-//   map.show(values, { colours: cividis, range: [0, 1] });  // in `redraw`, which the map calls when its cursor moves
+//   el.append(map.beside(bar(...map.buttons)), map.table);  // or map.node, map.note and map.says, each by itself
+//   map.show(values, { name: "weight", range: [0, 1] });  // in `redraw`, which the map calls when its cursor moves
 // `values` is an array of rows; NaN is hatched. More options stand at `tokenMap`; the parts below it draw by
-// themselves.
+// themselves, the cells in cells.js.
 
-import {
-  button,
-  canvas,
-  cividis,
-  clamp,
-  css,
-  element,
-  inkOn,
-  onKeys,
-  ramp,
-  readout,
-  stripes,
-  tableSwitch,
-  widthOf,
-} from "./ui.js";
+import { button, canvas, clamp, element, onKeys, onLeave, readout, sideBySide, tableSwitch, widthOf } from "./ui.js";
+import { MEANINGS, cividis } from "./palette.js";
+import { motion } from "./motion.js";
+import { keyWidth, paintCells, paintKey } from "./cells.js";
+
+export { paintCells } from "./cells.js";
+export { diverging } from "./palette.js";
 
 export const FONT = "13px system-ui, sans-serif";
-const ACCENT = "#d55e00";
-const SMALL = "11px system-ui, sans-serif";
+const ACCENT = MEANINGS.cursor;
+export const SMALL = "11px system-ui, sans-serif";
 const LENSES = [8, 12, 16, 24, 32]; // cells across, from near to far
 const NEAREST = 12; // pixels across a cell; a map whose cells would be smaller gets an overview and a lens
-
-// Red below the middle, blue above: the map of the static figures, for numbers that part at 0.
-export const diverging = ramp(
-  "#67001f",
-  "#b2182b",
-  "#d6604d",
-  "#f4a582",
-  "#fddbc7",
-  "#f7f7f7",
-  "#d1e5f0",
-  "#92c5de",
-  "#4393c3",
-  "#2166ac",
-  "#053061",
-);
+const [FARTHEST, TALLEST] = [52, 660]; // the largest cell, and how high a map may be if its cells can be smaller
+const KEY = 28; // how high the key to the colours is
+const MORPH = 1100; // milliseconds from one map to the next
+const NAMED = 8; // rows that the label tells of
 
 // Where a key leads from a cell of T × S; undefined for keys that move no cursor.
 export function keyCursor(key, [t, s], T, S) {
@@ -78,11 +59,25 @@ export function pooled(values, k, mean) {
   });
 }
 
-// Options: `describe(values, cell)` is the readout (cell is null without a cursor); `redraw` is called when anything
-// here has changed; `onmove(cell)`, and `onpress(cell, first)` for a press, a drag (first is false), Enter and Space.
-export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onmove, onpress }) {
+// Options: `label` names the map, and `state(values)` says what is seen in it, where "largest in each row" is not it;
+// `describe(values, cell)` is the readout (cell is null without a cursor); `redraw` is called when anything here has
+// changed; `room()` is how wide the map may be, if not as wide as the view; `onmove(cell)`, and `onpress(cell, first)`
+// for a press, a drag (first is false), Enter and Space.
+export function tokenMap({
+  el,
+  room = () => widthOf(el),
+  label,
+  state,
+  rows,
+  columns,
+  axes,
+  describe,
+  redraw,
+  onmove,
+  onpress,
+}) {
   const [T, S] = [rows.length, columns.length];
-  const sketch = canvas(`${label} Arrow keys move over the cells.`);
+  const sketch = canvas(label, { how: "Arrow keys move over the cells." });
   const says = readout();
   const note = element("div", { class: "tl-note" });
   const table = tableSwitch(redraw);
@@ -94,8 +89,17 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
   });
   const start = { cursor: null, mean: false, lens: 2, first: [0, 0] };
   const me = { node: sketch.node, says, note, table: table.room, ...start };
-  const wide = [rows, columns].map((names) => widest(sketch.node.getContext("2d"), names));
-  let drawn = {};
+  const measure = new OffscreenCanvas(1, 1).getContext("2d");
+  const wide = [rows, columns].map((names) => widest(measure, names));
+  let [drawn, before] = [{}, null];
+  const becoming = motion(redraw, MORPH);
+
+  // What is shown next is not there at once: the map that is seen now becomes it, cell by cell.
+  me.morph = () => {
+    before = drawn.cells ? { values: drawn.cells, colours: drawn.colours, range: drawn.range } : null;
+    if (before) becoming.start();
+  };
+  me.beside = (...more) => sideBySide(sketch.node, note, says, ...more);
 
   const zoom = (by) => {
     me.lens = clamp(me.lens + by, 0, LENSES.length - 1);
@@ -121,6 +125,7 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
   };
   me.reset = () => {
     Object.assign(me, start);
+    becoming.stop();
     table.reset();
     onmove?.(null);
     redraw();
@@ -128,14 +133,27 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
 
   me.show = (values, options = {}) => {
     const ink = getComputedStyle(el).color;
-    const plan = layout({ el, T, S, wide, me, beside: options.beside?.width ?? 0 });
-    const context = sketch.resize(plan.width, plan.height);
-    drawn = { ...plan, values };
-    sketch.node.layout = { ...plan.lens, T, S, overview: plan.overview };
     const cells = withMask(values, options.masked);
-    const full = { colours: cividis, ...options, range: options.range ?? extent(cells) };
+    const full = { colours: cividis, name: "", ...options, range: options.range ?? extent(cells) };
+    const hidden = anyHidden(cells, options.blank);
+    const key = { ...full, masked: hidden && "masked", ink };
+    const plan = layout({
+      total: room(),
+      T,
+      S,
+      wide,
+      me,
+      beside: options.beside?.width ?? 0,
+      key: keyWidth(measure, key),
+    });
+    const context = sketch.resize(plan.width, plan.height);
+    drawn = { ...plan, values, cells, colours: full.colours, range: full.range };
+    sketch.node.layout = { ...plan.lens, T, S, overview: plan.overview, key: plan.key };
     if (plan.overview) overview(context, cells, plan, { ...full, me, rows, columns, axes, ink });
-    paint(context, cells, plan.lens, { ...full, rows, columns, axes, ink, cursor: me.cursor });
+    const move = becoming.running ? { before, share: becoming.share } : {};
+    paint(context, cells, plan.lens, { ...full, ...move, rows, columns, axes, ink, cursor: me.cursor });
+    paintKey(context, plan.key, key);
+    sketch.describe(`${label} ${(state ?? largestIn)(values, { rows, columns })}`);
     note.textContent = plan.overview ? noteOn(plan, full, me) : "";
     says.say(describe(values, me.cursor));
     pool.setAttribute("aria-pressed", me.mean);
@@ -174,12 +192,12 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
     onpointercancel: () => {
       pressed = null;
     },
-    onpointerleave: () => {
+    onpointerleave: onLeave(() => {
       pressed = null;
       me.move(null);
-    },
+    }),
     onfocus: () => {
-      if (!me.cursor) me.move([...me.first]);
+      if (!me.cursor && !sketch.node.byPointer) me.move([...me.first]);
     },
     onkeydown: onKeys((key) => {
       const cell = me.cursor ?? me.first;
@@ -196,25 +214,43 @@ export function tokenMap({ el, label, rows, columns, axes, describe, redraw, onm
 // ── where things stand ──
 
 function widest(context, names) {
-  context.font = FONT;
+  context.font = `bold ${FONT}`; // as the name of the cell that is read is written
   return Math.max(...names.map((name) => context.measureText(name).width));
 }
 
-function layout({ el, T, S, wide, me, beside }) {
-  const total = widthOf(el);
+// What is seen in a map whose rows say where something looks.
+export function largestIn(values, { rows, columns }) {
+  const said = rows.slice(0, NAMED).map((row, t) => {
+    const most = values[t].reduce((best, value, s) => (value > (values[t][best] ?? -Infinity) ? s : best), -1);
+    return most < 0 ? `${row}: nothing` : `${row}: ${columns[most]} (${values[t][most].toFixed(2)})`;
+  });
+  const more = rows.length > NAMED ? ` and ${rows.length - NAMED} rows more` : "";
+  return `Largest in each row: ${said.join(", ")}${more}.`;
+}
+
+function layout({ total, T, S, wide, me, beside, key }) {
   const left = Math.min(wide[0], 126) + 34;
   const natural = (total - left - beside - 8) / S;
   if (natural >= NEAREST && T * NEAREST <= 720) {
-    const size = Math.min(44, natural);
+    const size = Math.min(FARTHEST, natural, Math.max(NEAREST, TALLEST / T));
     const upright = wide[1] + 4 > size;
     const top = (upright ? Math.min(wide[1], 120) : 14) + 30;
     const lens = { left, top, size, upright, room: [left, top], first: [0, 0], shown: [T, S] };
-    return { width: left + size * S + beside + 8, height: top + size * T + 6, lens };
+    const width = Math.max(left + size * S + beside + 8, Math.min(total, left + key + 8));
+    const bottom = top + size * T;
+    return {
+      width,
+      height: bottom + KEY,
+      lens,
+      key: { x: Math.max(2, Math.min(left, width - key - 4)), y: bottom + 9 },
+    };
   }
   // The overview is at the left of the lens, or above it where that leaves too little room.
   const room = [Math.min(wide[0], 80) + 34, Math.min(wide[1], 80) + 30];
   const aside = total >= 600;
-  const side = aside ? (total - 2 * room[0] - beside - 20) / 2 : Math.min(total - room[0] - beside - 8, 360);
+  const side = aside
+    ? Math.min((total - 2 * room[0] - beside - 20) / 2, 340)
+    : Math.min(total - room[0] - beside - 8, 360);
   const size = side / Math.max(T, S);
   const k = 2 ** Math.max(0, Math.ceil(Math.log2(3 / size)));
   const over = { left: room[0], top: room[1], size, upright: true, room, first: [0, 0], shown: [T, S], k };
@@ -222,14 +258,18 @@ function layout({ el, T, S, wide, me, beside }) {
   const lens = {
     left: room[0] + (aside ? side + 12 + room[0] : 0),
     top: room[1] + (aside ? 0 : T * size + room[1] + 8),
-    size: Math.min(44, side / Math.max(...shown)),
+    size: Math.min(FARTHEST, side / Math.max(...shown)),
     upright: true,
     room,
     first: me.first,
     shown,
   };
-  const height = Math.max(over.top + T * size, lens.top + lens.size * shown[0]) + 6;
-  return { width: total, height, lens, overview: over };
+  const bottom = Math.max(over.top + T * size, lens.top + lens.size * shown[0]);
+  const width = aside
+    ? Math.max(lens.left + lens.size * shown[1] + beside + 8, Math.min(total, over.left + key))
+    : total;
+  const place = { x: Math.max(2, Math.min(over.left, width - key - 4)), y: bottom + 9 };
+  return { width, height: bottom + KEY, lens, overview: over, key: place };
 }
 
 // The cell at a point, and whether the lens shall stand around it.
@@ -254,6 +294,14 @@ function largestNear(values, [t, s], k) {
     }
   }
   return best;
+}
+
+function anyHidden(cells, blank) {
+  for (let t = 0; t < cells.length; t += 1) {
+    const row = cells[t];
+    for (let s = 0; s < row.length; s += 1) if (Number.isNaN(row[s]) && !blank?.(t, s)) return true;
+  }
+  return false;
 }
 
 function withMask(values, masked) {
@@ -288,66 +336,13 @@ function round(x) {
 
 // ── drawing; a box is { left, top, size, first, shown }: where it stands, and which cells it shows ──
 
-function paint(context, values, box, { colours, range, print = true, rows, columns, axes, ink, cursor, beside }) {
+function paint(context, values, box, options) {
+  const { print = true, rows, columns, axes, ink, cursor, beside } = options;
   paintNames(context, box, { rows, columns, axes, ink, cursor });
-  paintCells(context, values, box, { colours, range, print: print && box.size >= 34, ink });
+  paintCells(context, values, box, { ...options, print: print && box.size >= 30 });
   const { left, top, size, first, shown } = box;
   beside?.draw(context, { x: left + size * shown[1] + 12, top, size, first: first[0], count: shown[0], ink });
   if (cursor) paintCursor(context, box, cursor, ink);
-}
-
-// Cells of an array of rows, NaN hatched; colours(0 … 1) gives [r, g, b] for the range.
-export function paintCells(context, values, box, { colours = cividis, range: [low, high], print = false, ink }) {
-  const { left, top, size, first = [0, 0], shown = [values.length, values[0].length] } = box;
-  const colour = (value) => colours(high > low ? (value - low) / (high - low) : 0.5);
-  if (size < 8) return paintImage(context, values, { left, top, size, first, shown }, colour, ink);
-  for (let t = 0; t < shown[0]; t += 1) {
-    for (let s = 0; s < shown[1]; s += 1) {
-      const value = values[first[0] + t][first[1] + s];
-      const [x, y] = [left + s * size, top + t * size];
-      if (Number.isNaN(value)) {
-        hatch(context, x, y, size, ink);
-        continue;
-      }
-      const rgb = colour(value);
-      context.fillStyle = css(rgb);
-      context.fillRect(x, y, size - 1, size - 1);
-      if (!print) continue;
-      Object.assign(context, { fillStyle: inkOn(rgb), textAlign: "center", textBaseline: "middle", font: SMALL });
-      context.fillText(value.toFixed(2), x + size / 2, y + size / 2);
-    }
-  }
-}
-
-// Cells too small for gaps, as one picture; what is masked stays clear and shows the stripes behind.
-function paintImage(context, values, { left, top, size, first, shown: [T, S] }, colour, ink) {
-  const image = new ImageData(S, T);
-  let masked = false;
-  for (let t = 0; t < T; t += 1) {
-    for (let s = 0; s < S; s += 1) {
-      const value = values[first[0] + t][first[1] + s];
-      if (Number.isNaN(value)) masked = true;
-      else {
-        const [r, g, b] = colour(value);
-        const i = 4 * (t * S + s);
-        [image.data[i], image.data[i + 1], image.data[i + 2], image.data[i + 3]] = [r, g, b, 255];
-      }
-    }
-  }
-  if (masked) stripes(context, left, top, S * size, T * size, ink);
-  const small = new OffscreenCanvas(S, T);
-  small.getContext("2d").putImageData(image, 0, 0);
-  context.imageSmoothingEnabled = false;
-  context.drawImage(small, left, top, S * size, T * size);
-}
-
-function hatch(context, x, y, size, ink) {
-  Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
-  context.strokeRect(x + 0.5, y + 0.5, size - 2, size - 2);
-  context.beginPath();
-  context.moveTo(x, y + size - 1);
-  context.lineTo(x + size - 1, y);
-  context.stroke();
 }
 
 // Names of rows at the left and of columns on top, upright where they are wider than a cell; the cursor's are bold.
@@ -386,7 +381,7 @@ function paintNames(context, box, { rows, columns, axes, ink, cursor }) {
 }
 
 // The text, or as much of its beginning as has room.
-function fit(context, text, room) {
+export function fit(context, text, room) {
   if (context.measureText(text).width <= room) return text;
   let short = text.slice(0, 60); // of a very long name
   while (short && context.measureText(`${short}…`).width > room) short = short.slice(0, -1);

@@ -8,14 +8,17 @@ import {
   eachFrame,
   entropy,
   onKeys,
+  onLeave,
   resetButton,
+  sideBySide,
   softmax,
   temperatureSlider,
   tensor,
   watch,
   widthOf,
 } from "./ui.js";
-import { FONT, diverging, extent, paintCells, paintCursor, pooled, tokenMap } from "./grid.js";
+import { FONT, SMALL, diverging, extent, fit, paintCells, paintCursor, pooled, tokenMap } from "./grid.js";
+import { MEANINGS } from "./palette.js";
 
 const SORTS = ["number", "entropy", "diagonality"];
 const START = { temperature: 1, sort: 0, head: 0, minus: -1, without: -1 };
@@ -80,10 +83,12 @@ export default {
       };
       if (now.without >= 0) el.values.share = Array.from(queries, (_, t) => share(t));
       const ink = getComputedStyle(el).color;
-      all.show({ order, heads, names, now, cursor: map.cursor, width: widthOf(el), ink });
+      all.show({ order, heads, names, now, cursor: map.cursor, width: halves() ? half() : widthOf(el), ink });
       const most = Math.max(...extent(values).map(Math.abs)) || 1;
       map.show(values, {
-        ...(now.minus < 0 ? { range: [0, 1] } : { colours: diverging, range: [-most, most] }),
+        ...(now.minus < 0
+          ? { name: "weight", range: [0, 1] }
+          : { name: "difference", colours: diverging, range: [-most, most] }),
         beside: now.without < 0 ? undefined : { width: 96, draw: (context, box) => losses(context, share, box) },
       });
     });
@@ -94,9 +99,13 @@ export default {
       draw();
     };
 
+    const half = () => Math.floor(widthOf(el) / 2) - 14;
+    const halves = () => widthOf(el) >= 840 && (half() - 230) / S >= 14; // side by side, if cells stay large enough
     const map = tokenMap({
       el,
-      label: model.get("summary"),
+      room: () => (halves() ? half() : widthOf(el)),
+      label: "The weights of one head, or of one minus another.",
+      state: (values) => describe(values, null, { heads, names, now, queries, keys, lost, T, share }),
       rows: queries,
       columns: keys,
       axes: ["query", "key"],
@@ -104,12 +113,12 @@ export default {
       describe: (values, cell) => describe(values, cell, { heads, names, now, queries, keys, lost, T, share }),
     });
     const all = multiples({
+      queries,
       T,
       S,
       onpoint: (cell) => map.move(cell),
       onchoose: (head) => change({ head }),
       order: sorted,
-      label: `${n} heads as small maps. Arrow keys choose one.`,
     });
     const sort = choice("sort by", SORTS, (i) => change({ sort: i }));
     const head = choice("show", names, (i) => change({ head: i }));
@@ -125,12 +134,14 @@ export default {
     const reset = resetButton([sharp, map], () => change(START));
     el.append(
       bar(sort.node, sharp.node),
-      all.node,
-      bar(head.node, minus.node, ...(lost ? [without.node] : [])),
-      map.node,
-      map.note,
-      map.says,
-      bar(...map.buttons, reset),
+      sideBySide(
+        all.node,
+        bar(head.node, minus.node, ...(lost ? [without.node] : [])),
+        map.node,
+        map.note,
+        map.says,
+        bar(...map.buttons, reset),
+      ),
       map.table,
     );
     return watch(el, draw);
@@ -163,34 +174,44 @@ function losses(context, share, { x, top, size, first, count, ink }) {
   context.fillText("output lost", x, top - 10);
   for (let t = 0; t < count; t += 1) {
     const box = [x, top + t * size + size * 0.3, 56, size * 0.4];
-    context.fillStyle = "#0072b2";
+    context.fillStyle = MEANINGS.without;
     context.fillRect(box[0], box[1], 56 * Math.min(share(first + t), 1), box[3]);
     Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
     context.strokeRect(...box);
   }
 }
 
-// All heads as small maps; the cursor of the large map is in each, and a point in one of them moves it.
-function multiples({ T, S, onpoint, onchoose, order, label }) {
-  const sketch = canvas(label);
+const [TITLE, GAP, SMALLEST, LARGEST] = [42, 14, 104, 190]; // above a small map, between two, and how wide one may be
+
+// All heads as small maps, in the colours of the large one; its cursor is in each, and a point in one of them moves it.
+function multiples({ queries, T, S, onpoint, onchoose, order }) {
+  const sketch = canvas("Heads as small maps.", { how: "Arrow keys choose one." });
+  const measure = new OffscreenCanvas(1, 1).getContext("2d");
+  measure.font = SMALL;
+  const named = Math.min(Math.max(...queries.map((name) => measure.measureText(name).width)) + 8, 78);
   let drawn = null;
   const show = ({ order, heads, names, now, cursor, width: total, ink }) => {
-    const across = Math.min(names.length, Math.max(2, Math.floor(total / 132)));
-    const side = Math.min(150, total / across - 14);
+    const most = Math.max(2, Math.floor((total - named) / (SMALLEST + GAP)));
+    const across = Math.ceil(names.length / Math.ceil(names.length / most)); // so many lines, all about as long
+    const side = Math.min(LARGEST, (total - named) / across - GAP);
     const size = side / Math.max(T, S);
     const k = Math.max(1, Math.ceil(1 / size));
-    const [step, down] = [side + 14, T * size + 36];
-    const context = sketch.resize(across * step, Math.ceil(names.length / across) * down);
+    const [step, down] = [side + GAP, T * size + TITLE + 8];
+    const context = sketch.resize(named + across * step, Math.ceil(names.length / across) * down);
     const boxes = order.map((head, i) => ({
       head,
-      left: (i % across) * step + 3,
-      top: Math.floor(i / across) * down + 22,
+      left: named + (i % across) * step + 3,
+      top: Math.floor(i / across) * down + TITLE,
       size,
       shown: [T, S],
     }));
     drawn = { boxes, across, head: now.head };
     sketch.node.layout = drawn;
-    for (const box of boxes) {
+    sketch.describe(
+      `${names.length} heads as small maps, sorted by ${SORTS[now.sort]}: ` +
+        `${order.map((head) => `${names[head]} ${number(heads[head], now.sort)}`).join(", ")}.`,
+    );
+    boxes.forEach((box, i) => {
       const { head, left, top } = box;
       const map = k > 1 ? pooled(heads[head].map, k, false) : heads[head].map;
       const on = head === now.head || head === now.minus;
@@ -200,22 +221,20 @@ function multiples({ T, S, onpoint, onchoose, order, label }) {
         textAlign: "left",
         textBaseline: "middle",
       });
-      context.fillText(head === now.minus ? `− ${names[head]}` : names[head], left, top - 10);
-      Object.assign(context, { textAlign: "right", font: FONT });
-      context.fillText(number(heads[head], now.sort), left + S * size, top - 10);
+      context.fillText(head === now.minus ? `− ${names[head]}` : names[head], left, top - 30);
+      context.font = SMALL;
+      context.fillText(number(heads[head], now.sort), left, top - 13);
+      if (i % across === 0 && size >= 10) rowNames(context, box, queries, named, cursor);
       context.globalAlpha = head === now.without ? 0.25 : 1;
       paintCells(context, map, { left, top, size: size * k }, { range: [0, 1], ink });
       context.globalAlpha = 1;
       if (head === now.without) cross(context, left, top, S * size, T * size, ink);
-      if (on)
-        Object.assign(context, { strokeStyle: "#0072b2", lineWidth: 3 }).strokeRect(
-          left - 1,
-          top - 1,
-          S * size + 2,
-          T * size + 2,
-        );
+      if (on) {
+        Object.assign(context, { strokeStyle: MEANINGS.chosen, lineWidth: 3 });
+        context.strokeRect(left - 2, top - 2, S * size + 3, T * size + 3);
+      }
       if (cursor) paintCursor(context, box, cursor, ink);
-    }
+    });
   };
   const at = (event) => {
     const [x, y] = sketch.at(event);
@@ -231,9 +250,10 @@ function multiples({ T, S, onpoint, onchoose, order, label }) {
   };
   Object.assign(sketch.node, {
     onpointermove: (event) => onpoint(at(event)?.cell ?? null),
-    onpointerleave: () => onpoint(null),
+    onpointerleave: onLeave(() => onpoint(null)),
     onpointerdown: (event) => {
       const found = at(event);
+      onpoint(found?.cell ?? null);
       if (found) onchoose(found.head);
     },
     onkeydown: onKeys((key) => {
@@ -251,6 +271,16 @@ function multiples({ T, S, onpoint, onchoose, order, label }) {
     }),
   });
   return { node: sketch.node, show };
+}
+
+// The queries' names at the left of the first map in a line.
+function rowNames(context, { left, top, size }, queries, room, cursor) {
+  context.textAlign = "right";
+  queries.forEach((name, t) => {
+    context.font = cursor?.[0] === t ? `bold ${SMALL}` : SMALL;
+    context.fillText(fit(context, name, room - 6), left - 6, top + (t + 0.5) * size);
+  });
+  context.textAlign = "left";
 }
 
 function number(head, sort) {

@@ -69,6 +69,9 @@ def fallback(stack: Tensor) -> Figure:
         for ax in places:
             ax.set_axis_off()
         for ax, name, bits, map_ in zip(places, names_of(stack), entropies, maps, strict=False):
-            ax.imshow(map_, cmap="cividis", vmin=0, vmax=1)
+            image = ax.imshow(map_, cmap="cividis", vmin=0, vmax=1)
             ax.set_title(f"head {name}: {bits:.2f} bits", fontsize=9)
+        figure.colorbar(image, ax=places, shrink=0.8, aspect=30, label="weight")
+        figure.supxlabel("key", fontsize=9, style="italic")
+        figure.supylabel("query", fontsize=9, style="italic")
     return figure

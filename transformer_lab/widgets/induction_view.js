@@ -9,6 +9,7 @@ import {
   eachFrame,
   element,
   onKeys,
+  onLeave,
   resetButton,
   slider,
   tensor,
@@ -16,12 +17,13 @@ import {
   widthOf,
 } from "./ui.js";
 import { drawLines } from "./chart.js";
+import { MEANINGS } from "./palette.js";
 import { FONT, diverging, paintCells, paintCursor, pooled, tokenMap } from "./grid.js";
 import { languageModel, readerOf } from "./language_model.js";
 
 const SHOWN = ["with what is taken away", "change from the whole model"];
 const CHANGED = 0.01; // a weight that differs by more is a change that is marked
-const [BLUE, ORANGE] = ["#0072b2", "#d55e00"];
+const [BLUE, ORANGE] = [MEANINGS.chosen, MEANINGS.cursor];
 
 // ── what a model does with a text ──
 
@@ -101,7 +103,10 @@ function view(model, el) {
     Object.assign(el.values, { previous, induction, position: now.position });
     grid.show({ run, changed, now, cursor: map.cursor, width: widthOf(el), ink });
     const most = Math.max(...values.flat().map((x) => Math.abs(x) || 0)) || 1;
-    map.show(values, now.shown ? { colours: diverging, range: [-most, most] } : { range: [0, 1] });
+    map.show(
+      values,
+      now.shown ? { name: "change", colours: diverging, range: [-most, most] } : { name: "weight", range: [0, 1] },
+    );
     lossChart(chart, { el, intact, run, now, tokens, ink });
     refresh();
   });
@@ -114,7 +119,8 @@ function view(model, el) {
 
   const map = tokenMap({
     el,
-    label: model.get("summary"),
+    label: "Attention of one head.",
+    state: (values) => describe(values, null, { now, heads, run, intact, mapOf, ids, tokens }),
     rows: tokens,
     columns: tokens,
     axes: ["query", "key"],
@@ -153,10 +159,7 @@ function view(model, el) {
     bar(ablate, restore),
     chart.node,
     bar(position.node, shown.node),
-    map.node,
-    map.note,
-    map.says,
-    bar(...map.buttons, reset),
+    map.beside(bar(...map.buttons, reset)),
     map.table,
   );
   return watch(el, draw);
@@ -169,6 +172,8 @@ function lossChart(sketch, { el, intact, run, now, tokens, ink }) {
   const context = sketch.resize(width, height);
   const xs = intact.losses.map((_, t) => t);
   const gone = [...now.gone].sort().join(", ");
+  const lost = gone ? `, ${mean(run.losses).toFixed(2)} without ${gone}` : "";
+  sketch.describe(`The loss of each next token: on average ${mean(intact.losses).toFixed(2)} nats${lost}.`);
   drawLines(
     context,
     { x: 0, y: 0, width, height },
@@ -188,12 +193,14 @@ function lossChart(sketch, { el, intact, run, now, tokens, ink }) {
 
 // All heads as small maps, a row for each layer; the cursor of the large map is in each.
 function headGrid({ heads, T, mapOf, onpoint, onchoose }) {
-  const sketch = canvas(`${heads.length} heads as small maps, a row for each layer. Arrow keys choose one.`);
+  const sketch = canvas("Heads as small maps.", { how: "Arrow keys choose one." });
   const across = Math.max(...heads.map(({ head }) => head + 1));
   const at = (layer, head) => heads.findIndex((one) => one.layer === layer && one.head === head);
   let boxes = [];
   let chosen = 0;
   const show = ({ run, changed, now, cursor, width: total, ink }) => {
+    const gone = now.gone.size ? ` Taken away: ${[...now.gone].sort().join(", ")}.` : "";
+    sketch.describe(`${heads.length} heads as small maps, a row for each layer. Chosen: ${heads[now.at].name}.${gone}`);
     const side = Math.min(150, total / across - 14);
     const [size, down] = [side / T, side + 36];
     const context = sketch.resize(across * (side + 14), (heads.at(-1).layer + 1) * down);
@@ -237,9 +244,10 @@ function headGrid({ heads, T, mapOf, onpoint, onchoose }) {
   };
   Object.assign(sketch.node, {
     onpointermove: (event) => onpoint(under(event)?.cell ?? null),
-    onpointerleave: () => onpoint(null),
+    onpointerleave: onLeave(() => onpoint(null)),
     onpointerdown: (event) => {
       const found = under(event);
+      onpoint(found?.cell ?? null);
       if (found) onchoose(found.i);
     },
     onkeydown: onKeys((key) => {

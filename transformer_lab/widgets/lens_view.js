@@ -1,22 +1,10 @@
 // Logit lens: the most probable next token at each place of a model and each position; one cell's five best tokens, and
 // how the true next token rises from place to place.
 
-import {
-  bar,
-  canvas,
-  choice,
-  cividis,
-  eachFrame,
-  element,
-  inkOn,
-  resetButton,
-  slider,
-  tensor,
-  watch,
-  widthOf,
-} from "./ui.js";
+import { bar, canvas, choice, eachFrame, element, resetButton, slider, tensor, watch, widthOf } from "./ui.js";
 import { drawBars, drawLines } from "./chart.js";
 import { FONT, tokenMap } from "./grid.js";
+import { MEANINGS, cividis, inkOn } from "./palette.js";
 
 const SHADES = ["of the most probable token", "of the true next token"];
 const HEIGHT = 210; // of the charts
@@ -69,6 +57,7 @@ export default {
         truth: next(t) === null ? [] : truth.map((row) => row[t]),
       };
       map.show(shades[shade], {
+        name: "probability",
         range: [0, 1],
         print: false,
         beside: { width: 0, draw: (context) => letters(context, map.node.layout, { tops, shades, now, next, ink }) },
@@ -82,7 +71,8 @@ export default {
     };
     const map = tokenMap({
       el,
-      label: model.get("summary"),
+      label: "The most probable next token at each place and position.",
+      state: () => describe([now.place, now.position], { places, read, five, truth, rank, next }),
       rows: places,
       columns: read,
       axes: ["place", "token read"],
@@ -142,7 +132,7 @@ function letters(context, { left, top, size, first, shown }, { tops, shades, now
   }
   const [i, j] = [now.place - first[0], now.position - first[1]];
   if (i < 0 || i >= shown[0] || j < 0 || j >= shown[1]) return;
-  Object.assign(context, { strokeStyle: "#d55e00", lineWidth: 2 });
+  Object.assign(context, { strokeStyle: MEANINGS.cursor, lineWidth: 2 });
   context.strokeRect(left + j * size, top + i * size, size - 1, size - 1);
 }
 

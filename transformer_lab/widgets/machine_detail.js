@@ -30,6 +30,8 @@ export function namesOf({ name, columns, rows, from = 0 }, values, names) {
 export function detailOf({ onopen, oncell, redraw }) {
   const node = element("div", { class: "tl-detail" });
   const [tabs, place, sum] = [element("div", { class: "tl-bar" }), element("div"), element("div", { class: "tl-sum" })];
+  const bars = canvas("", { keys: false });
+  bars.node.removeAttribute("tabindex"); // a picture
   let [map, key, listed] = [null, "", ""];
   node.append(tabs, place, sum);
 
@@ -80,7 +82,7 @@ export function detailOf({ onopen, oncell, redraw }) {
       element("b", {}, `${value} `),
       `${labels.rows[t]}, ${labels.columns[j]}: ${found.text}.`,
     );
-    sum.replaceChildren(head, ...strips(found, node, t, j), ...listOf(found, look));
+    sum.replaceChildren(head, ...strips(found, node, bars), ...listOf(found, look));
   };
   return { node, show, reset: () => map?.reset() };
 }
@@ -95,10 +97,10 @@ function describe(values, at, { rows, columns }, { columns: kind }) {
 }
 
 // Row, column, and their products, one beside the other.
-function strips({ terms }, el) {
+function strips({ terms }, el, sketch) {
   if (terms.length < 3) return [];
   const width = Math.min(widthOf(el), el.clientWidth || Infinity);
-  const sketch = canvas(`${terms.length} products, as bars.`, { keys: false });
+  sketch.node.setAttribute("aria-label", `${terms.length} products, as bars.`);
   const context = sketch.resize(width, 118);
   const ink = getComputedStyle(el).color;
   const left = 74;
@@ -128,7 +130,6 @@ function strips({ terms }, el) {
     context.fillStyle = product < 0 ? "#b2182b" : "#2166ac";
     context.fillRect(left + k * each, 85 - Math.max(tall, 0), Math.max(each - 0.6, 0.8), Math.abs(tall));
   });
-  sketch.node.removeAttribute("tabindex"); // a picture
   return [sketch.node];
 }
 

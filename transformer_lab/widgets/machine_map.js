@@ -2,7 +2,7 @@
 // like a `tokenMap` (grid.js), and has the same keys, readout and table.
 
 import { FONT, keyCursor } from "./grid.js";
-import { canvas, css, element, onKeys, readout, tableSwitch, widthOf } from "./ui.js";
+import { canvas, css, element, onKeys, onLeave, readout, tableSwitch, widthOf } from "./ui.js";
 
 const [NARROWEST, TALLEST, ACCENT] = [5, 22, "#d55e00"];
 
@@ -87,7 +87,7 @@ export function wideMap({ el, label, rows, columns, axes, describe, redraw, onpr
       const cell = point(event);
       if (cell) onpress(cell, true);
     },
-    onpointerleave: () => move(null),
+    onpointerleave: onLeave(() => move(null)),
     onfocus: () => {
       if (!me.cursor) move([0, 0]);
     },

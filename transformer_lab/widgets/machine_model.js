@@ -9,38 +9,10 @@
 //   ….feed_forward          writes zeros            decoder.….self_attention.mask  lets see what comes later
 // A swap { part, head, position, value } puts another vector in the place of what a part, or one head of it, writes.
 
-import { ACTIVATIONS, normed, times } from "./language_model.js";
-import { softmax } from "./ui.js";
+import { ACTIVATIONS, normed } from "./language_model.js";
+import { likeliest, linear, mix, scoresOf, sharesOf } from "./machine_products.js";
 
 export const NOTHING = { off: new Set(), swaps: [] };
-
-// W x + b for each of the rows from `from` on; four rows share each weight that is read, for reading takes the longest.
-export function linear(rows, { data, rows: n, columns }, bias, from = 0) {
-  const result = [];
-  for (let t = from; t < rows.length; t += 1) result.push(new Float64Array(n));
-  let t = from;
-  for (; t + 3 < rows.length; t += 4) {
-    const [p, q, r, s] = rows.slice(t, t + 4);
-    const [P, Q, R, S] = result.slice(t - from, t - from + 4);
-    for (let i = 0, at = 0; i < n; i += 1) {
-      let a = bias ? bias[i] : 0;
-      let [b, c, d] = [a, a, a];
-      for (let j = 0; j < columns; j += 1, at += 1) {
-        const w = data[at];
-        a += w * p[j];
-        b += w * q[j];
-        c += w * r[j];
-        d += w * s[j];
-      }
-      P[i] = a;
-      Q[i] = b;
-      R[i] = c;
-      S[i] = d;
-    }
-  }
-  for (; t < rows.length; t += 1) result[t - from] = times({ data, rows: n, columns, bias }, rows[t]);
-  return result;
-}
 
 // What computes one run: `put(name, rows, how)` keeps the rows from `from` on of a matrix, swapped where that is asked.
 function recorder(changes) {
@@ -64,23 +36,28 @@ export function writtenAs({ part, head }) {
 // Embedding · √d_model + position.
 function embedded({ machine, put, off }, side, ids, from) {
   const { data, columns: d } = machine.weights.get("to_logits"); // tied: one matrix for all three
+  const scale = Math.sqrt(d);
   const scaled = ids
     .slice(from)
-    .map((id) => Float64Array.from({ length: d }, (_, j) => data[id * d + j] * Math.sqrt(d)));
+    .map((id) => new Float64Array(data.subarray(id * d, (id + 1) * d)).map((x) => x * scale));
   const words = put(`${side}.tokens`, scaled, from, { kind: "rows", table: `${side}.tokens`, ids });
   const gone = off(`${side}.positions`);
-  const places = words.slice(from).map((_, t) => (gone ? new Float64Array(d) : encodingOf(t + from, d)));
+  const places = scaled.map((_, t) => (gone ? new Float64Array(d) : encodingOf(t + from, d)));
   const encoding = put(`${side}.positions`, places, from, { kind: gone ? "off" : "encoding" });
   const sum = words.slice(from).map((row, t) => row.map((x, j) => x + encoding[t + from][j]));
   return put(side, sum, from, { kind: "sum", parts: [`${side}.tokens`, `${side}.positions`] });
 }
 
 // Sine in even features, cosine in odd ones (§3.5).
+const encodings = new Map();
 export function encodingOf(position, d) {
-  return Float64Array.from({ length: d }, (_, j) => {
-    const angle = position / 10000 ** ((j - (j % 2)) / d);
-    return j % 2 ? Math.cos(angle) : Math.sin(angle);
-  });
+  const key = position * 65536 + d;
+  if (!encodings.has(key)) {
+    const angle = (j) => position / 10000 ** ((j - (j % 2)) / d);
+    const row = Float64Array.from({ length: d }, (_, j) => (j % 2 ? Math.cos : Math.sin)(angle(j)));
+    encodings.set(key, row);
+  }
+  return encodings.get(key).slice();
 }
 
 // All heads; queries from the rows of x, keys and values from those of `other`.
@@ -107,32 +84,16 @@ function attended({ machine, put, off, at }, name, x, other, from, { causal = fa
   const seen = (t) => (causal && !off(`${name}.mask`) ? Math.min(t + 1, key.length) : key.length);
   const gone = [...Array(heads).keys()].filter((head) => off(`${name}.head.${head}`));
   for (let head = 0; head < heads; head += 1) {
-    const scores = query
-      .slice(from)
-      .map((q, i) =>
-        Float64Array.from({ length: key.length }, (_, s) =>
-          s < seen(i + from) ? dot(q, key[s], head * d, d) / Math.sqrt(d) : NaN,
-        ),
-      );
+    const scores = together.map((_, i) => scoresOf(query[i + from], key, seen(i + from), head * d, d));
     const how = { x: `${name}.scores.${head}`, head, d, query: `${name}.w_q`, key: `${name}.w_k` };
     put(`${name}.scores.${head}`, scores, from, { kind: "scores", ...how });
-    const shares = scores.map((row) => Float64Array.from(softmax(row, (s) => !Number.isNaN(row[s]))));
+    const shares = scores.map(sharesOf);
     put(`${name}.weights.${head}`, shares, from, { kind: "softmax", ...how });
-    if (gone.includes(head)) continue;
-    together.forEach((row, i) => {
-      for (let s = 0; s < seen(i + from); s += 1)
-        for (let j = head * d; j < (head + 1) * d; j += 1) row[j] += shares[i][s] * value[s][j];
-    });
+    if (!gone.includes(head)) together.forEach((row, i) => mix(row, shares[i], value, seen(i + from), head * d, d));
   }
   const written = put(`${name}.heads`, together, from, { kind: "mix", name, d, gone });
   const [w, bias] = [weights.get(`${name}.w_o.weight`), weights.get(`${name}.w_o.bias`)];
   return put(name, linear(written, w, bias, from), from, { kind: "linear", x: `${name}.heads`, w: `${name}.w_o` });
-}
-
-function dot(x, y, start, n) {
-  let sum = 0;
-  for (let j = start; j < start + n; j += 1) sum += x[j] * y[j];
-  return sum;
 }
 
 function fedForward({ machine, put, off, at }, name, x, from) {
@@ -200,27 +161,37 @@ function decoded(work, tgt, memory, from) {
   const table = work.machine.weights.get("to_logits");
   const logits = linear(work.at.get(x).rows, table, null, from);
   work.put("to_logits", logits, from, { kind: "linear", x, w: "to_logits" });
-  const shares = logits.map((row) => Float64Array.from(softmax(row)));
+  const shares = logits.map(sharesOf);
   return work.put("probabilities", shares, from, { kind: "softmax", x: "to_logits" });
 }
 
 // The greedy translation of a source, end of sentence included: { src, target, steps, at }. `target` ends with the end,
 // or after `longest` tokens, the begin counted. `steps[t]` are the probabilities from which target[t] was chosen: where
 // the decoder may see what comes later, those of the finished sentence (`at`) are others.
-export function translated(machine, src, changes = NOTHING, longest = machine.longest) {
+// `draft` is a guess at the translation, such as that of the text before the last letter was typed. It changes nothing
+// but the time: the decoder reads some of its tokens at once, and keeps those that it would have chosen.
+export function translated(machine, src, changes = NOTHING, { longest = machine.longest, draft = [] } = {}) {
   const work = { machine, ...recorder(changes) };
   const memory = encoded(work, src);
   const cached = ![...changes.off].some((part) => part.endsWith(".mask"));
   const [target, steps] = [[], []];
-  while (target.length < longest - 1) {
+  let ahead = cached ? MOST_AHEAD : 0;
+  while (target.length < longest - 1 && target.at(-1) !== machine.eos) {
+    const from = target.length;
+    const guess = draft.slice(from, Math.min(from + ahead, longest - 2));
     if (!cached) forgetDecoder(work.at);
-    const shares = decoded(work, [machine.bos, ...target], memory, cached ? target.length : 0).at(-1);
-    steps.push(shares);
-    target.push(shares.indexOf(Math.max(...shares)));
-    if (target.at(-1) === machine.eos) break;
+    const shares = decoded(work, [machine.bos, ...target, ...guess], memory, cached ? from : 0);
+    do {
+      steps.push(shares[target.length]);
+      target.push(likeliest(steps.at(-1)));
+    } while (target.at(-1) === guess[target.length - 1 - from] && target.at(-1) !== machine.eos);
+    if (target.length - from <= guess.length) keepDecoder(work.at, target.length);
+    ahead = target.length - from > 1 || !guess.length ? ahead : ahead >> 1; // a draft that is wrong costs time
   }
   return { src, target, steps, at: work.at };
 }
+
+const MOST_AHEAD = 7;
 
 // What the decoder would choose after each beginning of a given output, in one pass. Where that is the output itself,
 // it is what `translated` writes.
@@ -228,9 +199,17 @@ export function chosenAfter(machine, src, output) {
   const work = { machine, ...recorder(NOTHING) };
   const memory = encoded(work, src);
   const shares = decoded(work, [machine.bos, ...output.slice(0, -1)], memory, 0);
-  return shares.map((row) => row.indexOf(Math.max(...row)));
+  return shares.map(likeliest);
 }
 
 function forgetDecoder(at) {
   for (const name of at.keys()) if (name.startsWith("decoder.")) at.delete(name);
+}
+
+// Forgets what was read behind the first n positions; the keys and values of the memory stay.
+function keepDecoder(at, n) {
+  for (const [name, one] of at) {
+    const ofMemory = name.startsWith("encoder.") || name.startsWith("src_") || /cross_attention\.w_[kv]$/.test(name);
+    if (!ofMemory) one.rows = one.rows.slice(0, n);
+  }
 }

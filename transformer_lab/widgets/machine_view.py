@@ -15,8 +15,8 @@ from transformer_lab.widgets.machine_picture import drawn
 from transformer_lab.widgets.sent_model import as_sent, matrix_sent
 from transformer_lab.widgets.view import View
 
-MOST_TEXT = 550_000  # letters that the matrices may take
-LARGEST = (127, 95, 63, 47, 31, 23, 19, 17, 15, 13, 11, 9, 7)  # whole numbers to both sides of 0, finest first
+MOST_TEXT = 430_000  # letters that the matrices may take
+LARGEST = (127, 95, 63, 47, 31, 23, 19, 17, 15, 13, 11, 9, 7, 5)  # whole numbers to both sides of 0, finest first
 LONGEST = 32  # tokens that are read or written
 
 

@@ -9,8 +9,9 @@ export async function weightsOf({ i8, matrices, scales, vectors, numbers, ...res
   const weights = new Map();
   let [at, row, number] = [0, 0, 0];
   for (const [name, rows, columns] of matrices) {
-    const data = new Float32Array(rows * columns);
-    for (let i = 0; i < data.length; i += 1) data[i] = whole[at + i] * worth[row + Math.floor(i / columns)];
+    const data = new Float64Array(rows * columns); // wide, so that nothing has to be widened when it is used
+    for (let i = 0; i < data.length; i += 1)
+      data[i] = Math.fround(whole[at + i] * worth[row + Math.floor(i / columns)]);
     weights.set(name, { data, rows, columns });
     at += data.length;
     row += rows;

@@ -7,6 +7,7 @@ import {
   eachFrame,
   element,
   resetButton,
+  sideBySide,
   slider,
   softmax,
   tensor,
@@ -64,7 +65,8 @@ export default {
 
     const map = tokenMap({
       el,
-      label: model.get("summary"),
+      label: "Masked attention weights.",
+      state: (weights) => stateOf(allowed, weights, { now, tokens }),
       rows: tokens,
       columns: tokens,
       axes: ["query", "key"],
@@ -88,6 +90,7 @@ export default {
       });
       const wide = widthOf(el) >= 480;
       map.show(weights, {
+        name: "weight",
         range: [0, 1],
         masked: (t, s) => !allowed[t][s],
         ...(wide ? { beside: remarks(found, weights) } : {}),
@@ -149,10 +152,7 @@ export default {
       bar(...tabs.map(([, tab]) => tab)),
       bar(back.node, prefix.node, layers.node),
       element("div", { class: "tl-bar", role: "group", "aria-label": "padding" }, "padding", ...pads),
-      element("div", { class: "tl-side" }, map.node, checks),
-      map.note,
-      map.says,
-      bar(...map.buttons, reset),
+      sideBySide(map.node, checks, map.note, map.says, bar(...map.buttons, reset)),
       map.table,
     );
     change();
@@ -161,8 +161,7 @@ export default {
 };
 
 const STYLE = `
-.tl-side { display: flex; flex-wrap: wrap; gap: 4px 24px; align-items: center; }
-.tl-checks { flex: 1 1 17em; }
+.tl-checks { margin: 8px 0; }
 .tl-checks div { padding-left: 1.6em; text-indent: -1.6em; }
 .tl-checks b { display: inline-block; width: 1.6em; text-indent: 0; }
 `;
@@ -222,6 +221,17 @@ function sayAll(node, lines) {
       element("div", { style: sign === "⚠" ? "font-weight: 600" : false }, element("b", {}, sign), words),
     ),
   );
+}
+
+// What is seen: which keys each query may see, and where it looks most.
+function stateOf(allowed, weights, { now, tokens }) {
+  const rows = allowed.slice(0, 8).map((row, t) => {
+    const seen = tokens.filter((_, s) => row[s]);
+    const most = weights[t].indexOf(Math.max(...weights[t]));
+    return seen.length ? `${tokens[t]} sees ${seen.length}, most ${tokens[most]}` : `${tokens[t]} sees nothing`;
+  });
+  const more = allowed.length > rows.length ? `, and ${allowed.length - rows.length} more` : "";
+  return `${now.painted ? "Painted" : `Pattern: ${now.pattern}`}. Of ${tokens.length} keys ${rows.join("; ")}${more}.`;
 }
 
 function describe(weights, cell, { allowed, scores, tokens }) {

@@ -37,7 +37,7 @@ def mask_playground(scores: Values, tokens: Tokens, pattern: str = "causal", pad
     weights = masked_softmax(scores.double(), mask)
     state = {"scores": scores, "tokens": tokens, "pattern": pattern, "padding": padding}
     said = summary(mask, pattern, padding)
-    return View("masks", state, said, lambda: plot_attention(weights, tokens, tokens))
+    return View("masks", state, said, lambda: plot_attention(weights, tokens, tokens, mask=mask))
 
 
 def mask_of(pattern: str, length: int, window: int = 2, prefix: int = 2) -> Bool[Tensor, "{length} {length}"]:

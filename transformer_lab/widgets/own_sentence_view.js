@@ -1,20 +1,8 @@
 // Own sentence: the kernel translates what is typed; the map shows where the decoder looked for each token.
 
-import {
-  bar,
-  button,
-  cividis,
-  css,
-  eachFrame,
-  element,
-  floats,
-  inkOn,
-  resetButton,
-  slider,
-  tensor,
-  watch,
-} from "./ui.js";
-import { tokenMap } from "./grid.js";
+import { bar, button, eachFrame, element, floats, resetButton, slider, tensor, watch } from "./ui.js";
+import { largestIn, tokenMap } from "./grid.js";
+import { cividis, css, inkOn } from "./palette.js";
 import { linked } from "./link.js";
 import { mapOf, stackChoice } from "./stack.js";
 
@@ -33,11 +21,7 @@ export default {
       "data-lm-suppress-shortcuts": "true",
     });
     const own = element("label", { hidden: true }, "translate ", input);
-    const note = element(
-      "div",
-      { class: "tl-note" },
-      "To type a sentence of your own, run the cell: its kernel does the translation.",
-    );
+    const note = element("div", { class: "tl-note", role: "status" }, WITHOUT);
     const said = element("div", { class: "tl-said", "aria-live": "polite" });
     const waiting = element("div", { class: "tl-note", "aria-live": "polite" });
     const place = element("div");
@@ -51,6 +35,7 @@ export default {
       map = tokenMap({
         el,
         label: `Cross-attention for “${example.text}”.`,
+        state: (rows, names) => `${describe(rows, [at, argmax(rows[at])], example)} ${largestIn(rows, names)}`,
         rows: target,
         columns: source,
         axes: ["output", "input"],
@@ -72,10 +57,7 @@ export default {
       place.replaceChildren(
         bar(step.node),
         element("div", { class: "tl-strip" }, "looks at: ", ...tokens.flatMap((token) => [token, " "])),
-        map.node,
-        map.note,
-        map.says,
-        bar(...map.buttons, reset),
+        map.beside(bar(...map.buttons, reset)),
         map.table,
       );
       place.tokens = tokens;
@@ -87,7 +69,7 @@ export default {
     const weights = () => (values ??= mapOf(shown.weights, heads.now)); // null: another layer or head was chosen
     const paint = () => {
       el.values = weights();
-      map.show(values, { range: [0, 1] });
+      map.show(values, { name: "weight", range: [0, 1] });
       shade(place.tokens, values[at]);
     };
     const draw = eachFrame(paint);
@@ -132,6 +114,7 @@ export default {
       left: () => {
         own.hidden = true;
         note.hidden = false;
+        note.textContent = GONE;
         asked = wanted = null;
         waiting.textContent = "";
       },
@@ -139,7 +122,10 @@ export default {
     });
     input.oninput = () => {
       wanted = input.value.trim() || null;
-      ask();
+      if (wanted) return ask();
+      asked = null; // an answer that is still on its way is to a text that is not there any more
+      waiting.textContent = "";
+      lay(examples[0]);
     };
     input.onkeydown = (event) => event.stopPropagation();
 
@@ -157,6 +143,11 @@ export default {
     return watch(el, draw);
   },
 };
+
+const WITHOUT = "To type a sentence of your own, run the cell: its kernel does the translation.";
+const GONE =
+  "The kernel that translated is gone: it was shut down or started anew. To type a sentence of your own, run the " +
+  "notebook's cells from the first to this one.";
 
 const STYLE = `
 .tl-view input[type=text] {

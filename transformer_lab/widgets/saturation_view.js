@@ -15,7 +15,8 @@ import {
   watch,
   widthOf,
 } from "./ui.js";
-import { COLOURS, drawBars, drawLines } from "./chart.js";
+import { drawBars, drawLines } from "./chart.js";
+import { MEANINGS } from "./palette.js";
 
 // Weights of one query at a width: the scores are sums of d_k products, divided by √d_k or not.
 export function weightsAt(scores, width, scaled) {
@@ -34,7 +35,7 @@ export default {
     const at = (i) => data.subarray(i * keys, (i + 1) * keys);
     const norms = model.get("norms").map((curve) => [...tensor(curve).data]); // medians: without and with the scale
 
-    const sketch = canvas(`${model.get("summary")} Left and right arrow keys go from key to key.`);
+    const sketch = canvas("Weights of one query.", { how: "Left and right arrow keys go from key to key." });
     const says = readout();
     const draw = eachFrame(() => {
       const shown = {
@@ -43,8 +44,10 @@ export default {
         width: widths[now.at],
       };
       el.values = shown;
-      sketch.node.layout = paint(sketch, { weights: shown.weights, norms, widths, now, el });
+      const both = [false, true].map((scaled) => weightsAt(at(now.at), widths[now.at], scaled));
+      sketch.node.layout = paint(sketch, { both, norms, widths, now, el });
       says.say(describe(shown, now));
+      sketch.describe(describe(shown, { ...now, key: null }));
       table.fill(() => [["key", "weight"], ...shown.weights.map((weight, i) => [String(i + 1), weight.toFixed(3)])]);
     });
     const change = (what) => {
@@ -86,15 +89,16 @@ function describe({ weights, norm, width }, { scaled, key }) {
 
 const TICKS = [1, 4, 16, 64, 256, 1024].map((width) => [width, String(width)]);
 const SERIES = [
-  ["without scale", COLOURS[1]],
-  ["with scale", COLOURS[0]],
+  ["without scale", MEANINGS.without],
+  ["with scale", MEANINGS.with],
 ];
 
 // Weights as bars and, beside or below them, the norms at every width; returns where the bars stand.
-function paint(sketch, { weights, norms, widths, now, el }) {
+function paint(sketch, { both, norms, widths, now, el }) {
   const total = widthOf(el);
   const narrow = total < 520;
-  const height = 264;
+  const height = narrow ? 264 : 300;
+  const chosen = +now.scaled;
   const context = sketch.resize(total, narrow ? 2 * height : height);
   const ink = getComputedStyle(el).color;
   const half = narrow ? total : total * 0.48;
@@ -113,10 +117,11 @@ function paint(sketch, { weights, norms, widths, now, el }) {
     context,
     { x: 0, y: 0, width: half, height },
     {
-      names: weights.map((_, i) => String(i + 1)),
+      names: both[0].map((_, i) => String(i + 1)),
       x: { name: "key" },
       y: { name: "weight of each key", high: 1 },
-      series: [{ ys: weights, colour: SERIES[+now.scaled][1] }],
+      // Both stand side by side; the one that is chosen is filled, the other one an outline.
+      series: both.map((ys, i) => ({ name: SERIES[i][0], ys, colour: SERIES[i][1], outlined: i !== chosen })),
       at: now.key,
       ink,
     },

@@ -35,7 +35,8 @@ def saturation(query: Values, key: Values) -> View:
     medians = [jacobian_norm(s.softmax(dim=-1)).median(dim=-1) for s in (scores, scores * scale)]
     typical = scores[:, medians[0].indices[-1]]  # (widths, S)
     state = {"scores": typical, "norms": [median.values for median in medians], "widths": WIDTHS}
-    groups = {"without scale": typical[-1].softmax(0), "with scale": (typical[-1] / widest**0.5).softmax(0)}
+    # "with" comes first, here and in the page, and so has its colour in both
+    groups = {"with scale": (typical[-1] / widest**0.5).softmax(0), "without scale": typical[-1].softmax(0)}
     return View("saturation", state | {"at": len(WIDTHS) - 1}, summary(groups), lambda: fallback(groups))
 
 
@@ -46,7 +47,7 @@ def jacobian_norm(p: Tensor) -> Tensor:
 
 def summary(groups: dict[str, Tensor]) -> str:
     """One line that says how large the largest weights are."""
-    largest = [f"{weights.max().item():.2f} {name}" for name, weights in groups.items()]
+    largest = [f"{groups[name].max().item():.2f} {name}" for name in ("without scale", "with scale")]
     n = len(groups["with scale"])
     return f"Softmax of {n} scores at d_k = {WIDTHS[-1]}: the largest weight is {', '.join(largest)}."
 

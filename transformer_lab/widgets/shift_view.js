@@ -67,7 +67,7 @@ export default {
     const offsets = Array.from({ length: 2 * FARTHEST + 1 }, (_, i) => i - FARTHEST);
     const scores = offsets.map((offset) => rotary(query, key, { query: offset, key: 0 }).score);
 
-    const sketch = canvas(`${model.get("summary")} Left and right arrow keys go from pair to pair.`);
+    const sketch = canvas("Pairs of features as arrows.", { how: "Left and right arrow keys go from pair to pair." });
     const says = readout();
     const controls = element("div", {});
     let cells = [];
@@ -76,6 +76,7 @@ export default {
       el.values = shown.values;
       cells = paint(sketch, { el, now, shown, curve: now.tab === "RoPE" && { offsets, scores } });
       sketch.node.layout = { cells };
+      sketch.describe(shown.says);
       says.say(shown.says + (now.pair === null ? "" : ` ${shown.pair(now.pair)}`));
       numbers.fill(() => tableOf(shown.table));
     });

@@ -93,6 +93,7 @@ export default {
       };
       show(strip, run.prompt, text);
       says.say(describe(run, i, chances, kept.length));
+      sketch.describe(`What draft and model give to each drafted token. ${describe(run, i, chances, kept.length)}`);
       paint(sketch, el, run, i);
       table.fill(() => asTable(run, i, chances));
     });

@@ -85,7 +85,14 @@ export default {
       paintBlocks(blocks, { el, ink, on: now.on, paper, wide: [old.d_ff, d_ff] });
       paintLosses(strip, { el, ink, losses, measured });
       paintBytes(sketch, { el, ink, now, paper, size, lengths });
-      says.say(describe({ swaps, now, old, mine, length, measured, first: losses[0] }));
+      const words = describe({ swaps, now, old, mine, length, measured, first: losses[0] });
+      says.say(words);
+      const chosen = swaps.filter((_, k) => now.on[k]).map(({ name }) => name);
+      blocks.describe(`The block of 2017, and beside it one with ${chosen.join(", ") || "no swap"}.`);
+      strip.describe(
+        `Measured losses of all models. 2017: ${mean(losses[0]).toFixed(3)}; chosen: ${mean(measured).toFixed(3)}.`,
+      );
+      sketch.describe(`Bytes of the cache by the number of tokens. ${words}`);
       table.fill(() => asTable({ swaps, sizes, now, lengths, losses, paper }));
     });
 

@@ -15,9 +15,10 @@ import {
   watch,
   widthOf,
 } from "./ui.js";
-import { FONT, tokenMap } from "./grid.js";
+import { FONT, diverging, tokenMap } from "./grid.js";
+import { MEANINGS } from "./palette.js";
 
-const ACCENT = "#d55e00";
+const ACCENT = MEANINGS.cursor;
 
 // The tiles in the order of the walk: { rows: [from, to], columns: [from, to] }, those of the future left out.
 export function tilesOf(T, S, tile, causal) {
@@ -73,12 +74,13 @@ export default {
     ];
     const first = { tile: model.get("tile"), causal: model.get("causal"), step: 0 };
     const now = { ...first };
-    const [low, high] = [Math.min(...data), Math.max(...data)];
+    const most = Math.max(...data.map(Math.abs)) || 1;
     let walk = tilesOf(...shape, now.tile, now.causal);
 
     const map = tokenMap({
       el,
-      label: model.get("summary"),
+      label: "Scores in tiles.",
+      state: () => describe(null, { walk, now, rows, columns, scores, width, shape }),
       rows,
       columns,
       axes: ["query", "key"],
@@ -92,7 +94,13 @@ export default {
       const seen = (t, s) => within(t, here.rows) && within(s, here.columns) && !(now.causal && s > t);
       map.show(
         scores.map((row, t) => row.map((score, s) => (seen(t, s) ? score : NaN))),
-        { range: [low, high], ...(widthOf(el) >= 480 ? { beside: beside(found, here.rows) } : {}) },
+        {
+          name: "score",
+          colours: diverging,
+          range: [-most, most],
+          blank: (t, s) => !(now.causal && s > t),
+          ...(widthOf(el) >= 480 ? { beside: beside(found, here.rows) } : {}),
+        },
       );
       memory.textContent = widthOf(el) < 480 ? inWords(found, here.rows, rows) : "";
       frames(map.node, walk, now.step, getComputedStyle(el).color);
@@ -138,16 +146,15 @@ export default {
     el.append(
       bar(back, forward, at.node),
       bar(size.node, ...(shape[0] === shape[1] ? [causal.node] : [])),
-      map.node,
-      map.note,
-      element(
-        "div",
-        { class: "tl-note" },
-        "m: largest score so far; ℓ: sum of exp(score − m); ×: how ℓ was mended here.",
+      map.beside(
+        element(
+          "div",
+          { class: "tl-note" },
+          "m: largest score so far; ℓ: sum of exp(score − m); ×: how ℓ was mended here. Empty cells: not in memory.",
+        ),
+        memory,
+        bar(...map.buttons, reset),
       ),
-      memory,
-      map.says,
-      bar(...map.buttons, reset),
       map.table,
     );
     // The letters n and p step from anywhere in the view, but in a list.

@@ -1,5 +1,6 @@
-// Training monitor: curves that grow while the kernel trains; a slider goes back to any step, its translations and its
-// attention.
+// Training monitor: curves that grow while the kernel trains; a slider goes back to any step, to what the model made of
+// its samples, and to its attention. A translator's score is its exact match; a language model's is a loss, which
+// stands beside that of the training, and its samples are texts that it goes on with.
 
 import {
   bar,
@@ -19,12 +20,12 @@ import {
   watch,
   widthOf,
 } from "./ui.js";
-import { drawLines } from "./chart.js";
+import { COLOURS, drawLines } from "./chart.js";
 import { tokenMap } from "./grid.js";
 import { linked } from "./link.js";
 import { mapOf, stackChoice } from "./stack.js";
 
-const ROW = 4; // step, loss, rate, exact match (NaN where it was not measured)
+const ROW = 4; // step, loss, rate, score (NaN where it was not measured)
 const HALF = 50; // milliseconds: the kernel sends ten messages a second, and each is drawn in two halves
 
 // The last place in ascending numbers whose number is at most x; -1 if there is none.
@@ -63,7 +64,8 @@ export function duration(seconds) {
 export default {
   render({ model, el }) {
     const [until, samples, [layers, heads]] = [model.get("until"), model.get("samples"), model.get("depth")];
-    const floor = model.get("floor");
+    const [levels, score] = [model.get("levels"), model.get("score")];
+    const ofTexts = score.unit !== "share";
     const run = {
       history: tensor(model.get("history")).data,
       running: false,
@@ -76,43 +78,43 @@ export default {
       said: model.get("said"),
       weights: model.get("weights").map((packed) => tensor(packed).data),
     };
-    const start = { at: null, log: true, sample: 0 }; // at null: the last step there is
+    const start = { at: null, log: !ofTexts, sample: 0 }; // at null: the last step there is
     const now = { ...start };
     const count = () => run.history.length / ROW;
     let map = null;
     let pressed = null; // the button that waits for the kernel
 
     // What there is to see at a row of the history.
-    const seenAt = (i, exactAt) => {
+    const seenAt = (i, scoredAt) => {
       const [step, loss, rate] = run.history.subarray(i * ROW, i * ROW + 3);
-      const measured = lastAt(exactAt, i);
+      const measured = lastAt(scoredAt, i);
       const seen = {
         step,
         loss,
         rate,
-        exact: measured < 0 ? null : run.history[exactAt[measured] * ROW + 3],
+        score: measured < 0 ? null : run.history[scoredAt[measured] * ROW + 3],
         snapshot: null,
         said: [],
         map: null,
       };
       const snapshot = lastAt(snapshots.at, step);
       if (snapshot < 0) return seen;
+      Object.assign(seen, {
+        snapshot: snapshots.at[snapshot],
+        said: snapshots.said.slice(snapshot * samples.length, (snapshot + 1) * samples.length),
+      });
+      if (ofTexts) return seen;
       const shape = [layers, heads, samples[now.sample].rows.length, samples[now.sample].columns.length];
       const size = shape.reduce((a, b) => a * b);
       const data = snapshots.weights[now.sample].subarray(snapshot * size, (snapshot + 1) * size);
-      return {
-        ...seen,
-        snapshot: snapshots.at[snapshot],
-        said: snapshots.said.slice(snapshot * samples.length, (snapshot + 1) * samples.length),
-        map: mapOf({ data, shape }, stack.now),
-      };
+      return { ...seen, map: mapOf({ data, shape }, stack.now) };
     };
 
     const progress = element("progress", { max: until, value: 0, "aria-label": "progress" });
     const status = element("span", { class: "tl-status", role: "status" });
-    const sketch = canvas(model.get("summary"), { keys: false });
+    const sketch = canvas("Curves of a training.", { keys: false });
     const says = readout();
-    const table = scroller();
+    const table = scroller(ofTexts ? "how the model goes on" : "translations of the samples");
     const room = element("div");
     const stop = button("stop", () => {
       const kernel = link.model.widget_manager?.kernel;
@@ -128,27 +130,30 @@ export default {
 
     const drawCurves = () => {
       const i = Math.min(now.at ?? Infinity, count() - 1);
-      const exactAt = [...Array(count()).keys()].filter((k) => !Number.isNaN(run.history[k * ROW + 3]));
-      const seen = (el.values = i < 0 ? null : seenAt(i, exactAt));
+      const scoredAt = [...Array(count()).keys()].filter((k) => !Number.isNaN(run.history[k * ROW + 3]));
+      const seen = (el.values = i < 0 ? null : seenAt(i, scoredAt));
       // First, while the width that it reads needs no new layout.
-      paint(sketch, run.history, { i, until, floor, log: now.log, exactAt, el });
+      paint(sketch, run.history, { i, until, levels, score, log: now.log, scoredAt, el });
       const done = (progress.value = count() ? run.history[(count() - 1) * ROW] : 0);
       for (const node of [status, says]) node.ariaLive = run.running ? "off" : "polite"; // 20 steps a second are many
-      status.textContent = pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model) });
+      status.textContent =
+        pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model), gone: link.gone });
       stop.hidden = !(link.model && run.running);
       resume.hidden = !link.model || run.running || run.finished || !count();
       stop.disabled = resume.disabled = Boolean(pressed);
       step.rescale(Math.max(count() - 1, 0), Math.max(i, 0));
-      says.say(seen ? describe(seen) : "The curves begin with the first step.");
+      const words = seen ? describe(seen, score) : "The curves begin with the first step.";
+      says.say(words);
+      sketch.describe(`Curves of a training: loss, ${score.name}, learning rate. ${words}`);
       return seen;
     };
     let drawn; // the snapshot that stands below the curves
     const draw = eachFrame(() => {
       const seen = drawCurves();
       drawn = seen?.snapshot;
-      table.replaceChildren(...(seen?.map ? [asTable(samples, seen)] : []));
+      table.replaceChildren(...(seen?.said.length ? [(ofTexts ? asTexts : asTable)(samples, seen)] : []));
       place.hidden = !seen?.map;
-      if (seen?.map) map.show(seen.map, { range: [0, 1] });
+      if (seen?.map) map.show(seen.map, { name: "weight", range: [0, 1] });
     });
     const grow = eachFrame(() => {
       if (drawCurves()?.snapshot !== drawn) draw();
@@ -164,12 +169,11 @@ export default {
       (i) => change({ at: i < count() - 1 ? i : null }),
     );
     const range = step.node.querySelector("input");
-    range.classList.add("tl-long");
     step.rescale = (max, i) => {
       range.max = max;
       step.set(i);
     };
-    const log = checkbox("loss on a log scale", true, (on) => change({ log: on }));
+    const log = checkbox("loss on a log scale", start.log, (on) => change({ log: on }));
     const sample = choice(
       "sample",
       samples.map(({ source }) => source),
@@ -195,7 +199,7 @@ export default {
     });
     // The map of a sample: its tokens are others than those of the one before.
     const lay = () => {
-      if (!samples.length) return;
+      if (!samples.length || ofTexts) return;
       const { rows, columns } = samples[now.sample];
       map = tokenMap({
         el,
@@ -206,7 +210,7 @@ export default {
         redraw: draw,
         describe: (values, cell) => cellSays(values, cell, rows, columns),
       });
-      room.replaceChildren(map.node, map.note, map.says, bar(...map.buttons), map.table);
+      room.replaceChildren(map.beside(bar(...map.buttons)), map.table);
     };
 
     let rest; // the second half of a message
@@ -261,20 +265,22 @@ export default {
   },
 };
 
-function told({ running, finished, seconds, first }, { done, until, count, linked }) {
+function told({ running, finished, seconds, first }, { done, until, count, linked, gone }) {
   if (running) {
     const taken = count - first;
     return `step ${done} of ${until}${taken > 1 ? `, ${duration((seconds / taken) * (until - done))} left` : ""}`;
   }
   if (finished || done >= until) return `${done} of ${until} steps`;
+  if (gone) return `step ${done} of ${until}; the kernel is gone: to train, run the cells from the first to this one`;
   return count
     ? `stopped after step ${done} of ${until}${linked ? "" : "; to go on, run the cell again"}`
     : `0 of ${until} steps`;
 }
 
-function describe({ step, loss, rate, exact }) {
-  const right = exact === null ? "" : `, exact match ${percent(exact)} when last measured`;
-  return `Step ${step}: loss ${loss.toPrecision(3)}, learning rate ${rate.toPrecision(2)}${right}.`;
+function describe({ step, loss, rate, score: value }, { name, unit }) {
+  const written = unit === "share" ? percent : (x) => x.toPrecision(3);
+  const measured = value === null ? "" : `, ${name} ${written(value)} when last measured`;
+  return `Step ${step}: loss ${loss.toPrecision(3)}, learning rate ${rate.toPrecision(2)}${measured}.`;
 }
 
 function percent(share) {
@@ -297,28 +303,27 @@ function asTable(samples, { said, snapshot }) {
   return tableOfTexts([head, ...samples.map(line)], { class: "tl-samples" });
 }
 
-// Three charts side by side, or where that is narrow the loss above the other two; the row `i` is marked in each.
-function paint(sketch, history, { i, until, floor, log, exactAt, el }) {
+// What a language model wrote, behind the beginning that it was given.
+function asTexts(samples, { said, snapshot }) {
+  const lines = samples.map(({ source }, i) => [source, said[i]]);
+  return tableOfTexts([["beginning", `written at step ${snapshot}`], ...lines], { class: "tl-samples tl-texts" });
+}
+
+// Charts side by side, or where that is narrow the loss above the others; the row `i` is marked in each.
+function paint(sketch, history, { i, until, levels, score, log, scoredAt, el }) {
   const width = widthOf(el);
   const wide = width >= 600;
   const context = sketch.resize(width, wide ? 210 : 390);
   const column = (place, rows) => rows.map((row) => history[row * ROW + place]);
   const all = [...Array(history.length / ROW).keys()];
   const [steps, loss, rate] = [column(0, all), column(1, all), column(2, all)];
-  const finite = loss.filter((value) => Number.isFinite(value) && (!log || value > 0));
-  const limits = floor === null ? finite : [...finite, floor];
+  const apart = score.unit === "share"; // the score has a chart of its own
+  const scored = { name: score.name, xs: column(0, scoredAt), ys: column(3, scoredAt), colour: COLOURS[2] };
+  const marked = Math.max(lastAt(scoredAt, i), -1);
+  const losses = apart ? loss : [...loss, ...scored.ys];
+  const finite = losses.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  const limits = [...finite, ...levels.map(({ value }) => value)];
   const [low, high] = limits.length ? [Math.min(...limits), Math.max(...limits)] : [0.1, 10];
-  const boxes = wide
-    ? [
-        [0, 0, width * 0.42, 205],
-        [width * 0.42, 0, width * 0.29, 205],
-        [width * 0.71, 0, width * 0.29, 205],
-      ]
-    : [
-        [0, 0, width, 200],
-        [0, 200, width * 0.5, 185],
-        [width * 0.5, 200, width * 0.5, 185],
-      ];
   const x = { name: "step", low: 0, high: until };
   const [ink, at] = [getComputedStyle(el).color, i < 0 ? null : i];
   const most = Math.max(...rate, 0) || 1;
@@ -326,12 +331,12 @@ function paint(sketch, history, { i, until, floor, log, exactAt, el }) {
     {
       title: "loss",
       y: log ? { log: 10, low, high, ticks: logTicks(low, high) } : { low: 0, high },
-      series: [{ name: "loss", xs: steps, ys: loss }],
-      level: floor === null ? null : { name: `least possible: ${floor.toPrecision(3)}`, value: floor },
+      series: [{ name: "loss", xs: steps, ys: loss }, ...(apart ? [] : [{ ...scored, marker: 1, at: marked }])],
+      levels: levels.map((one) => ({ ...one, name: `${one.name}: ${one.value.toPrecision(3)}`, right: !apart })),
       at,
     },
     {
-      title: "exact match",
+      title: score.name,
       y: {
         low: 0,
         high: 1,
@@ -341,8 +346,8 @@ function paint(sketch, history, { i, until, floor, log, exactAt, el }) {
           [1, "100 %"],
         ],
       },
-      series: [{ name: "exact match", xs: column(0, exactAt), ys: column(3, exactAt), colour: "#009e73" }],
-      at: Math.max(lastAt(exactAt, i), -1),
+      series: [scored],
+      at: marked,
     },
     {
       title: "learning rate",
@@ -354,12 +359,13 @@ function paint(sketch, history, { i, until, floor, log, exactAt, el }) {
           [most, most.toPrecision(2)],
         ],
       },
-      series: [{ name: "rate", xs: steps, ys: rate, colour: "#d55e00" }],
+      series: [{ name: "rate", xs: steps, ys: rate, colour: COLOURS[4] }],
       at,
     },
   ];
+  if (!apart) charts.splice(1, 1);
   const drawn = charts.map((chart, k) => {
-    const [left, top, w, h] = boxes[k];
+    const [left, top, w, h] = boxOf(k, charts.length, width, wide);
     return drawLines(
       context,
       { x: left, y: top, width: w - 8, height: h },
@@ -381,10 +387,18 @@ function paint(sketch, history, { i, until, floor, log, exactAt, el }) {
   };
 }
 
+// Where the chart `k` of `n` stands: [left, top, width, height].
+function boxOf(k, n, width, wide) {
+  const [first, rest] = n === 3 ? [0.42, 0.29] : [0.64, 0.36];
+  if (wide) return k ? [width * (first + (k - 1) * rest), 0, width * rest, 205] : [0, 0, width * first, 205];
+  return k ? [((k - 1) * width) / (n - 1), 200, width / (n - 1), 185] : [0, 0, width, 200];
+}
+
 const STYLE = `
 .tl-view progress { width: min(20em, 60vw); accent-color: #0072b2; }
-.tl-view .tl-long { width: min(24em, 60vw); }
 .tl-view .tl-snapshots { margin: 12px 0 2px; font-weight: bold; }
 .tl-view .tl-samples td, .tl-view .tl-samples th { text-align: left; vertical-align: top; font-weight: normal; }
+.tl-view .tl-texts { font-family: ui-monospace, Menlo, Consolas, monospace; }
+.tl-view .tl-texts tr:not(:first-child) > * { white-space: pre-wrap; overflow-wrap: anywhere; }
 .tl-view .tl-samples tr:first-child th { opacity: .8; font-style: italic; }
 `;

@@ -1,10 +1,10 @@
-"""Training as it happens, and as it was: curves, sample translations, and the attention of a few moments."""
+"""Training as it happens, and as it was: curves, what the model makes of samples, and where it looks."""
 
 import signal
 import threading
 import time
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -12,17 +12,18 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
+from transformer_lab.checks import check_least
+from transformer_lab.language_model import LanguageModel
 from transformer_lab.model import Transformer
-from transformer_lab.plots import figure, plot_lines
+from transformer_lab.texts import Characters
 from transformer_lab.tokenizer import TokenizerLike
 from transformer_lab.training.loop import Report
+from transformer_lab.widgets.history import MOST_POINTS, ROW, Measures, curves, thinned
 from transformer_lab.widgets.link import connect, running_kernel
-from transformer_lab.widgets.snapshots import Snapshots
+from transformer_lab.widgets.snapshots import Continuations, Snapshots, Translations
 from transformer_lab.widgets.view import View, to_bytes
 
 MESSAGES = 10  # a second, at most; the page draws each in two halves
-MOST_POINTS = 1000  # so much of a long run is kept
-ROW = 4  # of each report: step, loss, rate, exact match (NaN if not evaluated)
 
 
 def training_monitor(
@@ -43,7 +44,36 @@ def training_monitor(
     An interrupt (■, or the view's own button) waits for the end of its step; the next cell runs, and the view has a
     button to resume. At the end the view holds all that it has recorded.
     """
-    monitor = TrainingMonitor(until, Snapshots(model, tokenizer, samples), floor)
+    measures = Measures("exact match", "share", {"least possible": floor} if floor else {})
+    monitor = TrainingMonitor(until, Translations(model, tokenizer, samples), measures)
+    monitor.watch(reports)
+    return monitor
+
+
+def text_training_monitor(
+    reports: Iterable[Report],
+    until: int,
+    model: LanguageModel,
+    characters: Characters,
+    prompts: Sequence[str] = (),
+    *,
+    n_tokens: int = 100,
+    levels: Mapping[str, float] | None = None,
+) -> View:
+    """Train a language model, and show it, as `training_monitor` does with a translator.
+
+    At the first step, and at each that was evaluated, the monitor keeps how the model goes on with each of the
+    `prompts`, by `n_tokens` tokens. What is evaluated must be a loss: it stands in one chart with that of the training.
+    `levels` are losses to compare with, by name, each of which is drawn as a line.
+
+    Raises:
+        ValueError: n_tokens is below 1, or a prompt is empty.
+    """
+    check_least(1, n_tokens=n_tokens)
+    if not all(prompts):
+        raise ValueError("a prompt must have at least one character: a language model goes on from what it has read")
+    measures = Measures("validation", "loss", dict(levels or {}))
+    monitor = TrainingMonitor(until, Continuations(model, characters, prompts, n_tokens), measures)
     monitor.watch(reports)
     return monitor
 
@@ -53,8 +83,8 @@ class TrainingMonitor(View):
 
     kind, colours = "training_monitor", 256
 
-    def __init__(self, until: int, snapshots: Snapshots, floor: float | None = None):
-        self.until, self.snapshots, self.floor = until, snapshots, floor
+    def __init__(self, until: int, snapshots: Snapshots, measures: Measures):
+        self.until, self.snapshots, self.measures = until, snapshots, measures
         self.numbers = array("f")  # the rows, one after the other
         self.running, self.finished = False, False
         self.link = connect(self.hear, now={}, snapshots={})
@@ -91,8 +121,8 @@ class TrainingMonitor(View):
                 self.display.update(self._repr_mimebundle_(), raw=True)
 
     def record(self, report: Report) -> None:
-        exact = np.nan if report.exact_match is None else report.exact_match
-        self.numbers.extend((report.step, report.loss, report.rate, exact))
+        score = np.nan if report.score is None else report.score
+        self.numbers.extend((report.step, report.loss, report.rate, score))
         if len(self.numbers) > ROW * MOST_POINTS:
             self.numbers = array("f", thinned(self.history).tobytes())
         if self.snapshots.take(report):
@@ -137,18 +167,19 @@ class TrainingMonitor(View):
     @property
     def state(self) -> dict:
         state = {"summary": self.summary, "until": self.until, "finished": self.finished, "depth": self.snapshots.depth}
-        state["floor"] = self.floor
+        state["score"] = {"name": self.measures.score, "unit": self.measures.unit}
+        state["levels"] = [{"name": name, "value": value} for name, value in self.measures.levels.items()]
         state |= {"history": torch.from_numpy(self.history.copy()), "samples": self.snapshots.samples}
         state |= {"at": self.snapshots.at, "said": self.snapshots.said(), "weights": self.snapshots.weights()}
         return state | ({"kernel": self.link.key} if self.link else {})
 
     def fallback(self) -> Figure:
-        return curves(self.history, self.floor)
+        return curves(self.history, self.measures)
 
     @property
     def summary(self) -> str:
         done = int(self.numbers[-ROW]) if self.numbers else 0
-        kept = f"; {len(self.snapshots.at)} snapshots of sample translations" if self.snapshots.samples else ""
+        kept = f"; {len(self.snapshots.at)} snapshots of {self.snapshots.words}" if self.snapshots.samples else ""
         return f"Training monitor: {done} of {self.until} steps{kept}."
 
     def _ipython_display_(self) -> None:
@@ -158,13 +189,6 @@ class TrainingMonitor(View):
 
         if running_kernel() is None or self.shown_in != get_ipython().execution_count:
             display(self._repr_mimebundle_(), raw=True)
-
-
-def thinned(history: np.ndarray) -> np.ndarray:
-    """Every second row, and those that were evaluated if they are few."""
-    evaluated = ~np.isnan(history[:, 3])
-    keep = np.arange(len(history))[::-1] % 2 == 0  # the last one among them
-    return history[keep | evaluated] if evaluated.sum() < MOST_POINTS / 4 else history[keep]
 
 
 @contextmanager
@@ -185,16 +209,3 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(came)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def curves(history: np.ndarray, floor: float | None = None) -> Figure:
-    """The loss and the least that it can be, and the exact match where it was measured."""
-    measured = history[~np.isnan(history[:, 3])]
-    drawing, (left, right) = figure(width=7.5, height=2.8, columns=2)
-    finite = history[np.isfinite(history[:, 1])]
-    log = bool(len(finite) and finite[:, 1].min() > 0)
-    losses = {"loss": finite[:, 1]} | ({"floor": np.full(len(finite), floor)} if floor else {})
-    plot_lines(finite[:, 0], losses, ax=left, x_label="step", y_label="loss", log_y=log)
-    plot_lines(measured[:, 0], {"exact match": measured[:, 3]}, ax=right, x_label="step", y_label="share")
-    right.set_ylim(-0.03, 1.03)
-    return drawing

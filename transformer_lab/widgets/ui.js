@@ -1,11 +1,17 @@
 // What all views share. A view's module exports `default { render({ model, el }) }`, which
 // - reads its state: `model.get("name")`, a tensor by `tensor(model.get("name"))`, and keeps its settings in variables,
 // - appends controls (`button`, `slider`, `checkbox`, `choice`, `resetButton`, in a `bar`), a `canvas`, a `readout` and
-//   a `tableSwitch` to `el`; maps: grid.js, curves: chart.js,
+//   a `tableSwitch` to `el`; maps: grid.js, curves: chart.js, colours: palette.js, what moves by itself: motion.js,
 // - draws in `const draw = eachFrame(() => …)`, as wide as `widthOf(el)`, in the colour `getComputedStyle(el).color`,
-//   and sets `el.values` to what is shown,
+//   sets `el.values` to what is shown, and says in the canvas' label what is seen (`describe`),
 // - ends with `return watch(el, draw)`: drawn at once, and again when the theme or the width changes, while it is in
 //   the page.
+
+import { clamp } from "./numbers.js";
+import { MEANINGS } from "./palette.js";
+
+export { clamp, entropy, softmax } from "./numbers.js";
+export { cividis, css, inkOn, ramp } from "./palette.js";
 
 // A tensor in the state is {"f32": base64, "shape": [...]}; it becomes {data: Float32Array, shape}.
 export function tensor({ f32, data, shape }) {
@@ -37,60 +43,6 @@ export function floats(view) {
   return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
 
-// Softmax of the allowed numbers, in double precision; where nothing is allowed, zeros.
-export function softmax(scores, allowed = () => true) {
-  const kept = Array.from(scores, (score, i) => (allowed(i) ? score : -Infinity));
-  const largest = kept.reduce((a, b) => Math.max(a, b), -Infinity);
-  const powers = kept.map((score) => (score > -Infinity ? Math.exp(score - largest) : 0));
-  const sum = powers.reduce((a, b) => a + b, 0) || 1;
-  return powers.map((power) => power / sum);
-}
-
-// Entropy of a distribution in bits: 0 if one outcome is certain, log2(n) if n are equally likely.
-export function entropy(weights) {
-  return weights.reduce((bits, p) => (p > 0 ? bits - p * Math.log2(p) : bits), 0);
-}
-
-export function clamp(x, low, high) {
-  return Math.min(Math.max(x, low), high);
-}
-
-// ── colours ──
-
-// A function from 0 … 1 to a colour, [red, green, blue], straight between the given ones.
-export function ramp(...hexes) {
-  const stops = hexes.map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
-  return (x) => {
-    const place = clamp(x, 0, 1) * (stops.length - 1);
-    const low = Math.min(Math.floor(place), stops.length - 2);
-    return stops[low].map((c, i) => Math.round(c + (stops[low + 1][i] - c) * (place - low)));
-  };
-}
-
-// The map of the static figures.
-export const cividis = ramp(
-  "#00224e",
-  "#123570",
-  "#3b496c",
-  "#575d6d",
-  "#707173",
-  "#8a8678",
-  "#a59c74",
-  "#c3b369",
-  "#e1cc55",
-  "#fee838",
-);
-
-export function css([r, g, b]) {
-  return `rgb(${r} ${g} ${b})`;
-}
-
-// Black or white, whichever is easier to read on a colour (relative luminance of WCAG 2).
-export function inkOn(rgb) {
-  const [r, g, b] = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
-}
-
 // Call `draw` whenever JupyterLab, VS Code, Colab or the system changes its theme; returns a function that stops it.
 function onTheme(draw) {
   const watch = new MutationObserver(draw);
@@ -108,7 +60,7 @@ function onTheme(draw) {
   };
 }
 
-const [NARROWEST, WIDEST] = [320, 754];
+const [NARROWEST, WIDEST] = [320, 1100];
 
 // How wide a view is drawn. Out of sight JupyterLab gives it no width: then it stays as wide as it was.
 export function widthOf(el) {
@@ -161,6 +113,11 @@ export function bar(...nodes) {
   return element("div", { class: "tl-bar" }, ...nodes);
 }
 
+// A picture and, where there is room, beside it what is said of it and what else can be done.
+export function sideBySide(picture, ...rest) {
+  return element("div", { class: "tl-side" }, picture, element("div", { class: "tl-panel" }, ...rest));
+}
+
 // A focusable element must keep its keys to itself: JupyterLab's `x` cuts the cell, `dd` deletes it.
 const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
 
@@ -181,7 +138,8 @@ export function slider(label, { min, max, step, value, show = (x) => x.toFixed(2
     onmove(+input.value);
   };
   set(value);
-  return { node: element("label", {}, `${label} `, input, output), set, reset: () => set(value) };
+  const name = element("span", {}, `${label} `);
+  return { node: element("label", { class: "tl-slider" }, name, input, output), set, reset: () => set(value) };
 }
 
 // From 0.1 to 10, as far from 1 to both sides.
@@ -221,14 +179,21 @@ export function resetButton(parts, act) {
 }
 
 // A canvas as sharp as the screen: `resize` gives a context for CSS pixels, `at` says where in it a pointer is. One
-// with keys of its own is an application: a screen reader hands it the arrow keys.
-export function canvas(label, { keys = true } = {}) {
-  const node = element("canvas", {
-    tabindex: keys ? 0 : -1,
-    role: keys ? "application" : "img",
-    "aria-label": label,
-    ...OWN_KEYS,
+// with keys of its own is an application: a screen reader hands it the arrow keys. Its label is what `describe` was
+// last given, for what is seen changes, and after it how it is used.
+export function canvas(label, { keys = true, how = "" } = {}) {
+  const node = element("canvas", { tabindex: keys ? 0 : -1, role: keys ? "application" : "img", ...OWN_KEYS });
+  const describe = (text) => {
+    const said = how ? `${text} ${how}` : text;
+    if (node.getAttribute("aria-label") !== said) node.setAttribute("aria-label", said);
+  };
+  describe(label);
+  node.byPointer = false; // whether a mouse or a finger gives it the focus that it is about to get
+  node.addEventListener("mousedown", () => {
+    node.byPointer = true;
   });
+  for (const name of ["mouseup", "focus", "keydown"])
+    node.addEventListener(name, () => setTimeout(() => (node.byPointer = false)));
   const at = ({ clientX, clientY }) => {
     const { left, top } = node.getBoundingClientRect();
     return [clientX - left, clientY - top];
@@ -244,7 +209,14 @@ export function canvas(label, { keys = true } = {}) {
     context.clearRect(0, 0, width, height);
     return context;
   };
-  return { node, at, resize };
+  return { node, at, resize, describe };
+}
+
+// A handler for a pointer that leaves. A finger leaves when it is lifted: what it has read stays.
+export function onLeave(act) {
+  return ({ pointerType }) => {
+    if (pointerType !== "touch") act();
+  };
 }
 
 // A handler of keys: `act(key)` returns false for a key that it leaves alone. Keys with Ctrl, Alt or Meta are the
@@ -264,9 +236,9 @@ export function lineCursor(node, { at, last, find, move }) {
   Object.assign(node, {
     onpointerdown: point,
     onpointermove: point,
-    onpointerleave: () => move(null),
+    onpointerleave: onLeave(() => move(null)),
     onfocus: () => {
-      if (at() === null) move(0);
+      if (at() === null && !node.byPointer) move(0);
     },
     onblur: () => move(null),
     onkeydown: onKeys((key) => {
@@ -289,9 +261,9 @@ export function readout() {
   });
 }
 
-// Room for a table. Browsers give the focus to what scrolls, so it keeps its keys, too.
-export function scroller() {
-  return element("div", { class: "tl-scroll", ...OWN_KEYS });
+// Room for a table. It scrolls, so it takes the focus, has a name, and keeps its keys.
+export function scroller(label) {
+  return element("div", { class: "tl-scroll", tabindex: 0, role: "group", "aria-label": label, ...OWN_KEYS });
 }
 
 // A table of texts: a row of headings, and rows that begin with their name; `more` are its attributes.
@@ -304,13 +276,14 @@ export function tableOfTexts([head, ...rows], more = {}) {
 
 // A button that shows a table or hides it, and the room where it stands; `fill(() => rows)` belongs into the drawing.
 export function tableSwitch(redraw) {
-  const me = { shown: false, room: scroller() };
+  const me = { shown: false, room: scroller("the numbers as a table") };
   me.button = button("show as table", () => {
     me.shown = !me.shown;
     redraw();
   });
   me.fill = (rows, more) => {
     me.button.setAttribute("aria-pressed", me.shown);
+    me.room.hidden = !me.shown;
     me.room.replaceChildren(...(me.shown ? [tableOfTexts(rows(), more)] : []));
   };
   me.reset = () => {
@@ -351,44 +324,71 @@ export function eachFrame(draw) {
   return ask;
 }
 
+const BLUE = MEANINGS.chosen;
 const STYLE = `
 .tl-view, .tl-ask {
-  max-width: 58em; font: 13px/1.5 system-ui, sans-serif;
+  max-width: ${WIDEST}px; font: 13px/1.5 system-ui, sans-serif;
   color: var(--jp-ui-font-color1, var(--vscode-foreground, inherit));
 }
+.tl-view { --tl-target: 24px; --tl-box: 18px; }
+@media (pointer: coarse) { .tl-view, .tl-ask { --tl-target: 44px; --tl-box: 24px; } }
 .tl-bar { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin: 4px 0; }
-.tl-view label { display: inline-flex; gap: 6px; align-items: center; }
-.tl-view output { min-width: 3.2em; font-variant-numeric: tabular-nums; }
-.tl-bar button, .tl-view select {
-  font: inherit; color: inherit; background: transparent;
+.tl-view label { display: inline-flex; gap: 6px; align-items: center; min-height: var(--tl-target); }
+.tl-view label.tl-slider {
+  display: inline-grid; grid-template-columns: minmax(var(--tl-name), max-content) 10em minmax(4em, max-content);
+}
+.tl-view { --tl-name: 0; }
+.tl-view .tl-slider:first-child, .tl-view .tl-grid { --tl-name: 6em; }
+.tl-view .tl-grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(22em, 1fr)); gap: 4px 16px; }
+@media (max-width: 600px) { .tl-view { --tl-name: 6em; } }
+.tl-view output { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.tl-view input[type=range] { width: 100%; min-width: 0; height: var(--tl-target); margin: 0; }
+.tl-view input[type=checkbox] { width: var(--tl-box); height: var(--tl-box); margin: 0; flex: none; }
+:is(.tl-view, .tl-ask) :is(button, select) {
+  font: inherit; color: inherit; background: transparent; box-sizing: border-box;
+  min-height: var(--tl-target, 24px); min-width: var(--tl-target, 24px);
   border: 1px solid rgba(127,127,127,.55); border-radius: 4px; padding: 1px 9px;
 }
+.tl-view select { max-width: 100%; }
 .tl-view select option { color: #000; background: #fff; }
-.tl-bar button[aria-pressed=true] { background: #0072b2; border-color: #0072b2; color: #fff; }
-:is(.tl-view, .tl-ask) :focus-visible { outline: 2px solid #0072b2; outline-offset: 2px; }
-.tl-view input { accent-color: #0072b2; }
+.tl-bar button[aria-pressed=true] { background: ${BLUE}; border-color: ${BLUE}; color: #fff; }
+:is(.tl-view, .tl-ask) :focus-visible { outline: 2px solid ${BLUE}; outline-offset: 2px; }
+.tl-view input { accent-color: ${BLUE}; }
+.tl-view canvas { display: block; max-width: none; }
+.tl-view .tl-side { display: flex; flex-wrap: wrap; gap: 4px 28px; align-items: flex-start; }
+.tl-view .tl-side > .tl-panel { flex: 1 1 18em; min-width: 0; }
 .tl-view .tl-says { min-height: 3em; font-variant-numeric: tabular-nums; }
+.tl-view :is(.tl-says, .tl-note) { max-width: 75ch; }
 .tl-view .tl-note { opacity: .8; }
 .tl-view .tl-strip { line-height: 1.8; }
-.tl-strip span { padding: 1px 2px; margin: 0 1px; border-radius: 3px; cursor: pointer; }
-.tl-strip .tl-here { outline: 2px solid #d55e00; }
+.tl-strip span { padding: 1px 2px; border-radius: 3px; }
+.tl-strip .tl-words span {
+  display: inline-block; min-width: var(--tl-target); line-height: var(--tl-target); text-align: center;
+  box-sizing: border-box; padding: 0 3px; border-radius: 3px; cursor: pointer;
+}
+.tl-strip .tl-here { outline: 2px solid ${MEANINGS.cursor}; }
 .tl-view table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 .tl-view th, .tl-view td { padding: 1px 7px; text-align: right; }
 .tl-view .tl-scroll { overflow: auto; max-height: 22em; }
-.tl-view[hidden], :is(.tl-view, .tl-ask) [hidden] { display: none; }
+.tl-view[hidden], :is(.tl-view, .tl-ask) [hidden] { display: none !important; }
 @media (prefers-reduced-motion: reduce) { .tl-view * { animation: none !important; transition: none !important; } }
 `;
 
 const OF_QUESTIONS = `
-.tl-ask { border-left: 3px solid #0072b2; padding: 2px 10px; margin: 4px 0 10px; }
+.tl-ask { border-left: 3px solid ${BLUE}; padding: 2px 10px; margin: 4px 0 10px; }
 .tl-ask .tl-quiet { border-style: dashed; }
+.tl-ask[data-chosen="right"] { border-color: #009e73; background: rgba(0, 158, 115, .1); }
+.tl-ask[data-chosen="wrong"] { border-color: #d55e00; background: rgba(213, 94, 0, .1); }
+.tl-ask[data-chosen="right"] [aria-live]::before { content: "✓ "; color: #009e73; font-weight: bold; }
+.tl-ask[data-chosen="wrong"] [aria-live]::before { content: "✗ "; color: #d55e00; font-weight: bold; }
 `;
 
 // Cover `el` by a question until the reader has chosen an answer, or asks to see: {question, choices, answer, because}.
-export function predictFirst(el, { question, choices, answer, because }) {
+// Where `el` gives nothing away at first it is shown at once, and the answer alone is covered.
+export function predictFirst(el, { question, choices, answer, because, shown = false }) {
   const says = element("div", { "aria-live": "polite" });
   const covered = (on) => {
-    el.hidden = on;
+    el.hidden = on && !shown;
     again.hidden = on;
     see.hidden = !on;
     options.forEach((option) => {
@@ -402,6 +402,7 @@ export function predictFirst(el, { question, choices, answer, because }) {
         : chosen === answer
           ? `Right: ${because}`
           : `Not ${choices[chosen]} but ${choices[answer]}: ${because}`;
+    asked.dataset.chosen = chosen === null ? "none" : chosen === answer ? "right" : "wrong";
     options.forEach((option, i) => option.setAttribute("aria-pressed", i === chosen));
     covered(false);
     again.focus(); // what was pressed is not there any more
@@ -412,14 +413,14 @@ export function predictFirst(el, { question, choices, answer, because }) {
     "ask again",
     () => {
       says.textContent = "";
+      asked.dataset.chosen = "none";
       options.forEach((option) => option.setAttribute("aria-pressed", false));
       covered(true);
       options[0].focus();
     },
     { class: "tl-quiet" },
   );
-  covered(true);
-  return element(
+  const asked = element(
     "div",
     { class: "tl-ask" },
     element("style", {}, OF_QUESTIONS),
@@ -427,6 +428,8 @@ export function predictFirst(el, { question, choices, answer, because }) {
     bar(...options, see, again),
     says,
   );
+  covered(true);
+  return asked;
 }
 
 // Make a view live wherever its element stands in a page: it hides the picture and draws itself, under its question if

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from transformer_lab.plots import Picture, show
+from transformer_lab.widgets.questions import QUESTIONS
 
 MANY_BYTES = 16_000  # from there on numbers are deflated
 
@@ -56,11 +57,22 @@ class View:
         asked = self.state.get("predict")
         return {"text/plain": question_in_words(asked) if asked else repr(self), "text/html": self.html()}
 
-    def predict(self, question: str, choices: Sequence[str], answer: str, because: str) -> "View":
-        """Cover the view by a question, until the reader has chosen one of a few answers or asks to see.
+    def ask(self, name: str) -> "View":
+        """Ask a question of the lessons, from `questions`, whose answer is worked out from what the view holds.
 
-        Where no script runs, the picture is folded away behind the question. `because` gives the number that shows it,
-        for instance "its weight is 0.98".
+        Raises:
+            ValueError: there is no question of that name.
+        """
+        if name not in QUESTIONS:
+            raise ValueError(f"there must be a question of that name ({name!r} is none of {', '.join(QUESTIONS)})")
+        asked = QUESTIONS[name]
+        return self.predict(asked.question, asked.choices, *asked.answer(self.state), shown=asked.shown)
+
+    def predict(self, question: str, choices: Sequence[str], answer: str, because: str, shown: bool = False) -> "View":
+        """Put a question before the view, until the reader has chosen one of a few answers or asks to see.
+
+        `because` gives the number that shows it, for instance "its weight is 0.98". The view is covered till then,
+        and its picture folded, unless it may be `shown`, because it does not give the answer away at first.
 
         Raises:
             ValueError: the answer is not among the choices.
@@ -69,7 +81,7 @@ class View:
             raise ValueError(f"the answer must be one of the choices {list(choices)} (it is {answer!r})")
         choices = list(choices)
         asked = {"question": question, "choices": choices, "answer": choices.index(answer), "because": because}
-        self._state = self._state | {"predict": asked}
+        self._state = self._state | {"predict": asked | ({"shown": True} if shown else {})}
         return self
 
     def state_json(self) -> str:
@@ -83,14 +95,21 @@ class View:
         tag = f"tl-{self.kind}-{hashlib.sha256(script.encode()).hexdigest()[:8]}"
         seen, asked = self.picture.html(), self.state.get("predict")
         if asked:  # it shows the answer, and is no longer needed once the script has defined the element
-            seen = (
-                f"<style>{tag}:defined>details{{display:none}}</style>"
-                f"<details><summary>{escape(question_in_words(asked))} Then open the picture.</summary>{seen}</details>"
-            )
+            seen = f"<style>{tag}:defined>.tl-asked{{display:none}}</style>{asked_in_html(asked, seen)}"
         return (
             f'<{tag}>{seen}<script type="application/json">{self.state_json()}</script></{tag}>'
             f'<script type="module">const TAG="{tag}";{script}</script>'
         )
+
+
+def asked_in_html(asked: dict, picture: str) -> str:
+    """The question where no script runs, with what gives the answer away folded: the picture, or the answer alone."""
+    question, answer = escape(question_in_words(asked)), f"{asked['choices'][asked['answer']]}: {asked['because']}"
+    if asked.get("shown"):
+        folded = f"<details><summary>{question} Then open the answer.</summary><p>{escape(answer)}</p></details>"
+        return f'<div class="tl-asked">{folded}</div>{picture}'
+    summary = f"<summary>{question} Then open the picture.</summary>"
+    return f'<details class="tl-asked">{summary}<p>{escape(answer)}</p>{picture}</details>'
 
 
 def question_in_words(asked: dict) -> str:

@@ -97,3 +97,34 @@ test("tokens are drawn as often as they are probable, and never if they are cut"
     assert.ok(Math.abs(count / 20000 - after[i]) < (after[i] ? 0.015 : 1e-9), `${i}: ${count}, ${after[i]}`),
   );
 });
+
+const widest = [10, 60, 30];
+
+test("the columns of the tree are as wide as their longest token, and share the room that is left", () => {
+  const columns = decoding.columnsOf(widest, 600);
+  columns.forEach(({ width }, i) => assert.ok(width >= widest[i] + 18));
+  columns.slice(1).forEach(({ x }, i) => assert.ok(x >= columns[i].x + columns[i].width + 26));
+  assert.ok(columns.at(-1).x + columns.at(-1).width <= 600);
+  const narrow = decoding.columnsOf(widest, 0);
+  assert.deepEqual(
+    narrow.map(({ width }) => width),
+    columns.map(({ width }) => width),
+    "with too little room no token is cut: the tree is wider",
+  );
+});
+
+test("a step grows: its lines first, then its tokens, then what was not taken pales, and so does a line that ends", () => {
+  const [taken, cut] = [
+    { depth: 2, kept: true, dead: false },
+    { depth: 2, kept: false, dead: false },
+  ];
+  const dying = { depth: 1, kept: true, dead: true };
+  const at = (node, share) => decoding.growth(node, 2, share);
+  assert.deepEqual(at(taken, 0), { line: 0, box: 0, pale: 1 });
+  assert.deepEqual(at(taken, 0.5), { line: 1, box: 1, pale: 1 });
+  assert.deepEqual(at(cut, 0.5), { line: 1, box: 1, pale: 1 }, "as strong as what is taken, until it is cut");
+  assert.deepEqual(at(cut, 1), { line: 1, box: 1, pale: 0.5 });
+  assert.equal(at(dying, 0).pale, 1);
+  assert.equal(at(dying, 1).pale, 0.5);
+  assert.equal(decoding.growth({ ...dying, depth: 0 }, 2, 0).pale, 0.5, "what had ended before is pale all the time");
+});

@@ -59,6 +59,22 @@ test("a view that comes first joins when the model comes, and is told when it go
   assert.equal(linked.model, null);
 });
 
+test("a kernel that is started anew leaves its models in the page, dead: the view is told", () => {
+  const { linked, seen } = view("restarted");
+  assert.equal(linked.gone, false, "there was none yet");
+  const kernel = model("restarted", {});
+  link.default.initialize({ model: kernel });
+  kernel.fire("comm_live_update");
+  assert.equal(seen.at(-1), "left");
+  assert.deepEqual([linked.model, linked.gone], [null, true]);
+  const count = seen.length;
+  kernel.fire("comm_live_update");
+  assert.equal(seen.length, count, "it is told once");
+  link.default.initialize({ model: model("restarted", {}) });
+  assert.equal(seen.at(-1), "joined");
+  assert.equal(linked.gone, false);
+});
+
 test("a message to a kernel that was shut down tells the view that it is gone", () => {
   const kernel = model("d");
   kernel.widget_manager = { kernel: {} };

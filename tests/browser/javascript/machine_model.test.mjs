@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { assertClose, fixtures, load } from "./support.mjs";
 
-const [{ translated, chosenAfter, linear, encodingOf }, { weightsOf }] = [
+const [{ translated, chosenAfter, encodingOf }, { weightsOf }] = [
   await load("machine_model"),
   await load("machine_weights"),
 ];
@@ -72,21 +72,26 @@ test("numbers as the model in full precision writes them", () => {
   for (let i = 0; i < sources.length; i += 20) assert.deepEqual(translated(shipped, sources[i]).target, targets[i]); // the same
 });
 
-test("a row of a product, and of the encoding, by hand", () => {
-  const matrix = { data: new Float32Array([1, 2, 3, 4, 5, 0, 0, 0, 0, 1]), rows: 2, columns: 5 };
-  assert.deepEqual(
-    list(
-      linear(
-        [
-          [1, 1, 1, 1, 1],
-          [1, 0, 0, 0, 2],
-        ],
-        matrix,
-        [10, 20],
-        1,
-      ),
-    ),
-    [[21, 22]],
-  );
+test("a draft, right or wrong, changes nothing but the time", () => {
+  const [first, second, third] = fixtures.shipped.sources;
+  const { target } = translated(shipped, first);
+  const other = translated(shipped, second).target;
+  const changes = { off: new Set(["encoder.layers.0.residual_1.skip"]), swaps: [] };
+  for (const draft of [target, other, target.slice(0, 3), [...target, ...other], [target[0], ...other], [5, 5, 5]])
+    for (const done of [undefined, changes, { off: new Set(["decoder.layers.0.self_attention.mask"]), swaps: [] }]) {
+      const [plain, drafted] = [translated(shipped, first, done), translated(shipped, first, done, { draft })];
+      assert.deepEqual(drafted.target, plain.target);
+      assert.ok(apart(drafted.steps, plain.steps) < 1e-9);
+      assert.deepEqual([...drafted.at.keys()].sort(), [...plain.at.keys()].sort());
+      for (const [name, { rows }] of plain.at) {
+        const mine = list(drafted.at.get(name).rows);
+        assert.equal(mine.length, rows.length, name);
+        list(rows).forEach((row, t) => assertClose(mine[t], row, 1e-9));
+      }
+    }
+  assert.equal(translated(shipped, third, undefined, { longest: 4, draft: target }).target.length, 3);
+});
+
+test("the encoding, by hand", () => {
   assertClose(Array.from(encodingOf(3, 4)), [Math.sin(3), Math.cos(3), Math.sin(0.03), Math.cos(0.03)], 1e-12);
 });

@@ -1,51 +1,51 @@
-// Where the machine's boxes stand.
+// What the machine's drawing holds.
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { fixtures, load } from "./support.mjs";
+import { fakePictures, fixtures, load, notedCanvas } from "./support.mjs";
 
-const { layoutOf, neighbour, partAt } = await load("machine_overview");
-const { boxesOf } = await load("machine_parts");
-const sizes = { n_layers: 2, n_heads: 4, d_model: fixtures.model.d_model };
-const boxes = { encoder: boxesOf("encoder", sizes), decoder: boxesOf("decoder", sizes) };
-const plans = [320, 360, 640, 754].flatMap((width) =>
-  [
-    [1, 1],
-    [6, 5],
-    [20, 31],
-  ].map((rows) => layoutOf({ boxes, width, rows })),
+fakePictures();
+const [{ paintMachine }, { layoutOf }, { boxesOf }, { translated }, { weightsOf }, { unpacked }] = await Promise.all(
+  ["machine_overview", "machine_layout", "machine_parts", "machine_model", "machine_weights", "ui"].map(load),
 );
-const apart = (a, b) => a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
+const machine = await weightsOf(await unpacked(fixtures.model));
+const run = translated(machine, fixtures.src);
+const boxes = { encoder: boxesOf("encoder", machine), decoder: boxesOf("decoder", machine) };
+const plan = layoutOf({ boxes, width: 754, rows: [run.src.length, run.target.length] });
+const named = (ids) => ids.map((id) => fixtures.tokenizer.symbols[id]);
 
-test("boxes stand in the drawing, and none over another", () => {
-  for (const { width, height, columns } of plans) {
-    const all = columns.flatMap((column) => column.boxes);
-    for (const box of all) {
-      assert.ok(box.x >= 0 && box.x + box.width <= width && box.y >= 0 && box.y + box.height <= height);
-      for (const { x, y, width: wide, height: tall } of box.parts)
-        assert.ok(x >= box.x && x + wide <= box.x + box.width && y >= box.y && y + tall <= box.y + box.height);
-    }
-    all.forEach((box, i) => all.slice(i + 1).forEach((other) => assert.ok(apart(box, other))));
-  }
+function painted(changes = {}) {
+  const noted = notedCanvas();
+  paintMachine(noted.context, plan, {
+    ...{ run, ink: "rgb(0, 0, 0)", dim: "rgba(0, 0, 0, .6)", dark: false, paper: "#fff" },
+    ...{ off: new Set(), swaps: [], change: () => 0, changedInput: () => false, at: 0, target: run.target[0] },
+    ...{ names: { source: named(run.src), fed: named([machine.bos, ...run.target.slice(0, -1)]) } },
+    ...{ shares: run.src.map(() => 0), best: [{ key: run.target[0], name: "best", p: 1 }], chosen: null, cursor: null },
+    ...changes,
+  });
+  return noted;
+}
+
+test("every box has its title, every token its name, and every part its picture", () => {
+  const { calls, texts } = painted();
+  const said = texts();
+  for (const { title } of [...boxes.encoder, ...boxes.decoder]) assert.ok(said.includes(title), title);
+  for (const token of named([...run.src, machine.bos])) assert.ok(said.includes(token), token);
+  for (const word of ["encoder", "decoder", "memory", "best"]) assert.ok(said.includes(word), word);
+  const pictures = plan.items.filter(({ part }) => part.thumb && part.thumb !== "probabilities");
+  assert.equal(calls.filter(([name]) => name === "drawImage").length, pictures.length);
 });
 
-test("the pictures of parts do not overlap, and a point in one finds it", () => {
-  for (const plan of plans) {
-    plan.items.forEach((item, i) => {
-      plan.items.slice(i + 1).forEach((other) => assert.ok(apart(item, other)));
-      assert.equal(partAt(plan, item.x + item.width / 2, item.y + item.height / 2), item);
-      assert.ok(item.width >= 22 && item.height >= 14);
-    });
-    assert.equal(partAt(plan, 1, 1), null);
-  }
-});
-
-test("arrow keys lead from every part to every other", () => {
-  for (const { items } of plans) {
-    const seen = new Set([0]);
-    for (const at of seen)
-      for (const key of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]) seen.add(neighbour(items, at, key));
-    assert.equal(seen.size, items.length);
-  }
+test("what is switched off, swapped or changed is marked", () => {
+  const count = (noted, name) => noted.calls.filter(([call]) => call === name).length;
+  const plain = painted();
+  const off = painted({ off: new Set(["encoder.layers.0.feed_forward"]) });
+  assert.equal(count(off, "stroke"), count(plain, "stroke") + 1);
+  const swapped = painted({ swaps: [{ key: "encoder.layers.0.feed_forward" }] });
+  assert.equal(count(swapped, "strokeRect"), count(plain, "strokeRect") + 1);
+  const changed = painted({ change: (name) => (name === "encoder.layers.0.feed_forward" ? 0.3 : 0) });
+  assert.equal(count(changed, "fillRect"), count(plain, "fillRect") + 1);
+  const chosen = painted({ chosen: plan.items[3], cursor: plan.items[4] });
+  assert.equal(count(chosen, "strokeRect"), count(plain, "strokeRect") + 2);
 });

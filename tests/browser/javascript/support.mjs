@@ -18,3 +18,71 @@ export function assertClose(actual, expected, tolerance = 1e-6) {
     else assert.ok(Math.abs(actual[i] - number) <= tolerance, `${i}: ${actual[i]}, torch: ${number}`);
   });
 }
+
+// A canvas that notes what is done on it: { context, calls }, each call as [name, arguments, colours and fonts].
+export function notedCanvas() {
+  const [calls, state] = [[], {}];
+  const does =
+    (name) =>
+    (...all) => {
+      calls.push([name, all, { ...state }]);
+      return name === "measureText" ? { width: 6 * all[0].length } : undefined;
+    };
+  const context = new Proxy(state, {
+    get: (_, name) => (name in state ? state[name] : does(name)),
+    set: (_, name, value) => ((state[name] = value), true),
+  });
+  return { context, calls, texts: () => calls.filter(([name]) => name === "fillText").map(([, [text]]) => text) };
+}
+
+// What the pictures of matrices are made with, which Node has not.
+export function fakePictures() {
+  globalThis.ImageData = class {
+    constructor(width, height) {
+      Object.assign(this, { width, height, data: new Uint8ClampedArray(4 * width * height) });
+    }
+  };
+  globalThis.OffscreenCanvas = class {
+    constructor(width, height) {
+      Object.assign(this, { width, height });
+    }
+    getContext() {
+      return { putImageData: (image) => Object.assign(this, { image }) };
+    }
+  };
+}
+
+// As much of a page as controls need to be made, pressed and read.
+export function fakePage() {
+  class FakeNode {
+    constructor(name) {
+      Object.assign(this, { name, attributes: {}, children: [], style: {}, hidden: false });
+      this.classes = new Set();
+      this.classList = { add: (one) => this.classes.add(one) };
+    }
+    setAttribute(name, value) {
+      this.attributes[name] = String(value);
+      if (name === "hidden") this.hidden = true;
+    }
+    append(...more) {
+      this.children.push(...more);
+    }
+    replaceChildren(...all) {
+      this.children = all;
+    }
+    focus() {
+      globalThis.document.activeElement = this;
+    }
+    set textContent(text) {
+      this.children = [text];
+    }
+    get textContent() {
+      return this.children.map((child) => child.textContent ?? String(child)).join("");
+    }
+    querySelectorAll(name) {
+      const nodes = this.children.filter((child) => child instanceof FakeNode);
+      return nodes.flatMap((child) => [...(child.name === name ? [child] : []), ...child.querySelectorAll(name)]);
+    }
+  }
+  globalThis.document = { createElement: (name) => new FakeNode(name) };
+}

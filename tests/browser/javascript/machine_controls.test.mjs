@@ -1,0 +1,124 @@
+// The controls above the drawing, and the way back.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage, fixtures, load } from "./support.mjs";
+
+fakePage();
+const [
+  { answerLine, changeChips, crumbsOf, firstSwitches, tokenRows },
+  { stateOf },
+  { tokenizerOf },
+  { weightsOf },
+  { unpacked },
+] = await Promise.all(["machine_controls", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load));
+const tokenizer = tokenizerOf(fixtures.tokenizer);
+const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
+const CROSS = "decoder.layers.1.cross_attention";
+
+function controls() {
+  const state = stateOf({ machine, tokenizer, text: "ten two" });
+  const home = document.createElement("canvas");
+  const change = (what) => {
+    state.change(what);
+    show();
+  };
+  const rows = tokenRows({ state, nameOf: tokenizer.name, change });
+  const chips = changeChips({ state, change, home: () => home });
+  const crumbs = crumbsOf({ state, change, toMachine: () => change({ zoomed: false }) });
+  const [answer, first] = [answerLine({ state, nameOf: tokenizer.name }), firstSwitches({ state, change })];
+  const show = () => {
+    const looks = { source: state.names().source, shares: state.shares() };
+    for (const one of [rows, answer, first]) one.show(looks);
+    chips.show();
+    crumbs.show(state.partOf(state.now.open));
+  };
+  show();
+  return { state, home, change, rows, answer, first, chips, crumbs };
+}
+const texts = (node, name) => node.querySelectorAll(name).map((one) => one.textContent);
+
+test("tokens are said, one is chosen by a press, and those that differ are marked", () => {
+  const { state, change, rows } = controls();
+  assert.deepEqual(texts(rows.reads, "span"), state.names().source);
+  const [, second] = rows.writes.querySelectorAll("button");
+  second.onclick();
+  const pressed = () => rows.writes.querySelectorAll("button").map((one) => one.attributes["aria-pressed"]);
+  assert.equal(pressed().indexOf("true"), 1);
+  assert.ok(rows.before.hidden);
+  change({ off: new Set(["src_embedding.positions", "encoder.layers.0.residual_1.norm", `${CROSS}.head.1`]) });
+  const [now, old] = [state.run, state.intact].map(({ target }) => target);
+  const marked = rows.writes.querySelectorAll("button").map((one) => one.classes.has("tl-changed"));
+  assert.deepEqual(
+    marked,
+    now.map((id, i) => id !== old[i]),
+  );
+  assert.ok(marked.includes(true) && !rows.before.hidden);
+  assert.deepEqual(texts(rows.before, "span"), old.map(tokenizer.name));
+});
+
+test("a sentence says where the decoder looks, and whether a change has changed the translation", () => {
+  const { state, change, answer } = controls();
+  const shares = state.shares();
+  const most = shares.indexOf(Math.max(...shares));
+  const said = `looks most at “${state.names().source[most]}”: ${shares[most].toFixed(2)} of its attention`;
+  assert.ok(answer.node.textContent.includes(said));
+  assert.doesNotMatch(answer.node.textContent, /change/);
+  const parts = ["src_embedding.positions", "encoder.layers.0.residual_1.norm", `${CROSS}.head.1`];
+  change({ off: new Set(parts) });
+  const n = Math.max(state.run.target.length, state.intact.target.length);
+  const apart = [...Array(n).keys()].filter((t) => state.run.target[t] !== state.intact.target[t]).length;
+  assert.ok(apart && answer.node.textContent.endsWith(` By the change ${apart} of ${n} tokens differ.`));
+  change({ off: new Set(["decoder.layers.1.self_attention.mask"]) }); // what is written last sees nothing behind it
+  assert.match(answer.node.textContent, /The change alters numbers, but no token\.$/);
+});
+
+test("the first switches act on all of their parts, and show whether they are off", () => {
+  const { state, change, first } = controls();
+  assert.ok(first.node.hidden);
+  change({ mode: 1 });
+  assert.ok(!first.node.hidden);
+  const [encoding, masks, cross] = first.node.querySelectorAll("button");
+  masks.onclick();
+  encoding.onclick();
+  const layers = [0, 1].map((layer) => `decoder.layers.${layer}.self_attention.mask`);
+  assert.deepEqual([...state.now.off].sort(), [...layers, "src_embedding.positions"].sort());
+  change(state.flipped(layers[0])); // one of them is on
+  assert.deepEqual(
+    [encoding, masks, cross].map((one) => one.attributes["aria-pressed"]),
+    ["true", "false", "false"],
+  );
+  masks.onclick();
+  masks.onclick();
+  encoding.onclick();
+  cross.onclick();
+  assert.deepEqual([...state.now.off].sort(), [`${CROSS}.head.0`, `${CROSS}.head.1`]);
+});
+
+test("what is changed has a button that takes it back, and hands the focus on", () => {
+  const { state, home, change, chips } = controls();
+  assert.ok(chips.node.hidden);
+  change({ off: new Set([`${CROSS}.head.1`, "src_embedding.positions"]) });
+  const [first, second, all] = chips.node.querySelectorAll("button");
+  assert.equal(first.textContent, "decoder, layer 1, cross-attention, head 1 ✕");
+  assert.equal(all.textContent, "all back");
+  second.onclick();
+  assert.deepEqual([...state.now.off], [`${CROSS}.head.1`]);
+  assert.equal(document.activeElement, home);
+  assert.equal(chips.node.querySelectorAll("button").length, 1);
+});
+
+test("the way back leads through what was followed", () => {
+  const { state, change, crumbs } = controls();
+  const [out, turn, back] = crumbs.node.querySelectorAll("button");
+  assert.ok(back.hidden && crumbs.back === back);
+  change(state.followed({ name: `${CROSS}.scores.0`, cell: [1, 2] }));
+  assert.ok(!back.hidden);
+  assert.deepEqual([state.now.tab, state.now.cell], [1, [1, 2]]);
+  back.onclick();
+  assert.ok(back.hidden);
+  assert.equal(document.activeElement, out);
+  turn.onclick();
+  assert.equal(turn.attributes["aria-pressed"], "true");
+});

@@ -1,0 +1,5 @@
+"""Nothing of torch's: colours of small matrices."""
+
+
+def numbers() -> dict:
+    return {}

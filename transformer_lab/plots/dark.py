@@ -1,0 +1,102 @@
+"""A figure that follows the page's theme: one image, and how a dark page shows it.
+
+In a dark page light and dark change places, and hues stay. The cells of maps keep their colours, since these are
+numbers. The image is wrapped into an SVG, which is told the theme of the page around it (`prefers-color-scheme`). So
+nothing is stored twice, and neither a script nor a style of the page is needed.
+"""
+
+import base64
+from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.collections import QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.transforms import Bbox, BboxBase
+
+INVERTED, PAPER = "invert(.92) hue-rotate(180deg)", "#141414"  # which is what becomes of white
+
+
+def svg(png: bytes, size: tuple[int, int], cells: list[Bbox], gaps: list[Bbox]) -> str:
+    """The image as an SVG of that size; in a dark page all but the cells is inverted, and the gaps are dark."""
+    image = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    across = f'width="{size[0]}" height="{size[1]}"'
+    image = f'<image id="p" {across} href="{image}"/>'
+    kept = f'<clipPath id="c"><path d="{outlines(cells)}"/></clipPath>'
+    only_dark = f'<use href="#p" clip-path="url(#c)"/><path fill="{PAPER}" d="{outlines(gaps)}"/>' if cells else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" {across}>'
+        f"<style>.d{{display:none}}@media(prefers-color-scheme:dark){{.d{{display:inline}}.i{{filter:{INVERTED}}}}}"
+        f"</style><defs>{image}{kept if cells else ''}</defs>"
+        f'<use class="i" href="#p"/><g class="d">{only_dark}</g></svg>'
+    )
+
+
+def outlines(boxes: list[Bbox]) -> str:
+    corners = [[f"{value:.1f}".removesuffix(".0") for value in box.extents] for box in boxes]
+    return "".join(f"M{x} {y}H{right}V{bottom}H{x}z" for x, y, right, bottom in corners)
+
+
+def as_address(text: str) -> str:
+    """An SVG as the address of an image."""
+    for letter, code in (("%", "%25"), ("#", "%23"), ("<", "%3C"), (">", "%3E"), ('"', "'")):
+        text = text.replace(letter, code)
+    return f"data:image/svg+xml,{text}"
+
+
+def places(figure: Figure, crop: Bbox, scale: float) -> tuple[list[Bbox], list[Bbox]]:
+    """Where the cells of maps lie, and the gaps between them, in pixels of the picture, which grow downwards.
+
+    `crop` is what was saved, in inches, and `scale` the pixels of an inch.
+    """
+
+    def placed(box: BboxBase) -> Bbox:
+        (left, bottom), (right, top) = box.get_points() / figure.dpi  # in inches
+        start, end = (left - crop.x0, crop.y1 - top), (right - crop.x0, crop.y1 - bottom)
+        return Bbox(scale * np.array([start, end]))
+
+    maps = [ax for ax in figure.axes if ax.images]
+    scales = [ax.bbox for ax in figure.axes if any(isinstance(one, QuadMesh) for one in ax.collections)]
+    cells = [box for ax in maps for image in ax.images for box in coloured(ax, image)]
+    gaps = [box for ax in maps for box in between(ax)]
+    return list(map(placed, [*cells, *scales])), list(map(placed, gaps))
+
+
+def coloured(ax: Axes, image: AxesImage) -> Iterator[Bbox]:
+    """The blocks of cells with a value: runs in a row, and equal rows together."""
+    values: np.ndarray = np.ma.filled(
+        np.ma.asarray(image.get_array(), dtype=float), np.nan
+    )  # (rows, columns) or (…, colours)
+    known = np.isfinite(values).reshape(*values.shape[:2], -1).min(axis=-1)  # (rows, columns)
+    left, right, *ends = image.get_extent()
+    start, end = ends if image.origin == "lower" else ends[::-1]  # of the rows
+    xs, ys = (np.linspace(*of) for of in ((left, right, known.shape[1] + 1), (start, end, known.shape[0] + 1)))
+    row = 0
+    for pattern, alike in groupby(map(tuple, known)):
+        next_row, column = row + len(list(alike)), 0
+        for is_known, run in groupby(pattern):
+            next_column = column + len(list(run))
+            if is_known:
+                corners = ax.transData.transform([(xs[column], ys[row]), (xs[next_column], ys[next_row])])
+                box = Bbox.intersection(Bbox([corners.min(axis=0), corners.max(axis=0)]), ax.bbox)
+                yield from [box] if box else []
+            column = next_column
+        row = next_row
+
+
+def between(ax: Axes) -> Iterator[Bbox]:
+    """The lines that part the cells of a map: its grid of minor ticks."""
+    for direction, axis in enumerate((ax.xaxis, ax.yaxis)):
+        for place in axis.get_minorticklocs() if has_minor_grid(axis) else ():
+            middle = ax.transData.transform((place, place))[direction]
+            half = axis.get_minor_ticks()[0].gridline.get_linewidth() * ax.figure.dpi / 72 / 2 + 0.5  # its soft edge
+            corners = ax.bbox.get_points().copy()  # ((left, bottom), (right, top))
+            corners[:, direction] = middle - half, middle + half
+            yield Bbox(corners)
+
+
+def has_minor_grid(axis: Axis) -> bool:
+    return bool(len(axis.get_minorticklocs())) and axis.get_minor_ticks()[0].gridline.get_visible()

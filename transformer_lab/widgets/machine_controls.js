@@ -1,0 +1,167 @@
+// What stands above the machine's drawing, and beside it: fields for texts, the tokens that are read and written, what
+// is switched off or swapped, and the way back from a part. Each has a `node` and a `show(…)`, which makes it say what
+// is so; `change` is called with what a reader asks for.
+
+import { bar, button, choice, element, slider } from "./ui.js";
+
+export function field(label, oninput) {
+  return element("input", {
+    type: "text",
+    maxlength: 300,
+    spellcheck: false,
+    autocomplete: "off",
+    "aria-label": label,
+    "data-lm-suppress-shortcuts": "true",
+    oninput,
+    onkeydown: (event) => event.stopPropagation(),
+  });
+}
+
+// The tokens of both sides, the slider over those of the output, and the choice among those of the input: made anew
+// when they change, so that a focus stays where it is.
+export function tokenRows({ state, nameOf, change }) {
+  const line = (name) => element("div", { class: `tl-tokens ${name}` });
+  const [reads, writes, before] = [line("tl-reads"), line("tl-writes"), line("tl-before")];
+  const me = { reads, writes, before, step: element("div"), spot: element("div", { class: "tl-bar" }) };
+  let [step, seen] = [null, ""];
+  const plain = (token) => element("span", {}, token);
+  const chip = (text, i, marked) => {
+    const one = button(text, () => change({ at: i }));
+    if (marked) one.classList.add("tl-changed");
+    return one;
+  };
+  const make = (source, written, old) => {
+    const last = written.length - 1;
+    reads.replaceChildren(element("i", {}, "reads"), ...source.map(plain));
+    writes.replaceChildren(element("i", {}, "writes"), ...written.map((token, i) => chip(token, i, token !== old[i])));
+    before.hidden = written.join("\n") === old.join("\n");
+    before.replaceChildren(element("i", {}, "before"), ...old.map(plain));
+    const show = (t) => `${t}: ${written[Math.min(t, last)]}`;
+    const scale = { min: 0, max: Math.max(last, 1), step: 1, value: state.now.at, show };
+    step = slider("output token", scale, (t) => change({ at: Math.min(t, last) }));
+    me.step.replaceChildren(step.node);
+    const spots = choice(
+      "at input token",
+      source.map((token, i) => `${i}: ${token}`),
+      (i) => change({ spot: i }),
+    );
+    state.now.spot = Math.min(state.now.spot, source.length - 1);
+    spots.set(state.now.spot);
+    me.spot.replaceChildren(spots.node);
+  };
+  me.show = ({ source, shares }) => {
+    const [written, old] = [state.run, state.intact].map(({ target }) => target.map(nameOf));
+    const key = JSON.stringify([source, written, old]);
+    if (key !== seen) make(source, written, old);
+    seen = key;
+    step.set(state.now.at);
+    [...writes.querySelectorAll("button")].forEach((one, i) => one.setAttribute("aria-pressed", i === state.now.at));
+    shade([...reads.querySelectorAll("span")], shares);
+  };
+  me.reset = () => {
+    seen = "";
+  };
+  return me;
+}
+
+// Colour each input token by how much it is looked at: the blue that it has in the drawing.
+function shade(tokens, shares) {
+  tokens.forEach((token, s) => {
+    token.style.cssText = shares[s] >= 0.05 ? `background: rgb(0 114 178 / ${0.15 + 0.55 * shares[s]});` : "";
+  });
+}
+
+// In a sentence: the output token that is looked at, where the decoder looks for it, and what a change has done.
+export function answerLine({ state, nameOf }) {
+  const node = element("div", { class: "tl-answer", "aria-live": "polite" });
+  const show = ({ source, shares }) => {
+    const [{ at }, { target, steps }] = [state.now, state.run];
+    const most = shares.indexOf(Math.max(...shares));
+    const sure = `“${nameOf(target[at])}” has probability ${steps[at][target[at]].toFixed(2)}.`;
+    const looks = `For it the decoder looks most at “${source[most]}”: ${shares[most].toFixed(2)} of its attention in`;
+    const text = `${sure} ${looks} the last layer.${differs(state)}`;
+    if (node.textContent !== text) node.textContent = text;
+  };
+  return { node, show };
+}
+
+function differs({ run, intact }) {
+  if (run === intact) return "";
+  const n = Math.max(run.target.length, intact.target.length);
+  const apart = Array.from({ length: n }, (_, t) => run.target[t] !== intact.target[t]).filter(Boolean).length;
+  return apart ? ` By the change ${apart} of ${n} tokens differ.` : " The change alters numbers, but no token.";
+}
+
+// Parts that a reader may want to switch off first, by names that need no search in the drawing.
+export function firstSwitches({ state, change }) {
+  const node = element("div", { class: "tl-bar" }, element("span", {}, "or try without"));
+  const groups = state.groups.map(({ name, ids }) => {
+    const one = button(name, () => change(state.flipped(...ids)));
+    node.append(one);
+    return { one, ids };
+  });
+  const show = () => {
+    node.hidden = state.now.mode !== 1;
+    groups.forEach(({ one, ids }) =>
+      one.setAttribute(
+        "aria-pressed",
+        ids.every((id) => state.now.off.has(id)),
+      ),
+    );
+  };
+  return { node, show };
+}
+
+// What is switched off and swapped, each with a button that takes it back; what is pressed is gone, so `home` gets the
+// focus.
+export function changeChips({ state, change, home }) {
+  const node = element("div", { class: "tl-bar", hidden: true });
+  let seen = "";
+  const chip = ([name, what]) =>
+    button(`${name} ✕`, () => {
+      change(what());
+      home().focus();
+    });
+  const make = () => {
+    const { off, swaps } = state.now;
+    const pathOf = (id) => state.partOf(id).path.join(", ");
+    const all = [
+      ...[...off].map((id) => [pathOf(id), () => state.flipped(id)]),
+      ...swaps.map((swap) => [
+        `${pathOf(swap.key)}, ${swap.position}: ${state.valueOf(swap) ? "swapped" : "no such position there"}`,
+        () => ({ swaps: state.now.swaps.filter((one) => one !== swap) }),
+      ]),
+    ];
+    node.hidden = !all.length;
+    const allBack = button("all back", () => change({ off: new Set(), swaps: [] }));
+    node.replaceChildren(...all.map(chip), ...(all.length > 1 ? [allBack] : []));
+  };
+  const show = () => {
+    const { off, swaps, other } = state.now;
+    const key = JSON.stringify([[...off], swaps.map(({ key: part, position }) => [part, position]), other]);
+    if (key !== seen) make();
+    seen = key;
+  };
+  return { node, show };
+}
+
+// Where the part that is open stands in the machine, and the ways out of it; `toMachine` leads to the whole.
+export function crumbsOf({ state, change, toMachine }) {
+  const out = button("machine", toMachine);
+  const here = element("span");
+  const turn = button("switch this part off", () => change(state.flipped(state.partOf(state.now.open).part.off)));
+  const back = button("back", () => {
+    const { trail } = state.now;
+    change({ ...trail.at(-1), trail: trail.slice(0, -1) });
+    if (!state.now.trail.length) out.focus();
+  });
+  const node = bar(out, "›", here, turn, back);
+  node.classList.add("tl-crumbs");
+  const show = ({ path, part }) => {
+    here.textContent = path.join(" › ");
+    turn.hidden = !part.off;
+    turn.setAttribute("aria-pressed", state.now.off.has(part.off));
+    back.hidden = !state.now.trail.length;
+  };
+  return { node, back, show };
+}

@@ -49,7 +49,7 @@ model = LanguageModel(config).to(device)
 
 # %%
 whole = corpus.text("test")
-test_text = "".join(whole[i : i + 30_000] for i in range(0, len(whole), 60_000))  # half of it
+test_text = "".join(whole[i : i + 15_000] for i in range(0, len(whole), 60_000))  # a quarter of it
 train_ids, test_ids = characters.encode(corpus.text("train")), characters.encode(test_text)
 
 # %%
@@ -116,7 +116,7 @@ print("p(c | a), smoothed:", round(smoothed("a", "c"), 3))
 print("the row still sums to", round(sum(smoothed("a", right) for right in "abc"), 6))
 
 # %% [markdown]
-# A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the contexts, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1998](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely more on the next shorter one. Count six tables in the training part (10 seconds), and measure their losses on half of the test:
+# A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the contexts, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1998](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely more on the next shorter one. Count six tables in the training part (10 seconds), and measure their losses on a quarter of the test:
 
 # %% tolerance=0.1
 from transformer_lab.ngrams import NGrams
@@ -351,10 +351,10 @@ assert share["larger", 0.5] > share["larger", 1.0] + 10
 # %% [markdown]
 # ## Break it: a text that is too short
 #
-# What if there were only 20 000 characters to learn from? Train a small model on them, and watch its loss there and on the validation part (10 to 20 seconds). **Predict** both curves.
+# What if there were only 10 000 characters to learn from? Train a small model on them, and watch its loss there and on the validation part (10 seconds). **Predict** both curves.
 
 # %%
-few_ids = train_ids[:20_000]
+few_ids = train_ids[:10_000]
 small = LanguageModelConfig(
     *(len(characters), 64, 4, 256, 2), max_len=64, positions="rotary", activation="gelu",
     dropout=0.0, attention_dropout=0.0,
@@ -364,16 +364,16 @@ memoriser = LanguageModel(small).to(device)
 
 # %%
 few = training.TextTraining(
-    memoriser, training.TextExamples(few_ids, 64), training.TextRecipe(600, seed=1)
+    memoriser, training.TextExamples(few_ids, 64), training.TextRecipe(500, seed=1)
 )
 seen = {"these characters": [], "validation": []}
-for report in few.run(600):
-    if report.step % 60 == 0:
+for report in few.run(500):
+    if report.step % 50 == 0:
         seen["these characters"].append(loss_on(few_ids[:6_000], memoriser))
         seen["validation"].append(loss_on(validation_ids, memoriser))
 
 # %%
-ax = plots.plot_lines(range(60, 601, 60), seen, x_label="step", y_label="nats a character")
+ax = plots.plot_lines(range(50, 501, 50), seen, x_label="step", y_label="nats a character")
 plots.show(ax, alt="On its own text the loss falls on; on the validation it falls, then rises.")
 
 # %% tolerance=0.4
@@ -381,7 +381,7 @@ own, other = seen["these characters"][-1], seen["validation"]
 print(f"on its own text {own:.2f}")
 print(f"on the validation {other[-1]:.2f}, at its lowest {min(other):.2f}")
 assert other[-1] > own + 1
-assert other[-1] > min(other) + 0.1
+assert other[-1] > min(other) + 0.3
 
 # %% [markdown]
 # On its own text it keeps getting better, and after some time it gets worse on every other: this is the overfitting of lesson 07. Your model above has had little occasion for it. In 800 steps it reads 0.8 million characters, at random places among more than six million. So most of each batch is new to it, as a test would be.
@@ -402,7 +402,7 @@ def longest_copy(text, source):
 
 
 # %%
-all_seen, few_seen = corpus.text("train"), corpus.text("train")[:20_000]
+all_seen, few_seen = corpus.text("train"), corpus.text("train")[:10_000]
 samples = write(larger, "\n", 300, copies=8, temperature=0.8, seed=3)
 by_heart = write(memoriser, "\n", 300, copies=8, temperature=0.8, seed=3)
 real = [corpus.text("test")[start : start + 300] for start in range(5_000, 250_000, 30_000)][:8]
@@ -429,6 +429,7 @@ assert copied["memoriser"] > 1.3 * copied["unseen code, in its text"]
 # %%
 import random
 
+whole_ids = characters.encode(whole)  # differences are small here: take the whole test
 blocks = [*train_ids.split(1000)]
 random.Random(0).shuffle(blocks)
 mixed = torch.cat(blocks)
@@ -436,10 +437,10 @@ mixed = torch.cat(blocks)
 
 def table_loss(share, order=5):
     some = mixed[: int(share * len(mixed))]
-    return -NGrams(some, len(characters), order).token_log_probs(test_ids).mean().item()
+    return -NGrams(some, len(characters), order).token_log_probs(whole_ids).mean().item()
 
 
-# %% tolerance=0.03
+# %% tolerance=0.1
 known = [table_loss(share) for share in (1 / 8, 1 / 4, 1 / 2)]
 print("an eighth, a quarter, a half:", ", ".join(f"{loss:.3f}" for loss in known))
 print(f"differences {known[0] - known[1]:.3f} and {known[1] - known[2]:.3f}")
@@ -459,13 +460,13 @@ low, high = told - 0.03, told + 0.03
 # %% [markdown]
 # Commit yourself to an interval *before* you look; here it is 0.03 nats to either side. Then pay for the whole training part:
 
-# %% tolerance=0.03
+# %% tolerance=0.1
 paid = table_loss(1)
 print(f"interval {low:.3f} to {high:.3f}, measured {paid:.3f}")
 assert low < paid < high
 
 # %% [markdown]
-# With the blocks shuffled in five other ways, the prediction was off by at most 0.02. Does a law hold for the *model* as well, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.sweep`: two widths, four numbers of steps, the mean of three seeds.
+# With the blocks shuffled in five other ways, the prediction was off by about 0.01 at most. Does a law hold for the *model* as well, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.sweep`: two widths, four numbers of steps, the mean of three seeds.
 
 # %%
 import json

@@ -500,7 +500,7 @@ def train_experts(balance, seed=0):
 # %%
 free, balanced = train_experts(balance=0.0), train_experts(balance=0.1)
 
-# %% tolerance=0.2
+# %% tolerance=0.4
 shares = {}
 for name, model in {"free": free, "balanced": balanced}.items():
     with torch.no_grad(), record_routing(model) as said:

@@ -1,6 +1,7 @@
 """The diagnosis of answers that make no mistake with a name: edits, sketches, tables, relations, and what is said."""
 
 import ast
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -19,7 +20,7 @@ from transformer_lab.exercises.diagnosis import explaining, mending, rounds, sea
 from transformer_lab.exercises.diagnosis.base import Base
 from transformer_lab.exercises.diagnosis.edits import made
 from transformer_lab.exercises.diagnosis.relations import related
-from transformer_lab.exercises.diagnosis.sketch import NEAR, STEADY, marks_of
+from transformer_lab.exercises.diagnosis.sketch import NEAR, STEADY, chance, marks_of
 from transformer_lab.exercises.diagnosis.slips import slips
 from transformer_lab.exercises.diagnosis.table import Bases, Row, table_of
 from transformer_lab.exercises.diagnosis.telling import as_text
@@ -29,6 +30,7 @@ from transformer_lab.exercises.specification import Specification
 every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
 WITH_TABLE = [exercise for exercise in catalogue.values() if has_table(exercise)]
 every_table = pytest.mark.parametrize("exercise", WITH_TABLE, ids=lambda exercise: exercise.name)
+UNBOUND = chance("UnboundLocalError []")
 
 
 def base_of(exercise) -> Base:
@@ -151,6 +153,8 @@ def test_a_table_says_what_its_functions_do(exercise):
         row = table.row(i)
         for seed in (None, 5, -5):
             marks = workshop.row(bases, row, seed)
+            if sys.version_info >= (3, 12) and UNBOUND in marks:
+                continue  # up to 3.11, which made the tables, a comprehension had variables of its own: a NameError
             assert apart(sketched(marks, row.unsteady), table.numbers[i]) < NEAR, (row, seed)
 
 

@@ -7,6 +7,8 @@ from tests.support import DEVICE
 from tests.view_outputs import numbers, state_of
 from transformer_lab import masks, widgets
 from transformer_lab.attention import scaled_dot_product_attention
+from transformer_lab.plots import plot_attention
+from transformer_lab.widgets.view import View
 
 QUERIES, KEYS = ["Je", "suis", "là"], ["I", "am", "here", "now", "."]
 
@@ -46,8 +48,10 @@ def test_the_picture_of_a_causal_view_is_masked():
     plain, causal = (widgets.attention_steps(x, x, words, words, causal=on) for on in (False, True))
     assert "a at a, b at b, c at c" in repr(causal)
     assert plain.picture.png != causal.picture.png
-    _, right = scaled_dot_product_attention(x, x, x, masks.causal_mask(3))
-    assert causal.picture.png == widgets.attention(right, words, words).picture.png
+    mask = masks.causal_mask(3)
+    _, right = scaled_dot_product_attention(x, x, x, mask)
+    drawn = View("attention", {}, "A map.", lambda: plot_attention(right, words, words, mask=mask), colours=48)
+    assert causal.picture.png == drawn.picture.png
 
 
 def test_inputs_are_not_changed_and_may_track_gradients():

@@ -430,14 +430,15 @@ print("the same tokens:", torch.equal(mine, theirs), tuple(mine.shape))
 #
 # Copy the weights, and leave the rows of $W^Q$ and $W^K$ as they are. Every shape fits, and nothing complains:
 
-# %%
+# %% tolerance=0.001
 with torch.no_grad():
     for mine, other in zip(ours.layers, llama.model.layers):
         mine.self_attention.w_q.weight.copy_(other.self_attn.q_proj.weight)
         mine.self_attention.w_k.weight.copy_(other.self_attn.k_proj.weight)
     off = (ours(tokens) - llama(tokens).logits).abs().amax((0, 2))  # (T,)
 for position in (0, 1, 63):
-    print(f"position {position}: the logits are equal within 1e-5:", off[position].item() < 1e-5)
+    print(f"position {position}: max difference of the logits {off[position].item():.4f}")
+assert off[0] < 1e-5 < 1e-4 < off[1:].min()
 
 # %% [markdown]
 # At position 0 nothing is turned, and all agrees. From position 1 on the model computes something else. So test a conversion on more than one token; and compare *logits*, since a model that is slightly wrong still writes.

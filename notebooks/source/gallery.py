@@ -135,8 +135,7 @@ from transformer_lab.training import TextExamples, TextRecipe, TextTraining
 names = [tasks.number_name(n, "en") for n in torch.randperm(10_000).tolist()]
 characters = Characters.of("\n".join(names))
 read, held_out = (characters.encode("\n".join(part)) for part in (names[100:], names[:100]))
-size = {"max_len": 48, "positions": "rotary", "activation": "gelu"}
-size |= {"dropout": 0.0, "attention_dropout": 0.0}
+size = {"max_len": 48, "positions": "rotary", "dropout": 0.0, "attention_dropout": 0.0}
 writer = LanguageModel(LanguageModelConfig(len(characters), 48, 4, 192, 2, **size))
 reading = TextTraining(writer, TextExamples(read, 48), TextRecipe(300))
 

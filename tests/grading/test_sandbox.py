@@ -19,7 +19,7 @@ import torch
 
 from tests.grading.support import needs_bwrap
 from transformer_lab.exercises.running import Case, Outcome, run_with_gradients
-from transformer_lab.grading import course, policy, protocol
+from transformer_lab.grading import course, launching, policy, protocol
 from transformer_lab.grading.policy import NoSandbox, find_bwrap, refuse_readable
 from transformer_lab.grading.sandbox import Ended, Sandbox
 
@@ -229,7 +229,7 @@ def test_to_read_what_an_answer_sends_is_its_own_time(sandbox, monkeypatch):
 )
 def test_a_sandbox_that_does_not_work_is_no_sandbox(monkeypatch, ready, message):
     start = f"import socket\ncontrol = socket.socket(fileno={{control}})\n{ready}\nraise SystemExit('the reason')"
-    monkeypatch.setattr("transformer_lab.grading.sandbox.START", start)
+    monkeypatch.setattr("transformer_lab.grading.launching.START", start)
     with pytest.raises(NoSandbox, match=f"{message}.*: the reason"):
         Sandbox().start()
 
@@ -237,14 +237,14 @@ def test_a_sandbox_that_does_not_work_is_no_sandbox(monkeypatch, ready, message)
 def test_one_that_ends_when_it_is_asked_is_no_sandbox_and_leaves_nothing_open(monkeypatch):
     """Sockets that nobody closes are warnings, and these are errors."""
     start = "import socket\ncontrol = socket.socket(fileno={control})\ncontrol.sendall(b'!')\nraise SystemExit('why')"
-    monkeypatch.setattr("transformer_lab.grading.sandbox.START", start)
-    launch = Sandbox.launch
+    monkeypatch.setattr("transformer_lab.grading.launching.START", start)
 
-    def launch_and_seem_alive(self):
-        launch(self)
-        self.worker.poll = lambda: self.worker.wait() and None
+    def launch_and_seem_alive(kind, seconds):
+        launched = launching.launch(kind, seconds)
+        launched.worker.poll = lambda: launched.worker.wait() and None
+        return launched
 
-    monkeypatch.setattr(Sandbox, "launch", launch_and_seem_alive)
+    monkeypatch.setattr("transformer_lab.grading.sandbox.launch", launch_and_seem_alive)
     with pytest.raises(NoSandbox, match="the sandbox can't run a function here: why"):
         Sandbox().start()
 

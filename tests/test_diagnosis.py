@@ -151,7 +151,7 @@ def test_a_table_says_what_its_functions_do(exercise):
     bases = Bases(exercise, table.bases)
     for i in range(3, len(table.rows), max(1, len(table.rows) // 3)):
         row = table.row(i)
-        for seed in (None, 5, -5):
+        for seed in (None, 5, -5) if i == 3 else (None,):
             marks = workshop.row(bases, row, seed)
             if sys.version_info >= (3, 12) and UNBOUND in marks:
                 continue  # up to 3.11, which made the tables, a comprehension had variables of its own: a NameError

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import pytest
 import torch
@@ -18,8 +19,14 @@ from transformer_lab.grading.sandbox import Sandbox
 from transformer_lab.grading.scoring import Mark, mark
 
 SEEDS = ("one", "two")
-N_SEEDS = int(os.environ.get("SEEDS", "2"))  # SEEDS=15 tries more
+MORE_SEEDS = tuple(f"seed {i}" for i in range(int(os.environ.get("SEEDS", "2")) - 2))  # SEEDS=15 tries more
 every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
+
+
+@cache
+def drawn(exercise, seed: str) -> list:
+    """What is drawn for several tests, once: a case keeps what the reference does on it, and how that rounds."""
+    return draw_cases(exercise, seed)
 
 
 def marks(exercise, functions, sandbox, hidden) -> dict[str, Mark]:
@@ -29,7 +36,7 @@ def marks(exercise, functions, sandbox, hidden) -> dict[str, Mark]:
 
 @every_exercise
 def test_an_exercise_has_hidden_cases_that_follow_from_the_seed(exercise):
-    assert len(draw_cases(exercise, "one")) >= 3
+    assert len(drawn(exercise, "one")) >= 3
     assert described(exercise, "one") == described(exercise, "one")
     assert described(exercise, "one") != described(exercise, "two")
 
@@ -56,7 +63,7 @@ def described(exercise, seed: str) -> str:
 @needs_bwrap
 @every_exercise
 def test_right_answers_of_every_style_get_their_points(exercise, sandbox):
-    hidden = [case for seed in SEEDS for case in draw_cases(exercise, seed)]
+    hidden = [case for seed in SEEDS for case in drawn(exercise, seed)]
     given = marks(exercise, RIGHT_ANSWERS[exercise.name], sandbox, hidden)
     assert len(given) >= 1
     assert {name: one for name, one in given.items() if (one.verdict, one.points) != ("ok", 1)} == {}
@@ -64,7 +71,7 @@ def test_right_answers_of_every_style_get_their_points(exercise, sandbox):
 
 @every_exercise
 def test_no_seed_makes_a_right_answer_wrong(exercise):
-    cases = [case for seed in range(N_SEEDS) for case in draw_cases(exercise, f"seed {seed}")]
+    cases = [case for seed in (*SEEDS, *MORE_SEEDS) for case in drawn(exercise, seed)]
     for answer in RIGHT_ANSWERS[exercise.name]:
         result = exercise.examine(Attempt(answer), cases)
         assert result.passed, (answer.__name__, result)
@@ -95,7 +102,7 @@ def test_right_for_what_the_visible_cases_look_like_is_not_enough(exercise, seed
         return exercise.reference(*given)
 
     assert exercise.examine(Attempt(answer), exercise.cases).passed
-    assert not exercise.examine(Attempt(answer), draw_cases(exercise, seed)).passed
+    assert not exercise.examine(Attempt(answer), drawn(exercise, seed)).passed
 
 
 class InThisProcess(Sandbox):
@@ -113,7 +120,7 @@ class InThisProcess(Sandbox):
 @every_exercise
 def test_known_mistakes_get_no_points_and_their_names(exercise, sandbox):
     functions = [mistake.function for mistake in exercise.mistakes.values()]
-    hidden = draw_cases(exercise, "one")
+    hidden = drawn(exercise, "one")
     given = marks(exercise, functions, InThisProcess(functions), hidden)
     assert len(given) >= 5
     for name, one in marks(exercise, functions[:2], sandbox, hidden).items():

@@ -8,7 +8,7 @@
 # - have an exercise checked, ask for a hint, and read what went wrong,
 # - say what a loss, a gradient and an optimiser do.
 #
-# **You need** Python (functions and classes), matrix products, and the derivative of a function. What else the lessons use is explained where it first appears.
+# **You need** Python (functions and classes), matrix products, logarithms, probabilities, and the derivative of a function. All else is explained where it first appears.
 
 # %% [markdown]
 # ## Where this leads
@@ -60,9 +60,9 @@ print("Which word is the longest?", max(words, key=len))
 # %% [markdown]
 # ## Move something
 #
-# Some figures are **views**, which you can move; until you run the cell, you may see a picture only. This one shows how much each word of a sentence looks at the others, which lesson 01 explains: each row sums to 1. Point at a cell of the map, or click on it and use the arrow keys.
+# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at the others, which lesson 01 explains: each row sums to 1. Point at a cell of the map, or click on it and use the arrow keys.
 #
-# **Predict:** the slider sets the *temperature*. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
+# **Predict:** the slider sets the *temperature*, a number by which the scores are divided. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
 
 # %%
 vectors = torch.tensor([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [0.0, 4.5]])
@@ -163,7 +163,7 @@ exercises.dot_product.check(dot_product)
 #
 # ## Your progress
 #
-# `exercises.progress()` shows the map of all exercises: a tile for each, with a mark for *solved*, *tried* or *open*. Run this cell whenever you come back. Your progress is kept in one file on your machine, and goes nowhere else; `TRANSFORMER_LAB_PROGRESS=off` keeps none.
+# `exercises.progress()` shows the map of all exercises: a tile for each, with a mark for *solved*, *tried* or *open*. Run this cell whenever you come back. Your progress is kept in one file on your machine, and goes nowhere else; `TRANSFORMER_LAB_PROGRESS=off` keeps none, as where the map below was stored.
 
 # %% own=true
 exercises.progress()

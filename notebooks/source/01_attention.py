@@ -227,7 +227,7 @@ for name, w_q in (("to_money", to_money), ("to_river", to_river)):
     print(f"W_Q = {name}: bank asks {rounded(words[bank] @ w_q, 1)}, and looks at {found}")
 
 # %% [markdown]
-# **As geometry.** A vector is an arrow, and $W^Q$ turns and stretches it. The dot product with a key is the length of the key's shadow on the query's direction, times the length of the query. Turn the query towards *river*, as on the right, and the shadow of *river* on it grows from 3.2 to 4.4, while that of *money* shrinks from 3.2 to 1.1:
+# **As geometry.** A vector is an arrow, and $W^Q$ turns and stretches it. The dot product with a key is the length of the key's shadow on the query's direction, times the length of the query. Turn the query towards *river*, as in the right half of the figure below, and the shadow of *river* on it grows from 3.2 to 4.4, while that of *money* shrinks from 3.2 to 1.1:
 
 # %%
 key_arrows = {"money": words[money], "river": words[river]}
@@ -260,7 +260,7 @@ for name, w_q in (("no matrix", torch.eye(2)), ("to_river", to_river)):
 # The third matrix, $v = y\,W^V$, says what a word **hands over** once it is looked at. It changes no weight. Here each word hands over only how much it has to do with water, so values have one number where keys have two:
 
 # %%
-w_v = torch.tensor([[0.0], [1.0]])  # (d_model, d_v): keep the second column alone
+w_v = torch.tensor([[0.0], [1.0]])  # (2, 1): keep the second column alone
 output, same_weights = attend(words @ to_river, words, words @ w_v)
 print("output of bank:", rounded(output[bank]))
 print("same weights:", torch.equal(same_weights, by_query))
@@ -330,7 +330,7 @@ S, pad = len(source), tokenizer.pad_id
 hide_one = ~torch.eye(S, dtype=torch.bool)[:, None, None]  # sentence i may look at all but token i
 right = torch.tensor([*target, tokenizer.eos_id])
 with torch.no_grad():
-    memory, causal = model.encode(src), decoder_mask(tgt, pad)
+    memory, causal = model.encode(src), decoder_mask(tgt, pad)  # memory: the English, as vectors
     all_seen = model.decode(tgt, memory, causal).softmax(-1)
     tgts, memories = tgt.expand(S, -1), memory.expand(S, -1, -1)
     all_but_one = model.decode(tgts, memories, causal, hide_one).softmax(-1)
@@ -357,7 +357,7 @@ assert read[chances.index(lowest)] == "·and"
 assert lowest < 0.3 < 0.5 < sorted(chances)[1]
 
 # %% [markdown]
-# Without *one* and *and* it no longer knows what to write; no other token hidden along with *one* does that. The picture did not show it, because it shows the last layer. Where does the first one look?
+# With both *one* and *and* hidden, the model no longer knows what to write; hiding any other token along with *one* does not do that. The picture did not show this, because it shows the last layer alone. Where does the first layer look?
 
 # %% tolerance=0.3
 first_layer = weights[0].mean(0)[ein]
@@ -401,7 +401,7 @@ for d_k in (4, 16, 64, 256, 1024):
     assert abs(products.var() / d_k - 1) < 0.1
 
 # %% [markdown]
-# What do scores of this size do to the softmax? Here are random queries and eight random keys, which get wider as you move the slider. The bars are the weights of one query; the curves beside them are explained below. Answer first, then move the slider from 1 to 1024, once without and once with ÷ √d_k: at how many stops is one weight above 0.9?
+# What do scores of this size do to the softmax? Here are random queries and eight random keys, which get wider as you move the slider. The bars are the weights of one query; the curves beside them are explained below. Answer the question first. Then move the slider from 1 to 1024, once without and once with ÷ √d_k, and count the stops at which one weight is above 0.9.
 
 # %%
 torch.manual_seed(0)
@@ -457,7 +457,7 @@ for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead 
     print(f"ahead by {gap:4}: largest weight {p.max():.4f}, length of J {J.norm():.1e}")
 
 # %% [markdown]
-# How much gradient reaches a query, then? Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query. The scale is a factor in that gradient, too, which by itself makes it $\sqrt{d_k}$ times smaller. So it is not clear beforehand which of the two gradients is larger:
+# How much gradient reaches a query, then? Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query. Dividing the scores by $\sqrt{d_k}$ divides this gradient by $\sqrt{d_k}$ as well, so it is not clear beforehand which of the two is larger:
 
 # %%
 def gradients_at_queries(d_k, scale):
@@ -571,7 +571,7 @@ for runs in found.values():
 # The worst and best of three starts, at widths 32 to 256:
 #
 # - After 80 steps the model without scale is behind at every width.
-# - A smaller start does nearly as well as the scale: what matters is the *size of the scores*, not the division as such.
+# - A smaller start does about as well as the scale: what matters is the *size of the scores*, not the division as such.
 # - Told the right name, the model finds most names, though its scores start as large as the first model's. With the logarithm, nearly all; see *Extra*. So large scores alone do not stop the learning: it depends on the loss.
 
 # %% [markdown]
@@ -610,7 +610,7 @@ print(f"shuffle, then attend = attend, then shuffle: max difference < 1e-6: {dif
 # %% [markdown]
 # ## Break it
 #
-# The exercises below know the usual mistakes as small functions. Here is what attention becomes with five of them. Would you notice them by the *shapes*? The values here are as wide as the keys, as they are in most models:
+# The exercises below know the usual mistakes as small functions. Here is what attention becomes with five of them. The first three get the weights wrong; the fourth averages keys instead of values, and the fifth adds the values up whatever the weights are. Would you notice them by the *shapes*? The values here are as wide as the keys, as they are in most models:
 
 # %% tolerance=0.1
 torch.manual_seed(0)

@@ -60,12 +60,12 @@ RESET = """() => {
 # The colour that the view writes in, how many pixels of the first canvas have it, and what is behind it.
 INK = """root => {
     const rgb = colour => colour.match(/[\\d.]+/g).map(Number);
-    const canvas = root.querySelector('canvas');
     const ink = rgb(getComputedStyle(root).color);
-    const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
     let found = 0;
-    for (let i = 0; i < pixels.length; i += 4) {
-        if (pixels[i + 3] > 200 && [0, 1, 2].every(c => Math.abs(pixels[i + c] - ink[c]) <= 24)) found += 1;
+    for (const canvas of root.querySelectorAll('canvas')) {
+        const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        for (let i = 0; i < pixels.length; i += 4)
+            if (pixels[i + 3] > 200 && [0, 1, 2].every(c => Math.abs(pixels[i + c] - ink[c]) <= 24)) found += 1;
     }
     let behind = root;
     while (rgb(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;

@@ -137,10 +137,9 @@ def test_a_view_answers_the_keyboard_and_follows_the_theme(page, site):
 def test_predictions_quizzes_and_hints_answer_the_keyboard(page, site):
     page.goto(f"{site}lessons/01_attention.html")
     wait_until_alive(page)
-    view = page.locator(".tl-view canvas").first
-    expect(view).to_have_count(1)
-    expect(view).to_be_hidden()
-    page.get_by_role("button", name="show me").first.focus()
+    views = page.locator(".tl-view canvas")
+    view = next(view for view in views.all() if not view.is_visible())
+    page.get_by_role("button", name="show me").nth(1).focus()  # the view of the first question gives nothing away
     page.keyboard.press("Enter")
     expect(view).to_be_visible()
     for opened, seen in (

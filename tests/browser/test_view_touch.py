@@ -12,13 +12,13 @@ from tests.view_examples import html
 READ = {
     "given": [(0.5, 0.5), (0.7, 0.8)],
     "training": [(0.3, 0.4)],
-    "heads": [(0.4, 0.5)],
+    "heads": [(0.8, 0.75)],
     "induction": [(0.1, 0.2)],
     "lens": [(0.5, 0.5), (0.8, 0.7)],
     "masks": [(0.3, 0.6)],
     "tiles": [(0.3, 0.5)],
-    "depth": [(0.7, 0.5)],
-    "decoding": [(0.1, 0.5)],
+    "depth": [(0.7, 0.3)],
+    "decoding": [(0.18, 0.13)],
 }
 
 

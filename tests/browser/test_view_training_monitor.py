@@ -169,7 +169,7 @@ def test_a_kernel_that_goes_between_two_halves_trains_no_more(blank):
         page.evaluate(KERNEL)
         page.evaluate("history => { kernel.tells(history); kernel.leaves(); }", numbers(19))
         page.wait_for_timeout(100)
-        expect(live.root.locator(".tl-status")).to_contain_text("stopped after step 14")
+        expect(live.root.locator(".tl-status")).to_contain_text("step 14 of 30; the kernel is gone")
 
 
 @pytest.mark.parametrize("order", ["tells shares", "shares tells"])

@@ -626,6 +626,17 @@ def test_paper_lies_below_the_cells_and_around_them():
     assert below.get("fill") == below.get("stroke") == plots.dark.PAPER
 
 
+def test_a_line_across_a_map_is_inverted_as_lines_are():
+    ax = plots.plot_matrix(np.eye(4), "abcd", "efgh")
+    ax.axhline(1.5, color="black", linewidth=2)
+    shown = plots.show(ax, "tiles of two rows")
+    map_, line = boxes(shown, "clipPath[@id='c']/{*}")[0], boxes(shown, "clipPath[@id='l']/{*}")[0]
+    assert (line[0], line[2]) == pytest.approx((map_[0], map_[2]), abs=0.02)
+    assert (line[1] + line[3]) / 2 == pytest.approx((map_[1] + map_[3]) / 2, abs=0.01)
+    *_, last = ElementTree.fromstring(shown.svg).find(f"{SVG}g[@class='d']")
+    assert (last.get("clip-path"), last[0].get("class")) == ("url(#l)", "i")
+
+
 def test_what_lies_beyond_a_scale_keeps_its_colour():
     shown = plots.show(plots.plot_states({"layer 0": torch.arange(24.0).view(2, 12)}, ["a", "b"]), "a strip")
     *_, scale, first, last = boxes(shown, "clipPath/{*}")

@@ -279,6 +279,14 @@ def test_numbers_stay_within_their_cells_where_these_are_small():
         assert max(text.get_window_extent().width for text in ax.texts) < 0.85 * ax.bbox.width / 8
 
 
+def test_labels_stand_upright_where_they_would_touch():
+    names = ["twenty-", "twenty-", "end"]  # a higher map: its cells are narrower than its axes, at first
+    ax = plots.plot_attention(np.full((4, 3), 1 / 3), "abcd", names)
+    ax.figure.draw_without_rendering()
+    left, right = (label.get_window_extent() for label in ax.get_xticklabels()[:2])
+    assert left.x1 + 3 < right.x0
+
+
 def test_a_blank_label_takes_no_room_from_the_others():
     some = [str(i) if i % 8 == 0 else "" for i in range(64)]
     ax = plots.plot_matrix(np.eye(25, 64), [str(i) for i in range(25)], some, plots.figure(9, 4.2)[1])

@@ -124,8 +124,8 @@ def draw_map(
     every = -(-max(array.shape) // PARTED)
     named = [range(0, cells, every) for cells in array.shape]  # of the rows, of the columns
     rows, columns = ([label(names[i]) for i in of] for names, of in zip((rows, columns), named, strict=True))
-    room = (room_of(names, side) for names, side in zip((rows, columns), (ax.bbox.height, ax.bbox.width), strict=True))
-    height, width = (72 / ax.figure.dpi * one for one in room)  # in points
+    cell = min(ax.bbox.height / array.shape[0], ax.bbox.width / array.shape[1])  # as high as it is wide
+    height, width = (room_of(names, every * cell * 72 / ax.figure.dpi) for names in (rows, columns))  # in points
     size = min(10, 0.8 * width)
     upright = max(map(len, columns)) * 0.65 * size > width
     ax.set_yticks(named[0], rows, parse_math=False, fontsize=min(10, 0.8 * height))
@@ -165,10 +165,10 @@ def print_values(ax: Axes, array: np.ndarray, fills: np.ndarray) -> None:
         ax.text(column, row, value, ha="center", va="center", color=shade, fontsize=size)
 
 
-def room_of(labels: Sequence[str], side: float) -> float:
-    """How far the closest two labels of a side are apart; a blank one takes no room."""
+def room_of(labels: Sequence[str], apart: float) -> float:
+    """How much room there is for each of some labels, so far apart; a blank one leaves its own to its neighbours."""
     places = [i for i, name in enumerate(labels) if name]
-    return side / len(labels) * min(np.diff(places), default=len(labels))
+    return apart * min(np.diff(places), default=len(labels))
 
 
 def readable_on(colour: np.ndarray) -> str:

@@ -22,7 +22,7 @@ def sublayer(d, x, bottom, name, mask):
 
 
 def small_mask(d, x, y, allowed):
-    """Draw a table of 3 × 3: dark where a query (row) may attend to a key (column)."""
+    """Draw a table of 3 × 3: filled where a query (row) may attend to a key (column)."""
     for row in range(3):
         for column in range(3):
             fill = QUERY if allowed(row, column) else WHITE
@@ -86,7 +86,7 @@ def families():
     d.text(
         WIDTH / 2,
         524,
-        "small tables: rows are queries, columns are keys; dark = may attend. Thin lines: residual connections",
+        "small tables: rows are queries, columns are keys; filled = may attend. Thin lines: residual connections",
         SMALL,
         GREY,
     )

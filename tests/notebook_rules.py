@@ -159,6 +159,16 @@ def no_line_runs_out_of_its_cell(notebook, path):
 
 
 @rule
+def what_is_added_to_a_figure_looks_like_the_rest(notebook, path):
+    """matplotlib's own choices are a frame, white in the light, and for a band the colour of some other curve."""
+    needs = {".legend(": "frameon=False", ".fill_between(": "color="}
+    for number, cell in cells(notebook, "code"):
+        for call, needed in needs.items():
+            if any(call in line and needed not in line for line in cell.source.splitlines()):
+                yield f"cell {number} calls {call}…) without {needed}"
+
+
+@rule
 def no_stub_shadows_a_name_in_use(notebook, path):
     """After *Run All* the stubs are there, and the cells before them must run again."""
     uses: dict[str, int] = {}

@@ -52,6 +52,21 @@ def test_check_names_a_changed_and_a_missing_figure_and_writes_nothing(tmp_path)
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.name)
+def test_no_word_of_a_figure_is_true_in_the_light_alone(path):
+    turned = {
+        "dark",
+        "darker",
+        "light",
+        "lighter",
+        "black",
+        "white",
+        "pale",
+        "bright",
+    }  # they change places in the dark
+    assert turned.isdisjoint(" ".join(words(path)).replace(",", " ").split())
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.name)
 def test_a_figure_is_self_contained_and_described(path):
     root = ElementTree.parse(path).getroot()
     assert root.tag == f"{SVG}svg"

@@ -270,6 +270,32 @@ def test_of_a_large_map_some_rows_and_columns_are_named_and_no_line_parts_its_ce
     assert len(plots.plot_attention(np.eye(128), names[:128], names[:128]).xaxis.get_minor_ticks()) == 127
 
 
+def test_numbers_stay_within_their_cells_where_these_are_small():
+    figure, axes = plots.figure(width=10, height=3.6, columns=3)
+    for ax in axes:
+        plots.plot_attention(np.full((8, 8), 1 / 8), range(8), range(8), ax=ax)
+    figure.draw_without_rendering()
+    for ax in axes:
+        assert max(text.get_window_extent().width for text in ax.texts) < 0.85 * ax.bbox.width / 8
+
+
+def test_labels_stand_upright_where_they_would_touch():
+    names = ["twenty-", "twenty-", "end"]  # a higher map: its cells are narrower than its axes, at first
+    ax = plots.plot_attention(np.full((4, 3), 1 / 3), "abcd", names)
+    ax.figure.draw_without_rendering()
+    left, right = (label.get_window_extent() for label in ax.get_xticklabels()[:2])
+    assert left.x1 + 3 < right.x0
+
+
+def test_a_blank_label_takes_no_room_from_the_others():
+    some = [str(i) if i % 8 == 0 else "" for i in range(64)]
+    ax = plots.plot_matrix(np.eye(25, 64), [str(i) for i in range(25)], some, plots.figure(9, 4.2)[1])
+    named = ax.get_xticklabels()[8]
+    assert (named.get_text(), named.get_rotation(), named.get_fontsize()) == ("8", 0, 10)
+    crowded = plots.plot_matrix(np.eye(25, 64), range(25), range(64), plots.figure(9, 4.2)[1]).get_xticklabels()[8]
+    assert (crowded.get_rotation(), crowded.get_fontsize() < 7) == (90, True)
+
+
 def test_a_matrix_of_another_shape_is_refused():
     rule = (
         "values must have shape (len(row_labels), len(column_labels)) = (2, 3) (it has (3, 2): that is the transpose)"
@@ -322,6 +348,35 @@ def test_where_nothing_is_without_a_part_colours_follow_the_order():
 def test_curves_refuse(curves, options, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         plots.plot_lines([0, 1, 2], curves, **options)
+
+
+def test_curves_added_to_axes_differ_from_those_that_are_there():
+    ax = plots.plot_lines([0, 1], {"loss": [2, 1], "table": [1, 1]})
+    plots.plot_lines([0, 1], {"validation": [2, 1.5]}, ax=ax)
+    assert [to_rgb(line.get_color()) for line in ax.get_lines()] == [to_rgb(c) for c in plots.picture.COLOURS[:3]]
+    assert len({(line.get_linestyle(), line.get_marker()) for line in ax.get_lines()}) == 3
+
+
+@pytest.mark.parametrize(
+    ("curve", "written"),
+    [
+        ([6.3, 0.9], ["1", "2", "3", "4", "6"]),
+        ([0.05, 200], ["0.1", "1", "10", "100"]),
+        ([1e-7, 1], ["$\\mathdefault{10^{-7}}$", "$\\mathdefault{10^{-5}}$", "$\\mathdefault{10^{-3}}$"]),
+    ],
+)
+def test_a_logarithmic_axis_says_2_and_not_2_times_10_to_the_0(curve, written):
+    ax = plots.plot_lines([0, 1], {"loss": curve}, log_y=True)
+    ax.figure.draw_without_rendering()
+    low, high = ax.get_ylim()
+    ticks = [*ax.yaxis.get_major_ticks(), *ax.yaxis.get_minor_ticks()]
+    shown = [tick.label1.get_text() for tick in ticks if low <= tick.get_loc() <= high]
+    assert set(written) <= set(shown)
+
+
+def test_where_a_bar_goes_down_a_line_marks_0():
+    assert plots.plot_bars({"cost": [1, -0.1]}, "ab").get_lines()[0].get_ydata() == [0, 0]
+    assert not plots.plot_bars({"cost": [1, 0.1]}, "ab").get_lines()
 
 
 def test_bars_stand_side_by_side_over_their_label():
@@ -558,6 +613,43 @@ def test_the_scale_of_a_map_keeps_its_colours():
     shown = plots.show(plots.plot_attention(torch.eye(9), list("abcdefghi"), list("ABCDEFGHI")), "a diagonal")
     scale = boxes(shown, "clipPath/{*}")[-1]
     assert scale[2] - scale[0] < 0.1 < scale[3] - scale[1]
+
+
+@pytest.mark.parametrize("more", [0, 0.003, 0.004, 0.007])
+def test_no_paper_is_taken_for_a_cell(more):
+    """In the dark, a line of paper that keeps its colour would be a bright line at the edge of the map."""
+    ax = plots.plot_amounts(np.zeros((130, 130)), range(130), range(130), plots.figure(3 + more, 3 + more)[1])
+    shown = plots.show(ax, "nothing but zeros")
+    (box, *_), image = boxes(shown, "clipPath/{*}"), np.asarray(Image.open(io.BytesIO(shown.png)).convert("L"))
+    left, top, right, bottom = (value * shown.size[i % 2] for i, value in enumerate(box))
+    assert all(value == pytest.approx(round(value), abs=1e-3) for value in (left, top, right, bottom))
+    cells = image[round(top) : round(bottom), round(left) : round(right)]
+    assert cells.size > 10_000
+    assert cells.max() < 100
+
+
+def test_paper_lies_below_the_cells_and_around_them():
+    below, above = ElementTree.fromstring(picture().svg).findall(f"{SVG}g[@class='d']/{SVG}use")
+    assert (below.get("href"), above.get("clip-path")) == ("#o", "url(#c)")
+    assert below.get("fill") == below.get("stroke") == plots.dark.PAPER
+
+
+def test_a_line_across_a_map_is_inverted_as_lines_are():
+    ax = plots.plot_matrix(np.eye(4), "abcd", "efgh")
+    ax.axhline(1.5, color="black", linewidth=2)
+    shown = plots.show(ax, "tiles of two rows")
+    map_, line = boxes(shown, "clipPath[@id='c']/{*}")[0], boxes(shown, "clipPath[@id='l']/{*}")[0]
+    assert (line[0], line[2]) == pytest.approx((map_[0], map_[2]), abs=0.02)
+    assert (line[1] + line[3]) / 2 == pytest.approx((map_[1] + map_[3]) / 2, abs=0.01)
+    *_, last = ElementTree.fromstring(shown.svg).find(f"{SVG}g[@class='d']")
+    assert (last.get("clip-path"), last[0].get("class")) == ("url(#l)", "i")
+
+
+def test_what_lies_beyond_a_scale_keeps_its_colour():
+    shown = plots.show(plots.plot_states({"layer 0": torch.arange(24.0).view(2, 12)}, ["a", "b"]), "a strip")
+    *_, scale, first, last = boxes(shown, "clipPath/{*}")
+    assert max(first[0], last[0]) == pytest.approx(scale[2], abs=0.01)
+    assert min(first[2], last[2]) == pytest.approx(scale[0], abs=0.01)
 
 
 def test_a_picture_is_a_snapshot():

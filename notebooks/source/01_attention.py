@@ -552,10 +552,11 @@ for width in widths:
 versions = list(found[32])
 curves = {v: [found[width][v].mean().item() for width in widths] for v in versions}
 ax = plots.plot_lines(widths, curves, x_label="width d_k", y_label="names found", log_x=True)
-for version in versions:
+for version, line in zip(versions, ax.get_lines()):
     runs = torch.stack([found[width][version] for width in widths]).cpu()  # (widths, starts)
-    ax.fill_between(widths, runs.amin(1), runs.amax(1), alpha=0.2)
+    ax.fill_between(widths, runs.amin(1), runs.amax(1), alpha=0.2, color=line.get_color())
 ax.set_ylim(0, 1.05)
+ax.legend(loc="lower center", ncols=2, frameon=False)
 plots.show(ax, alt="Names found by width: only the model without scale stays far below 1.")
 
 # %% tolerance=0.25

@@ -300,7 +300,7 @@ for task, back in tasks.items():
 means = {task: [sum(runs) / 3 for runs in found[task].values()] for task in tasks}
 ax = plots.plot_bars(means, list(models), y_label="positions with all right")
 ax.set_ylim(0, 1.3)
-ax.legend(ncols=2)
+ax.legend(ncols=2, frameon=False)
 plots.show(ax, alt="Two tokens: one head fails, two and four succeed. Four: only four heads do.")
 
 # %% tolerance=0.25

@@ -151,9 +151,10 @@ for i in (0, 8, 31):
 # Here are 25 positions with 64 features each. **Predict:** what do the last columns look like, where the hands are slowest?
 
 # %%
-labels = [str(i) if i % 8 == 0 else "" for i in range(64)]
+features = [str(i) if i % 8 == 0 else "" for i in range(64)]
+places = [str(p) if p % 4 == 0 else "" for p in range(25)]
 ax = plots.figure(width=9, height=4.2)[1]
-plots.plot_matrix(table[:25], [str(p) for p in range(25)], labels, ax=ax)
+plots.plot_matrix(table[:25], places, features, ax=ax)
 ax.set(xlabel="feature", ylabel="position")
 plots.show(ax, alt="Encoding, 25 by 64: fast waves in the left columns, even stripes on the right.")
 
@@ -163,7 +164,7 @@ plots.show(ax, alt="Encoding, 25 by 64: fast waves in the left columns, even str
 # %%
 curves = {f"feature {column}": table[:, column] for column in (0, 8, 16, 24)}
 ax = plots.plot_lines(torch.arange(100), curves, x_label="position", y_label="encoding")
-ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
 plots.show(ax, alt="Four sines over 100 positions, each three times as long as the one before.")
 
 # %% [markdown]

@@ -308,14 +308,16 @@ def paper_rate(step):
 
 steps = range(1, 301)
 curves = {
+    "rate": [paper_rate(s) for s in steps],
     "falling": [0.3 * 64**-0.5 * s**-0.5 for s in steps],
     "climbing": [0.3 * 64**-0.5 * s * 80**-1.5 for s in steps],
-    "rate": [paper_rate(s) for s in steps],
 }
 print(f"highest at step {1 + curves['rate'].index(max(curves['rate']))}: {max(curves['rate']):.4f}")
 
 # %%
 ax = plots.plot_lines(steps, curves, x_label="step", y_label="rate", log_x=True, log_y=True)
+ax.get_lines()[0].set(linewidth=7, alpha=0.4)  # the rate, below the terms
+ax.legend(frameon=False)
 plots.show(ax, alt="Learning rate by step, both logarithmic: it climbs to step 80, then falls.")
 
 # %% [markdown]
@@ -552,7 +554,7 @@ assert found["unit"] < found["tens"] - 20
 # %% [markdown]
 # Which parts of the model does that take? Here is all of it, with the weights that you have just trained, at work in your browser without a kernel. Type a number of your own. Press a box to see its matrices, and a number in one of them to see its sum.
 #
-# **Predict**, then press *switch off* and try: in each layer of the decoder, four heads of cross-attention read the source. Which four can it do without, those of layer 0 or those of layer 1?
+# **Predict**, then press *switch off* and try: in each layer of the decoder, four heads of cross-attention read the source. Which four can it do without, those of layer 0 or of layer 1?
 
 # %%
 widgets.machine(model, tokenizer, "twenty-one")

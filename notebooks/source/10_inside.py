@@ -530,7 +530,7 @@ for layer in range(3):
 groups = {"closing brackets": 0, "all other characters": 1}
 bars = {name: [losses[i].item() for losses in cost.values()] for name, i in groups.items()}
 figure, ax = plots.figure(width=8, height=3.4)
-plots.plot_bars(bars, list(cost), ax, y_label="nats more, without the head")
+plots.plot_bars(bars, list(cost), ax, y_label="nats more, without the head").set_xlabel("head")
 plots.show(figure, alt="Layer 0 matters for all; 1.2 and 1.3 almost only for closing brackets.")
 
 # %% tolerance=0.3

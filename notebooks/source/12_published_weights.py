@@ -442,7 +442,7 @@ names = ["the token before", "the token behind", "[CLS]", "the same word"]
 figure, axes = plots.figure(width=8, height=2.6, columns=2)
 for ax, name, score in zip(axes, names[::2], scores[::2]):
     plots.plot_amounts(score, [f"layer {i}" for i in range(6)], [*range(12)], ax=ax)
-    ax.set_xlabel(name)
+    ax.set(title=name, xlabel="head")
 plots.show(figure, alt="The token before: one head of layer 0. [CLS]: many heads of layers 1 to 4.")
 
 # %% tolerance=0.1

@@ -299,13 +299,13 @@ print({name: round(x, 1) for name, x in intensity.items()}, "FLOPs a byte")
 assert reached["scores"] > 3 * max(reached["exponential"], reached["one token"])
 
 # %%
-x = [2.0**i for i in range(-4, 8)]
+x = sorted([*(2.0**i for i in range(-4, 8)), peak / bandwidth])  # with the edge of the roof
 roof = [min(peak, bandwidth * one) / 1e9 for one in x]
 ax = plots.plot_lines(x, {"roof": roof}, log_x=True, log_y=True)
 for marker, name in zip("sDv", parts):
     ax.plot(intensity[name], reached[name] / 1e9, marker, label=name, color="black", ms=7)
 ax.set(xlabel="FLOPs a byte", ylabel="GFLOP/s")
-ax.legend()
+ax.legend(frameon=False)
 plots.show(ax, alt="A roof, rising and then flat: exponential and one token left, scores right.")
 
 # %% [markdown]

@@ -331,7 +331,7 @@ figure, axes = plots.figure(width=10, height=3.6, columns=3)
 for ax, (d, weights) in zip(axes, maps.items()):
     plots.plot_attention(weights, range(8), range(8), ax=ax)
     ax.set_title(f"d_head = {d}")
-plots.show(figure, alt="Attention: soft for width 1, for 256 nearly all on one key a row.")
+plots.show(figure, alt="Attention: soft for width 1; for 256 most rows are on one key.")
 
 # %% tolerance=0.1
 largest, slopes = {}, {}

@@ -185,3 +185,47 @@ def test_pages_fit_are_legible_light_and_dark_and_print(browser, grades, axe, na
     page.set_viewport_size({"width": 700, "height": 1000})  # A4 between its margins
     assert not page.evaluate(TOO_WIDE)
     page.close()
+
+
+FOLDED = "() => [...document.querySelectorAll('details > :not(summary)')].filter(e => !e.checkVisibility()).length"
+OK = "() => getComputedStyle(document.documentElement).getPropertyValue('--ok')"
+
+
+def test_paper_has_all_that_is_folded_and_the_colours_of_the_day(browser, grades):
+    page = browser.new_page(color_scheme="dark")
+    page.goto((grades / "report.html").as_uri())
+    assert page.evaluate(FOLDED) > 0
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(FOLDED) == 0, "who made a mistake, and the notes"
+    assert page.evaluate(OK) == "#00795a"
+    assert page.evaluate("() => getComputedStyle(document.querySelector('tr')).breakInside") == "avoid"
+    assert page.evaluate("() => getComputedStyle(document.querySelector('h2')).breakAfter") == "avoid"
+    assert page.evaluate("() => getComputedStyle(document.documentElement).colorScheme") == "light"
+    page.close()
+
+
+def test_a_term_of_twelve_assignments_fits_on_paper(browser, grades, tmp_path):
+    told = json.loads((grades / "summary.json").read_text())
+    folders = [tmp_path / f"homework {number}" for number in range(12)]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "summary.json").write_text(json.dumps(told | {"assignment": folder.name}))
+    term_page.write_term(folders, tmp_path / "term")
+    page = browser.new_page(viewport={"width": 700, "height": 1000})
+    page.goto((tmp_path / "term" / "term.html").as_uri())
+    page.emulate_media(media="print")
+    assert not page.evaluate(TOO_WIDE)
+    widths = page.evaluate("() => [...document.querySelectorAll('table')].map(e => e.getBoundingClientRect().right)")
+    assert max(widths) <= 700
+    page.close()
+
+
+def test_the_commonest_mistakes_are_bars_that_a_narrow_page_leaves_out(browser, grades):
+    page = browser.new_page(viewport={"width": 900, "height": 800})
+    page.goto((grades / "report.html").as_uri())
+    assert page.locator(".bars td").all_text_contents() == ["softmax", "sum_over_everything", "4", ""]
+    assert page.locator(".bar div").bounding_box()["width"] > 200
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert page.locator(".bar").is_hidden()
+    assert page.locator(".bars").bounding_box()["width"] <= 360
+    page.close()

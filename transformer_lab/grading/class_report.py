@@ -4,7 +4,6 @@ from collections import Counter
 from html import escape
 from statistics import fmean, median
 
-from transformer_lab import plots
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.cards import inline
 from transformer_lab.grading.final import Final, Gradebook
@@ -29,7 +28,7 @@ def class_report(book: Gradebook) -> str:
     parts.append(f"<p>Median {middle:g} of {assignment.total:g} points.{gone}</p>")
     parts += [to_mark(book)]
     parts += ["<h2>Teach next</h2>", teach_next(graded, assignment.points)]
-    parts += ["<h2>Exercises</h2>", exercises_table(book), "<h2>Commonest mistakes</h2>", mistakes_plot(book)]
+    parts += ["<h2>Exercises</h2>", exercises_table(book), "<h2>Commonest mistakes</h2>", mistakes_bars(book)]
     parts += [mistakes_list(name, graded) for name in assignment.points]
     parts += [questions_table(book)]
     parts += ["<h2>To look at</h2>", unusual_table(book.finals), suspected(graded, [*assignment.points])]
@@ -121,21 +120,20 @@ def mistakes_of(name: str, graded: list[Graded]) -> Counter:
     return Counter(m.mistake for one in graded for m in one.marks if m.exercise == name and m.mistake)
 
 
-def mistakes_plot(book: Gradebook, most: int = 3) -> str:
+def mistakes_bars(book: Gradebook, most: int = 3) -> str:
     """The commonest mistakes of each exercise as bars, or a sentence where there are none."""
-    points = book.assignment.points
-    counted = [(f"{n}: {m}", c) for n in points for m, c in mistakes_of(n, book.graded).most_common(most)]
-    if not counted:
+    counted = {name: mistakes_of(name, book.graded).most_common(most) for name in book.assignment.points}
+    longest = max((count for mistakes in counted.values() for _, count in mistakes), default=0)
+    if not longest:
         return "<p>No known mistake was recognised.</p>"
-    _, axes = plots.figure(width=7, height=0.6 + 0.32 * len(counted))
-    names, counts = zip(*reversed(counted), strict=True)
-    places = {name: place for place, name in enumerate(points)}
-    shades = [("#0072b2", "#56b4e9")[places[name.partition(":")[0]] % 2] for name in names]  # neighbours differ
-    axes.barh(names, counts, color=shades)
-    axes.margins(y=0.3 / len(counted))
-    axes.set_xlabel("students")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    return plots.show(axes, alt="; ".join(f"{name} ({count})" for name, count in counted) + ".").html()
+    rows = "".join(
+        f"<tr><td><code>{name}</code></td><td>{mistake}</td><td class=number>{count}</td>"
+        f"<td class=bar><div style='width:{100 * count / longest:.0f}%'></div></td></tr>"
+        for name, mistakes in counted.items()
+        for mistake, count in mistakes
+    )
+    head = "<tr><th>exercise</th><th>mistake</th><th class=number>students</th><th></th></tr>"
+    return f"<table class=bars>{head}{rows}</table>"
 
 
 def mistakes_list(name: str, graded: list[Graded]) -> str:

@@ -31,13 +31,14 @@ def write_term(folders: list[Path], out: Path) -> list[Summary]:
 
 def term_page(term: list[Summary], out: Path) -> str:
     """What an instructor reads; `out` is the folder from which its links lead to students' code."""
-    heads = "".join(f"<th class=number>{escape(one.name)}</th>" for one in term)
+    heads = "".join(f'<th class="number many">{escape(one.name)}</th>' for one in term)
     students = words(len(names_of(term)), "student", "students")
     parts = [f"<h1>The term: {words(len(term), 'assignment', 'assignments')}, {students}</h1>"]
     parts += ["<h2>Take up again</h2>", take_up_again(term)]
     parts += ["<h2>Which mistake persists</h2>", persisting_table(term, out, heads)]
     parts += ["<h2>Which exercise separates</h2>", separation_table(term)]
-    parts.append("<p>The fourth column is the correlation of the points of an exercise with those of all others.</p>")
+    along = "the correlation of the points of an exercise with those of all others"
+    parts.append(f"<p><em>Along with the rest</em> is {along}.</p>")
     rows = "".join(f"<tr><td>{link(i, term, out)}</td>{percents(shares)}</tr>" for i, shares in falling(term))
     fallen = f"<div class=wide><table><tr><th></th>{heads}</tr>{rows}</table></div>" if rows else "<p>Nobody.</p>"
     parts += ["<h2>Who falls behind</h2>", fallen]

@@ -1,10 +1,12 @@
 """Curves, bars and arrows: named series that differ in more than their colour."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogFormatterSciNotation
 
 from transformer_lab.plots.checks import Tokens, Values, check_positive, label, same_length, to_array
 from transformer_lab.plots.picture import COLOURS, GREY, THEME, figure
@@ -29,6 +31,23 @@ def looks(names: Sequence[str]) -> list[int]:
     return [order.index(i) for i in range(len(names))]
 
 
+class Numbers(LogFormatterSciNotation):
+    """Writes 0.01, 1, 2 and 100 beside a logarithmic axis; powers of ten only where it leaves 0.001 to 10 000."""
+
+    def __call__(self, x: float, pos: Any = None) -> str:
+        assert self.axis is not None, "an axis sets it when it takes the formatter"
+        low, high = self.axis.get_view_interval()
+        text = super().__call__(x, pos)
+        return f"{x:g}" if text and low > 5e-4 and high < 2e4 else text
+
+
+def plain_numbers(ax: Axes) -> None:
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "log":
+            axis.set_major_formatter(Numbers())
+            axis.set_minor_formatter(Numbers())
+
+
 @matplotlib.rc_context(THEME)
 def plot_lines(
     x: Values,
@@ -42,6 +61,8 @@ def plot_lines(
 ) -> Axes:
     """Draw named curves over x; they differ in colour, in dashes and, if there are few points, in markers.
 
+    Curves that are added to axes with others differ from those, too.
+
     Raises: ValueError if a curve is not as long as x, or if a logarithmic axis would drop a value that is not positive.
     """
     xs = to_array(x)
@@ -49,10 +70,12 @@ def plot_lines(
     check_positive(log_x, "log_x", {"x": xs})
     check_positive(log_y, "log_y", arrays)
     ax = ax or figure()[1]
-    for i, (name, curve) in zip(looks(list(arrays)), arrays.items(), strict=True):
+    before = len(ax.get_lines())
+    for i, (name, curve) in zip((before + look for look in looks(list(arrays))), arrays.items(), strict=True):
         marker = MARKERS[i % len(MARKERS)] if len(xs) <= MARKED else ""
         ax.plot(xs, curve, f"C{i}", label=name, marker=marker, linestyle=DASHES[i % len(DASHES)])
     ax.set(xlabel=x_label, ylabel=y_label, xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
+    plain_numbers(ax)
     if log_x and len(xs) <= TICKED:
         ax.set_xticks(xs, [f"{value:g}" for value in xs])
         ax.minorticks_off()
@@ -80,6 +103,8 @@ def plot_bars(
     ax.set_xticks(range(len(labels)), map(label, labels), parse_math=False)
     ax.tick_params(axis="x", length=0)
     ax.margins(y=0.12)
+    if min(map(np.min, arrays.values()), default=0) < 0:
+        ax.axhline(0, color=GREY, linewidth=0.8)
     ax.set_ylabel(y_label)
     ax.legend()
     return ax
@@ -113,6 +138,7 @@ def plot_runs(
         ax.text(value, 1.01 + 0.05 * i, name, transform=above, ha="center", fontsize=8.5, parse_math=False)
     ax.set_yticks(range(len(arrays)), map(label, arrays), parse_math=False)
     ax.set(ylim=(len(arrays) - 0.5, -0.5), xlabel=x_label, xscale="log" if log_x else "linear")
+    plain_numbers(ax)
     ax.tick_params(axis="y", length=0)
     ax.grid(True, axis="y")
     return ax

@@ -18,15 +18,25 @@ from matplotlib.image import AxesImage
 from matplotlib.transforms import Bbox, BboxBase
 
 INVERTED, PAPER = "invert(.92) hue-rotate(180deg)", "#141414"  # which is what becomes of white
+EDGE = 3  # pixels of the picture, half of them outside of the cells
 
 
-def svg(png: bytes, size: tuple[int, int], cells: list[Bbox], gaps: list[Bbox]) -> str:
-    """The image as an SVG of that size; in a dark page all but the cells is inverted, and the gaps are dark."""
+def svg(png: bytes, size: tuple[int, int], cells: list[Bbox], gaps: list[Bbox], drawn: list[Bbox]) -> str:
+    """The image as an SVG of that size.
+
+    In a dark page all but the cells is inverted, the gaps are dark, and so are not what is drawn across them.
+    """
     image = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     across = f'width="{size[0]}" height="{size[1]}"'
     image = f'<image id="p" {across} href="{image}"/>'
-    kept = f'<clipPath id="c"><path d="{outlines(cells)}"/></clipPath>'
-    only_dark = f'<use href="#p" clip-path="url(#c)"/><path fill="{PAPER}" d="{outlines(gaps)}"/>' if cells else ""
+    kept = f'<clipPath id="c"><path id="o" d="{outlines(cells)}"/></clipPath>'
+    # below the cells, a little wider: or else the inverted cells, which are pale, would shine through their soft edges
+    below = f'<use href="#o" fill="{PAPER}" stroke="{PAPER}" stroke-width="{EDGE}"/>'
+    above = f'<path fill="{PAPER}" d="{outlines(gaps)}"/>'
+    only_dark = f'{below}<use href="#p" clip-path="url(#c)"/>{above}' if cells else ""
+    if drawn:
+        kept += f'<clipPath id="l"><path d="{outlines(drawn)}"/></clipPath>'
+        only_dark += '<g clip-path="url(#l)"><use class="i" href="#p"/></g>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" {across}>'
         f"<style>.d{{display:none}}@media(prefers-color-scheme:dark){{.d{{display:inline}}.i{{filter:{INVERTED}}}}}"
@@ -47,10 +57,11 @@ def as_address(text: str) -> str:
     return f"data:image/svg+xml,{text}"
 
 
-def places(figure: Figure, crop: Bbox, scale: float) -> tuple[list[Bbox], list[Bbox]]:
-    """Where the cells of maps lie, and the gaps between them, in pixels of the picture, which grow downwards.
+def places(figure: Figure, crop: Bbox, scale: float) -> tuple[list[Bbox], list[Bbox], list[Bbox]]:
+    """Where the cells of maps lie, the gaps between them, and the lines across, in pixels, which grow downwards.
 
-    `crop` is what was saved, in inches, and `scale` the pixels of an inch.
+    `crop` is what was saved, in inches, and `scale` the pixels of an inch. Cells begin and end with a pixel, as they
+    are drawn.
     """
 
     def placed(box: BboxBase) -> Bbox:
@@ -58,11 +69,19 @@ def places(figure: Figure, crop: Bbox, scale: float) -> tuple[list[Bbox], list[B
         start, end = (left - crop.x0, crop.y1 - top), (right - crop.x0, crop.y1 - bottom)
         return Bbox(scale * np.array([start, end]))
 
+    def whole(box: BboxBase) -> Bbox:
+        (left, top), (right, bottom) = placed(box).get_points()
+        nearest = np.floor([left + 0.5, 0.5 - top, right + 0.5, 0.5 - bottom])  # a half goes up, in the figure's sense
+        return Bbox.from_extents(*nearest * [1, -1, 1, -1])
+
     maps = [ax for ax in figure.axes if ax.images]
-    scales = [ax.bbox for ax in figure.axes if any(isinstance(one, QuadMesh) for one in ax.collections)]
+    bars = [ax for ax in figure.axes if any(isinstance(one, QuadMesh) for one in ax.collections)]
+    ends = [one.get_window_extent() for ax in bars for one in ax.patches]  # for what is beyond the scale
+    scales = [*(ax.bbox for ax in bars), *ends]
     cells = [box for ax in maps for image in ax.images for box in coloured(ax, image)]
     gaps = [box for ax in maps for box in between(ax)]
-    return list(map(placed, [*cells, *scales])), list(map(placed, gaps))
+    lines = [box for ax in maps for box in across(ax)]
+    return list(map(whole, [*cells, *scales])), list(map(placed, gaps)), list(map(placed, lines))
 
 
 def coloured(ax: Axes, image: AxesImage) -> Iterator[Bbox]:
@@ -92,10 +111,18 @@ def between(ax: Axes) -> Iterator[Bbox]:
     for direction, axis in enumerate((ax.xaxis, ax.yaxis)):
         for place in axis.get_minorticklocs() if has_minor_grid(axis) else ():
             middle = ax.transData.transform((place, place))[direction]
-            half = axis.get_minor_ticks()[0].gridline.get_linewidth() * ax.figure.dpi / 72 / 2 + 0.5  # its soft edge
+            half = axis.get_minor_ticks()[0].gridline.get_linewidth() * ax.figure.dpi / 72 / 2 + 0.8  # its soft edge
             corners = ax.bbox.get_points().copy()  # ((left, bottom), (right, top))
             corners[:, direction] = middle - half, middle + half
             yield Bbox(corners)
+
+
+def across(ax: Axes) -> Iterator[Bbox]:
+    """The straight lines that are drawn on a map."""
+    for line in ax.get_lines():
+        box = line.get_path().transformed(line.get_transform()).get_extents()
+        if min(box.width, box.height) < 1:
+            yield box.padded(line.get_linewidth() * ax.figure.dpi / 72 / 2)
 
 
 def has_minor_grid(axis: Axis) -> bool:

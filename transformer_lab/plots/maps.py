@@ -34,8 +34,8 @@ def plot_attention(
     array = np.where(allowed & array.any(axis=1, keepdims=True), array, np.nan)
     ax = ax or axes_for_map(array)
     image = draw_map(ax, array, query_tokens, key_tokens, "cividis", 0.0, 1.0)
-    ax.set_xlabel("key", style="italic", labelpad=10)
-    ax.set_ylabel("query", style="italic", labelpad=10)
+    ax.set_xlabel("key", style="italic")
+    ax.set_ylabel("query", style="italic")
     if max(array.shape) > PRINTED:
         ax.figure.colorbar(image, ax=ax, shrink=0.6, label="weight")
     return ax
@@ -80,7 +80,7 @@ def plot_states(states: Mapping[str, Values], tokens: Tokens, ax: Axes | None = 
     stacked = np.concatenate(strips[::-1])  # an image begins at its top, and the last state stands there
     limit = np.nanquantile(np.abs(stacked), 0.99) or 1.0
     image = ax.imshow(stacked, "RdBu", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
-    ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.5, aspect=25, pad=0.02, extend="both")
+    ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.5, aspect=25, pad=0.02, extend="both", extendrect=True)
     for i, name in enumerate(reversed(arrays)):
         ax.text(-0.5, i * rows, label(name), va="center", style="italic", parse_math=False)
     named = [row for row in range(len(stacked)) if row % rows]
@@ -124,9 +124,13 @@ def draw_map(
     every = -(-max(array.shape) // PARTED)
     named = [range(0, cells, every) for cells in array.shape]  # of the rows, of the columns
     rows, columns = ([label(names[i]) for i in of] for names, of in zip((rows, columns), named, strict=True))
-    size, upright = label_size(ax, (len(rows), len(columns)), columns)
-    ax.set_yticks(named[0], rows, parse_math=False, fontsize=size)
+    cell = min(ax.bbox.height / array.shape[0], ax.bbox.width / array.shape[1])  # as high as it is wide
+    height, width = (room_of(names, every * cell * 72 / ax.figure.dpi) for names in (rows, columns))  # in points
+    size = min(10, 0.8 * width)
+    upright = max(map(len, columns)) * 0.65 * size > width
+    ax.set_yticks(named[0], rows, parse_math=False, fontsize=min(10, 0.8 * height))
     ax.set_xticks(named[1], columns, parse_math=False, fontsize=size, rotation=90 if upright else 0)
+    ax.xaxis.labelpad = ax.yaxis.labelpad = 10  # a name of the axis is not taken for one of its cells
     if every == 1:
         ax.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
         ax.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
@@ -152,17 +156,19 @@ def hatch_nothing(ax: Axes, array: np.ndarray) -> None:
 
 
 def print_values(ax: Axes, array: np.ndarray, fills: np.ndarray) -> None:
-    for row, column in np.argwhere(np.isfinite(array)):
-        value = array[row, column]
+    """Print the numbers as large as the cells allow; a digit is 0.64 of its size wide, and the point half as much."""
+    values = {(row, column): f"{array[row, column]:z.2f}" for row, column in np.argwhere(np.isfinite(array))}
+    cell = 72 / ax.figure.dpi * ax.bbox.width / array.shape[1]  # in points
+    size = min(10, 0.86 * cell / (0.64 * max(map(len, values.values()), default=4) - 0.32))
+    for (row, column), value in values.items():
         shade = readable_on(fills[row, column])
-        ax.text(column, row, f"{value:z.2f}", ha="center", va="center", color=shade)
+        ax.text(column, row, value, ha="center", va="center", color=shade, fontsize=size)
 
 
-def label_size(ax: Axes, shape: tuple[int, int], columns: Sequence[str]) -> tuple[float, bool]:
-    """Choose the labels' size in points so that they fit the cells, and whether column labels must stand upright."""
-    points = 72 / ax.figure.dpi * min(ax.bbox.height / shape[0], ax.bbox.width / shape[1])
-    size = min(10, 0.8 * points)
-    return float(size), bool(max(map(len, columns)) * 0.65 * size > points)
+def room_of(labels: Sequence[str], apart: float) -> float:
+    """How much room there is for each of some labels, so far apart; a blank one leaves its own to its neighbours."""
+    places = [i for i, name in enumerate(labels) if name]
+    return apart * min(np.diff(places), default=len(labels))
 
 
 def readable_on(colour: np.ndarray) -> str:

@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
@@ -93,8 +94,10 @@ def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple
     """
     full, small = io.BytesIO(), io.BytesIO()
     figure.draw_without_rendering()  # the layout is made
-    crop = figure.get_tightbbox().padded(0.1)
-    figure.savefig(full, format="png", dpi=PIXELS * sharpness, bbox_inches=crop)
+    dots = PIXELS * sharpness  # of an inch
+    needed = dots * figure.get_tightbbox().padded(0.1).get_points()
+    crop = Bbox(np.array([np.floor(needed[0]), np.ceil(needed[1])]) / dots)  # whole pixels: cells are found by theirs
+    figure.savefig(full, format="png", dpi=dots, bbox_inches=crop)
     image = Image.open(full).convert("RGB")
     method = Image.Quantize.MEDIANCUT if colours == 256 else Image.Quantize.MAXCOVERAGE  # of few, none may be far off
     image.quantize(colours, method).save(small, "png", optimize=True)

@@ -64,14 +64,15 @@ def fallback(stack: Tensor) -> Figure:
     entropies, maps = entropy(stack).mean(-1).flatten().tolist(), stack.flatten(0, 1)[:DRAWN].numpy()
     with matplotlib.rc_context(THEME):
         lines = -(-len(maps) // ACROSS)
-        figure = Figure(figsize=(6.4, 1.9 * lines), layout="constrained")
+        figure = Figure(figsize=(6.4, 1.8 * lines), layout="constrained")
         places = figure.subplots(lines, ACROSS, squeeze=False).flatten()
         for ax in places:
             ax.set_axis_off()
         for ax, name, bits, map_ in zip(places, names_of(stack), entropies, maps, strict=False):
             image = ax.imshow(map_, cmap="cividis", vmin=0, vmax=1)
-            ax.set_title(f"head {name}: {bits:.2f} bits", fontsize=9)
+            ax.set_title(f"head {name}\n{bits:.2f} bits", fontsize=8)
         figure.colorbar(image, ax=places, shrink=0.8, aspect=30, label="weight")
-        figure.supxlabel("key", fontsize=9, style="italic")
+        more = f" (the first {DRAWN} of {len(entropies)} heads)" if len(entropies) > DRAWN else ""
+        figure.supxlabel(f"key{more}", fontsize=9, style="italic")
         figure.supylabel("query", fontsize=9, style="italic")
     return figure

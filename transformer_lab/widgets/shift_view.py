@@ -41,25 +41,32 @@ def shift(query: Values, key: Values, tab: str = "shift") -> View:
     if tab not in TABS:
         raise ValueError(f"tab must be one of {', '.join(TABS)} (got {tab})")
     state = {"query": query, "key": key, "tab": tab, "position": POSITION, "offset": OFFSET}
-    return View("shift", state, summary(query, key), lambda: fallback(d_head))
+    return View("shift", state, summary(query, key), lambda: fallback(query, key, tab))
 
 
-def fallback(d_head: int) -> Figure:
-    """Each pair of the encoding, before and after the shift."""
-    before, after, _ = step(d_head)
+def fallback(query: Tensor, key: Tensor, tab: str) -> Figure:
+    """Each pair of the encoding, before and after the shift; or of a query and a key, turned by their positions."""
+    d_head = len(query)
+    if tab == "shift":
+        first, second, _ = step(d_head)
+        said = [f"position {POSITION}", f"turned by {OFFSET}"]
+    else:
+        first, second = turned(query, key, OFFSET, POSITION)
+        longest = torch.stack([first, second]).unflatten(-1, (-1, 2)).norm(dim=-1).max().clamp(min=1e-9)
+        first, second = first / longest, second / longest
+        said = [f"query at position {POSITION + OFFSET}", f"key at position {POSITION}"]
     drawn, panels = figure(min(1.9 * d_head / 2, 7.6), 2.2 if d_head <= 8 else 1.5, columns=d_head // 2)
     looks: list[dict[str, Any]] = [
         {"color": COLOURS[i], "linestyle": style, "linewidth": 2} for i, style in enumerate(("-", "--"))
     ]
     for i, ax in enumerate([panels] if d_head == 2 else panels):
-        for pair, look in zip((before, after), looks, strict=True):
+        for pair, look in zip((first, second), looks, strict=True):
             x, y = pair[2 * i : 2 * i + 2].tolist()
             ax.annotate("", (x, y), (0, 0), arrowprops=look | {"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0})
         angle = torch.linspace(0, 2 * torch.pi, 100, device="cpu")
         ax.plot(angle.sin(), angle.cos(), color=GREY, linewidth=1)
         ax.set(aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), title=f"pair {i}")
         ax.axis("off")
-    said = [f"position {POSITION}", f"turned by {OFFSET}"]
     drawn.legend([Line2D([], [], **look) for look in looks], said, loc="outside lower center", ncols=2, frameon=False)
     return drawn
 
@@ -85,5 +92,9 @@ def step(d_model: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def score(query: Tensor, key: Tensor, offset: int, start: int = 0) -> float:
     """The dot product of a query and a key that rotary positions have turned; the key has position `start`."""
-    turned = (rotate(x[None], at)[0] for x, at in ((query, start + offset), (key, start)))
-    return torch.dot(*turned).item()
+    return torch.dot(*turned(query, key, offset, start)).item()
+
+
+def turned(query: Tensor, key: Tensor, offset: int, start: int) -> tuple[Tensor, Tensor]:
+    """A query at position `start` + `offset` and a key at `start`."""
+    return rotate(query[None], start + offset)[0], rotate(key[None], start)[0]

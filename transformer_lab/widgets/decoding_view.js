@@ -377,13 +377,13 @@ export default {
 };
 
 const STYLE = `
-.tl-list { width: 100%; max-width: 62em; }
-.tl-list :is(th, td):nth-child(2) { text-align: left; width: 100%; overflow-wrap: break-word; }
-@media (min-width: 600px) { .tl-view .tl-list td:last-child { white-space: nowrap; } }
-.tl-tree { overflow-x: auto; max-width: 100%; }
-.tl-view .tl-list :is(th, td) { padding: 1px 5px; }
-.tl-list th[scope=row] { font-weight: inherit; }
-.tl-list .tl-found { font-weight: 600; }
+.tl-decoding .tl-list { width: 100%; max-width: 62em; }
+.tl-decoding .tl-list :is(th, td):nth-child(2) { text-align: left; width: 100%; overflow-wrap: break-word; }
+@media (min-width: 600px) { .tl-decoding .tl-list td:last-child { white-space: nowrap; } }
+.tl-decoding .tl-tree { overflow-x: auto; max-width: 100%; }
+.tl-decoding .tl-list :is(th, td) { padding: 1px 5px; }
+.tl-decoding .tl-list th[scope=row] { font-weight: inherit; }
+.tl-decoding .tl-list .tl-found { font-weight: 600; }
 `;
 
 // ── the tree that is drawn: what was taken and a few that were not; a column for each step, ranked ──

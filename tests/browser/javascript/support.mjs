@@ -64,6 +64,10 @@ export function fakePage() {
       this.attributes[name] = String(value);
       if (name === "hidden") this.hidden = true;
     }
+    getAttribute(name) {
+      return this.attributes[name] ?? null;
+    }
+    addEventListener() {}
     append(...more) {
       this.children.push(...more);
     }

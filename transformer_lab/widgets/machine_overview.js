@@ -95,6 +95,6 @@ function paintPart(context, { part, x, y, width, height, labels, name, first }, 
   }
   if (side === "decoder" && first && !name) thumbs.here(context, place, run.target.length, look.at);
   thumbs.paintChange(context, place, look.change(part.thumb));
-  if (gone) thumbs.crossed(context, place);
+  if (gone) thumbs.crossed(context, place, look.dark);
   if (swaps.some((swap) => swap.key === part.key)) thumbs.swapped(context, place);
 }

@@ -136,7 +136,7 @@ function begin({ el, machine, tokenizer, state }) {
 }
 
 const STYLE = `
-.tl-machine .tl-bar label { max-width: 100%; min-width: 0; }
+.tl-machine .tl-bar label { max-width: 100%; min-width: 0; white-space: nowrap; }
 .tl-machine input[type=text] {
   font: inherit; font-size: 15px; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.7);
   border-radius: 4px; padding: 3px 8px; width: 34em; min-width: 0; box-sizing: border-box;

@@ -225,7 +225,7 @@ def test_a_finger_reads_a_bar_and_a_node_of_the_tree(phone):
         page.wait_for_timeout(50)
         assert " Key 3: weight " in view.says()
     with in_a_page(phone, html("decoding")) as (page, view):
-        x, y = view.canvas.evaluate("canvas => { const {x, y} = canvas.boxes[1]; return [x + 5, y + 5]; }")
+        x, y = view.canvas.evaluate("canvas => { const {x, y} = canvas.boxes.at(-1); return [x + 5, y + 5]; }")
         box = view.canvas.bounding_box()
         page.touchscreen.tap(box["x"] + x, box["y"] + y)
         page.wait_for_timeout(50)

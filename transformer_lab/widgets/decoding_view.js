@@ -574,8 +574,9 @@ export function columnsOf(wide, room, { least = 26, most = 72, first = 16 } = {}
 
 // How much of a node is there, of the line to it, and how pale it is. In the first half of a step's motion its lines
 // grow, in the second what was not taken pales, and so do lines that end here.
+export const PALE = 0.65; // a text of that strength is still read on either theme
 export function growth(node, step, share) {
-  const pale = node.kept && !node.dead ? 1 : 0.5;
+  const pale = node.kept && !node.dead ? 1 : PALE;
   if (node.depth < step) {
     const dying = node.dead && node.depth === step - 1;
     return { line: 1, box: 1, pale: dying ? 1 - (1 - pale) * share : pale };

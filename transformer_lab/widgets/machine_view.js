@@ -11,10 +11,10 @@ import { bar, button, eachFrame, element, watch } from "./ui.js";
 const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
   "Press a box in the drawing to see its matrices.",
-  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing: off, and" +
-    " on again;",
-  "Press a head, a norm, a feed-forward network or an encoding in the drawing: at the chosen token (in the decoder, that of the" +
-    " output) it writes what it writes there for the other sentence.",
+  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing: off," +
+    " and on again;",
+  "Press a head, a norm, a feed-forward network or an encoding in the drawing: at the chosen token (in the" +
+    " decoder, that of the output) it writes what it writes there for the other sentence.",
 ];
 const WIDE = 1000; // pixels from which on a part is seen beside the whole
 

@@ -251,7 +251,7 @@ function paintBlock(context, { x, width, height }, { ink, start, layer, end, dif
   Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
   context.globalAlpha = 0.4;
   context.setLineDash([4, 3]);
-  context.strokeRect(x + 4, y - 6, width - 8, foot - y + 6);
+  context.strokeRect(x + 4, y - 6, Math.min(width - 8, room.left - x + room.width + 8), foot - y + 6);
   context.setLineDash([]);
   context.globalAlpha = 1;
   end.forEach(put);

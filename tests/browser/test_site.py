@@ -180,6 +180,16 @@ def test_every_lesson_is_reached_with_the_tab_key(page, site):
     expect(page.locator("h1")).to_contain_text("02 · Multi-head attention")
 
 
+def test_a_drawing_on_a_phone_is_large_enough_to_be_read_and_scrolls_by_itself(page, site):
+    page.set_viewport_size({"width": 360, "height": 900})
+    page.goto(f"{site}lessons/01_attention.html")
+    drawing = page.locator("article p > img").first
+    assert drawing.bounding_box()["width"] >= 540
+    room = drawing.locator("..")
+    assert room.evaluate("room => [room.scrollWidth > room.clientWidth, room.tabIndex]") == [True, 0]
+    assert page.evaluate(TOO_WIDE) == []
+
+
 @pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="axe comes with the extra `browser`")
 @pytest.mark.parametrize(
     ("name", "theme", "width"),

@@ -69,6 +69,20 @@ def test_what_a_finger_presses_is_44_pixels_high_and_wide_and_nothing_is_wider_t
     phone.goto("about:blank")
 
 
+TOO_WIDE = """() => [...document.querySelectorAll(".tl-view")]
+    .map((view, i) => [i, view.scrollWidth - view.clientWidth]).filter(([, more]) => more > 0)"""
+
+
+def test_nothing_is_wider_than_a_card_on_a_phone(phone):
+    """The machine stands in one on the front page."""
+    in_cards = "\n".join(f'<div style="width: 294px">{html(name)}</div>' for name in SHOW)
+    phone.set_content(PAGE + in_cards)
+    expect(phone.locator(".tl-view")).to_have_count(len(SHOW))
+    phone.evaluate(FRAMES)
+    assert [(list(SHOW)[i], more) for i, more in phone.evaluate(TOO_WIDE)] == []
+    phone.goto("about:blank")
+
+
 def test_a_wide_page_is_used(views):
     page = next(iter(views.values())).page
     page.set_viewport_size({"width": 1440, "height": 1000})
@@ -82,6 +96,36 @@ def test_a_wide_page_is_used(views):
     finally:
         page.set_viewport_size({"width": 1280, "height": 1000})
         page.evaluate(FRAMES)
+
+
+# ── styles ──
+
+# The selectors of the styles in each view, but for what all views share: how many elements of other views they name.
+LEAKS = """() => [...document.querySelectorAll(".tl-view")].flatMap(view => {
+    const rules = [...view.querySelectorAll(":scope > style")].flatMap(style => [...style.sheet.cssRules]);
+    const plain = rules.flatMap(rule => rule.cssRules?.length ? [...rule.cssRules] : [rule]);
+    const own = element => element.closest(".tl-view")?.parentElement.localName === view.parentElement.localName;
+    return plain.map(({selectorText}) => selectorText)
+        .filter(text => [...document.querySelectorAll(text)].some(element => !own(element)));
+})"""
+
+
+def test_the_style_of_one_kind_of_view_changes_no_other(views):
+    page = next(iter(views.values())).page
+    assert page.evaluate(LEAKS) == []
+
+
+def test_what_all_views_share_does_not_undo_the_style_of_one(views):
+    """Each output carries the shared style, so another view's may come after a view's own."""
+    tokens = views["machine"].root.locator(".tl-writes button")
+    assert tokens.first.evaluate("button => getComputedStyle(button).fontWeight") == "600"
+
+
+def test_a_text_that_is_written_has_its_own_frame_where_a_page_frames_such_texts(views):
+    page = views["completer"].page
+    page.add_style_tag(content="div:not(.none) pre { border: 5px solid red }")
+    frame = page.locator(".tl-written").first.evaluate("pre => getComputedStyle(pre).border")
+    assert frame.startswith("1px dashed"), frame
 
 
 # ── names ──

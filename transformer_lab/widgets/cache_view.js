@@ -183,7 +183,7 @@ export default {
 };
 
 const STYLE = `
-.tl-grid label, .tl-costs td { white-space: nowrap; }
+.tl-cache :is(.tl-grid label, .tl-costs td) { white-space: nowrap; }
 `;
 
 // ── words ──

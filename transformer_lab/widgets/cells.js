@@ -48,7 +48,7 @@ export function paintCells(context, values, box, options) {
           textBaseline: "middle",
           font: SMALL,
         });
-        context.fillText(numberIn(cell.value), x + (size - 1) / 2, y + (size - 1) / 2);
+        context.fillText(numberIn(cell.value), x + (size - 1) / 2, y + (size - 1) / 2, size - 4);
       }
       context.globalAlpha = 1;
     }

@@ -85,7 +85,7 @@ export function drawBars(context, box, { title, names, x = {}, y = {}, series, a
     xAxis,
     yAxis,
     ink,
-    legend: styled.length > 1 ? styled.map((one) => ({ ...one, bar: true })) : [],
+    legend: styled.length > 1 ? styled.map((one, k) => ({ ...one, bar: true, striped: k > 0 })) : [],
   });
   const up = (value) => plot.y + plot.height * (1 - yAxis.share(value));
   const wide = (step(plot) * 0.76) / styled.length;
@@ -167,7 +167,7 @@ function frame(context, box, { title, xAxis, yAxis, ink, legend }) {
   for (const text of [title, yAxis.name && `↑ ${yAxis.name}`]) {
     if (!text) continue;
     context.font = text === title ? `bold ${FONT}` : `italic ${FONT}`;
-    context.fillText(text, box.x, top + 8);
+    context.fillText(text, box.x, top + 8, box.width);
     top += 20;
   }
   context.font = FONT;
@@ -200,11 +200,13 @@ function frame(context, box, { title, xAxis, yAxis, ink, legend }) {
   context.textAlign = "center";
   let free = -Infinity;
   for (const [value, text] of xAxis.ticks) {
-    const middle = plot.x + plot.width * xAxis.share(value);
-    if (middle - wide(text) / 2 < free) continue;
-    free = middle + wide(text) / 2 + 6;
+    const half = wide(text) / 2;
+    const place = plot.x + plot.width * xAxis.share(value);
+    const middle = clamp(place, box.x + half, box.x + box.width - half);
+    if (middle - half < free) continue;
+    free = middle + half + 6;
     context.fillText(text, middle, plot.y + plot.height + 13);
-    context.fillRect(middle, plot.y + plot.height, 1, 4);
+    context.fillRect(place, plot.y + plot.height, 1, 4);
   }
   Object.assign(context, { font: `italic ${FONT}` });
   if (xAxis.name) context.fillText(`${xAxis.name} →`, plot.x + plot.width / 2, plot.y + plot.height + 32);
@@ -212,11 +214,13 @@ function frame(context, box, { title, xAxis, yAxis, ink, legend }) {
   return plot;
 }
 
-function swatch(context, x, y, { name, colour, dash, marker, bar, outlined }, ink) {
+function swatch(context, x, y, { name, colour, dash, marker, bar, outlined, striped }, ink) {
   Object.assign(context, { strokeStyle: colour, fillStyle: colour, lineWidth: 2 });
   if (bar && outlined) context.strokeRect(x + 11, y - 5, 12, 10);
-  else if (bar) context.fillRect(x + 10, y - 6, 14, 12);
-  else {
+  else if (bar) {
+    context.fillRect(x + 10, y - 6, 14, 12);
+    if (striped) stripes(context, x + 10, y - 6, 14, 12, "#fff", 1);
+  } else {
     context.setLineDash(dash);
     context.beginPath();
     context.moveTo(x, y);

@@ -184,18 +184,18 @@ function view(model, el) {
 }
 
 const STYLE = `
-.tl-typed { width: 100%; }
-.tl-view textarea, .tl-written {
+.tl-completer .tl-typed { width: 100%; }
+.tl-completer :is(textarea, .tl-written) {
   font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; color: inherit; background: transparent;
   border: 1px solid rgba(127,127,127,.7); border-radius: 4px; padding: 4px 8px; box-sizing: border-box;
 }
-.tl-view textarea { flex: 1; min-width: 0; resize: vertical; }
-.tl-view .tl-written {
+.tl-completer textarea { flex: 1; min-width: 0; resize: vertical; }
+.tl-completer .tl-written {
   border-style: dashed; white-space: pre-wrap; overflow-wrap: anywhere; min-height: 6em; margin: 6px 0;
 }
-.tl-written span { cursor: pointer; }
-.tl-written .tl-picked { text-decoration: underline; }
-.tl-written .tl-here { outline: 2px solid ${ORANGE}; }
+.tl-completer .tl-written span { cursor: pointer; }
+.tl-completer .tl-written .tl-picked { text-decoration: underline; }
+.tl-completer .tl-written .tl-here { outline: 2px solid ${ORANGE}; }
 `;
 
 // What mouse and keys do to the bars: pointing and arrows move the cursor, a click, Enter and Space write a token.

@@ -377,13 +377,13 @@ export default {
 };
 
 const STYLE = `
-.tl-list { width: 100%; max-width: 62em; }
-.tl-list :is(th, td):nth-child(2) { text-align: left; width: 100%; overflow-wrap: break-word; }
-@media (min-width: 600px) { .tl-view .tl-list td:last-child { white-space: nowrap; } }
-.tl-tree { overflow-x: auto; max-width: 100%; }
-.tl-view .tl-list :is(th, td) { padding: 1px 5px; }
-.tl-list th[scope=row] { font-weight: inherit; }
-.tl-list .tl-found { font-weight: 600; }
+.tl-decoding .tl-list { width: 100%; max-width: 62em; }
+.tl-decoding .tl-list :is(th, td):nth-child(2) { text-align: left; width: 100%; overflow-wrap: break-word; }
+@media (min-width: 600px) { .tl-decoding .tl-list td:last-child { white-space: nowrap; } }
+.tl-decoding .tl-tree { overflow-x: auto; max-width: 100%; }
+.tl-decoding .tl-list :is(th, td) { padding: 1px 5px; }
+.tl-decoding .tl-list th[scope=row] { font-weight: inherit; }
+.tl-decoding .tl-list .tl-found { font-weight: 600; }
 `;
 
 // ── the tree that is drawn: what was taken and a few that were not; a column for each step, ranked ──
@@ -574,8 +574,9 @@ export function columnsOf(wide, room, { least = 26, most = 72, first = 16 } = {}
 
 // How much of a node is there, of the line to it, and how pale it is. In the first half of a step's motion its lines
 // grow, in the second what was not taken pales, and so do lines that end here.
+export const PALE = 0.65; // a text of that strength is still read on either theme
 export function growth(node, step, share) {
-  const pale = node.kept && !node.dead ? 1 : 0.5;
+  const pale = node.kept && !node.dead ? 1 : PALE;
   if (node.depth < step) {
     const dying = node.dead && node.depth === step - 1;
     return { line: 1, box: 1, pale: dying ? 1 - (1 - pale) * share : pale };

@@ -216,7 +216,7 @@ function paint(sketch, { el, image, shape: [length, d], now, shown, kept }) {
       fillStyle: ink,
       textAlign: "left",
       textBaseline: "middle",
-    }).fillText(text, 0, y + 8);
+    }).fillText(text, 0, y + 8, width);
   };
 
   heading(width < 520 ? "Table" : "Table: position →, feature ↓", 2);

@@ -77,7 +77,8 @@ function paintBox(context, { box, x, y, width, height, parts }, { side }, look) 
 // The title, shorter where there is little room.
 function titleOf({ kind, title }, width) {
   if (width > 190) return title;
-  return kind === "attention" && title.startsWith("masked") ? "masked self-att." : title.replace("attention", "att.");
+  if (kind !== "attention" || !title.startsWith("masked")) return title.replace("attention", "att.");
+  return width > 145 ? "masked self-att." : "masked att."; // the mask stands beside it
 }
 
 function paintPart(context, { part, x, y, width, height, labels, name, first }, side, look) {
@@ -94,6 +95,6 @@ function paintPart(context, { part, x, y, width, height, labels, name, first }, 
   }
   if (side === "decoder" && first && !name) thumbs.here(context, place, run.target.length, look.at);
   thumbs.paintChange(context, place, look.change(part.thumb));
-  if (gone) thumbs.crossed(context, place);
+  if (gone) thumbs.crossed(context, place, look.dark);
   if (swaps.some((swap) => swap.key === part.key)) thumbs.swapped(context, place);
 }

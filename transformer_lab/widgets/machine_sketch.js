@@ -7,7 +7,7 @@ import { layoutOf, neighbour, partAt } from "./machine_layout.js";
 import { paintMachine } from "./machine_overview.js";
 import { canvas, element, onKeys, readout } from "./ui.js";
 
-const NARROWEST = 320;
+const NARROWEST = 280;
 const HINT = "Go over the parts with the mouse, or with the arrow keys: their names stand here.";
 
 export function sketchOf({ state, symbols, change, press }) {

@@ -106,7 +106,7 @@ function fitted(context, text, room) {
   return `${short}…`;
 }
 
-export function paintMask(context, { x, y, width, height }, gone, { dim }) {
+export function paintMask(context, { x, y, width, height }, gone, { dim, dark }) {
   const size = 5;
   for (let t = 0; t < 3; t += 1) {
     for (let s = 0; s < 4; s += 1) {
@@ -117,7 +117,7 @@ export function paintMask(context, { x, y, width, height }, gone, { dim }) {
   }
   Object.assign(context, { strokeStyle: dim, lineWidth: 0.6 });
   context.strokeRect(x - 0.5, y - 0.5, width, height + 1);
-  if (gone) crossed(context, { x, y, width, height });
+  if (gone) crossed(context, { x, y, width, height }, dark);
 }
 
 // The five most probable tokens.
@@ -147,9 +147,9 @@ export function paintChange(context, { x, y, width, height }, by) {
   context.fillRect(x + width + 1.5, y + height - tall, 3, tall);
 }
 
-// Switched off: a thick cross over a veil.
-export function crossed(context, { x, y, width, height }) {
-  context.fillStyle = "rgb(255 255 255 / .55)";
+// Switched off: a thick cross over a veil of the page's shade.
+export function crossed(context, { x, y, width, height }, dark) {
+  context.fillStyle = dark ? "rgb(0 0 0 / .65)" : "rgb(255 255 255 / .55)";
   context.fillRect(x, y, width, height);
   Object.assign(context, { strokeStyle: ACCENT, lineWidth: 2.5 });
   context.beginPath();

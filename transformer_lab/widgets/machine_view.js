@@ -136,30 +136,31 @@ function begin({ el, machine, tokenizer, state }) {
 }
 
 const STYLE = `
-.tl-view input[type=text] {
+.tl-machine .tl-bar label { max-width: 100%; min-width: 0; white-space: nowrap; }
+.tl-machine input[type=text] {
   font: inherit; font-size: 15px; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.7);
-  border-radius: 4px; padding: 3px 8px; width: min(34em, 70vw); box-sizing: border-box;
+  border-radius: 4px; padding: 3px 8px; width: 34em; min-width: 0; box-sizing: border-box;
 }
-.tl-view .tl-tokens:not([hidden]) { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0;
+.tl-machine .tl-tokens:not([hidden]) { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0;
   font-size: 15px; }
-.tl-tokens i { width: 5.2em; opacity: .75; font-size: 13px; }
-.tl-tokens span, .tl-tokens button {
+.tl-machine .tl-tokens i { width: 5.2em; opacity: .75; font-size: 13px; }
+.tl-machine .tl-tokens :is(span, button) {
   font: inherit; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.4); border-radius: 4px;
   padding: 1px 6px; min-height: 26px; box-sizing: border-box;
 }
-.tl-tokens button { cursor: pointer; font-weight: 600; min-width: 26px; }
-.tl-tokens button[aria-pressed=true] { border-color: #0072b2; box-shadow: 0 0 0 1px #0072b2; }
-.tl-tokens button.tl-changed { background: rgba(213,94,0,.18); border-bottom: 3px solid #d55e00; }
-.tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
-.tl-before span { opacity: .85; border-style: dashed; }
-.tl-view .tl-bar button { min-height: 26px; }
-.tl-view :is(input[type=range], select) { min-height: 26px; }
-.tl-crumbs { border-bottom: 1px solid rgba(127,127,127,.4); padding-bottom: 5px; }
-.tl-wide .tl-both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 28px; }
-.tl-sum { border-top: 1px solid rgba(127,127,127,.4); margin-top: 8px; padding-top: 8px; }
-.tl-sum .tl-go {
+.tl-machine .tl-tokens button { cursor: pointer; font-weight: 600; min-width: 26px; }
+.tl-machine .tl-tokens button[aria-pressed=true] { border-color: #0072b2; box-shadow: 0 0 0 1px #0072b2; }
+.tl-machine .tl-tokens button.tl-changed { background: rgba(213,94,0,.18); border-bottom: 3px solid #d55e00; }
+.tl-machine .tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
+.tl-machine .tl-before span { opacity: .85; border-style: dashed; }
+.tl-machine .tl-bar button { min-height: 26px; }
+.tl-machine :is(input[type=range], select) { min-height: 26px; }
+.tl-machine .tl-crumbs { border-bottom: 1px solid rgba(127,127,127,.4); padding-bottom: 5px; }
+.tl-machine.tl-wide .tl-both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 28px; }
+.tl-machine .tl-sum { border-top: 1px solid rgba(127,127,127,.4); margin-top: 8px; padding-top: 8px; }
+.tl-machine .tl-sum .tl-go {
   font: inherit; color: inherit; background: transparent; border: 0; border-bottom: 1px solid currentColor; padding: 0;
   min-height: 24px; cursor: pointer;
 }
-@media (pointer: coarse) { .tl-tokens button, .tl-view .tl-bar button { min-height: 44px; min-width: 44px; } }
+@media (pointer: coarse) { .tl-machine :is(.tl-tokens, .tl-bar) button { min-height: 44px; min-width: 44px; } }
 `;

@@ -161,9 +161,9 @@ export default {
 };
 
 const STYLE = `
-.tl-checks { margin: 8px 0; }
-.tl-checks div { padding-left: 1.6em; text-indent: -1.6em; }
-.tl-checks b { display: inline-block; width: 1.6em; text-indent: 0; }
+.tl-masks .tl-checks { margin: 8px 0; }
+.tl-masks .tl-checks div { padding-left: 1.6em; text-indent: -1.6em; }
+.tl-masks .tl-checks b { display: inline-block; width: 1.6em; text-indent: 0; }
 `;
 
 // ── words ──

@@ -150,11 +150,12 @@ const GONE =
   "notebook's cells from the first to this one.";
 
 const STYLE = `
-.tl-view input[type=text] {
+.tl-own_sentence .tl-bar label { max-width: 100%; min-width: 0; }
+.tl-own_sentence input[type=text] {
   font: inherit; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.7); border-radius: 4px;
-  padding: 3px 8px; width: min(36em, 70vw); box-sizing: border-box;
+  padding: 3px 8px; width: 36em; min-width: 0; box-sizing: border-box;
 }
-.tl-view .tl-said { font-size: 17px; margin: 4px 0; min-height: 1.5em; overflow-wrap: anywhere; }
+.tl-own_sentence .tl-said { font-size: 17px; margin: 4px 0; min-height: 1.5em; overflow-wrap: anywhere; }
 `;
 
 export function argmax(row) {

@@ -138,11 +138,13 @@ export default {
 };
 
 const STYLE = `
-.tl-strip { font-family: ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; min-height: 5.4em; }
-.tl-strip span, .tl-strip s { cursor: default; padding: 1px 0; margin: 0; }
-.tl-view .tl-drafted { border-bottom: 3px solid #0072b2; }
-.tl-view .tl-own { border-bottom: 3px double #d55e00; }
-.tl-view .tl-fresh { font-weight: 700; }
+.tl-speculation .tl-strip {
+  font-family: ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; min-height: 5.4em;
+}
+.tl-speculation .tl-strip :is(span, s) { cursor: default; padding: 1px 0; margin: 0; }
+.tl-speculation .tl-drafted { border-bottom: 3px solid #0072b2; }
+.tl-speculation .tl-own { border-bottom: 3px double #d55e00; }
+.tl-speculation .tl-fresh { font-weight: 700; }
 `;
 
 // ── words ──

@@ -200,20 +200,27 @@ const [HIGH, GAP, ALL] = [34, 12, 366]; // ALL: of the blocks' canvas, which the
 function paintBlocks(sketch, { el, ink, on, paper, wide }) {
   const total = widthOf(el);
   const context = sketch.resize(total, ALL);
+  context.textBaseline = "middle";
   const half = total / 2;
-  [
+  const blocks = [
     ["2017", paper, wide[0], () => false],
     ["chosen", on, wide[1], (shown) => shown.some((swap) => on[swap])],
-  ].forEach(([title, flags, d_ff, differs], i) => {
-    const box = { x: i * half + 8, width: half - 16, height: ALL };
-    Object.assign(context, { fillStyle: ink, font: `bold ${FONT}`, textAlign: "left", textBaseline: "middle" });
-    context.fillText(`${title}${flags[NO_BIASES] ? ", no biases" : ", with biases"}`, box.x, 12);
-    paintBlock(context, box, { ink, ...partsOf(flags, d_ff), differs });
+  ];
+  const boxes = blocks.map((_, i) => ({ x: i * half + 8, width: half - 16, height: ALL }));
+  const tops = blocks.map(([, flags, d_ff, differs], i) =>
+    paintBlock(context, boxes[i], { ink, ...partsOf(flags, d_ff), differs }),
+  );
+  Object.assign(context, { fillStyle: ink, font: `bold ${FONT}`, textAlign: "left" });
+  blocks.forEach(([title, flags], i) => {
+    const name = `${title}${flags[NO_BIASES] ? ", no biases" : ", with biases"}`;
+    context.fillText(name, boxes[i].x, Math.min(...tops) - 12, boxes[i].width);
   });
 }
 
+// Returns where its highest line ends.
+
 function paintBlock(context, { x, width, height }, { ink, start, layer, end, differs }) {
-  const room = { left: x + 26, width: Math.min(width - 34, 210) };
+  const room = width < 200 ? { left: x + 20, width: width - 24 } : { left: x + 26, width: Math.min(width - 34, 210) };
   let y = height - 20;
   const middle = room.left + room.width / 2;
   Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1, font: FONT, textAlign: "center" });
@@ -244,11 +251,12 @@ function paintBlock(context, { x, width, height }, { ink, start, layer, end, dif
   Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
   context.globalAlpha = 0.4;
   context.setLineDash([4, 3]);
-  context.strokeRect(x + 4, y - 6, width - 8, foot - y + 6);
+  context.strokeRect(x + 4, y - 6, Math.min(width - 8, room.left - x + room.width + 8), foot - y + 6);
   context.setLineDash([]);
   context.globalAlpha = 1;
   end.forEach(put);
   up(y - GAP);
+  return y - GAP;
 }
 
 function around(context, { from, to, left, middle, ink }) {
@@ -281,8 +289,8 @@ function paintPart(context, { left, width, y, high, middle, ink }, [kind, first,
     return;
   }
   context.strokeRect(left, y, width, high);
-  context.fillText(first, middle, y + (second ? 11 : high / 2 + 1));
-  if (second) context.fillText(second, middle, y + 26);
+  context.fillText(first, middle, y + (second ? 11 : high / 2 + 1), width - 6);
+  if (second) context.fillText(second, middle, y + 26, width - 6);
 }
 
 function paintLosses(sketch, { el, ink, losses, measured }) {

@@ -395,10 +395,10 @@ function boxOf(k, n, width, wide) {
 }
 
 const STYLE = `
-.tl-view progress { width: min(20em, 60vw); accent-color: #0072b2; }
-.tl-view .tl-snapshots { margin: 12px 0 2px; font-weight: bold; }
-.tl-view .tl-samples td, .tl-view .tl-samples th { text-align: left; vertical-align: top; font-weight: normal; }
-.tl-view .tl-texts { font-family: ui-monospace, Menlo, Consolas, monospace; }
-.tl-view .tl-texts tr:not(:first-child) > * { white-space: pre-wrap; overflow-wrap: anywhere; }
-.tl-view .tl-samples tr:first-child th { opacity: .8; font-style: italic; }
+.tl-training_monitor progress { width: min(20em, 60vw); accent-color: #0072b2; }
+.tl-training_monitor .tl-snapshots { margin: 12px 0 2px; font-weight: bold; }
+.tl-training_monitor .tl-samples :is(td, th) { text-align: left; vertical-align: top; font-weight: normal; }
+.tl-training_monitor .tl-texts { font-family: ui-monospace, Menlo, Consolas, monospace; }
+.tl-training_monitor .tl-texts tr:not(:first-child) > * { white-space: pre-wrap; overflow-wrap: anywhere; }
+.tl-training_monitor .tl-samples tr:first-child th { opacity: .8; font-style: italic; }
 `;

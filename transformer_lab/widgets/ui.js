@@ -60,7 +60,7 @@ function onTheme(draw) {
   };
 }
 
-const [NARROWEST, WIDEST] = [320, 1100];
+const [NARROWEST, WIDEST] = [280, 1100];
 
 // How wide a view is drawn. Out of sight JupyterLab gives it no width: then it stays as wide as it was.
 export function widthOf(el) {
@@ -335,13 +335,14 @@ const STYLE = `
 .tl-bar { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin: 4px 0; }
 .tl-view label { display: inline-flex; gap: 6px; align-items: center; min-height: var(--tl-target); }
 .tl-view label.tl-slider {
-  display: inline-grid; grid-template-columns: minmax(var(--tl-name), max-content) 10em minmax(4em, max-content);
+  display: inline-grid; max-width: 100%;
+  grid-template-columns: minmax(var(--tl-name), max-content) minmax(4em, 10em) max-content;
 }
 .tl-view { --tl-name: 0; }
 .tl-view .tl-slider:first-child, .tl-view .tl-grid { --tl-name: 6em; }
 .tl-view .tl-grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(22em, 1fr)); gap: 4px 16px; }
 @media (max-width: 600px) { .tl-view { --tl-name: 6em; } }
-.tl-view output { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.tl-view output { min-width: 4em; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .tl-view input[type=range] { width: 100%; min-width: 0; height: var(--tl-target); margin: 0; }
 .tl-view input[type=checkbox] { width: var(--tl-box); height: var(--tl-box); margin: 0; flex: none; }
 :is(.tl-view, .tl-ask) :is(button, select) {
@@ -448,7 +449,8 @@ export function define(tag, view) {
       }
       begin(state) {
         this.querySelector("img").hidden = true;
-        this.live = element("div", { class: "tl-view" });
+        const kind = tag.replace(/-[^-]*$/, ""); // what a view's own style begins with
+        this.live = element("div", { class: `tl-view ${kind}` });
         this.append(
           element("style", {}, STYLE),
           ...(state.predict ? [predictFirst(this.live, state.predict)] : []),

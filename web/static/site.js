@@ -19,7 +19,7 @@ addEventListener("beforeprint", () => {
 
 // What is wider than the page scrolls by itself, by the keyboard, too.
 function reachWhatScrolls() {
-  for (const box of document.querySelectorAll("article :is(pre, .math, .table-wrapper, .output.text_html, .opening)")) {
+  for (const box of document.querySelectorAll("article :is(pre, .math, .table-wrapper, .output.text_html, .opening, p:has(> img))")) {
     if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }

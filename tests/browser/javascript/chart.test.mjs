@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { assertClose, load } from "./support.mjs";
+import { assertClose, load, notedCanvas } from "./support.mjs";
 
 const chart = await load("chart");
 
@@ -52,6 +52,32 @@ test("even ticks are round, cover the axis, and are as precise as they must be",
     assert.ok(ticks.every(([value]) => value >= low - 1e-9 && value <= high + 1e-9));
     assert.equal(new Set(ticks.map(([, text]) => text)).size, ticks.length);
   }
+});
+
+test("a name under the first or the last tick stays within the box", () => {
+  const { context, calls } = notedCanvas();
+  const ticks = ["embedding", "0", "the last layer"].map((name, i) => [i, name]);
+  chart.drawLines(
+    context,
+    { x: 0, y: 0, width: 240, height: 120 },
+    { x: { ticks }, series: [{ name: "", xs: [0, 1, 2], ys: [0, 1, 0] }], ink: "#000" },
+  );
+  const places = calls.filter(([name, [text]]) => name === "fillText" && ticks.some(([, one]) => one === text));
+  assert.equal(places.length, 3);
+  for (const [, [text, middle]] of places) {
+    const half = 3 * text.length; // as the canvas of these tests measures
+    assert.ok(middle - half >= 0 && middle + half <= 240, `${text}: ${middle - half} to ${middle + half}`);
+  }
+});
+
+test("the key to bars is striped where the bars are", () => {
+  const striped = (outlined) => {
+    const { context, calls } = notedCanvas();
+    const series = ["draft", "model"].map((name) => ({ name, ys: [0, 0], outlined }));
+    chart.drawBars(context, { x: 0, y: 0, width: 240, height: 120 }, { names: ["a", "b"], y: { high: 1 }, series });
+    return calls.filter(([name, all]) => name === "rect" && all[2] === 14 && all[3] === 12).length;
+  };
+  assert.deepEqual([striped(false), striped(true)], [1, 0]);
 });
 
 test("ticks of a logarithmic axis are powers, at most seven", () => {

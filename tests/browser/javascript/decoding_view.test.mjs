@@ -123,8 +123,25 @@ test("a step grows: its lines first, then its tokens, then what was not taken pa
   assert.deepEqual(at(taken, 0), { line: 0, box: 0, pale: 1 });
   assert.deepEqual(at(taken, 0.5), { line: 1, box: 1, pale: 1 });
   assert.deepEqual(at(cut, 0.5), { line: 1, box: 1, pale: 1 }, "as strong as what is taken, until it is cut");
-  assert.deepEqual(at(cut, 1), { line: 1, box: 1, pale: 0.5 });
+  assert.deepEqual(at(cut, 1), { line: 1, box: 1, pale: decoding.PALE });
   assert.equal(at(dying, 0).pale, 1);
-  assert.equal(at(dying, 1).pale, 0.5);
-  assert.equal(decoding.growth({ ...dying, depth: 0 }, 2, 0).pale, 0.5, "what had ended before is pale all the time");
+  assert.equal(at(dying, 1).pale, decoding.PALE);
+  assert.equal(
+    decoding.growth({ ...dying, depth: 0 }, 2, 0).pale,
+    decoding.PALE,
+    "what had ended before is pale all the time",
+  );
+});
+
+test("what is pale has a contrast of 4.5 to 1, in either theme", () => {
+  const luminance = (grey) => (grey <= 0.04045 ? grey / 12.92 : ((grey + 0.055) / 1.055) ** 2.4);
+  // The strength of JupyterLab's text, and its shade and that of the page: its two themes.
+  for (const [strength, ink, paper] of [
+    [0.87, 0, 1],
+    [1, 1, 0.07],
+  ]) {
+    const share = strength * decoding.PALE;
+    const [low, high] = [share * ink + (1 - share) * paper, paper].map(luminance).sort((a, b) => a - b);
+    assert.ok((high + 0.05) / (low + 0.05) >= 4.5, `${(high + 0.05) / (low + 0.05)}`);
+  }
 });

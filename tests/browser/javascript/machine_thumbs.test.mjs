@@ -6,7 +6,7 @@ import test from "node:test";
 import { fakePictures, load, notedCanvas } from "./support.mjs";
 
 fakePictures();
-const { atlasOf, paintChange, paintMatrix, paintTokens } = await load("machine_thumbs");
+const { atlasOf, crossed, paintChange, paintMatrix, paintTokens } = await load("machine_thumbs");
 const { cividis } = await load("ui");
 const { diverging } = await load("grid");
 const PLACE = { x: 10, y: 20, width: 60, height: 30 };
@@ -61,6 +61,15 @@ test("a change is a bar as high as it is large, and none where there is hardly a
     return calls.map(([, [, , , tall]]) => tall);
   };
   assert.deepEqual([0.004, 0.01, 0.5, 7].map(tallOf), [[], [3], [15], [30]]);
+});
+
+test("what is switched off is light on a light page, and dark on a dark one", () => {
+  const veil = (dark) => {
+    const { context, calls } = notedCanvas();
+    crossed(context, PLACE, dark);
+    return calls.find(([name]) => name === "fillRect")[2].fillStyle;
+  };
+  assert.deepEqual([veil(false), veil(true)], ["rgb(255 255 255 / .55)", "rgb(0 0 0 / .65)"]);
 });
 
 test("tokens that would stand over each other are left out", () => {

@@ -3,6 +3,8 @@
 import ast
 import json
 import os
+import shutil
+import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from transformer_lab.grading.assign import Policy, assign, choose
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import gradebook
 from transformer_lab.grading.gradebook import import_grades
-from transformer_lab.grading.questions import HERE, read_questions, texts_of
+from transformer_lab.grading.questions import FILE, read_questions
 from transformer_lab.grading.records import Graded, graded_so_far
 from transformer_lab.grading.reports import write_reports
 from transformer_lab.grading.roster import Roster, keep_roster, read_roster
@@ -98,7 +100,9 @@ def test_nbgrader_s_validation_fails_what_was_not_worked_on_and_passes_what_is_r
     path = notebook(course, "release")
     answers = {name: "import torch\n" + catalogue[name].solution_source() for name in EXERCISES}
     nbformat.write(term.solved(path, answers), course / "solved.ipynb")
-    untouched, right = run_module(course, "nbgrader", "validate", str(path), "solved.ipynb").split("Success")
+    told = run_module(course, "nbgrader", "validate", str(path), "solved.ipynb", errors=True)
+    assert "converted to a float" not in told, "it takes what a cell returns for points"
+    untouched, right = told.split("Success")
     assert "VALIDATION FAILED ON 2 CELL(S)" in untouched.upper()
     assert "failed" not in right
 
@@ -142,13 +146,25 @@ ROSTER = """id,name,email,extension,submitted
 ASKED = "## why (3)\n\nWhy?\n\n## when (2)\n\nWhen?\n"
 
 
+@pytest.fixture(scope="module")
+def blank(tmp_path_factory) -> Path:
+    """An empty gradebook: nbgrader needs seconds to make one."""
+    api = pytest.importorskip("nbgrader.api", reason="needs the extra `instructor`")
+    path = tmp_path_factory.mktemp("blank") / "gradebook.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")  # it calls `alembic`
+        with api.Gradebook(f"sqlite:///{path}"):
+            return path
+
+
 @pytest.fixture
-def late(tmp_path) -> Path:
+def late(tmp_path, blank) -> Path:
     """A course with a due time and questions, and grades of it as `grade` leaves them: two are late, two are absent."""
     (tmp_path / "q.md").write_text(ASKED)
     (tmp_path / "roster.csv").write_text(ROSTER)
     policy = Policy(due="2026-10-01T12:00+00:00", late=10, questions=read_questions(tmp_path / "q.md"))
     assign(tmp_path / "hw1", EXERCISES, policy=policy)
+    shutil.copy(blank, tmp_path / "hw1")
     (tmp_path / "grades" / "records").mkdir(parents=True)
     marks = tuple(Mark(name, "ok", most, most) for name, most in EXERCISES.items())
     for student in ("ann", "ben"):
@@ -231,10 +247,15 @@ class TestAnImport:
 
 def test_nbgrader_itself_gives_honest_work_the_same_points(course):
     pytest.importorskip("nbgrader", reason="needs the extra `instructor`")
-    ours = nbformat.read(notebook(course, "release"), 4)
-    run_module(course, "nbgrader", "generate_assignment", "hw1", "--create", "--force")
-    theirs = nbformat.read(notebook(course, "release"), 4)
-    assert [cell.source for cell in theirs.cells] == [cell.source for cell in ours.cells]
+    (course.parent / "q.md").write_text(ASKED)
+    assign(course / "hw1", {"softmax": 1}, policy=Policy(questions=read_questions(course.parent / "q.md")))
+    for kind in ("source", "release"):  # the same course has questions
+        shutil.copy(course / "hw1" / kind / "hw1" / FILE, course / kind / "hw1")
+    shutil.rmtree(course / "hw1")
+    paths = sorted((course / "release" / "hw1").glob("*.ipynb"))
+    ours = [cell.source for path in paths for cell in nbformat.read(path, 4).cells]
+    run_module(course, "nbgrader", "generate_assignment", "hw1", "--force")
+    assert [cell.source for path in paths for cell in nbformat.read(path, 4).cells] == ours
     hand_in(course)
     run_module(course, "nbgrader", "autograde", "hw1")
     assert exported(course) == POINTS

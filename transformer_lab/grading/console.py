@@ -42,7 +42,8 @@ def late(book: Gradebook) -> Iterator[str]:
     found = [one for one in book.finals if one.days]
     by_files = [one for one in found if not (one.person and one.person.submitted.strip("-"))]
     if found:
-        how = f", {len(by_files)} of them by the time in nbgrader's timestamp.txt or of their files" if by_files else ""
+        how = "" if not by_files else f", {len(by_files)} of them" if len(by_files) < len(found) else ","
+        how += " by the time in nbgrader's timestamp.txt or of their files" if by_files else ""
         yield f"{words(len(found), 'student is', 'students are')} late{how}"
 
 

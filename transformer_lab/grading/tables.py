@@ -98,7 +98,8 @@ def comment(one: Final, book: Gradebook) -> str:
 def lateness(one: Final, by_hand: bool) -> list[str]:
     """What is said of late work: what it costs, and who says so."""
     late = [f"{words(one.days, 'day', 'days')} late"] if one.days else []
-    taken = f"{one.penalty:g} points are taken off" if one.penalty else "nothing is taken off"
+    points = "point is" if one.penalty == 1 else "points are"
+    taken = f"{one.penalty:g} {points} taken off" if one.penalty else "nothing is taken off"
     if not by_hand:
         return [": ".join([*late, taken])] if one.penalty else late
     return [f"{': '.join([*late, taken])}, as your instructor set it"]

@@ -130,6 +130,7 @@ def parser() -> argparse.ArgumentParser:
 def assign(options: argparse.Namespace) -> int:
     from transformer_lab.grading import assign
     from transformer_lab.grading.lateness import moment
+    from transformer_lab.grading.pages import words
     from transformer_lab.grading.questions import read_questions
 
     variants, questions = points_of(options.variant), read_questions(options.questions)
@@ -138,7 +139,8 @@ def assign(options: argparse.Namespace) -> int:
     policy = assign.Policy(*given, questions, tuple(variants))
     assignment = assign.assign(options.out, points, options.seconds, options.notebooks or assign.NOTEBOOKS, policy)
     listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.most.items())
-    counted = f"{len(assignment.points)} exercises" + (f" and {len(questions)} questions" if questions else "")
+    counted = words(len(assignment.points), "exercise", "exercises")
+    counted += f" and {words(len(questions), 'question', 'questions')}" if questions else ""
     print(f"{counted}, {assignment.total:g} points: {listed}")
     if assignment.due and moment(assignment.due, "--due") < datetime.now(UTC):
         print(f"--due {assignment.due} is over already: whatever is handed in now is late.", file=sys.stderr)

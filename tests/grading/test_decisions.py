@@ -107,7 +107,7 @@ def test_a_comment_says_why_the_grade_is_not_the_sum_of_its_parts(tmp_path):
     assert comments(tmp_path) == [f"{parts}; {late}", absent]
     assert comments(tmp_path, "Cem Kaya,late,0,", "Jan Vos,total,3,") == [
         f"{parts}; 2 days late: nothing is taken off, as your instructor set it",
-        f"{absent}; whatever these add to, your instructor set the total to 3",
+        f"{absent}; your instructor set the total to 3",
     ]
     assert comments(tmp_path, "Cem Kaya,total,7,orally", "Jan Vos,softmax,1,") == [
         f"{parts}; {late}; whatever these add to, your instructor set the total to 7 (orally)",

@@ -44,9 +44,9 @@ def said(folder: Path, text: str, *students: str) -> str:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (MOODLE.format("100.00"), "Moodle has a maximum of 100.00, the assignment 11 points: set it to that in Moodle"),
-        (MOODLE.format('"100,00"'), "Moodle has a maximum of 100,00, the assignment 11 points"),
-        (CANVAS.format("10"), "Canvas has a maximum of 10, the assignment 11 points: set it to that in Canvas"),
+        (MOODLE.format("100.00"), "Moodle has a maximum of 100.00 for what has 11 here: set Moodle's to 11 before"),
+        (MOODLE.format('"100,00"'), "Moodle has a maximum of 100,00 for what has 11 here"),
+        (CANVAS.format("10"), "Canvas has a maximum of 10 for what has 11 here: set Canvas's to 11 before"),
         (MOODLE.format("11.00"), ""),
         (CANVAS.format("11"), ""),
         ("id\n1\n", ""),
@@ -187,6 +187,9 @@ def test_a_zip_file_without_a_notebook_is_said_to_have_none(homework, tmp_path, 
     told = refusal(capsys, homework, tmp_path / "class.zip", tmp_path / "out")
     assert "class.zip must hold notebooks, one for each student or in a folder for each (it holds none)" in told
     assert not (tmp_path / "out").exists()
+    (tmp_path / "out" / "unpacked" / "class").mkdir(parents=True)
+    refusal(capsys, homework, tmp_path / "class.zip", tmp_path / "out")
+    assert [*(tmp_path / "out").iterdir()] == []
 
 
 def test_a_folder_of_something_else_is_not_written_to(homework, tmp_path, capsys):

@@ -21,10 +21,11 @@ def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
     yield from late(book)
     if told := other_maximum(book):
         system = "Moodle" if book.roster.is_moodle else "Canvas"
-        most = words_of_points(book.assignment.total)
-        yield f"{system} has a maximum of {told}, the assignment {most}: set it to that in {system} before you import"
+        most = f"{book.assignment.total:g}"
+        yield f"{system} has a maximum of {told} for what has {most} here: set {system}'s to {most} before you import"
     if in_words := sum(len(one.waiting) for one in book.finals):
-        yield f"{in_words} answers in words wait to be marked: open marking.html there, then give --marked"
+        waiting = words(in_words, "answer in words waits", "answers in words wait")
+        yield f"{waiting} to be marked: open marking.html there, then give --marked"
 
 
 def strangers(book: Gradebook) -> Iterator[str]:
@@ -45,7 +46,3 @@ def late(book: Gradebook) -> Iterator[str]:
         how = "" if not by_files else f", {len(by_files)} of them" if len(by_files) < len(found) else ","
         how += " by the time in nbgrader's timestamp.txt or of their files" if by_files else ""
         yield f"{words(len(found), 'student is', 'students are')} late{how}"
-
-
-def words_of_points(points: float | int) -> str:
-    return f"{points:g} {'point' if points == 1 else 'points'}"

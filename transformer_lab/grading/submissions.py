@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,10 +104,11 @@ def unpacked_class(archive: Path, folder: Path | None) -> Path:
         raise ValueError(f"{archive} is a zip file: say where to unpack it")
     whole = folder / "class"
     shutil.rmtree(whole, ignore_errors=True)  # an older download may hold others
-    if odd := unpack(archive, whole, of_a_class()):
-        raise ValueError("; ".join(odd))
-    if not whole.is_dir():
-        raise ValueError(f"{archive} {HOLDS} (it holds none)")
+    odd = unpack(archive, whole, of_a_class())
+    if odd or not whole.is_dir():
+        with suppress(OSError):
+            folder.rmdir()  # of an older download, perhaps, which is gone
+        raise ValueError("; ".join(odd) or f"{archive} {HOLDS} (it holds none)")
     inner = [*whole.iterdir()]
     within = [*inner[0].iterdir()] if len(inner) == 1 and inner[0].is_dir() else []
     folders = len(within) > 1 and all(one.is_dir() for one in within)

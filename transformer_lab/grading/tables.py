@@ -91,7 +91,8 @@ def comment(one: Final, book: Gradebook) -> str:
     parts += lateness(one, LATE in by_hand)
     if (total := by_hand.get(TOTAL)) is not None:
         because = f" ({total.comment})" if total.comment else ""
-        parts.append(f"whatever these add to, your instructor set the total to {total.points:g}{because}")
+        whatever = "whatever these add to, " if one.graded else ""
+        parts.append(f"{whatever}your instructor set the total to {total.points:g}{because}")
     return "; ".join(parts)
 
 

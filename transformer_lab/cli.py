@@ -183,9 +183,9 @@ def grade(options: argparse.Namespace) -> int:
     else:
         print(f"Sandbox: {described(options.sandbox)}.", file=sys.stderr)
         refuse_readable(options.submitted, options.assignment, options.private, options.roster, options.out)
-    final.check_decisions(
-        records.graded_so_far(options.out), [one.student for one in found], assignment, roster, options.out
-    )
+    so_far = records.graded_so_far(options.out)
+    names = {one.student for one in found} | {one.student for one in ([] if options.regrade else so_far)}
+    final.check_decisions(so_far, names, assignment, roster, options.out)
     if options.regrade:
         course.forget(options.out)
     waiting = course.still_to_grade(found, assignment, private, options.out, options.trust)

@@ -85,13 +85,14 @@ def check_decisions(
 ) -> None:
     """Read all that is decided by hand before anything is graded anew, and keep what it stands on.
 
+    `graded` are the records so far, `students` the names of those who will be there.
+
     Raises:
         ValueError: a decision, or a time in the roster, can't be read.
     """
     for person in roster.people:
         days_late(assignment, person, "")
-    names = {*students, *(one.student for one in graded)}
-    decided = read_overrides(folder, assignment, sorted(names), roster)
+    decided = read_overrides(folder, assignment, sorted(students), roster)
     read_marked(folder / MARKED, assignment)
     if decided and folder.is_dir():
         keep_standing(folder, decided, graded, roster)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -122,11 +123,14 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("grades", type=Path, help="the folder that `grade` wrote")
     one.add_argument("--assignment", type=Path, required=True, help="the assignment's assignment.json")
     one.add_argument("--course", type=Path, required=True, help="nbgrader's course folder")
+    one.add_argument("--roster", type=Path, metavar="FILE.csv", help="another roster than the one `grade` was given")
     return top
 
 
 def assign(options: argparse.Namespace) -> int:
     from transformer_lab.grading import assign
+    from transformer_lab.grading.lateness import moment
+    from transformer_lab.grading.pages import words
     from transformer_lab.grading.questions import read_questions
 
     variants, questions = points_of(options.variant), read_questions(options.questions)
@@ -135,8 +139,11 @@ def assign(options: argparse.Namespace) -> int:
     policy = assign.Policy(*given, questions, tuple(variants))
     assignment = assign.assign(options.out, points, options.seconds, options.notebooks or assign.NOTEBOOKS, policy)
     listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.most.items())
-    counted = f"{len(assignment.points)} exercises" + (f" and {len(questions)} questions" if questions else "")
+    counted = words(len(assignment.points), "exercise", "exercises")
+    counted += f" and {words(len(questions), 'question', 'questions')}" if questions else ""
     print(f"{counted}, {assignment.total:g} points: {listed}")
+    if assignment.due and moment(assignment.due, "--due") < datetime.now(UTC):
+        print(f"--due {assignment.due} is over already: whatever is handed in now is late.", file=sys.stderr)
     print(f"Hand out {options.out / 'release' / assignment.name}; keep {options.out / 'assignment.json'} to yourself.")
     return 0
 
@@ -159,14 +166,15 @@ def grade(options: argparse.Namespace) -> int:
         preload()
     from tqdm import tqdm
 
-    from transformer_lab.grading import course, marked, records, reports, submissions
+    from transformer_lab.grading import console, course, final, marked, records, reports, submissions
     from transformer_lab.grading.assignment import Assignment
     from transformer_lab.grading.hidden_cases import try_out
     from transformer_lab.grading.launching import TRUST, described
     from transformer_lab.grading.policy import refuse_readable
-    from transformer_lab.grading.roster import read_roster
+    from transformer_lab.grading.roster import keep_roster, read_roster
 
     assignment = Assignment.load(options.assignment)
+    submissions.refuse_foreign(options.out)
     private, roster = read_private(options.private), read_roster(options.roster)
     try_out(assignment.points, assignment.seed)
     found = submissions.find_submissions(options.submitted, assignment.name, options.out / "unpacked")
@@ -175,6 +183,9 @@ def grade(options: argparse.Namespace) -> int:
     else:
         print(f"Sandbox: {described(options.sandbox)}.", file=sys.stderr)
         refuse_readable(options.submitted, options.assignment, options.private, options.roster, options.out)
+    so_far = records.graded_so_far(options.out)
+    names = {one.student for one in found} | {one.student for one in ([] if options.regrade else so_far)}
+    final.check_decisions(so_far, names, assignment, roster, options.out)
     if options.regrade:
         course.forget(options.out)
     waiting = course.still_to_grade(found, assignment, private, options.out, options.trust)
@@ -185,23 +196,19 @@ def grade(options: argparse.Namespace) -> int:
     for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students"):
         if any(mark.verdict == "ungraded" for mark in one.marks):
             print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
-    graded = records.graded_so_far(options.out)
-    book = reports.write_reports(graded, assignment, options.out, roster)
-    absent = len(book.finals) - len(graded)
-    there = f"{len(graded)} student{'s' * (len(graded) != 1)}" + (
-        f", and {absent} who handed in nothing" if absent else ""
-    )
-    print(f"{there}: see report.html, grades.csv and feedback/ in {options.out}")
-    if in_words := sum(len(one.waiting) for one in book.finals):
-        print(f"{in_words} answers in words wait to be marked: open marking.html there, then give --marked")
+    book = reports.write_reports(records.graded_so_far(options.out), assignment, options.out, roster)
+    keep_roster(options.roster, options.out)
+    for line in console.after_grading(book, options.out):
+        print(line)
     return 0
 
 
 def term(options: argparse.Namespace) -> int:
+    from transformer_lab.grading.pages import words
     from transformer_lab.grading.term_page import write_term
 
     summaries = write_term(options.grades, options.out)
-    print(f"{len(summaries)} assignments: see term.html and term.csv in {options.out}")
+    print(f"{words(len(summaries), 'assignment', 'assignments')}: see term.html and term.csv in {options.out}")
     return 0
 
 
@@ -255,14 +262,18 @@ def nbgrader(options: argparse.Namespace) -> int:
     from transformer_lab.grading.assignment import Assignment
     from transformer_lab.grading.final import gradebook
     from transformer_lab.grading.gradebook import import_grades
-    from transformer_lab.grading.roster import read_roster
+    from transformer_lab.grading.pages import words
+    from transformer_lab.grading.roster import kept_roster, read_roster
 
     assignment, graded = Assignment.load(options.assignment), records.graded_so_far(options.grades)
     if not graded:
         raise ValueError(f"{options.grades} must hold grades written by `transformer-lab grade` (it holds none)")
-    book = gradebook(graded, assignment, read_roster(None), options.grades)
-    import_grades(book.finals, assignment, options.course)
-    print(f"{len(graded)} students: `nbgrader export` in {options.course} writes a table")
+    roster = read_roster(options.roster) if options.roster else kept_roster(options.grades)
+    book = gradebook(graded, assignment, roster, options.grades)
+    for line in import_grades(book.finals, assignment, options.course):
+        print(line)
+    there = words(len(graded), "student", "students")
+    print(f"{there}: `nbgrader export` in {options.course} writes a table")
     return 0
 
 

@@ -139,6 +139,12 @@ def test_the_newest_that_answers_counts_and_what_is_no_notebook_is_passed_over(t
     assert notes == ["`why_scaled` is answered in several notebooks; 1.ipynb is the newest, and counts"]
 
 
+def test_a_cell_that_nbgrader_handed_out_and_nobody_touched_is_no_answer(tmp_path, homework, assignment):
+    notebook = handed_out(homework)
+    notebook.cells[2].source, notebook.cells[4].source = "YOUR ANSWER HERE", "YOUR ANSWER HERE\n\nmine"
+    assert texts_of([written(tmp_path, notebook)], assignment.questions)[0] == {"before_you_run": "mine"}
+
+
 def test_a_text_without_end_is_cut(tmp_path, homework, assignment):
     notebook = handed_out(homework)
     notebook.cells[2].source = "x" * (2 * MOST_TEXT)

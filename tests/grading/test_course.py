@@ -79,7 +79,7 @@ class TestATerm:
     @pytest.mark.parametrize(
         ("student", "note"),
         [
-            ("mia", "`softmax` is left as it was handed out"),
+            ("mia", "2 exercises are left as they were handed out: softmax, scaled_dot_product_attention"),
             ("nat", "the cell of `softmax` is gone; found the function elsewhere"),
             ("pia", "`softmax` is defined in 2 cells; the last that is filled in counts"),
             ("quin", "quin.ipynb is no notebook that can be read"),

@@ -3,6 +3,9 @@
 import ast
 import json
 import os
+import shutil
+import sys
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -10,14 +13,17 @@ import pytest
 
 from tests.grading import term
 from tests.grading.support import exported, run_module
+from transformer_lab import cli
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.grading.assign import Policy, assign, choose
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import gradebook
 from transformer_lab.grading.gradebook import import_grades
-from transformer_lab.grading.records import Graded
-from transformer_lab.grading.roster import Roster
+from transformer_lab.grading.questions import FILE, read_questions
+from transformer_lab.grading.records import Graded, graded_so_far
+from transformer_lab.grading.reports import write_reports
+from transformer_lab.grading.roster import Roster, keep_roster, read_roster
 from transformer_lab.grading.scoring import Mark
 
 EXERCISES = {"softmax": 2, "softmax_jacobian": 3}
@@ -94,7 +100,9 @@ def test_nbgrader_s_validation_fails_what_was_not_worked_on_and_passes_what_is_r
     path = notebook(course, "release")
     answers = {name: "import torch\n" + catalogue[name].solution_source() for name in EXERCISES}
     nbformat.write(term.solved(path, answers), course / "solved.ipynb")
-    untouched, right = run_module(course, "nbgrader", "validate", str(path), "solved.ipynb").split("Success")
+    told = run_module(course, "nbgrader", "validate", str(path), "solved.ipynb", errors=True)
+    assert "cannot be converted" not in told, "it takes what a cell returns for points"
+    untouched, right = told.split("Success")
     assert "VALIDATION FAILED ON 2 CELL(S)" in untouched.upper()
     assert "failed" not in right
 
@@ -129,12 +137,125 @@ def test_a_second_import_keeps_what_was_decided_by_hand(course, monkeypatch):
     assert exported(course) == {"ann": 1.75, "b\\udcffen": 5}
 
 
+ROSTER = """id,name,email,extension,submitted
+7001,Ann Doe,ann@example.org,,2026-10-02T10:00+00:00
+7002,Ben May,ben@example.org,3 days,2026-10-02T10:00+00:00
+7003,Cem Kaya,cem@example.org,,
+7004,Dai Ito,dai@example.org,,
+"""
+ASKED = "## why (3)\n\nWhy?\n\n## when (2)\n\nWhen?\n"
+
+
+@pytest.fixture(scope="module")
+def blank(tmp_path_factory) -> Path:
+    """An empty gradebook: nbgrader needs seconds to make one."""
+    api = pytest.importorskip("nbgrader.api", reason="needs the extra `instructor`")
+    path = tmp_path_factory.mktemp("blank") / "gradebook.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")  # it calls `alembic`
+        with api.Gradebook(f"sqlite:///{path}"):
+            return path
+
+
+@pytest.fixture
+def late(tmp_path, blank) -> Path:
+    """A course with a due time and questions, and grades of it as `grade` leaves them: two are late, two are absent."""
+    (tmp_path / "q.md").write_text(ASKED)
+    (tmp_path / "roster.csv").write_text(ROSTER)
+    policy = Policy(due="2026-10-01T12:00+00:00", late=10, questions=read_questions(tmp_path / "q.md"))
+    assign(tmp_path / "hw1", EXERCISES, policy=policy)
+    shutil.copy(blank, tmp_path / "hw1")
+    (tmp_path / "grades" / "records").mkdir(parents=True)
+    marks = tuple(Mark(name, "ok", most, most) for name, most in EXERCISES.items())
+    for student in ("ann", "ben"):
+        graded = Graded(student, marks, (), submitted="2026-11-01T00:00:00+00:00", texts={"why": "so"})
+        graded.save(tmp_path / "grades" / "records")
+    return tmp_path
+
+
+def decide(folder: Path, *lines: str) -> None:
+    """Write decisions, and let `grade` make its reports with the roster."""
+    grades = folder / "grades"
+    (grades / "overrides.csv").write_text("\n".join(["student,exercise,points,comment", *lines, ""]))
+    assignment, roster = Assignment.load(folder / "hw1" / "assignment.json"), read_roster(folder / "roster.csv")
+    write_reports(graded_so_far(grades), assignment, grades, roster)
+    keep_roster(folder / "roster.csv", grades)
+
+
+def imported(folder: Path, monkeypatch) -> dict[str, tuple[float, float, float]]:
+    """For each student: the sum of the cells, the penalty, and what nbgrader's export makes of them."""
+    api = pytest.importorskip("nbgrader.api", reason="needs the extra `instructor`")
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    key, course = folder / "hw1" / "assignment.json", folder / "hw1"
+    assert cli.main(["nbgrader", str(folder / "grades"), "--assignment", str(key), "--course", str(course)]) == 0
+    with api.Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        found = book.assignment_submissions("hw1")
+        rows = {one.student.id: (one.score, one.late_submission_penalty) for one in found}
+    return {student: (score, less, max(0, score - less)) for student, (score, less) in rows.items()}
+
+
+@pytest.mark.filterwarnings("ignore:Object of type <Submitted")  # nbgrader's own
+class TestAnImport:
+    def test_knows_the_roster_that_the_grades_were_made_with(self, late, monkeypatch):
+        decide(late, "7003,total,4,orally", "dai@example.org,softmax,1,")
+        assert imported(late, monkeypatch) == {
+            "ann": (5, 1, 4),
+            "ben": (5, 0, 5),
+            "7003": (4, 0, 4),
+            "7004": (1, 0, 1),
+        }
+
+    def test_carries_the_penalty_the_due_time_and_when_work_came(self, late, monkeypatch):
+        decide(late, "ben,late,0.5,")
+        assert imported(late, monkeypatch) == {"ann": (5, 1, 4), "ben": (5, 0.5, 4.5)}
+        api = pytest.importorskip("nbgrader.api")
+        with api.Gradebook(f"sqlite:///{late / 'hw1' / 'gradebook.db'}") as book:
+            assert book.find_assignment("hw1").duedate == datetime(2026, 10, 1, 12)
+            ben = book.find_submission("hw1", "ben")
+            assert ben.timestamp == datetime(2026, 10, 2, 10), "the roster's"
+            assert ben.duedate == datetime(2026, 10, 4, 12)
+            assert ben.total_seconds_late == 0
+
+    def test_carries_totals_up_and_down_and_says_where(self, late, monkeypatch, capsys):
+        decide(late, "ann,total,3,", "ben,total,7,")
+        for _ in range(2):  # a second import adds nothing
+            assert imported(late, monkeypatch) == {"ann": (5, 2, 3), "ben": (7, 0, 7)}
+            told = capsys.readouterr().out
+            assert "Ann Doe: the total 3, decided by hand, stands in nbgrader as a late submission penalty of 2" in told
+            assert "Ben May: the total 7, decided by hand, stands in nbgrader as extra credit of 2" in told
+        api = pytest.importorskip("nbgrader.api")
+        with api.Gradebook(f"sqlite:///{late / 'hw1' / 'gradebook.db'}") as book:
+            next(g for g in book.find_submission("hw1", "ben").notebooks[0].grades if g.extra_credit).extra_credit += 1
+            book.db.commit()
+        decide(late)
+        assert imported(late, monkeypatch) == {"ann": (5, 1, 4), "ben": (6, 0, 6)}, "what nbgrader was told stays"
+
+    def test_carries_what_was_decided_of_a_question_that_nobody_has_marked(self, late, monkeypatch):
+        decide(late, "ann,why,3,")
+        assert imported(late, monkeypatch) == {"ann": (8, 1, 7), "ben": (5, 0, 5)}
+        api = pytest.importorskip("nbgrader.api")
+        with api.Gradebook(f"sqlite:///{late / 'hw1' / 'gradebook.db'}") as book:
+            waiting = {(g.student.id, g.name): g.needs_manual_grade for g in book.db.query(api.Grade)}
+        words = {key: value for key, value in waiting.items() if key[1].endswith("-words")}
+        assert words == {
+            ("ann", "why-words"): False,
+            ("ann", "when-words"): False,
+            ("ben", "why-words"): True,
+            ("ben", "when-words"): False,
+        }
+
+
 def test_nbgrader_itself_gives_honest_work_the_same_points(course):
     pytest.importorskip("nbgrader", reason="needs the extra `instructor`")
-    ours = nbformat.read(notebook(course, "release"), 4)
-    run_module(course, "nbgrader", "generate_assignment", "hw1", "--create", "--force")
-    theirs = nbformat.read(notebook(course, "release"), 4)
-    assert [cell.source for cell in theirs.cells] == [cell.source for cell in ours.cells]
+    (course.parent / "q.md").write_text(ASKED)
+    assign(course / "hw1", {"softmax": 1}, policy=Policy(questions=read_questions(course.parent / "q.md")))
+    for kind in ("source", "release"):  # the same course has questions
+        shutil.copy(course / "hw1" / kind / "hw1" / FILE, course / kind / "hw1")
+    shutil.rmtree(course / "hw1")
+    paths = sorted((course / "release" / "hw1").glob("*.ipynb"))
+    ours = [cell.source for path in paths for cell in nbformat.read(path, 4).cells]
+    run_module(course, "nbgrader", "generate_assignment", "hw1", "--force")
+    assert [cell.source for path in paths for cell in nbformat.read(path, 4).cells] == ours
     hand_in(course)
     run_module(course, "nbgrader", "autograde", "hw1")
     assert exported(course) == POINTS

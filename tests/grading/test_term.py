@@ -1,9 +1,11 @@
 """A term of three assignments with sixty students of all kinds, from an empty folder to grades in Moodle's shape."""
 
 import csv
+import io
 import json
 import re
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -12,9 +14,11 @@ import pytest
 from tests.grading import sixty
 from tests.grading.support import needs_bwrap
 from transformer_lab import cli
-from transformer_lab.grading import course, scoring
+from transformer_lab.grading import course, scoring, tables
 from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.records import file_name
+from transformer_lab.grading.final import gradebook
+from transformer_lab.grading.records import graded_so_far, page_name
+from transformer_lab.grading.roster import Roster, read_roster
 
 pytestmark = needs_bwrap
 KEY = "a1b2c3d4"  # everybody's own numbers are the same in each run
@@ -119,7 +123,7 @@ def test_words_wait_until_they_are_marked_and_stay_marked(term):
 
 def record_of(kind: str) -> str:
     number, name, _ = next(one for one in sixty.students() if one[2] == kind)
-    return file_name(f"{name}_{number}")
+    return page_name(f"{name}_{number}")
 
 
 def test_everybody_was_asked_other_numbers_and_only_one_s_own_count(term):
@@ -150,7 +154,11 @@ def test_moodle_s_worksheet_comes_back_filled(term):
 
 
 def test_canvas_takes_the_table(term):
-    lines = rows(term / "hw1-grades" / "canvas.csv")
+    folder = term / "hw1-grades"
+    assert not (folder / "canvas.csv").exists(), "the roster is Moodle's"
+    assignment, worksheet = Assignment.load(term / "hw1" / "assignment.json"), read_roster(term / "hw1.csv")
+    book = replace(gradebook(graded_so_far(folder), assignment, worksheet, folder), roster=Roster())
+    lines = [*csv.DictReader(io.StringIO(tables.canvas(book)))]
     assert [*lines[0]] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw1"]
     assert (lines[0]["Student"], lines[0]["hw1"]) == ("    Points Possible", "5")
     assert (lines[1]["Student"], lines[1]["ID"], lines[1]["hw1"]) == ("Ann DoeAa", "1000", "5")
@@ -227,9 +235,9 @@ def test_a_decision_and_a_new_grading_leave_each_other_alone(term):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("nobody,softmax,1,", "must name students who were graded or are on the roster (it names nobody)"),
+        ("nobody,softmax,1,", "line 2: a student is named as in the column `student` of grades.csv, or by id, name or"),
         ("x,sofmax,1,", "must name one of softmax, scaled_dot_product_attention, late, total (it names sofmax)"),
-        ("x,softmax,much,", "line 2 of"),
+        ("x,softmax,much,", "it must give points from 0 on (it gives much)"),
         ("x,softmax,-1,", "must give points from 0 on (it gives -1)"),
     ],
 )

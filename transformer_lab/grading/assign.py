@@ -24,7 +24,7 @@ from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.case_generators import find_exercise
 from transformer_lab.grading.handed_out import WORK, exercise_notebook, question_notebook
 from transformer_lab.grading.lateness import moment
-from transformer_lab.grading.questions import FILE, Question
+from transformer_lab.grading.questions import FILE, HERE, Question
 from transformer_lab.grading.variants import refuse_unfit
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -32,6 +32,7 @@ MOST_SECONDS = 3600
 NBGRADER_CONFIG = """c = get_config()
 c.CourseDirectory.course_id = {name!r}
 c.ClearSolutions.code_stub = {{"python": "{work}"}}
+c.ClearSolutions.text_stub = "{here}"
 c.IncludeHeaderFooter.header = ""
 """
 
@@ -86,8 +87,10 @@ def assign(
     """
     if policy.due:
         moment(policy.due, "--due")
-    if not 0 <= policy.late <= 100 or (policy.late and not policy.due):
-        raise ValueError(f"--late must be from 0 to 100, with a time that work is due (got {policy.late:g})")
+    if not 0 <= policy.late <= 100:
+        raise ValueError(f"--late must be from 0 to 100 percent (got {policy.late:g})")
+    if policy.late and not policy.due:
+        raise ValueError(f"--late {policy.late:g} needs --due, the time after which work is late (there is none)")
     if not 0 < seconds <= MOST_SECONDS:
         raise ValueError(f"the seconds for an answer must be positive, and at most {MOST_SECONDS} (got {seconds:g})")
     if out.exists() and any(out.iterdir()):
@@ -106,7 +109,7 @@ def assign(
             handed_out |= {cell.id: digest(cell.source) for cell in made.cells if cell.cell_type == "code"}
     assignment = replace(decided, handed_out=handed_out)
     assignment.save(out / "assignment.json")
-    (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=assignment.name, work=WORK))
+    (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=assignment.name, work=WORK, here=HERE))
     return assignment
 
 

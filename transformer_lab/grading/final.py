@@ -1,5 +1,6 @@
 """What each student gets in the end: computed points, less lateness, but for what the instructor decided by hand."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -7,11 +8,12 @@ from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.lateness import days_late, penalty
 from transformer_lab.grading.marked import NAME as MARKED
 from transformer_lab.grading.marked import ByHand, Marked, read_marked
-from transformer_lab.grading.overrides import LATE, NAME, TOTAL, Override, read_overrides
+from transformer_lab.grading.overrides import LATE, TOTAL, Override, read_overrides
 from transformer_lab.grading.own_ids import Borrowed, whose_numbers
 from transformer_lab.grading.records import Graded
 from transformer_lab.grading.roster import Person, Roster
 from transformer_lab.grading.scoring import Mark
+from transformer_lab.grading.standing import Standing, keep_standing, overtaken, read_standing
 
 
 @dataclass(frozen=True)
@@ -64,20 +66,36 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
     """Put records, roster and decisions together: those who were graded first, then those who handed in nothing.
 
     Raises:
-        ValueError: a decision is about nobody, or can't be read.
+        ValueError: decisions can't be read; says which.
     """
-    decided, marked = read_overrides(folder, assignment), read_marked(folder / MARKED, assignment)
+    decided = read_overrides(folder, assignment, [one.student for one in graded], roster)
+    marked, standing = read_marked(folder / MARKED, assignment), read_standing(folder)
     whose = {one.student: roster.find(one.student) for one in graded}
     others = whose_numbers({one.student: one.own_id for one in graded}, roster) if assignment.variants else {}
-    rest = (assignment, decided, marked, others, roster)
+    rest = (assignment, decided, marked, others, roster, standing)
     finals = [final(one.student, one, whose[one.student], *rest) for one in graded]
     there = {person.id for person in whose.values() if person}
     absent = [person for person in roster.people if person.id not in there]
     finals += [final(person.id, None, person, *rest) for person in absent]
-    known = {name for one in finals for name in (one.student, one.id)}
-    if nobody := next((one.student for one in decided if one.student not in known), None):
-        raise ValueError(f"{folder / NAME} must name students who were graded or are on the roster (it names {nobody})")
     return Gradebook(assignment, roster, tuple(finals))
+
+
+def check_decisions(
+    graded: list[Graded], students: Iterable[str], assignment: Assignment, roster: Roster, folder: Path
+) -> None:
+    """Read all that is decided by hand before anything is graded anew, and keep what it stands on.
+
+    `graded` are the records so far, `students` the names of those who will be there.
+
+    Raises:
+        ValueError: a decision, or a time in the roster, can't be read.
+    """
+    for person in roster.people:
+        days_late(assignment, person, "")
+    decided = read_overrides(folder, assignment, sorted(students), roster)
+    read_marked(folder / MARKED, assignment)
+    if decided and folder.is_dir():
+        keep_standing(folder, decided, graded, roster)
 
 
 def final(
@@ -89,6 +107,7 @@ def final(
     marked: Marked,
     others: dict[str, Borrowed],
     roster: Roster,
+    standing: Standing,
 ) -> Final:
     own = tuple(one for one in decided if one.student in (student, person.id if person else student))
     set_by_hand = {one.exercise: one.points for one in own}
@@ -109,5 +128,6 @@ def final(
     notes += [borrowed.note] if borrowed else []
     changed = [question for question, one in read.items() if not one.is_of(texts.get(question, ""))]
     notes += [f"wrote something else to `{question}` since it was marked" for question in changed]
+    notes += [note for one in own if graded and (note := overtaken(one, graded, standing))]
     total = round(set_by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
     return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting)

@@ -67,7 +67,7 @@ def variant_cells(
         markdown(f"{statement}\n\n{INVITATION}", f"{name}-statement"),
         locked(new_code_cell(f"variants.show({given})", id=f"{name}-numbers")),
         answer,
-        graded(f'variants.taken("{name}", {name})', hidden, f"{name}-check", most, with_solution),
+        graded(f'display(variants.taken("{name}", {name}))', hidden, f"{name}-check", most, with_solution),
     )
 
 
@@ -131,8 +131,8 @@ def solution_body(name: str) -> str:
 
 def check_cell(name: str, most: float | int, with_tests: bool) -> NotebookNode:
     """The visible check; for nbgrader's source, with the hidden line that gives the points."""
-    visible = f"exercises.{name}.check({name})"
-    return graded(visible, f"assert {visible}.passed", f"{name}-check", most, with_tests)
+    visible = f"exercises.{name}.check({name})"  # displayed: a cell's result nbgrader takes for points
+    return graded(f"display({visible})", f"assert {visible}.passed", f"{name}-check", most, with_tests)
 
 
 def graded(visible: str, hidden: str, id_: str, most: float | int, with_tests: bool) -> NotebookNode:

@@ -42,13 +42,16 @@ def due_for(assignment: Assignment, person: Person | None) -> datetime | None:
     return moment(extension, f"the extension of {person.id}") if person and extension else due
 
 
+def handed_in_at(person: Person | None, submitted: str) -> datetime | None:
+    """When work came: what the roster says of it comes first."""
+    told = person.submitted.strip("-") if person else ""  # Moodle's `-` is none
+    return moment(told or submitted, "the time of a submission") if told or submitted else None
+
+
 def days_late(assignment: Assignment, person: Person | None, submitted: str) -> int:
-    """Days begun after it was due; what the roster says of the time of submission comes first."""
-    due, told = due_for(assignment, person), (person.submitted.strip("-") if person else "")  # Moodle's `-` is none
-    if due is None or not (told or submitted):
-        return 0
-    seconds = (moment(told or submitted, "the time of a submission") - due).total_seconds()
-    return max(0, math.ceil(seconds / 86_400))
+    """Days begun after it was due."""
+    due, came = due_for(assignment, person), handed_in_at(person, submitted)
+    return max(0, math.ceil((came - due).total_seconds() / 86_400)) if due and came else 0
 
 
 def penalty(assignment: Assignment, days: int, earned: float | int) -> float | int:

@@ -4,23 +4,27 @@
     ann,softmax,1.5,"a slip of the pen"
     ben,late,0,"was ill"
 
-`exercise` is the name of one, or of a question, `late` for the points that lateness takes, or `total`. Computed points
-are kept, so taking a line out brings them back.
+`student` is the name of a submission, or an id, a name or an e-mail address of the roster. `exercise` is the name of
+one, or of a question, `late` for the points that lateness takes, or `total`. Computed points are kept, so taking a line
+out brings them back.
 """
 
-import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_lab.grading.assignment import Assignment
+from transformer_lab.grading.roster import Roster, folded
+from transformer_lab.grading.spreadsheets import read_table
 
 NAME, COLUMNS = "overrides.csv", ("student", "exercise", "points", "comment")
 LATE, TOTAL = "late", "total"
+ACCEPTED = "a student is named as in the column `student` of grades.csv, or by id, name or e-mail address of the roster"
 
 
 @dataclass(frozen=True)
 class Override:
-    """Points that replace computed ones, and why."""
+    """Points that replace computed ones, and why. `student` is the name of a submission, or the id of a person."""
 
     student: str
     exercise: str
@@ -28,31 +32,60 @@ class Override:
     comment: str = ""
 
 
-def read_overrides(folder: Path, assignment: Assignment) -> list[Override]:
-    """The decisions in a folder of grades; an empty table is put there if there is none.
-
-    Raises:
-        ValueError: a line says something else; says which, and what.
-    """
+def begin_overrides(folder: Path) -> None:
+    """Put an empty table into a folder of grades, if there is none."""
     path = folder / NAME
     if not path.exists():
         path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        if not set(COLUMNS[:3]) <= set(reader.fieldnames or ()):
-            raise ValueError(f"{path} must have the columns {', '.join(COLUMNS)} (it has {reader.fieldnames})")
-        return [read(row, f"line {reader.line_num} of {path}", assignment) for row in reader if any(row.values())]
 
 
-def read(row: dict, where: str, assignment: Assignment) -> Override:
-    told = {name: (row.get(name) or "").strip() for name in COLUMNS}
-    known = (*assignment.most, LATE, TOTAL)
-    if told["exercise"] not in known:
-        raise ValueError(f"{where} must name one of {', '.join(known)} (it names {told['exercise'] or 'none'})")
+def read_overrides(folder: Path, assignment: Assignment, students: Iterable[str], roster: Roster) -> list[Override]:
+    """The decisions in a folder of grades; `students` are the names of the submissions.
+
+    Raises:
+        ValueError: lines say something else; says which, and what, of all of them.
+    """
+    path, known, made = folder / NAME, [*students], []
+    if not path.exists():
+        return []
+    columns, rows = read_table(path, "the decisions")
+    if not set(COLUMNS[:3]) <= set(columns):
+        raise ValueError(f"{path} must have the columns {', '.join(COLUMNS)} (it has {', '.join(columns) or 'none'})")
+    wrong: list[str] = []
+    for line, row in rows:
+        try:
+            made.append(read(row, assignment, known, roster))
+        except ValueError as error:
+            wrong.append(f"  line {line}: {error}")
+    if wrong:
+        raise ValueError(f"{path} must hold a student, an exercise and points in each line\n" + "\n".join(wrong))
+    return made
+
+
+def read(row: dict[str, str], assignment: Assignment, students: list[str], roster: Roster) -> Override:
+    told = {name: row.get(name, "") for name in COLUMNS}
+    faults, exercises = [], (*assignment.most, LATE, TOTAL)
+    student = meant(told["student"], students, roster)
+    if student is None:
+        faults.append(f"{ACCEPTED} (the line names {told['student'] or 'nobody'})")
+    if told["exercise"] not in exercises:
+        faults.append(f"it must name one of {', '.join(exercises)} (it names {told['exercise'] or 'none'})")
     try:
-        points = float(told["points"])
+        points = float(told["points"].replace(",", "."))  # as Excel writes 1.5 in much of Europe
     except ValueError:
         points = -1
     if not 0 <= points < float("inf"):
-        raise ValueError(f"{where} must give points from 0 on (it gives {told['points'] or 'none'})")
-    return Override(told["student"], told["exercise"], points, told["comment"])
+        faults.append(f"it must give points from 0 on (it gives {told['points'] or 'none'})")
+    if faults or student is None:
+        raise ValueError("; ".join(faults))
+    return Override(student, told["exercise"], points, told["comment"])
+
+
+def meant(told: str, students: list[str], roster: Roster) -> str | None:
+    """Whom a line means: the name of a submission, or the id of a person; None for nobody, and for several."""
+    if told in students:
+        return told
+    if person := roster.find(told):
+        return person.id
+    alike = [one for one in students if folded(told) and folded(told) in (folded(one), folded(one.rpartition("_")[0]))]
+    return alike[0] if len(alike) == 1 else None

@@ -24,6 +24,7 @@ HEADING = re.compile(r"^##[ \t]+(\S+)[ \t]+\((\d+(?:\.\d+)?)(?:[ \t]+points?)?\)
 GUIDE = re.compile(r"^###[ \t]+For the marker[ \t]*$", re.MULTILINE | re.IGNORECASE)
 HEADLINE = "# Questions\n\nWrite your answer to each question into the cell below it, in your own words."
 HERE = "*Write your answer here.*"
+UNANSWERED = re.compile(rf"{re.escape(HERE)}|\bYOUR ANSWER HERE\b")  # ours, and nbgrader's own words
 MOST_TEXT = 20_000  # characters of an answer
 TAKEN = ("late", "total")  # words of overrides.csv
 
@@ -107,7 +108,8 @@ def texts_in(cells: list[dict], questions: dict[str, Question]) -> dict[str, str
         current = next_question(cell, text, current, questions)
         if current is not None:
             asked = questions[current].statement(current)
-            own = text.replace("\r\n", "\n").replace(asked, "").replace(HERE, "").strip()
+            own = text.replace("\r\n", "\n").replace(asked, "")
+            own = UNANSWERED.sub("", own).strip()
             parts[current] += [own] if own else []
     texts = {name: "\n\n".join(own) for name, own in parts.items() if own}
     return {name: text[:MOST_TEXT] + (" … (cut)" if len(text) > MOST_TEXT else "") for name, text in texts.items()}

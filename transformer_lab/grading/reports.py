@@ -8,30 +8,36 @@ from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.class_report import class_report
 from transformer_lab.grading.feedback import code_page, feedback
 from transformer_lab.grading.final import Gradebook, gradebook
-from transformer_lab.grading.records import Graded, file_name
+from transformer_lab.grading.overrides import begin_overrides
+from transformer_lab.grading.records import Graded, file_name, page_name
 from transformer_lab.grading.roster import Roster
+from transformer_lab.grading.standing import keep_standing
 
 SUMMARY, WAITING = "summary.json", "waiting"  # for somebody to mark it
 NOBODY = Roster()
 
 
 def write_reports(graded: list[Graded], assignment: Assignment, out: Path, roster: Roster = NOBODY) -> Gradebook:
-    """Write grades.csv, canvas.csv, moodle.csv, feedback/, code/, report.html and summary.json into the folder `out`.
+    """Write grades.csv, canvas.csv or moodle.csv or both, feedback/, code/, report.html and summary.json.
 
-    Where there are questions, marking.html, too.
+    They go into the folder `out`. Where there are questions, marking.html, too.
 
     Raises:
         ValueError: a decision in overrides.csv, or a time in the roster, can't be read.
     """
     book = gradebook(graded, assignment, roster, out)
     write(out / "grades.csv", tables.table(book))
-    write(out / "moodle.csv", tables.moodle(book))
-    write(out / "canvas.csv", tables.canvas(book))
-    for folder, made in (("feedback", feedback), ("code", code_page)):
+    begin_overrides(out)
+    keep_standing(out, [decision for one in book.finals for decision in one.decided], book.graded, roster)
+    for name in ("moodle.csv", "canvas.csv"):
+        (out / name).unlink(missing_ok=True)  # of another roster
+    for name, made_of in tables.made_for(roster).items():
+        write(out / name, made_of(book))
+    for folder, made, named in (("feedback", feedback, page_name), ("code", code_page, file_name)):
         (out / folder).mkdir(exist_ok=True)
         for one in book.finals:
             if one.graded:
-                write(out / folder / f"{file_name(one.student)}.html", made(one, assignment))
+                write(out / folder / f"{named(one.student)}.html", made(one, assignment))
     write(out / "report.html", class_report(book))
     if assignment.questions:
         write(out / marking.NAME, marking.marking_page(book))

@@ -4,13 +4,16 @@ A table (CSV) of one's own, with a column `id` and any of `name`, `email`, `exte
 gradebook and Moodle's grading worksheet export, as it is.
 """
 
-import csv
 import re
+import shutil
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transformer_lab.grading.spreadsheets import read_table
+
+KEPT = "roster-used.csv"  # beside the grades: the roster that they were made with
 CANVAS, MOODLE = ("Student", "ID"), ("Identifier",)  # columns by which their tables are known
 COLUMNS = {  # of ours: by what names each may go; of Moodle's exports too
     "id": ("id", "id number", "student id", "sis user id", "student", "username", "identifier"),
@@ -51,6 +54,7 @@ class Roster:
 
     people: tuple[Person, ...] = ()
     columns: tuple[str, ...] = ()
+    possible: dict[str, str] = field(default_factory=dict)  # Canvas's row of the points possible
 
     @property
     def is_canvas(self) -> bool:
@@ -88,13 +92,8 @@ def read_roster(path: Path | None) -> Roster:
     """
     if path is None:
         return Roster()
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            rows = [{str(k): (v or "").strip() for k, v in row.items() if k} for row in reader]
-            columns = tuple(reader.fieldnames or ())
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"the roster {path} must be a table in UTF-8, such as CSV ({error})") from None
+    columns, lines = read_table(path, "the roster")
+    rows = [row for _, row in lines]
     people = tuple(one for row in rows if (one := person(row)) is not None)
     if not people:
         wanted = "a column `id` (or Canvas's `Student` and `ID`, or Moodle's `Identifier`), and a row for each student"
@@ -102,7 +101,22 @@ def read_roster(path: Path | None) -> Roster:
     ids = [one.id for one in people]
     if twice := next((id_ for id_ in ids if ids.count(id_) > 1), None):
         raise ValueError(f"the roster {path} must name everybody once ({twice} is in it twice)")
-    return Roster(people, columns)
+    possible = next((row for row in rows if row.get("Student", "").startswith("Points Possible")), {})
+    return Roster(people, columns, possible)
+
+
+def keep_roster(path: Path | None, folder: Path) -> None:
+    """Keep the table beside the grades, as it is; without one, keep none."""
+    kept = folder / KEPT
+    if path is None:
+        kept.unlink(missing_ok=True)
+    elif path.resolve() != kept.resolve():
+        shutil.copyfile(path, kept)
+
+
+def kept_roster(folder: Path) -> Roster:
+    """The roster that the grades in a folder were made with."""
+    return read_roster(folder / KEPT if (folder / KEPT).exists() else None)
 
 
 def person(row: dict[str, str]) -> Person | None:

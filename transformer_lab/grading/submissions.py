@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from transformer_lab.grading.records import file_name
 from transformer_lab.grading.whose import CANVAS, owner_of
 
 KINDS = (".ipynb", ".py")  # what is read
+HOLDS = "must hold notebooks, one for each student or in a folder for each"
 SAME_MOMENT = 60  # seconds: what is downloaded or copied as a whole gets times that say nothing
 COPY = re.compile(r"(?:\((\d+)\)|-copy(\d*)|[-_ ](\d{1,2}))(?=\.\w+$)", re.IGNORECASE)  # `a (1).ipynb`, `a-Copy1.ipynb`
 MOST_DEPTH, MOST_NAMED = 6, 5
@@ -53,6 +55,7 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
         place = unpacked_class(place, unpacked)
     if not place.is_dir():
         raise ValueError(f"the submissions must be a folder or a zip file (there is none at {place})")
+    refuse_our_own(place)
     found: dict[str, Pile] = {}
     for entry in sorted(place.absolute().iterdir()):
         if entry.name.startswith("._") or (entry.name.startswith(".") and entry.is_dir()):  # not a student's
@@ -65,8 +68,30 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
         pile.add(entry)
         pile.notes += ["its name says that it came late"] if owner.late else []
     if not found:
-        raise ValueError(f"{place} must hold notebooks, one for each student or in a folder for each (it holds none)")
+        raise ValueError(f"{place} {HOLDS} (it holds none)")
     return [pile.submission(student) for student, pile in sorted(found.items())]
+
+
+def refuse_our_own(place: Path) -> None:
+    """Raise ValueError for a folder that `assign` or `grade` wrote, in which parts would be taken for students."""
+    within = place.resolve()
+    if (within / "assignment.json").is_file():
+        what = "it is the folder of an assignment: what nbgrader collects lies in its submitted/"
+    elif within.name in ("release", "source") and (within.parent / "assignment.json").is_file():
+        what = f"it is the {within.name} of an assignment"
+    elif (within / "records").is_dir() and (within / "graded-with").is_file():
+        what = "it is a folder of grades"
+    else:
+        return
+    raise ValueError(f"the submissions must be what students handed in ({place} is something else: {what})")
+
+
+def refuse_foreign(out: Path) -> None:
+    """Raise ValueError for a folder of grades that holds something which grading did not write."""
+    known = {"records", "unpacked", "overrides.csv", "marked.json"}
+    others = sorted(one.name for one in out.iterdir() if one.name not in known) if out.is_dir() else []
+    if others and not (out / "records").is_dir():
+        raise ValueError(f"--out must be a new folder, or one of grades ({out} holds {others[0]})")
 
 
 def unpacked_class(archive: Path, folder: Path | None) -> Path:
@@ -79,9 +104,12 @@ def unpacked_class(archive: Path, folder: Path | None) -> Path:
         raise ValueError(f"{archive} is a zip file: say where to unpack it")
     whole = folder / "class"
     shutil.rmtree(whole, ignore_errors=True)  # an older download may hold others
-    if odd := unpack(archive, whole, of_a_class()):
-        raise ValueError("; ".join(odd))
-    inner = [*whole.iterdir()] if whole.is_dir() else []
+    odd = unpack(archive, whole, of_a_class())
+    if odd or not whole.is_dir():
+        with suppress(OSError):
+            folder.rmdir()  # of an older download, perhaps, which is gone
+        raise ValueError("; ".join(odd) or f"{archive} {HOLDS} (it holds none)")
+    inner = [*whole.iterdir()]
     within = [*inner[0].iterdir()] if len(inner) == 1 and inner[0].is_dir() else []
     folders = len(within) > 1 and all(one.is_dir() for one in within)
     return inner[0] if folders or any(CANVAS.fullmatch(one.name) for one in within) else whole

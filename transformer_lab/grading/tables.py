@@ -2,13 +2,17 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from transformer_lab.grading.final import Final, Gradebook
+from transformer_lab.grading.overrides import LATE, TOTAL
+from transformer_lab.grading.pages import words
 from transformer_lab.grading.records import Graded
+from transformer_lab.grading.roster import Roster
 
 USUAL = ("ok", "wrong", "missing")
 MOODLE = ("Identifier", "Full name", "Email address", "Grade", "Feedback comments")
+UNTOUCHED = "`{}` is left as it was handed out"
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 
@@ -33,7 +37,13 @@ def table(book: Gradebook) -> str:
 
 
 def notes_of(one: Graded) -> list[str]:
-    return list(dict.fromkeys([*one.notes, *(note for mark in one.marks for note in mark.notes)]))
+    """What was odd, each once; exercises that were left alone are named together."""
+    notes = [*one.notes, *(note for mark in one.marks for note in mark.notes)]
+    alone = [mark.exercise for mark in one.marks if UNTOUCHED.format(mark.exercise) in mark.notes]
+    if len(alone) > 1:
+        notes = [note for note in notes if note not in map(UNTOUCHED.format, alone)]
+        notes.append(f"{len(alone)} exercises are left as they were handed out: {', '.join(alone)}")
+    return list(dict.fromkeys(notes))
 
 
 def written(head: Iterable[str], rows: Iterable[list[str]]) -> str:
@@ -72,14 +82,28 @@ def email(one: Final) -> str:
 
 def comment(one: Final, book: Gradebook) -> str:
     """What a student reads beside the grade: points and verdicts, nothing else."""
-    if one.graded is None:
-        return "nothing was handed in"
-    parts = [f"{m.exercise}: {one.points[m.exercise]:g} of {m.most:g}" for m in one.marks]
-    for name, question in book.assignment.questions.items():
-        given = "not marked yet" if name in one.waiting else f"{one.points[name]:g} of {question.points:g}"
-        parts.append(f"{name}: {given}")
-    parts += [f"{one.days} days late: -{one.penalty:g}"] if one.penalty else []
+    by_hand = {decision.exercise: decision for decision in one.decided}
+    parts = [] if one.graded else ["nothing was handed in"]
+    for name, most in book.assignment.most.items():
+        given = "not marked yet" if name in one.waiting else f"{one.points[name]:g} of {most:g}"
+        given += " (set by your instructor)" if name in by_hand else ""
+        parts += [f"{name}: {given}"] if one.graded or name in by_hand else []
+    parts += lateness(one, LATE in by_hand)
+    if (total := by_hand.get(TOTAL)) is not None:
+        because = f" ({total.comment})" if total.comment else ""
+        whatever = "whatever these add to, " if one.graded else ""
+        parts.append(f"{whatever}your instructor set the total to {total.points:g}{because}")
     return "; ".join(parts)
+
+
+def lateness(one: Final, by_hand: bool) -> list[str]:
+    """What is said of late work: what it costs, and who says so."""
+    late = [f"{words(one.days, 'day', 'days')} late"] if one.days else []
+    points = "point is" if one.penalty == 1 else "points are"
+    taken = f"{one.penalty:g} {points} taken off" if one.penalty else "nothing is taken off"
+    if not by_hand:
+        return [": ".join([*late, taken])] if one.penalty else late
+    return [f"{': '.join([*late, taken])}, as your instructor set it"]
 
 
 def canvas(book: Gradebook) -> str:
@@ -87,15 +111,38 @@ def canvas(book: Gradebook) -> str:
 
     With Canvas's own export as roster, the column of that name, which ends in Canvas's number, is filled.
     """
-    name, given = book.assignment.name, book.roster.columns
-    column = next((c for c in given if c == name or c.startswith(f"{name} (")), name)
+    column, given = canvas_column(book), book.roster.columns
     head = [*(c for c in CANVAS if not book.roster.is_canvas or c in given), column]
     possible = {"Student": "    Points Possible", column: f"{book.assignment.total:g}"}
     rows = [possible]
     for one in book.finals:
-        number = one.student.rpartition("_")[2]
-        own = {"Student": one.name or one.student, "ID": number if number.isdecimal() else "", "SIS User ID": one.id}
-        own |= {"SIS Login ID": email(one)}
+        number = "" if book.roster.people else one.student.rpartition("_")[2]  # a stranger's may be somebody else's
+        own = {"Student": one.name or one.student, "ID": number if number.isdecimal() else ""}
+        own |= {"SIS User ID": one.id if one.person or not book.roster.people else "", "SIS Login ID": email(one)}
         known = one.person.row if one.person and book.roster.is_canvas else own
         rows.append({**known, column: f"{one.total:g}"})
     return written(head, [[row.get(c, "") for c in head] for row in rows])
+
+
+def canvas_column(book: Gradebook) -> str:
+    name = book.assignment.name
+    return next((c for c in book.roster.columns if c == name or c.startswith(f"{name} (")), name)
+
+
+def other_maximum(book: Gradebook) -> str:
+    """The points of which the roster's system thinks that the assignment has them, if it has others."""
+    columns = ("Maximum grade",) if book.roster.is_moodle else (canvas_column(book),)
+    rows = [person.row for person in book.roster.people] if book.roster.is_moodle else [book.roster.possible]
+    for told in filter(None, (row.get(column, "") for row in rows for column in columns)):
+        try:
+            if float(told.replace(",", ".")) != book.assignment.total:
+                return told
+        except ValueError:  # `Excellent`, of a scale
+            return told
+    return ""
+
+
+def made_for(roster: Roster) -> Mapping[str, Callable[[Gradebook], str]]:
+    """The tables for other systems, by file: that of the system whose export the roster is, else both."""
+    tables: dict[str, Callable[[Gradebook], str]] = {} if roster.is_canvas else {"moodle.csv": moodle}
+    return tables if roster.is_moodle else tables | {"canvas.csv": canvas}

@@ -148,8 +148,11 @@ def test_part_of_an_answer_gets_part_of_the_points_if_the_instructor_wants_so(
     monkeypatch.setattr(one_sandbox, "seconds", 1)
     assignment = replace(MASKS, points={"causal_mask": 1}, seconds=1)
     assert graded(tmp_path, assignment, source)["causal_mask"].points == (1 if least == 1 else 0)
-    points = graded(tmp_path, replace(assignment, partial=True), source)["causal_mask"].points
-    assert least <= points <= most
+    mark = graded(tmp_path, replace(assignment, partial=True), source)["causal_mask"]
+    assert least <= mark.points <= most
+    said = f"{100 * mark.points:.0f} % of what is asked is right" if 0 < mark.points < 1 else ""
+    assert said in mark.counted
+    assert bool(said) == bool(mark.counted)
 
 
 def test_every_exercise_that_is_given_partly_gives_nothing_for_nothing():

@@ -56,11 +56,12 @@ def section(mark: Mark, one: Final) -> str:
     points = one.points.get(mark.exercise, mark.points)
     title = f"{MARKS.get(mark.verdict, '✗')} {mark.exercise}: {points:g} of {mark.most:g}{recognised}"
     notes = "".join(f"<p><em>{inline(note)}</em></p>" for note in mark.notes)
+    counted = f"<p>{escape(mark.counted)}</p>" if mark.counted and points == mark.points else ""
     look = ""
     if mark.verdict != "ok" and mark.exercise in catalogue:
         look = f'<p class="look">Read on in {inline(where_to_look(mark.exercise))}.</p>'
     kind = "ok" if mark.verdict == "ok" else "missing" if mark.verdict == "missing" else "wrong"
-    return f"<section class={kind}><h2>{escape(title)}</h2>{html_text(mark.message)}{notes}{look}</section>"
+    return f"<section class={kind}><h2>{escape(title)}</h2>{html_text(mark.message)}{counted}{notes}{look}</section>"
 
 
 def code_page(one: Final, assignment: Assignment) -> str:
@@ -74,6 +75,7 @@ def code_page(one: Final, assignment: Assignment) -> str:
         notes = "".join(f"<p><em>{inline(note)}</em></p>" for note in mark.notes)
         kind = "ok" if mark.verdict == "ok" else "wrong"
         head = f'<section class={kind} id="{escape(mark.exercise)}"><h2>{escape(title)}</h2>'
-        parts.append(f"{head}{code}{notes}{html_text(mark.message)}</section>")
+        counted = f"<p>{escape(mark.counted)}</p>" if mark.counted else ""
+        parts.append(f"{head}{code}{notes}{html_text(mark.message)}{counted}</section>")
     parts += [in_words(name, one, assignment, is_for_student=False) for name in assignment.questions]
     return page(f"{assignment.name}: {one.student}", "\n".join(parts))

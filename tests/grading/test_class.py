@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.answers import RIGHT_ANSWERS
+from tests.grading.support import answer_of
 from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import gradebook
 from transformer_lab.grading.lateness import days_late, moment, penalty
@@ -15,7 +18,7 @@ from transformer_lab.grading.records import Graded
 from transformer_lab.grading.reports import write_reports
 from transformer_lab.grading.roster import Person, Roster, read_roster
 from transformer_lab.grading.scoring import Mark
-from transformer_lab.grading.similarity import alike, is_pasted
+from transformer_lab.grading.similarity import MANY, alike, is_pasted, pieces
 from transformer_lab.grading.tables import canvas, moodle, table
 from transformer_lab.grading.term import Summary, falling, family, persisting, separation
 
@@ -185,10 +188,90 @@ def test_a_pasted_solution_is_known_by_its_text_and_if_long_by_its_shape():
     assert not any(is_pasted(name, "def f(x:") for name in ("softmax", "decoder_layer"))
 
 
+LONG_WAY = """import torch
+def helped(first, second):
+    return torch.sub(first, second.clamp(min=-1e30)).exp()
+def softmax(scores, dim):
+    top = scores.max(dim, keepdim=True).values
+    lifted = helped(scores, top)
+    whole = torch.zeros_like(top)
+    for i in range(lifted.size(dim)):
+        whole = whole.add(lifted.select(dim, i).unsqueeze(dim))
+    return torch.mul(lifted, torch.reciprocal(whole).mul(1.0))
+"""
+
+
+def of_programs(exercise: str, **programs: str) -> list[Graded]:
+    return [
+        Graded(student, (Mark(exercise, "ok", 4, 4, program=program),), (), submitted="")
+        for student, program in programs.items()
+    ]
+
+
+def groups(exercise: str, **programs: str) -> list[tuple[tuple[str, ...], float]]:
+    found = alike(of_programs(exercise, **programs), exercise)
+    return [(group.students, round(group.share, 2)) for group in found]
+
+
 def test_copies_are_found_through_other_names_and_comments_and_what_many_write_is_no_copy():
     programs = {"ann": OWN_WAY, "ben": RENAMED} | {f"s{i}": PLAIN for i in range(20)}
-    pairs = alike([graded(name, 4, 6, program=program) for name, program in programs.items()], "softmax")
-    assert [(pair.one, pair.other, round(pair.share, 2)) for pair in pairs] == [("ann", "ben", 1.0)]
+    assert groups("softmax", **programs) == [(("ann", "ben"), 1.0)]
+
+
+@pytest.mark.parametrize(("copies", "others"), [(5, 4), (3, 7), (9, 0), (40, 20)])
+def test_long_code_that_many_have_is_shown_as_one_group(tmp_path, copies, others):
+    """Whatever their number; one of them has changed names, and one the last number."""
+    programs = {f"c{i:02}": LONG_WAY for i in range(copies)} | {f"s{i}": PLAIN for i in range(others)}
+    programs["c01"] = LONG_WAY.replace("lifted", "e").replace("helped", "minus")
+    programs["c02"] = LONG_WAY.replace("mul(1.0))", "mul(1.5))")
+    ((students, share),) = groups("softmax", **programs)
+    assert students == tuple(sorted(f"c{i:02}" for i in range(copies)))
+    assert 0.8 <= share < 1
+    write_reports(of_programs("softmax", **programs), HW, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert f"<strong>{copies} students</strong>" in page
+    assert page.count('code/c00.html#softmax"') == 1, "one group, and not a pair for each two"
+
+
+def test_short_code_that_many_write_alike_is_no_finding():
+    """The usual way to write it, but for names; that of two alone is unusual."""
+    short = "import torch\ndef softmax(scores, dim):\n    e = torch.exp(scores - scores.amax(dim, True))\n"
+    short += "    total = torch.sum(e, dim=dim, keepdim=True)\n    return torch.div(e, total)\n"
+    others = {f"s{i}": PLAIN for i in range(4)}
+    assert groups("softmax", **{f"c{i}": short for i in range(5)}, **others) == []
+    assert groups("softmax", c0=short, c1=short.replace("total", "t"), **others) == [(("c0", "c1"), 1.0)]
+
+
+USUAL_ATTENTION = """import math
+def scaled_dot_product_attention(query, key, value):
+    d_k = query.shape[-1]
+    scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(d_k)
+    weights = F.softmax(scores, dim=-1)
+    output = torch.matmul(weights, value)
+    return output, weights
+"""
+
+
+def test_attention_as_everybody_writes_it_is_no_finding():
+    name = "scaled_dot_product_attention"
+    assert groups(name, **{f"s{i}": USUAL_ATTENTION for i in range(9)}) == []
+
+
+def test_what_was_handed_out_and_the_solution_make_nobody_alike():
+    """However long they are."""
+    for name in ("mend_training_step", "multi_head_attention"):
+        one = catalogue[name]
+        for source in [one.solution_source(), *([one.handed_out()] if isinstance(one, FindTheBug) else [])]:
+            assert len(pieces(source)) > MANY
+            assert groups(name, **{f"s{i}": source for i in range(9)}) == []
+
+
+def test_those_who_wrote_by_themselves_are_in_no_group():
+    """The right answers that the exercises are tested with."""
+    for name in ("softmax", "masked_softmax", "multi_head_attention", "leaks", "beam_search"):
+        found = {one.__name__: answer.program for one in RIGHT_ANSWERS[name] if (answer := answer_of(one))}
+        assert len(found) > 2
+        assert groups(name, **found) == []
 
 
 # ── a term ──

@@ -13,10 +13,10 @@ from transformer_lab.grading.marking import NAME as MARKING
 from transformer_lab.grading.pages import code_link, page, words
 from transformer_lab.grading.records import Graded
 from transformer_lab.grading.scoring import BY_HEART, VERDICTS, Mark
-from transformer_lab.grading.similarity import alike, pasted
+from transformer_lab.grading.similarity import Group, alike, pasted
 from transformer_lab.grading.tables import USUAL, notes_of
 
-MOST_TO_TEACH, MOST_EXAMPLES, MOST_PAIRS = 3, 3, 30
+MOST_TO_TEACH, MOST_EXAMPLES, MOST_GROUPS = 3, 3, 30
 
 
 def class_report(book: Gradebook) -> str:
@@ -169,14 +169,22 @@ def suspected(graded: list[Graded], exercises: list[str]) -> str:
         f"<li>{code_link(student, name)}: <code>{escape(name)}</code> is the package's own solution</li>"
         for student, name in pasted(graded)
     )
-    pairs = sorted((p for name in exercises for p in alike(graded, name)), key=lambda pair: -pair.share)
-    rows += "".join(
-        f"<li>{code_link(p.one, p.exercise)} and {code_link(p.other, p.exercise)}: <code>{escape(p.exercise)}</code> "
-        f"has {100 * p.share:.0f} % of its unusual parts in common</li>"
-        for p in pairs[:MOST_PAIRS]
-    )
-    more = f"<p>… and {len(pairs) - MOST_PAIRS} more pairs.</p>" if len(pairs) > MOST_PAIRS else ""
+    groups = [group for name in exercises for group in alike(graded, name)]
+    groups.sort(key=lambda group: (-len(group.students), -group.share))
+    rows += "".join(f"<li>{in_common(group)}</li>" for group in groups[:MOST_GROUPS])
+    more = f"<p>… and {words(len(groups) - MOST_GROUPS, 'group', 'groups')} more.</p>" if groups[MOST_GROUPS:] else ""
     return f"<h3>Answers that look alike</h3><ul>{rows}</ul>{more}" if rows else ""
+
+
+def in_common(group: Group) -> str:
+    """Who they are, and how much of their code is the same."""
+    links = [code_link(student, group.exercise) for student in group.students]
+    who = f"{', '.join(links[:-1])} and {links[-1]}"
+    shares = f"{100 * group.share:.0f} % of what is their own in common"
+    if len(links) == 2:
+        return f"{who}: in <code>{escape(group.exercise)}</code> they have {shares}"
+    many = f"<strong>{len(links)} students</strong>, {who}: in <code>{escape(group.exercise)}</code>"
+    return f"{many} each has {shares} with another of them, or more"
 
 
 def notes_table(finals: tuple[Final, ...]) -> str:

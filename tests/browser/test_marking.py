@@ -127,10 +127,27 @@ def test_a_saved_file_is_taken_over_and_another_one_is_refused(marking, tmp_path
     assert page.locator(".answer.done").count() == 1
 
 
-def test_points_that_there_are_not_are_not_taken(marking):
-    marking.keyboard.type("7")
-    assert marking.locator("input:invalid").count() == 1
-    assert marking.locator("#said").text_content() == "0 of 5 answers marked"
+def test_points_that_there_are_not_are_refused_in_words_and_the_comment_is_kept(marking, tmp_path):
+    page, said = marking, marking.locator("#said")
+    page.keyboard.type("15")  # the first key alone would be 1 point
+    assert page.locator("input:invalid").count() == 1
+    assert page.locator(".fault").first.text_content() == "Points must be from 0 to 2: these are not saved."
+    out = "0 of 5 answers marked; 1 answer has points out of range, and counts as not marked"
+    assert said.text_content() == f"{out}; not saved yet"
+    page.keyboard.press("Tab")
+    page.keyboard.type("too good")
+    given = marked.take_over([save(page, tmp_path)], tmp_path, HW)["ann", "why_scaled"]
+    assert (given.points, given.comment) == (None, "too good")
+    assert said.text_content() == out
+    page.get_by_label("before_you_run").check()  # what was typed is there when one comes back
+    page.get_by_label("why_scaled").check()
+    assert page.locator(".answer input").first.input_value() == "15"
+    assert page.locator(".fault").first.text_content() != ""
+    page.locator(".answer input").first.fill("1.5")
+    assert page.locator(".fault").first.text_content() == ""
+    assert said.text_content() == "1 of 5 answers marked; not saved yet"
+    given = marked.take_over([save(page, tmp_path)], tmp_path, HW)["ann", "why_scaled"]
+    assert (given.points, given.comment) == (1.5, "too good")
 
 
 def test_one_question_at_a_time_without_names_and_only_what_is_open(marking):

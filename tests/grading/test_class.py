@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from transformer_lab.grading.scoring import Mark
 from transformer_lab.grading.similarity import MANY, alike, is_pasted, pieces
 from transformer_lab.grading.tables import canvas, moodle, table
 from transformer_lab.grading.term import Summary, falling, family, persisting, separation
+from transformer_lab.grading.term_page import term_page
 
 HW = Assignment("hw1", {"softmax": 4, "causal_mask": 6}, seed="s", due="2026-10-01T12:00+00:00", late=10)
 OWN = "id,name,email,extension\n7001,Ann Doe,ann@example.org,\n7002,Ben Müller,ben@example.org,2 days\n"
@@ -157,6 +159,22 @@ def test_a_mistake_that_has_left_the_catalogue_does_not_stop_the_report(tmp_path
     assert "no longer in the catalogue" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        ((10, 6), "Median 8 of 10 points, of the 2 who handed something in. 2 handed in nothing: "),
+        ((), "Nobody handed in anything. 4 handed in nothing: "),
+    ],
+)
+def test_the_median_is_of_those_who_handed_something_in_as_all_other_counts_are(tmp_path, there, told):
+    people = roster(tmp_path, "id\n" + "".join(f"s{i}\n" for i in range(4)))
+    made = [replace(graded(f"s{i}", points - 6, 6, mistake="overflow"), submitted="") for i, points in enumerate(there)]
+    write_reports(made, HW, tmp_path, people)
+    page = (tmp_path / "report.html").read_text()
+    assert told in page
+    assert not there or "1 student of 2 made the mistake" in page
+
+
 # ── what looks alike ──
 
 
@@ -280,7 +298,7 @@ def test_those_who_wrote_by_themselves_are_in_no_group():
 def summary(name: str, points: dict[str, int], **students: dict[str, tuple[float, str | None]]) -> Summary:
     told = {
         id_: {
-            "name": id_, "total": sum(p for p, _ in done.values()), "handed_in": True,
+            "student": id_, "name": id_, "total": sum(p for p, _ in done.values()), "handed_in": True,
             "exercises": {e: {"points": p, "verdict": "", "mistake": m} for e, (p, m) in done.items()},
         }
         for id_, done in students.items()
@@ -306,6 +324,32 @@ def test_a_mistake_is_of_a_kind_only_if_its_name_says_so():
     for mistake in ("grows_with_the_width", "second_borrows_the_third", "root_mean_square", "loss_itself"):
         assert family("an_exercise", mistake) == f"an_exercise: {mistake}"
     assert family("softmax", "last_axis_always") == "the wrong axis"
+
+
+def test_a_kind_says_what_its_mistakes_have_in_common():
+    """A test that tries too little, and pairs that a prediction did not count, are no step of a computation."""
+    left_out, overflows = "a step of the computation left out", "an exponential that overflows"
+    kinds = {
+        ("softmax", "overflow"): overflows,
+        ("online_softmax", "without_the_maximum"): overflows,
+        ("masked_softmax", "filled_with_minus_1e9"): "a low number where minus infinity belongs",
+        ("layer_norm", "no_eps"): left_out,
+        ("clinic_10", "no_step"): left_out,
+        ("visible_pairs", "rows_of_padding_forgotten"): "visible_pairs: rows_of_padding_forgotten",
+        ("is_attention", "without_a_batch"): "is_attention: without_a_batch",
+        ("top_k_filter", "bar_dropped"): "top_k_filter: bar_dropped",
+    }
+    assert all(mistake in catalogue[exercise].mistakes for exercise, mistake in kinds)
+    assert {one: family(*one) for one in kinds} == kinds
+
+
+def test_the_page_on_a_term_names_the_mistakes_of_each_kind(tmp_path):
+    made = {"softmax": (0, "overflow"), "top_k_filter": (0, "bar_dropped")}
+    one = summary("hw1", {"softmax": 1, "top_k_filter": 1}, ann=made)
+    two = summary("hw2", {"merge_partial": 1}, ann={"merge_partial": (0, "overflow")})
+    page = term_page([one, two], tmp_path)
+    assert "an exponential that overflows<br><small>merge_partial: overflow, softmax: overflow</small>" in page
+    assert "<td class=text>top_k_filter: bar_dropped</td>" in page
 
 
 def test_an_exercise_separates_if_the_better_do_better_in_it():

@@ -22,11 +22,13 @@ MOST_TO_TEACH, MOST_EXAMPLES, MOST_GROUPS = 3, 3, 30
 def class_report(book: Gradebook) -> str:
     """What an instructor reads."""
     graded, assignment = book.graded, book.assignment
-    middle = median(one.total for one in book.finals) if book.finals else 0
+    there = [one.total for one in book.finals if one.graded is not None]
     absent = [one for one in book.finals if one.graded is None]
     parts = [f"<h1>{escape(assignment.name)}: {words(len(book.finals), 'student', 'students')}</h1>"]
     gone = f" {len(absent)} handed in nothing: {', '.join(escape(o.name or o.id) for o in absent)}." if absent else ""
-    parts.append(f"<p>Median {middle:g} of {assignment.total:g} points.{gone}</p>")
+    middle = f"Median {median(there):g} of {assignment.total:g} points" if there else "Nobody handed in anything"
+    middle += f", of the {len(there)} who handed something in" if there and absent else ""
+    parts.append(f"<p>{middle}.{gone}</p>")
     parts += [to_mark(book)]
     parts += ["<h2>Teach next</h2>", teach_next(graded, assignment.points)]
     parts += ["<h2>Exercises</h2>", exercises_table(book), "<h2>Commonest mistakes</h2>", mistakes_plot(book)]

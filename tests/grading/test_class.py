@@ -175,6 +175,34 @@ def test_the_median_is_of_those_who_handed_something_in_as_all_other_counts_are(
     assert not there or "1 student of 2 made the mistake" in page
 
 
+def test_a_page_says_nothing_twice(tmp_path):
+    """Lateness, a cell that can't be parsed, and what was left untouched."""
+    fault = "the cell of `softmax` can't be parsed: '(' was never closed (line 2)"
+    unread = Mark("softmax", "missing", 0, 4, message=f"T{fault[1:]}.", notes=(fault, "another note"))
+    one = Graded("ann", (unread, Mark("causal_mask", "ok", 6, 6)), (), submitted="2026-10-02T00:00:00+00:00")
+    left = [
+        Mark(name, "missing", 0, most, message="There is no answer.", notes=(f"`{name}` is left as it was handed out",))
+        for name, most in HW.points.items()
+    ]
+    write_reports([one, Graded("ben", tuple(left), (), submitted="2026-10-01T00:00:00+00:00")], HW, tmp_path)
+    page, report = ((tmp_path / name).read_text() for name in ("feedback/ann.html", "report.html"))
+    assert page.count("1 day late") == 1
+    assert "1 day late: 1 point less." in page
+    assert page.count("be parsed") == 1
+    assert "another note" in page
+    assert report.count("left as") == 1
+    assert "causal_mask</code> are left as they were handed out" in report
+
+
+@pytest.mark.parametrize("follows", ["softmax", ""])
+def test_the_column_of_what_follows_is_there_where_it_says_something_and_is_explained(tmp_path, follows):
+    marks = (Mark("softmax", "wrong", 0, 4), Mark("causal_mask", "wrong", 0, 6, follows=follows))
+    write_reports([Graded("ann", marks, ())], HW, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert ("<th class=number>follow</th>" in page) == bool(follows)
+    assert ("follow: how many of these fail only because an earlier answer" in page) == bool(follows)
+
+
 # ── what looks alike ──
 
 

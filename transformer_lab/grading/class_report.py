@@ -16,6 +16,7 @@ from transformer_lab.grading.scoring import BY_HEART, VERDICTS, Mark
 from transformer_lab.grading.similarity import Group, alike, pasted
 from transformer_lab.grading.tables import USUAL, notes_of
 
+UNTOUCHED = " is left as it was handed out"
 MOST_TO_TEACH, MOST_EXAMPLES, MOST_GROUPS = 3, 3, 30
 
 
@@ -108,15 +109,18 @@ def exercises_table(book: Gradebook) -> str:
     rows, graded = "", book.graded
     there = {mark.verdict for one in graded for mark in one.marks}
     kinds = [kind for kind in VERDICTS if kind in there or kind in USUAL]
+    some_follow = any(mark.follows for one in graded for mark in one.marks)
     for name, most in book.assignment.points.items():
         marks = [mark for _, mark in marks_of(name, graded)]
         counts, points = Counter(mark.verdict for mark in marks), fmean(mark.points for mark in marks) if marks else 0
         cells = "".join(f"<td class=number>{counts[kind] or ''}</td>" for kind in kinds)
-        follow = sum(bool(mark.follows) for mark in marks) or ""
-        rows += f"<tr><th>{name}</th>{cells}<td class=number>{follow}</td>"
-        rows += f"<td class=number>{points:.2f} / {most:g}</td></tr>"
-    head = "".join(f"<th class=number>{kind}</th>" for kind in (*kinds, "follow", "mean"))
-    return f"<div class=wide><table><tr><th></th>{head}</tr>{rows}</table></div>"
+        follow = f"<td class=number>{sum(bool(mark.follows) for mark in marks) or ''}</td>" if some_follow else ""
+        rows += f"<tr><th>{name}</th>{cells}{follow}<td class=number>{points:.2f} / {most:g}</td></tr>"
+    columns = (*kinds, *(["follow"] if some_follow else []), "mean")
+    head = "".join(f"<th class=number>{kind}</th>" for kind in columns)
+    told = "follow: how many of these fail only because an earlier answer, which they call, is wrong."
+    told = f"<p>{told}</p>" if some_follow else ""
+    return f"<div class=wide><table><tr><th></th>{head}</tr>{rows}</table></div>{told}"
 
 
 def mistakes_of(name: str, graded: list[Graded]) -> Counter:
@@ -191,9 +195,18 @@ def in_common(group: Group) -> str:
 
 def notes_table(finals: tuple[Final, ...]) -> str:
     """What was odd in what was handed in, folded: most of it needs nobody."""
-    notes = [(o, n) for o in finals for n in (*o.notes, *(notes_of(o.graded) if o.graded else ()))]
+    notes = [(o, n) for o in finals for n in gathered([*o.notes, *(notes_of(o.graded) if o.graded else ())])]
     rows = "".join(f"<tr><td>{escape(o.student)}</td><td class=text>{inline(n)}</td></tr>" for o, n in notes)
     if not rows:
         return ""
     head = f"<summary>{words(len(notes), 'note', 'notes')} on what was handed in</summary>"
     return f"<details>{head}<div class=wide><table>{rows}</table></div></details>"
+
+
+def gathered(notes: list[str]) -> list[str]:
+    """The notes, with all that say that an exercise was left as it was handed out as one."""
+    untouched = [note.removesuffix(UNTOUCHED) for note in notes if note.endswith(UNTOUCHED)]
+    if len(untouched) < 2:
+        return notes
+    rest = [note for note in notes if not note.endswith(UNTOUCHED)]
+    return [*rest, f"{', '.join(untouched)} are left as they were handed out"]

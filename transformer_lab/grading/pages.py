@@ -38,5 +38,5 @@ def code_link(student: str, exercise: str = "") -> str:
     return f'<a href="code/{escape(file_name(student).replace("%", "%25"))}.html{anchor}">{escape(student)}</a>'
 
 
-def words(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+def words(count: float | int, one: str, many: str) -> str:
+    return f"{count:g} {one if count == 1 else many}"

@@ -11,7 +11,7 @@ from transformer_lab.grading import marked, reports, term_page
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.questions import Question
 from transformer_lab.grading.records import Graded
-from transformer_lab.grading.scoring import Mark
+from transformer_lab.grading.scoring import VERDICTS, Mark
 
 ASKED = {
     "why_scaled": Question(2, "Why are the scores divided?", "One point for the variance."),
@@ -201,4 +201,30 @@ def test_pages_fit_are_legible_light_and_dark_and_print(browser, grades, axe, na
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 700, "height": 1000})  # A4 between its margins
     assert not page.evaluate(TOO_WIDE)
+    page.close()
+
+
+CUT_OFF = "() => [...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth).length"
+OUT_OF_SIGHT = """() => [...document.querySelectorAll('.broad td:nth-child(2)')]
+    .filter(e => e.getBoundingClientRect().right > innerWidth).length"""
+
+
+def test_the_table_of_exercises_shows_all_its_columns_and_on_a_phone_the_mean(browser, tmp_path):
+    """With every verdict that there is, and long names."""
+    names = ("softmax", "scaled_dot_product_attention", "grouped_query_attention")
+    made = [
+        Graded(
+            verdict, tuple(Mark(name, verdict, 1, 2, follows="softmax" * (i > 0)) for i, name in enumerate(names)), ()
+        )
+        for verdict in VERDICTS
+    ]
+    reports.write_reports(made, Assignment("hw1", dict.fromkeys(names, 2), seed="s"), tmp_path)
+    page = browser.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    for width in (1400, 1100, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.locator(".broad tr").count() == 1 + len(names)
+        assert not page.evaluate(TOO_WIDE), width
+        assert page.evaluate(CUT_OFF) == 0 or width == 360, width
+        assert page.evaluate(OUT_OF_SIGHT) == 0, width
     page.close()

@@ -115,12 +115,13 @@ def exercises_table(book: Gradebook) -> str:
         counts, points = Counter(mark.verdict for mark in marks), fmean(mark.points for mark in marks) if marks else 0
         cells = "".join(f"<td class=number>{counts[kind] or ''}</td>" for kind in kinds)
         follow = f"<td class=number>{sum(bool(mark.follows) for mark in marks) or ''}</td>" if some_follow else ""
-        rows += f"<tr><th>{name}</th>{cells}{follow}<td class=number>{points:.2f} / {most:g}</td></tr>"
-    columns = (*kinds, *(["follow"] if some_follow else []), "mean")
+        mean = f"<td class=number>{points:.2f} / {most:g}</td>"
+        rows += f"<tr><th>{name.replace('_', '_<wbr>')}</th>{mean}{cells}{follow}</tr>"
+    columns = ("mean", *kinds, *(["follow"] if some_follow else []))
     head = "".join(f"<th class=number>{kind}</th>" for kind in columns)
     told = "follow: how many of these fail only because an earlier answer, which they call, is wrong."
     told = f"<p>{told}</p>" if some_follow else ""
-    return f"<div class=wide><table><tr><th></th>{head}</tr>{rows}</table></div>{told}"
+    return f'<div class="wide broad"><table><tr><th></th>{head}</tr>{rows}</table></div>{told}'
 
 
 def mistakes_of(name: str, graded: list[Graded]) -> Counter:

@@ -11,6 +11,10 @@ html { background: Canvas; color: CanvasText; overflow-wrap: break-word; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; } a { color: var(--link); }
 .wide { overflow-x: auto; }
+.broad th, .broad td { padding: 3px 7px; }
+@media screen and (min-width: 54rem) { /* beyond the text, on both sides, where the window has room */
+  .broad { width: max-content; min-width: 100%; max-width: calc(100vw - 4rem); margin-left: 50%; translate: -50%; }
+}
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 10px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td.text { overflow-wrap: anywhere; min-width: 12rem; } td.number, th.number { text-align: right; white-space: nowrap; }

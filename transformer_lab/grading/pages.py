@@ -11,7 +11,7 @@ html { background: Canvas; color: CanvasText; overflow-wrap: break-word; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; } a { color: var(--link); }
 .wide { overflow-x: auto; }
-.broad th, .broad td { padding: 3px 7px; }
+@media screen { .broad th, .broad td { padding: 3px 7px; } }
 @media screen and (min-width: 54rem) { /* beyond the text, on both sides, where the window has room */
   .broad { width: max-content; min-width: 100%; max-width: calc(100vw - 4rem); margin-left: 50%; translate: -50%; }
 }

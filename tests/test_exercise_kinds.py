@@ -2,8 +2,10 @@
 
 import inspect
 import itertools
+import random
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from notebook_rules import ROOT
@@ -300,6 +302,24 @@ def test_a_test_is_scored_and_the_symptoms_that_it_misses_are_named():
     assert "It scores 79 %." in verdict.message
     assert "It misses a wrong layer: it leaks only in sentences of more than twenty tokens." in verdict.message
     assert "lambda" not in verdict.message
+
+
+def by_chance(layer):
+    x = torch.randn(2, 25, 16) * random.random() * np.random.rand()
+    changed = x.clone()
+    changed[:, random.randrange(1, 25) :] += torch.randn(16) * 1e-3
+    return not torch.allclose(layer(x)[:, :-1], layer(changed)[:, :-1], atol=1e-4)
+
+
+def test_a_test_that_draws_random_numbers_gets_one_score_whatever_was_drawn_before():
+    verdicts = set()
+    for seed in range(6):
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed)
+        verdicts.add((round((verdict := exercises.leaks.check(by_chance)).score, 3), verdict.message))
+    assert len(verdicts) == 1
+    assert 0 <= verdicts.pop()[0] < 1
 
 
 def test_the_right_attentions_are_right_and_the_wrong_ones_are_not():

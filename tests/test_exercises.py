@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import inspect
+import random
 import re
 import signal
 import sys
@@ -536,17 +537,47 @@ def test_a_check_never_raises_even_if_the_answer_breaks_the_comparison():
     assert "could not be checked" in verdict.message
 
 
+def draw() -> tuple:
+    """One number of each generator, and numpy's normal, which keeps a second one for the next call."""
+    return torch.rand(3).tolist(), random.random(), np.random.rand(), np.random.randn()
+
+
+def seed_all(seed: int) -> None:
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed)
+
+
 def test_a_check_leaves_random_numbers_and_warnings_alone():
     def answer(scores, dim):
-        torch.manual_seed(1)
+        seed_all(1)
+        draw()
+        np.random.set_bit_generator(np.random.PCG64(1))
         warnings.warn("a warning", stacklevel=1)
         return scores.softmax(dim)
 
-    torch.manual_seed(7)
-    expected = torch.rand(3)
-    torch.manual_seed(7)
+    seed_all(7)
+    draw()
+    expected = draw(), draw()
+    seed_all(7)
+    draw()
     assert exercises.softmax.check(answer).passed
-    assert torch.equal(torch.rand(3), expected)
+    assert (draw(), draw()) == expected
+
+
+def test_an_answer_draws_the_same_random_numbers_whatever_the_notebook_drew():
+    drawn: list[list[tuple]] = []
+
+    def answer(scores, dim):
+        drawn[-1].append(draw())
+        return scores.softmax(dim)
+
+    for seed in (1, 2):
+        seed_all(seed)
+        drawn.append([])
+        assert exercises.softmax.check(answer).passed
+    assert drawn[0] == drawn[1]
+    assert all(one == drawn[0][0] for one in drawn[0])
 
 
 # ── what a learner sees ──

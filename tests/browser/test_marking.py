@@ -11,7 +11,7 @@ from transformer_lab.grading import marked, reports, term_page
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.questions import Question
 from transformer_lab.grading.records import Graded
-from transformer_lab.grading.scoring import Mark
+from transformer_lab.grading.scoring import VERDICTS, Mark
 
 ASKED = {
     "why_scaled": Question(2, "Why are the scores divided?", "One point for the variance."),
@@ -127,10 +127,27 @@ def test_a_saved_file_is_taken_over_and_another_one_is_refused(marking, tmp_path
     assert page.locator(".answer.done").count() == 1
 
 
-def test_points_that_there_are_not_are_not_taken(marking):
-    marking.keyboard.type("7")
-    assert marking.locator("input:invalid").count() == 1
-    assert marking.locator("#said").text_content() == "0 of 5 answers marked"
+def test_points_that_there_are_not_are_refused_in_words_and_the_comment_is_kept(marking, tmp_path):
+    page, said = marking, marking.locator("#said")
+    page.keyboard.type("15")  # the first key alone would be 1 point
+    assert page.locator("input:invalid").count() == 1
+    assert page.locator(".fault").first.text_content() == "Points must be from 0 to 2: these are not saved."
+    out = "0 of 5 answers marked; 1 answer has points out of range, and counts as not marked"
+    assert said.text_content() == f"{out}; not saved yet"
+    page.keyboard.press("Tab")
+    page.keyboard.type("too good")
+    given = marked.take_over([save(page, tmp_path)], tmp_path, HW)["ann", "why_scaled"]
+    assert (given.points, given.comment) == (None, "too good")
+    assert said.text_content() == out
+    page.get_by_label("before_you_run").check()  # what was typed is there when one comes back
+    page.get_by_label("why_scaled").check()
+    assert page.locator(".answer input").first.input_value() == "15"
+    assert page.locator(".fault").first.text_content() != ""
+    page.locator(".answer input").first.fill("1.5")
+    assert page.locator(".fault").first.text_content() == ""
+    assert said.text_content() == "1 of 5 answers marked; not saved yet"
+    given = marked.take_over([save(page, tmp_path)], tmp_path, HW)["ann", "why_scaled"]
+    assert (given.points, given.comment) == (1.5, "too good")
 
 
 def test_one_question_at_a_time_without_names_and_only_what_is_open(marking):
@@ -228,4 +245,30 @@ def test_the_commonest_mistakes_are_bars_that_a_narrow_page_leaves_out(browser, 
     page.set_viewport_size({"width": 360, "height": 800})
     assert page.locator(".bar").is_hidden()
     assert page.locator(".bars").bounding_box()["width"] <= 360
+    page.close()
+
+
+CUT_OFF = "() => [...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth).length"
+OUT_OF_SIGHT = """() => [...document.querySelectorAll('.broad td:nth-child(2)')]
+    .filter(e => e.getBoundingClientRect().right > innerWidth).length"""
+
+
+def test_the_table_of_exercises_shows_all_its_columns_and_on_a_phone_the_mean(browser, tmp_path):
+    """With every verdict that there is, and long names."""
+    names = ("softmax", "scaled_dot_product_attention", "grouped_query_attention")
+    made = [
+        Graded(
+            verdict, tuple(Mark(name, verdict, 1, 2, follows="softmax" * (i > 0)) for i, name in enumerate(names)), ()
+        )
+        for verdict in VERDICTS
+    ]
+    reports.write_reports(made, Assignment("hw1", dict.fromkeys(names, 2), seed="s"), tmp_path)
+    page = browser.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    for width in (1400, 1100, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.locator(".broad tr").count() == 1 + len(names)
+        assert not page.evaluate(TOO_WIDE), width
+        assert page.evaluate(CUT_OFF) == 0 or width == 360, width
+        assert page.evaluate(OUT_OF_SIGHT) == 0, width
     page.close()

@@ -96,6 +96,39 @@ def test_what_is_no_list_of_questions_is_refused(tmp_path, text, message):
         read_questions(tmp_path / "q.md")
 
 
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "# For the marker",
+        "## For the marker",
+        "####  for the Markers:",
+        "###For the marker ###",
+        "### **For the marker**",
+    ],
+)
+def test_what_is_for_the_marker_may_stand_below_a_heading_of_any_level(tmp_path, heading):
+    (tmp_path / "q.md").write_text(f"## a (1)\nwhat?\n\n{heading}\n\nSecret.\n\n## b (1)\nand what?\n")
+    one, other = read_questions(tmp_path / "q.md").values()
+    assert (one.text, one.guide) == ("what?", "Secret.")
+    assert (other.text, other.guide) == ("and what?", "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("For the marker", "For the marker:", "**For the marker:** one point", "<!-- For the marker: no. -->"),
+        *("## For the marker (1)", "### For the maker", "### for marking", "Marking guide", "For the markers\n-----"),
+    ],
+)
+def test_what_only_looks_like_the_marker_s_heading_is_refused(tmp_path, line):
+    (tmp_path / "q.md").write_text(f"## a (1)\nwhat?\n\n{line}\n\nSecret.\n")
+    message = r"must stand below a heading of its own, `### For the marker` \(the question a has the line"
+    with pytest.raises(ValueError, match=message):
+        read_questions(tmp_path / "q.md")
+    (tmp_path / "q.md").write_text("## a (1)\nWhat is a marker for?\n\nFor the mask, too.\n")
+    assert read_questions(tmp_path / "q.md")["a"].text.endswith("too.")
+
+
 # ── what students wrote ──
 
 

@@ -2,11 +2,15 @@
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.answers import RIGHT_ANSWERS
+from tests.grading.support import answer_of
 from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import gradebook
 from transformer_lab.grading.lateness import days_late, moment, penalty
@@ -15,9 +19,10 @@ from transformer_lab.grading.records import Graded
 from transformer_lab.grading.reports import write_reports
 from transformer_lab.grading.roster import Person, Roster, read_roster
 from transformer_lab.grading.scoring import Mark
-from transformer_lab.grading.similarity import alike, is_pasted
+from transformer_lab.grading.similarity import MANY, alike, is_pasted, pieces
 from transformer_lab.grading.tables import canvas, moodle, table
 from transformer_lab.grading.term import Summary, falling, family, persisting, separation
+from transformer_lab.grading.term_page import term_page
 
 HW = Assignment("hw1", {"softmax": 4, "causal_mask": 6}, seed="s", due="2026-10-01T12:00+00:00", late=10)
 OWN = "id,name,email,extension\n7001,Ann Doe,ann@example.org,\n7002,Ben Müller,ben@example.org,2 days\n"
@@ -154,6 +159,50 @@ def test_a_mistake_that_has_left_the_catalogue_does_not_stop_the_report(tmp_path
     assert "no longer in the catalogue" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        ((10, 6), "Median 8 of 10 points, of the 2 who handed something in. 2 handed in nothing: "),
+        ((), "Nobody handed in anything. 4 handed in nothing: "),
+    ],
+)
+def test_the_median_is_of_those_who_handed_something_in_as_all_other_counts_are(tmp_path, there, told):
+    people = roster(tmp_path, "id\n" + "".join(f"s{i}\n" for i in range(4)))
+    made = [replace(graded(f"s{i}", points - 6, 6, mistake="overflow"), submitted="") for i, points in enumerate(there)]
+    write_reports(made, HW, tmp_path, people)
+    page = (tmp_path / "report.html").read_text()
+    assert told in page
+    assert not there or "1 student of 2 made the mistake" in page
+
+
+def test_a_page_says_nothing_twice(tmp_path):
+    """Lateness, a cell that can't be parsed, and what was left untouched."""
+    fault = "the cell of `softmax` can't be parsed: '(' was never closed (line 2)"
+    unread = Mark("softmax", "missing", 0, 4, message=f"T{fault[1:]}.", notes=(fault, "another note"))
+    one = Graded("ann", (unread, Mark("causal_mask", "ok", 6, 6)), (), submitted="2026-10-02T00:00:00+00:00")
+    left = [
+        Mark(name, "missing", 0, most, message="There is no answer.", notes=(f"`{name}` is left as it was handed out",))
+        for name, most in HW.points.items()
+    ]
+    write_reports([one, Graded("ben", tuple(left), (), submitted="2026-10-01T00:00:00+00:00")], HW, tmp_path)
+    page, report = ((tmp_path / name).read_text() for name in ("feedback/ann.html", "report.html"))
+    assert page.count("1 day late") == 1
+    assert "1 day late: 1 point less." in page
+    assert page.count("be parsed") == 1
+    assert "another note" in page
+    assert report.count("left as") == 1
+    assert "causal_mask</code> are left as they were handed out" in report
+
+
+@pytest.mark.parametrize("follows", ["softmax", ""])
+def test_the_column_of_what_follows_is_there_where_it_says_something_and_is_explained(tmp_path, follows):
+    marks = (Mark("softmax", "wrong", 0, 4), Mark("causal_mask", "wrong", 0, 6, follows=follows))
+    write_reports([Graded("ann", marks, ())], HW, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert ("<th class=number>follow</th>" in page) == bool(follows)
+    assert ("follow: how many of these fail only because an earlier answer" in page) == bool(follows)
+
+
 # ── what looks alike ──
 
 
@@ -185,10 +234,90 @@ def test_a_pasted_solution_is_known_by_its_text_and_if_long_by_its_shape():
     assert not any(is_pasted(name, "def f(x:") for name in ("softmax", "decoder_layer"))
 
 
+LONG_WAY = """import torch
+def helped(first, second):
+    return torch.sub(first, second.clamp(min=-1e30)).exp()
+def softmax(scores, dim):
+    top = scores.max(dim, keepdim=True).values
+    lifted = helped(scores, top)
+    whole = torch.zeros_like(top)
+    for i in range(lifted.size(dim)):
+        whole = whole.add(lifted.select(dim, i).unsqueeze(dim))
+    return torch.mul(lifted, torch.reciprocal(whole).mul(1.0))
+"""
+
+
+def of_programs(exercise: str, **programs: str) -> list[Graded]:
+    return [
+        Graded(student, (Mark(exercise, "ok", 4, 4, program=program),), (), submitted="")
+        for student, program in programs.items()
+    ]
+
+
+def groups(exercise: str, **programs: str) -> list[tuple[tuple[str, ...], float]]:
+    found = alike(of_programs(exercise, **programs), exercise)
+    return [(group.students, round(group.share, 2)) for group in found]
+
+
 def test_copies_are_found_through_other_names_and_comments_and_what_many_write_is_no_copy():
     programs = {"ann": OWN_WAY, "ben": RENAMED} | {f"s{i}": PLAIN for i in range(20)}
-    pairs = alike([graded(name, 4, 6, program=program) for name, program in programs.items()], "softmax")
-    assert [(pair.one, pair.other, round(pair.share, 2)) for pair in pairs] == [("ann", "ben", 1.0)]
+    assert groups("softmax", **programs) == [(("ann", "ben"), 1.0)]
+
+
+@pytest.mark.parametrize(("copies", "others"), [(5, 4), (3, 7), (9, 0), (40, 20)])
+def test_long_code_that_many_have_is_shown_as_one_group(tmp_path, copies, others):
+    """Whatever their number; one of them has changed names, and one the last number."""
+    programs = {f"c{i:02}": LONG_WAY for i in range(copies)} | {f"s{i}": PLAIN for i in range(others)}
+    programs["c01"] = LONG_WAY.replace("lifted", "e").replace("helped", "minus")
+    programs["c02"] = LONG_WAY.replace("mul(1.0))", "mul(1.5))")
+    ((students, share),) = groups("softmax", **programs)
+    assert students == tuple(sorted(f"c{i:02}" for i in range(copies)))
+    assert 0.8 <= share < 1
+    write_reports(of_programs("softmax", **programs), HW, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert f"<strong>{copies} students</strong>" in page
+    assert page.count('code/c00.html#softmax"') == 1, "one group, and not a pair for each two"
+
+
+def test_short_code_that_many_write_alike_is_no_finding():
+    """The usual way to write it, but for names; that of two alone is unusual."""
+    short = "import torch\ndef softmax(scores, dim):\n    e = torch.exp(scores - scores.amax(dim, True))\n"
+    short += "    total = torch.sum(e, dim=dim, keepdim=True)\n    return torch.div(e, total)\n"
+    others = {f"s{i}": PLAIN for i in range(4)}
+    assert groups("softmax", **{f"c{i}": short for i in range(5)}, **others) == []
+    assert groups("softmax", c0=short, c1=short.replace("total", "t"), **others) == [(("c0", "c1"), 1.0)]
+
+
+USUAL_ATTENTION = """import math
+def scaled_dot_product_attention(query, key, value):
+    d_k = query.shape[-1]
+    scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(d_k)
+    weights = F.softmax(scores, dim=-1)
+    output = torch.matmul(weights, value)
+    return output, weights
+"""
+
+
+def test_attention_as_everybody_writes_it_is_no_finding():
+    name = "scaled_dot_product_attention"
+    assert groups(name, **{f"s{i}": USUAL_ATTENTION for i in range(9)}) == []
+
+
+def test_what_was_handed_out_and_the_solution_make_nobody_alike():
+    """However long they are."""
+    for name in ("mend_training_step", "multi_head_attention"):
+        one = catalogue[name]
+        for source in [one.solution_source(), *([one.handed_out()] if isinstance(one, FindTheBug) else [])]:
+            assert len(pieces(source)) > MANY
+            assert groups(name, **{f"s{i}": source for i in range(9)}) == []
+
+
+def test_those_who_wrote_by_themselves_are_in_no_group():
+    """The right answers that the exercises are tested with."""
+    for name in ("softmax", "masked_softmax", "multi_head_attention", "leaks", "beam_search"):
+        found = {one.__name__: answer.program for one in RIGHT_ANSWERS[name] if (answer := answer_of(one))}
+        assert len(found) > 2
+        assert groups(name, **found) == []
 
 
 # ── a term ──
@@ -197,7 +326,7 @@ def test_copies_are_found_through_other_names_and_comments_and_what_many_write_i
 def summary(name: str, points: dict[str, int], **students: dict[str, tuple[float, str | None]]) -> Summary:
     told = {
         id_: {
-            "name": id_, "total": sum(p for p, _ in done.values()), "handed_in": True,
+            "student": id_, "name": id_, "total": sum(p for p, _ in done.values()), "handed_in": True,
             "exercises": {e: {"points": p, "verdict": "", "mistake": m} for e, (p, m) in done.items()},
         }
         for id_, done in students.items()
@@ -223,6 +352,32 @@ def test_a_mistake_is_of_a_kind_only_if_its_name_says_so():
     for mistake in ("grows_with_the_width", "second_borrows_the_third", "root_mean_square", "loss_itself"):
         assert family("an_exercise", mistake) == f"an_exercise: {mistake}"
     assert family("softmax", "last_axis_always") == "the wrong axis"
+
+
+def test_a_kind_says_what_its_mistakes_have_in_common():
+    """A test that tries too little, and pairs that a prediction did not count, are no step of a computation."""
+    left_out, overflows = "a step of the computation left out", "an exponential that overflows"
+    kinds = {
+        ("softmax", "overflow"): overflows,
+        ("online_softmax", "without_the_maximum"): overflows,
+        ("masked_softmax", "filled_with_minus_1e9"): "a low number where minus infinity belongs",
+        ("layer_norm", "no_eps"): left_out,
+        ("clinic_10", "no_step"): left_out,
+        ("visible_pairs", "rows_of_padding_forgotten"): "visible_pairs: rows_of_padding_forgotten",
+        ("is_attention", "without_a_batch"): "is_attention: without_a_batch",
+        ("top_k_filter", "bar_dropped"): "top_k_filter: bar_dropped",
+    }
+    assert all(mistake in catalogue[exercise].mistakes for exercise, mistake in kinds)
+    assert {one: family(*one) for one in kinds} == kinds
+
+
+def test_the_page_on_a_term_names_the_mistakes_of_each_kind(tmp_path):
+    made = {"softmax": (0, "overflow"), "top_k_filter": (0, "bar_dropped")}
+    one = summary("hw1", {"softmax": 1, "top_k_filter": 1}, ann=made)
+    two = summary("hw2", {"merge_partial": 1}, ann={"merge_partial": (0, "overflow")})
+    page = term_page([one, two], tmp_path)
+    assert "an exponential that overflows<br><small>merge_partial: overflow, softmax: overflow</small>" in page
+    assert "<td class=text>top_k_filter: bar_dropped</td>" in page
 
 
 def test_an_exercise_separates_if_the_better_do_better_in_it():

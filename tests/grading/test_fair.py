@@ -71,6 +71,37 @@ def test_a_failure_that_follows_from_another_is_said_so_and_may_be_excused(tmp_p
     assert follower.message.startswith("It is right but for your `causal_mask`, which it calls.")
 
 
+BROKEN = {
+    "raises": "def causal_mask(length):\n    raise KeyError(length)",
+    "raises as it is defined": "def causal_mask(length, one=1 / 0):\n    return one",
+    "uses what is not there": "import torch\ndef causal_mask(length):\n    return lower(length)",
+    "can't be parsed": "def causal_mask(length):\n    return (",
+    "is left out": "x = 1",
+    "is no function": "causal_mask = 3",
+}
+
+
+@pytest.mark.parametrize("excuse", [False, True])
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+def test_what_calls_an_answer_that_does_not_run_follows_from_it(tmp_path, one_sandbox, broken, excuse):
+    assignment = replace(MASKS, seconds=one_sandbox.seconds, excuse=excuse)
+    marks = graded(tmp_path, assignment, "import torch", broken, PADDING, DECODER)
+    assert (marks["causal_mask"].points, marks["padding_mask"].points) == (0, 1)
+    follower = marks["decoder_mask"]
+    assert (follower.verdict, follower.follows) == ("raised", "causal_mask")
+    assert follower.points == (2 if excuse else 0)
+    assert follower.message.startswith("It is right but for your `causal_mask`, which it calls.")
+
+
+def test_what_names_no_answer_of_its_own_notebook_is_excused_by_none(tmp_path, one_sandbox):
+    """A misspelt call, a name of one's own, and a function of the same name that is found."""
+    assignment = replace(MASKS, seconds=one_sandbox.seconds, excuse=True)
+    misspelt = DECODER.replace("causal_mask", "casual_mask")
+    for sources in ([CAUSAL.format("tril"), PADDING, misspelt], [PADDING, DECODER.replace("&", "|")]):
+        mark = graded(tmp_path, assignment, "import torch", *sources)["decoder_mask"]
+        assert (mark.follows, mark.points) == ("", 0)
+
+
 def test_a_helper_s_name_may_be_used_again_in_a_later_cell(tmp_path, one_sandbox):
     helper = "import torch\ndef helped(length):\n    return torch.ones(length, length).tril().bool()"
     other = "def helped(tokens, pad_id):\n    return (tokens != pad_id)[:, None, None, :]"
@@ -148,8 +179,11 @@ def test_part_of_an_answer_gets_part_of_the_points_if_the_instructor_wants_so(
     monkeypatch.setattr(one_sandbox, "seconds", 1)
     assignment = replace(MASKS, points={"causal_mask": 1}, seconds=1)
     assert graded(tmp_path, assignment, source)["causal_mask"].points == (1 if least == 1 else 0)
-    points = graded(tmp_path, replace(assignment, partial=True), source)["causal_mask"].points
-    assert least <= points <= most
+    mark = graded(tmp_path, replace(assignment, partial=True), source)["causal_mask"]
+    assert least <= mark.points <= most
+    said = f"{100 * mark.points:.0f} % of what is asked is right" if 0 < mark.points < 1 else ""
+    assert said in mark.counted
+    assert bool(said) == bool(mark.counted)
 
 
 def test_every_exercise_that_is_given_partly_gives_nothing_for_nothing():

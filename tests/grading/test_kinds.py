@@ -1,6 +1,7 @@
 """One exercise of each kind, handed out, answered and graded, with part of the points for part of a test."""
 
 import csv
+import re
 import runpy
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def test_each_kind_gets_its_points(course):
         rows = {row["student"]: row for row in csv.DictReader(file)}
     assert [float(rows["ann"][name]) for name in KINDS] == [2] * 5
     given = {name: float(rows["ben"][name]) for name in KINDS}
-    assert 1 < given.pop("leaks") < 2
+    assert 1 < (given_for_leaks := given.pop("leaks")) < 2
     assert set(given.values()) == {0}
     assert float(rows["cem"]["points"]) == 0
     assert "exercises are left as they were handed out: " in rows["cem"]["notes"]
@@ -87,5 +88,8 @@ def test_each_kind_gets_its_points(course):
     feedback = (course / "grades" / "feedback" / "ben.html").read_text()
     assert "It misses a wrong layer: " in feedback
     assert "layer = " not in feedback
+    said = re.search(r"lower of two scores: (\d+) % on the candidates of the check, (\d+) % on others", feedback)
+    assert given_for_leaks == pytest.approx(2 * min(map(int, said.groups())) / 100, abs=0.011)
+    assert int(said[1]) != int(said[2]), "or the test can't tell"
     for name in wrong:
         assert f"({MISTAKES[name]})".replace("_", " ") in feedback.replace("_", " ")

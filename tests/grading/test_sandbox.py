@@ -100,6 +100,26 @@ def doubled(x):
     return 2 * x
 
 
+DRAWS = """import random, numpy as np, torch
+def draw():
+    return [random.random(), float(np.random.rand()), float(torch.rand(()))]
+ONCE = draw()
+def drawn(times):
+    return [ONCE, *(draw() for _ in range(times))]
+"""
+
+
+def test_an_answer_draws_the_same_in_each_process_and_at_each_call(sandbox):
+    seen = []
+    for _ in range(2):
+        for _ in range(2):
+            with sandbox.attempt(DRAWS, "drawn") as attempt:
+                seen += [tuple(map(tuple, attempt.run(Case("", {"times": 1})).value)) for _ in range(2)]
+        sandbox.restart()  # what forks the answers is another process now, as in another run
+    assert len(seen) == 8
+    assert len(set(seen)) == 1
+
+
 def test_answers_call_given_functions_and_gradients_flow_through_them(sandbox):
     table = torch.tensor([1.0, 0.0, -1.0])
 

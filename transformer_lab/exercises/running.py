@@ -1,19 +1,25 @@
 """Running somebody's function on a case: what came back, what it raised, printed and changed."""
 
 import io
+import random
 import sysconfig
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
+import numpy as np
 import torch
+from numpy.random import mtrand
 from torch import Tensor
 
+SEED = 20170612  # from which every answer draws its random numbers: the same for everybody, and at each call
+SPARE = np.random.MT19937(SEED)  # for numpy, while an answer runs
 PYTHONS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 OURS = (str(Path(__file__).parents[1]), str(Path(torch.__file__).parent), *PYTHONS)  # what may call an answer
 
@@ -52,20 +58,23 @@ class Outcome:
     gradients: dict[str, Tensor] = field(default_factory=dict)
 
 
-def run(function: Callable, case: Case) -> Outcome:
-    """Call the function on copies of the arguments; an error is caught, printed text is kept."""
+def run(function: Callable, case: Case, seed: int | None = None) -> Outcome:
+    """Call the function on copies of the arguments; an error is caught, printed text is kept.
+
+    With a `seed` the random numbers that it draws are the same at each call.
+    """
     copies = {name: duplicate(argument) for name, argument in case.arguments.items()}
-    value, error, printed = call(function, list(copies.values()), case.device)
+    value, error, printed = call(function, list(copies.values()), case.device, seed)
     changed = tuple(name for name, before in case.arguments.items() if differs(before, copies[name]))
     return Outcome(value, error, printed, changed)
 
 
-def run_with_gradients(function: Callable, case: Case) -> Outcome:
+def run_with_gradients(function: Callable, case: Case, seed: int | None = None) -> Outcome:
     """Call the function on arguments that track gradients, and pull a fixed random gradient back through it."""
     leaves = {
         name: x.clone().requires_grad_() if is_floating(x) else duplicate(x) for name, x in case.arguments.items()
     }
-    value, error, printed = call(function, list(leaves.values()), case.device)
+    value, error, printed = call(function, list(leaves.values()), case.device, seed)
     if error is not None:
         return Outcome(value, error, printed)
     outputs = [x for x in as_tuple(value) if isinstance(x, Tensor) and x.requires_grad]
@@ -78,19 +87,56 @@ def run_with_gradients(function: Callable, case: Case) -> Outcome:
 
 
 class Attempt:
-    """An answer to try on cases, here in this process. The grader's own kind asks a process in a sandbox."""
+    """An answer to try on cases, here in this process. The grader's own kind asks a process in a sandbox.
 
-    def __init__(self, function: Callable):
-        self.function = function
+    It draws the same random numbers at each call, so that nobody's verdict is a matter of luck.
+    """
+
+    def __init__(self, function: Callable, seed: int = SEED):
+        self.function, self.seed = function, seed
 
     def run(self, case: Case) -> Outcome:
-        return run(self.function, case)
+        return run(self.function, case, self.seed)
 
     def run_with_gradients(self, case: Case) -> Outcome:
-        return run_with_gradients(self.function, case)
+        return run_with_gradients(self.function, case, self.seed)
 
 
-def call(function: Callable, arguments: list, device: torch.device) -> tuple[object, BaseException | None, str]:
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Within it the generators of torch, numpy and Python start from the seed; afterwards they are as they were.
+
+    Those of torch are the processor's and, if that is another, the device's own.
+    """
+    own = getattr(torch, device.type) if device.type in ("cuda", "mps") else None
+    bits, left = mtrand.get_bit_generator(), (random.getstate(), np.random.get_state(legacy=False))
+    with torch.random.fork_rng([device] if own else [], device_type=device.type if own else "cuda"):
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed would take as long as a call
+        if own:
+            own.manual_seed(seed)
+        mtrand.set_bit_generator(SPARE)  # that of the session may be of another kind
+        set_states(*started(seed))
+        try:
+            yield
+        finally:
+            mtrand.set_bit_generator(bits)
+            set_states(*left)
+
+
+@cache
+def started(seed: int) -> tuple[tuple, dict]:
+    """The states of Python's generator and of numpy's that start from a seed: to set them is quicker than to seed."""
+    return random.Random(seed).getstate(), np.random.RandomState(seed).get_state(legacy=False)
+
+
+def set_states(pythons: tuple, numpys: dict) -> None:
+    random.setstate(pythons)
+    np.random.set_state(numpys)
+
+
+def call(
+    function: Callable, arguments: list, device: torch.device, seed: int | None = None
+) -> tuple[object, BaseException | None, str]:
     """`(value, error, printed)` of one call, which leaves the random state and the warning filters as they were.
 
     Within the call `device` is torch's default, so that a new tensor lies where the arguments lie.
@@ -100,7 +146,7 @@ def call(function: Callable, arguments: list, device: torch.device) -> tuple[obj
         redirect_stdout(printed),
         redirect_stderr(printed),
         warnings.catch_warnings(),
-        torch.random.fork_rng(devices=[]),
+        torch.random.fork_rng(devices=[]) if seed is None else seeded(seed, device),
         nullcontext() if device == torch.get_default_device() else device,  # every call of torch pays for the latter
     ):
         warnings.simplefilter("ignore")

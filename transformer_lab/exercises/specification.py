@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from transformer_lab.exercises.rounding import Allowance
-from transformer_lab.exercises.running import Case, Outcome, run, run_with_gradients
+from transformer_lab.exercises.running import SEED, Case, Outcome, run, run_with_gradients
 
 CPU = torch.device("cpu")
 
@@ -112,5 +112,5 @@ class Specification:
     def _outcome(self, how: Callable, function: Callable, case: Case) -> Outcome:
         kept = self._kept.setdefault(case, {})
         if (how, function) not in kept:
-            kept[how, function] = how(function, case)
+            kept[how, function] = how(function, case, SEED)  # as an answer that makes the mistake
         return kept[how, function]

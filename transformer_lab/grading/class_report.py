@@ -12,20 +12,23 @@ from transformer_lab.grading.marking import NAME as MARKING
 from transformer_lab.grading.pages import code_link, page, words
 from transformer_lab.grading.records import Graded
 from transformer_lab.grading.scoring import BY_HEART, VERDICTS, Mark
-from transformer_lab.grading.similarity import alike, pasted
+from transformer_lab.grading.similarity import Group, alike, pasted
 from transformer_lab.grading.tables import USUAL, notes_of
 
-MOST_TO_TEACH, MOST_EXAMPLES, MOST_PAIRS = 3, 3, 30
+UNTOUCHED = " is left as it was handed out"
+MOST_TO_TEACH, MOST_EXAMPLES, MOST_GROUPS = 3, 3, 30
 
 
 def class_report(book: Gradebook) -> str:
     """What an instructor reads."""
     graded, assignment = book.graded, book.assignment
-    middle = median(one.total for one in book.finals) if book.finals else 0
+    there = [one.total for one in book.finals if one.graded is not None]
     absent = [one for one in book.finals if one.graded is None]
     parts = [f"<h1>{escape(assignment.name)}: {words(len(book.finals), 'student', 'students')}</h1>"]
     gone = f" {len(absent)} handed in nothing: {', '.join(escape(o.name or o.id) for o in absent)}." if absent else ""
-    parts.append(f"<p>Median {middle:g} of {assignment.total:g} points.{gone}</p>")
+    middle = f"Median {median(there):g} of {assignment.total:g} points" if there else "Nobody handed in anything"
+    middle += f", of the {len(there)} who handed something in" if there and absent else ""
+    parts.append(f"<p>{middle}.{gone}</p>")
     parts += [to_mark(book)]
     parts += ["<h2>Teach next</h2>", teach_next(graded, assignment.points)]
     parts += ["<h2>Exercises</h2>", exercises_table(book), "<h2>Commonest mistakes</h2>", mistakes_bars(book)]
@@ -105,15 +108,19 @@ def exercises_table(book: Gradebook) -> str:
     rows, graded = "", book.graded
     there = {mark.verdict for one in graded for mark in one.marks}
     kinds = [kind for kind in VERDICTS if kind in there or kind in USUAL]
+    some_follow = any(mark.follows for one in graded for mark in one.marks)
     for name, most in book.assignment.points.items():
         marks = [mark for _, mark in marks_of(name, graded)]
         counts, points = Counter(mark.verdict for mark in marks), fmean(mark.points for mark in marks) if marks else 0
         cells = "".join(f"<td class=number>{counts[kind] or ''}</td>" for kind in kinds)
-        follow = sum(bool(mark.follows) for mark in marks) or ""
-        rows += f"<tr><th>{name}</th>{cells}<td class=number>{follow}</td>"
-        rows += f"<td class=number>{points:.2f} / {most:g}</td></tr>"
-    head = "".join(f"<th class=number>{kind}</th>" for kind in (*kinds, "follow", "mean"))
-    return f"<div class=wide><table><tr><th></th>{head}</tr>{rows}</table></div>"
+        follow = f"<td class=number>{sum(bool(mark.follows) for mark in marks) or ''}</td>" if some_follow else ""
+        mean = f"<td class=number>{points:.2f} / {most:g}</td>"
+        rows += f"<tr><th>{name.replace('_', '_<wbr>')}</th>{mean}{cells}{follow}</tr>"
+    columns = ("mean", *kinds, *(["follow"] if some_follow else []))
+    head = "".join(f"<th class=number>{kind}</th>" for kind in columns)
+    told = "follow: how many of these fail only because an earlier answer, which they call, is wrong."
+    told = f"<p>{told}</p>" if some_follow else ""
+    return f'<div class="wide broad"><table><tr><th></th>{head}</tr>{rows}</table></div>{told}'
 
 
 def mistakes_of(name: str, graded: list[Graded]) -> Counter:
@@ -167,21 +174,38 @@ def suspected(graded: list[Graded], exercises: list[str]) -> str:
         f"<li>{code_link(student, name)}: <code>{escape(name)}</code> is the package's own solution</li>"
         for student, name in pasted(graded)
     )
-    pairs = sorted((p for name in exercises for p in alike(graded, name)), key=lambda pair: -pair.share)
-    rows += "".join(
-        f"<li>{code_link(p.one, p.exercise)} and {code_link(p.other, p.exercise)}: <code>{escape(p.exercise)}</code> "
-        f"has {100 * p.share:.0f} % of its unusual parts in common</li>"
-        for p in pairs[:MOST_PAIRS]
-    )
-    more = f"<p>… and {len(pairs) - MOST_PAIRS} more pairs.</p>" if len(pairs) > MOST_PAIRS else ""
+    groups = [group for name in exercises for group in alike(graded, name)]
+    groups.sort(key=lambda group: (-len(group.students), -group.share))
+    rows += "".join(f"<li>{in_common(group)}</li>" for group in groups[:MOST_GROUPS])
+    more = f"<p>… and {words(len(groups) - MOST_GROUPS, 'group', 'groups')} more.</p>" if groups[MOST_GROUPS:] else ""
     return f"<h3>Answers that look alike</h3><ul>{rows}</ul>{more}" if rows else ""
+
+
+def in_common(group: Group) -> str:
+    """Who they are, and how much of their code is the same."""
+    links = [code_link(student, group.exercise) for student in group.students]
+    who = f"{', '.join(links[:-1])} and {links[-1]}"
+    shares = f"{100 * group.share:.0f} % of what is their own in common"
+    if len(links) == 2:
+        return f"{who}: in <code>{escape(group.exercise)}</code> they have {shares}"
+    many = f"<strong>{len(links)} students</strong>, {who}: in <code>{escape(group.exercise)}</code>"
+    return f"{many} each has {shares} with another of them, or more"
 
 
 def notes_table(finals: tuple[Final, ...]) -> str:
     """What was odd in what was handed in, folded: most of it needs nobody."""
-    notes = [(o, n) for o in finals for n in (*o.notes, *(notes_of(o.graded) if o.graded else ()))]
+    notes = [(o, n) for o in finals for n in gathered([*o.notes, *(notes_of(o.graded) if o.graded else ())])]
     rows = "".join(f"<tr><td>{escape(o.student)}</td><td class=text>{inline(n)}</td></tr>" for o, n in notes)
     if not rows:
         return ""
     head = f"<summary>{words(len(notes), 'note', 'notes')} on what was handed in</summary>"
     return f"<details>{head}<div class=wide><table>{rows}</table></div></details>"
+
+
+def gathered(notes: list[str]) -> list[str]:
+    """The notes, with all that say that an exercise was left as it was handed out as one."""
+    untouched = [note.removesuffix(UNTOUCHED) for note in notes if note.endswith(UNTOUCHED)]
+    if len(untouched) < 2:
+        return notes
+    rest = [note for note in notes if not note.endswith(UNTOUCHED)]
+    return [*rest, f"{', '.join(untouched)} are left as they were handed out"]

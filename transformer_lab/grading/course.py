@@ -66,7 +66,8 @@ def follows_from(mark: Mark, other: str, excuse: bool) -> Mark:
     note += "; it gets its points" if excuse else ""
     message = f"It is right but for your `{other}`, which it calls. With a right `{other}` it passes.\n{mark.message}"
     points = mark.most if excuse else mark.points
-    return replace(mark, points=points, message=message, notes=(*mark.notes, note), follows=other, mistake=None)
+    notes, counted = (*mark.notes, note), "" if excuse else mark.counted
+    return replace(mark, points=points, message=message, notes=notes, follows=other, mistake=None, counted=counted)
 
 
 def answer_in(notebook: Notebook, name: str, assignment: Assignment) -> Answer:

@@ -18,7 +18,9 @@ def feedback(one: Final, assignment: Assignment) -> str:
     parts = [f"<h1>{escape(assignment.name)}: {escape(one.name or one.student)}</h1>"]
     parts.append(f"<p><strong>{one.total:g} of {assignment.total:g} points.</strong></p>")
     parts += [f"<p>{line}</p>" for line in reckoning(one)]
-    notes = "".join(f"<li>{inline(note)}</li>" for note in (*one.notes, *(one.graded.notes if one.graded else ())))
+    late = days_late(one) if one.penalty else ""  # which the reckoning says
+    told = [note for note in (*one.notes, *(one.graded.notes if one.graded else ())) if note != late]
+    notes = "".join(f"<li>{inline(note)}</li>" for note in told)
     parts.append(f"<ul>{notes}</ul>" if notes else "")
     parts += [section(mark, one) for mark in one.marks]
     parts += [in_words(name, one, assignment) for name in assignment.questions]
@@ -43,7 +45,7 @@ def reckoning(one: Final) -> list[str]:
     """How the total came about, where it isn't the sum of what was computed."""
     lines = []
     if one.penalty:
-        lines.append(f"{words(one.days, 'day', 'days')} late: {one.penalty:g} points less.")
+        lines.append(f"{days_late(one)}: {words(one.penalty, 'point', 'points')} less.")
     lines += [
         f"Your instructor set {escape(d.exercise)} to {d.points:g}{f': {escape(d.comment)}' if d.comment else ''}."
         for d in one.decided
@@ -51,16 +53,22 @@ def reckoning(one: Final) -> list[str]:
     return lines
 
 
+def days_late(one: Final) -> str:
+    return f"{words(one.days, 'day', 'days')} late"
+
+
 def section(mark: Mark, one: Final) -> str:
     recognised = f" ({mark.mistake})" if mark.mistake else ""
     points = one.points.get(mark.exercise, mark.points)
     title = f"{MARKS.get(mark.verdict, '✗')} {mark.exercise}: {points:g} of {mark.most:g}{recognised}"
-    notes = "".join(f"<p><em>{inline(note)}</em></p>" for note in mark.notes)
+    said = mark.message.casefold()
+    notes = "".join(f"<p><em>{inline(n)}</em></p>" for n in mark.notes if n.casefold() not in said)
+    counted = f"<p>{escape(mark.counted)}</p>" if mark.counted and points == mark.points else ""
     look = ""
     if mark.verdict != "ok" and mark.exercise in catalogue:
         look = f'<p class="look">Read on in {inline(where_to_look(mark.exercise))}.</p>'
     kind = "ok" if mark.verdict == "ok" else "missing" if mark.verdict == "missing" else "wrong"
-    return f"<section class={kind}><h2>{escape(title)}</h2>{html_text(mark.message)}{notes}{look}</section>"
+    return f"<section class={kind}><h2>{escape(title)}</h2>{html_text(mark.message)}{counted}{notes}{look}</section>"
 
 
 def code_page(one: Final, assignment: Assignment) -> str:
@@ -74,6 +82,7 @@ def code_page(one: Final, assignment: Assignment) -> str:
         notes = "".join(f"<p><em>{inline(note)}</em></p>" for note in mark.notes)
         kind = "ok" if mark.verdict == "ok" else "wrong"
         head = f'<section class={kind} id="{escape(mark.exercise)}"><h2>{escape(title)}</h2>'
-        parts.append(f"{head}{code}{notes}{html_text(mark.message)}</section>")
+        counted = f"<p>{escape(mark.counted)}</p>" if mark.counted else ""
+        parts.append(f"{head}{code}{notes}{html_text(mark.message)}{counted}</section>")
     parts += [in_words(name, one, assignment, is_for_student=False) for name in assignment.questions]
     return page(f"{assignment.name}: {one.student}", "\n".join(parts))

@@ -18,7 +18,8 @@ HEADLINE = """# {lesson}: exercises
 
 Replace the `...` in each function, or mend what is broken in it; run its cell, then the check below it.
 `exercises.<name>.hint()` in a new cell gives a hint. Keep the functions' names; use `torch` and what you write
-yourself, not the functions of `transformer_lab`."""
+yourself, not the functions of `transformer_lab`. Grading tries your answers on other cases than the checks do; for a
+test that you write, the lower of its two scores counts."""
 WORK = "# your work"  # stands where the solution stands in the source
 WORDS = "-words"  # ends the id of the cell in which a question is answered
 

@@ -6,6 +6,7 @@ const byId = (id) => document.getElementById(id);
 const key = (student, question) => JSON.stringify([student, question]);
 const draftKey = `transformer-lab ${data.assignment} ${data.draft}`;
 const marks = new Map();
+const refused = new Map(); // points that were typed, and that there are not
 let current = data.questions[0];
 let saved = true;
 
@@ -21,7 +22,9 @@ function make(tag, properties = {}, ...children) {
 function takeOver(several) {
   for (const one of several) {
     const known = marks.get(key(one.student, one.question));
-    if (!known || known.at < one.at) marks.set(key(one.student, one.question), one);
+    if (known && known.at >= one.at) continue;
+    marks.set(key(one.student, one.question), one);
+    refused.delete(key(one.student, one.question));
   }
 }
 
@@ -48,8 +51,11 @@ function count() {
     const answers = answersTo(question);
     byId(`count ${question.name}`).textContent = `${answers.filter(isMarked).length} of ${answers.length}`;
   }
-  const all = `${data.answers.filter(isMarked).length} of ${data.answers.length} answers marked`;
-  byId("said").textContent = saved ? all : `${all}; not saved yet`;
+  const all = [`${data.answers.filter(isMarked).length} of ${data.answers.length} answers marked`];
+  const [have, are] = refused.size === 1 ? ["answer has", "counts"] : ["answers have", "count"];
+  if (refused.size) all.push(`${refused.size} ${have} points out of range, and ${are} as not marked`);
+  if (!saved) all.push("not saved yet");
+  byId("said").textContent = all.join("; ");
 }
 
 function card(answer, number) {
@@ -61,7 +67,11 @@ function card(answer, number) {
   if (given && given.points !== null && given.text !== answer.print) badges.push("has changed since it was marked");
   const points = make("input", { type: "number", min: 0, max: most, step: "any", inputMode: "decimal" });
   const comment = make("textarea", { rows: 2, value: given?.comment ?? "" });
-  points.value = given?.points ?? "";
+  const own = key(answer.student, answer.question);
+  const fault = make("p", { className: "fault", id: `fault ${number}` });
+  fault.setAttribute("role", "alert");
+  points.setAttribute("aria-describedby", fault.id);
+  points.value = refused.get(own) ?? given?.points ?? "";
   const article = make(
     "section",
     { className: "answer" },
@@ -75,15 +85,20 @@ function card(answer, number) {
     make(
       "div",
       { className: "marks" },
-      make("label", {}, `points, of ${most} `, points),
+      make("div", {}, make("label", {}, `points, of ${most} `, points), fault),
       make("label", {}, "comment, for the student ", comment),
     ),
   );
-  const mark = () => article.classList.toggle("done", isMarked(answer));
+  const mark = () => {
+    article.classList.toggle("done", isMarked(answer));
+    fault.textContent = points.validity.valid ? "" : `Points must be from 0 to ${most}: these are not saved.`;
+    if (points.validity.valid) refused.delete(own);
+    else refused.set(own, points.value);
+  };
   const change = () => {
-    points.setCustomValidity(points.validity.badInput ? "a number" : "");
-    if (!points.checkValidity()) return;
-    decide(answer, points.value === "" ? null : Number(points.value), comment.value);
+    mark(); // what is refused is counted
+    const counts = points.validity.valid && points.value !== "";
+    decide(answer, counts ? Number(points.value) : null, comment.value);
     mark();
   };
   points.addEventListener("input", change);

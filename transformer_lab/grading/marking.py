@@ -32,6 +32,7 @@ fieldset { border: 0; padding: 0; margin: 4px 0; display: flex; flex-wrap: wrap;
 .marks label { display: block; }
 input[type=number] { width: 5rem; font-size: 1.1rem; }
 input:invalid { outline: 3px solid var(--bad); }
+.fault { color: var(--bad); font-size: 0.85rem; margin: 4px 0; }
 textarea { width: 100%; font: inherit; box-sizing: border-box; }
 button { font: inherit; padding: 3px 12px; }
 kbd { font-family: inherit; border: 1px solid var(--line); padding: 0 4px; border-radius: 3px; }

@@ -11,6 +11,10 @@ html { background: Canvas; color: CanvasText; overflow-wrap: break-word; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; } a { color: var(--link); }
 .wide { overflow-x: auto; }
+@media screen { .broad th, .broad td { padding: 3px 7px; } }
+@media screen and (min-width: 54rem) { /* beyond the text, on both sides, where the window has room */
+  .broad { width: max-content; min-width: 100%; max-width: calc(100vw - 4rem); margin-left: 50%; translate: -50%; }
+}
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 10px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td.text { overflow-wrap: anywhere; min-width: 12rem; }
@@ -50,5 +54,5 @@ def code_link(student: str, exercise: str = "") -> str:
     return f'<a href="code/{escape(file_name(student).replace("%", "%25"))}.html{anchor}">{escape(student)}</a>'
 
 
-def words(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+def words(count: float | int, one: str, many: str) -> str:
+    return f"{count:g} {one if count == 1 else many}"

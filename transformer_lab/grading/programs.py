@@ -73,7 +73,9 @@ def program_for(
     needed = what_is_needed(chosen, [s for _, s in statements], later)
     files = [*beside(notebook, needed)]
     program = [MODULES.format(texts={module: notebook.modules[module] for module in files})] if files else []
-    line, parts, calls = sum(text.count("\n") + 2 for text in program) + 1, [], []
+    calls = missing(needed, statements, others, name)
+    program += [replaced(one, given[one]) for one in calls if given and one in given]
+    line, parts = sum(text.count("\n") + 2 for text in program) + 1, []
     for home, statement in ((c, s) for c, s in statements if s in needed):
         bound = sorted(bound_by(statement) & set(others) - {name}) if statement is not chosen else []
         calls += bound
@@ -115,6 +117,15 @@ def what_is_needed(chosen: ast.stmt, statements: list[ast.stmt], later: set[ast.
             waiting += () if statement in needed else asked_by(statement, uses, place, end)
             needed.add(statement)
     return needed
+
+
+def missing(
+    needed: set[ast.stmt], statements: list[tuple[Cell, ast.stmt]], others: Iterable[str], name: str
+) -> list[str]:
+    """The other exercises that these statements use, and that no cell answers: one that can't be parsed, say."""
+    used = {one for statement in needed for one in names_used(statement)}
+    used -= {one for _, statement in statements for one in bound_by(statement)}
+    return [one for one in others if one in used and one != name]
 
 
 def asked_by(

@@ -12,6 +12,7 @@ One point for the variance of the sum, one for the softmax that saturates.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from hashlib import sha256
 from math import inf
 from pathlib import Path
@@ -21,7 +22,10 @@ from transformer_lab.grading.notebooks import every_cell, raw_notebook, text_of
 
 FILE = "questions.ipynb"  # of what is handed out
 HEADING = re.compile(r"^##[ \t]+(\S+)[ \t]+\((\d+(?:\.\d+)?)(?:[ \t]+points?)?\)[ \t]*$", re.MULTILINE)
-GUIDE = re.compile(r"^###[ \t]+For the marker[ \t]*$", re.MULTILINE | re.IGNORECASE)
+GUIDES = ("for the marker", "for the markers")  # headings of any level, in whatever letters
+SEEMS_A_GUIDE = re.compile(
+    r"(notes? )?for (the )?(marker|grader|marking|grading)s?\b|(mark|grad)ing (guide|scheme|key)\b"
+)
 HEADLINE = "# Questions\n\nWrite your answer to each question into the cell below it, in your own words."
 HERE = "*Write your answer here.*"
 UNANSWERED = re.compile(rf"{re.escape(HERE)}|\bYOUR ANSWER HERE\b")  # ours, and nbgrader's own words
@@ -68,12 +72,34 @@ def read_questions(path: Path | None) -> dict[str, Question]:
 
 
 def question(name: str, points: float, body: str) -> Question:
-    text, *guides = GUIDE.split(body)
-    if not text.strip():
+    lines = body.split("\n")
+    end = next((number for number, line in enumerate(lines) if begins_guide(line)), len(lines))
+    text = "\n".join(lines[:end]).strip()
+    if not text:
         raise ValueError(f"the question {name} must ask something (its text is empty)")
     if not 0 < points < inf:
         raise ValueError(f"the points of a question must be positive ({name}: {points:g})")
-    return Question(points, text.strip(), "\n".join(guide.strip() for guide in guides))
+    if line := next(filter(seems_a_guide, lines[:end]), None):  # students would read what follows
+        raise ValueError(
+            f"what is for the marker alone must stand below a heading of its own, `### For the marker` "
+            f"(the question {name} has the line {line.strip()[:60]!r})"
+        )
+    return Question(points, text, "\n".join(line for line in lines[end:] if not begins_guide(line)).strip())
+
+
+def bare(line: str) -> str:
+    """The words of a line, without marks."""
+    return re.sub(r"[\W_]+", " ", line).strip().casefold()
+
+
+def begins_guide(line: str) -> bool:
+    return line.lstrip().startswith("#") and bare(line) in GUIDES
+
+
+def seems_a_guide(line: str) -> bool:
+    """Whether a line looks as if what follows were for the marker alone: a heading misspelt, or none at all."""
+    words = bare(line)
+    return bool(SEEMS_A_GUIDE.match(words) or get_close_matches(words, GUIDES, cutoff=0.8))
 
 
 # ── what students wrote ──

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from protocol import decode, encode, receive, send  # type: ignore[import-not-found]  # in the sandbox it lies beside this file
-from running import Attempt, Case, Outcome, where  # type: ignore[import-not-found]
+from running import SEED, Attempt, Case, Outcome, seeded, where  # type: ignore[import-not-found]
 
 MOST_PRINTED = 2000
 
@@ -39,12 +39,16 @@ def answer(channel: socket.socket) -> None:
 
 
 def define(program: str, name: str) -> Callable:
-    """Run an answer's program and return the function; its lines are kept, so that an error can quote them."""
+    """Run an answer's program and return the function; its lines are kept, so that an error can quote them.
+
+    What it draws while it is defined is the same each time, too.
+    """
     linecache.cache["answer"] = (len(program), None, program.splitlines(keepends=True), "answer")
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), io.StringIO(), io.StringIO()
     try:
-        exec(compile(program, "answer", "exec"), namespace)
+        with seeded(SEED, torch.device("cpu")):
+            exec(compile(program, "answer", "exec"), namespace)
     finally:
         sys.stdout, sys.stderr = printed
     return namespace[name]

@@ -24,13 +24,22 @@ ADVICE = {
 BUSY, TIMES_MORE = 1.5, 4  # processes for each core; how much more time an answer then gets, once
 MOST_MESSAGE, MOST_PROGRAM = 3000, 1 << 16
 BY_HEART = "Right on the visible cases, wrong on others: does it depend on particular inputs?"
+COUNTED = (
+    "The points are counted by the lower of two scores: {:.0f} % on the candidates of the check, {:.0f} % on others, "
+    "the same for the whole class, which are not shown."
+)
+PARTIAL = (
+    "Part of the points: on cases that are not shown, {:.0f} % of what is asked is right, of values, gradients and "
+    "properties together."
+)
 
 
 @dataclass(frozen=True)
 class Mark:
     """How one answer did: one of VERDICTS, the points, the recognised mistake, and words for the student.
 
-    `program` is what was graded. `follows` names the exercise whose wrong answer makes this one fail.
+    `program` is what was graded. `follows` names the exercise whose wrong answer makes this one fail. `counted` says
+    in words what part of the points was counted from.
     """
 
     exercise: str
@@ -42,6 +51,7 @@ class Mark:
     notes: tuple[str, ...] = ()
     program: str = ""
     follows: str = ""
+    counted: str = ""
 
 
 def mark(
@@ -69,45 +79,44 @@ def mark_as_it_stands(
     exercise: Exercise, answer: Answer, sandbox: Sandbox, hidden: list[Case], most: float | int, partial: bool
 ) -> Mark:
     try:
-        verdict, mistake, message, score = judge(exercise, answer, sandbox, hidden, partial)
+        verdict, mistake, message, score, counted = judge(exercise, answer, sandbox, hidden, partial)
     except NoSandbox:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RuntimeError) as error:
         # Its results contradict one another: those of one call have gradients, say, and those of the next have none.
-        verdict, mistake, message, score = "crashed", None, f"{ADVICE['crashed']} ({type(error).__name__})", 0.0
+        verdict, mistake, score, counted = "crashed", None, 0.0, ""
+        message = f"{ADVICE['crashed']} ({type(error).__name__})"
     points, message = most if verdict == "ok" else round(most * score, 2), message or ADVICE.get(verdict, "")
     program = (answer.program or "")[:MOST_PROGRAM]
-    return Mark(exercise.name, verdict, points, most, mistake, message[:MOST_MESSAGE], answer.notes, program)
+    told = message[:MOST_MESSAGE]
+    return Mark(exercise.name, verdict, points, most, mistake, told, answer.notes, program, counted=counted)
 
 
 def judge(
     exercise: Exercise, answer: Answer, sandbox: Sandbox, hidden: list[Case], partial: bool
-) -> tuple[str, str | None, str, float]:
-    """Verdict, recognised mistake, message, and the share of the points."""
+) -> tuple[str, str | None, str, float, str]:
+    """Verdict, recognised mistake, message, the share of the points, and what that was counted from."""
     if answer.program is None:
-        return (
-            "missing",
-            None,
-            next((f"{n[0].upper()}{n[1:]}." for n in answer.notes if "can't be parsed" in n), ""),
-            0.0,
-        )
+        unread = next((f"{n[0].upper()}{n[1:]}." for n in answer.notes if "can't be parsed" in n), "")
+        return "missing", None, unread, 0.0, ""
     try:
         with sandbox.attempt(answer.program, answer.name) as bare:
             attempt = Placed(bare, answer)
             result = exercise.examine(attempt, exercise.cases)
             unseen = exercise.examine(attempt, hidden) if hidden and result.score > 0 else result
-            score = min(result.score, unseen.score)
-            if partial and not (result.passed and unseen.passed) and score == 0:
-                score = share_right(exercise, attempt, exercise.cases, hidden)
-            if not result.passed:
-                return *explained(exercise, result), score
-            if not unseen.passed:
-                return "wrong", None, BY_HEART, score
+            if result.passed and unseen.passed:
+                return "ok", None, "Right.", 1.0, ""
+            score, counted = min(result.score, unseen.score), ""
+            if isinstance(exercise, WriteTheTest) and hidden and result.score > 0:
+                counted = COUNTED.format(100 * result.score, 100 * unseen.score)
+            if partial and score == 0 and (score := share_right(exercise, attempt, exercise.cases, hidden)):
+                counted = PARTIAL.format(100 * score)
+            told = ("wrong", None, BY_HEART) if result.passed else explained(exercise, result)
+            return *told, score, counted
     except Ended as end:
-        return end.how, None, "", 0.0
+        return end.how, None, "", 0.0, ""
     except NotDefined as failed:
-        return *raised(placed(failed.error, answer)), 0.0
-    return "ok", None, "Right.", 1.0
+        return *raised(placed(failed.error, answer)), 0.0, ""
 
 
 def is_right(exercise: Exercise, program: str, sandbox: Sandbox, hidden: list[Case]) -> bool:

@@ -1,33 +1,36 @@
-"""Answers that look alike: pasted solutions, and pairs of students whose code has the same unusual parts.
+"""Answers that look alike: pasted solutions, and groups of students whose code has the same parts of its own.
 
 An answer is read as a sequence of the nodes of its syntax tree, without its own names. What counts are pieces of the
-sequence that few answers of the class have, and the package's solution has not. It is a reason to look, not a proof.
+sequence that neither the package's solution has, nor what was handed out: a few if few answers of the class have them,
+and many, as only long code has, however many have them. It is a reason to look, not a proof.
 """
 
 import ast
 import hashlib
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from math import ceil
 
 from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.grading.records import Graded
 
 PIECE = 12  # nodes
 LONG = 45  # nodes of a function that nobody writes twice by chance
-UNUSUAL = 0.1  # of the class, and at least two
-ALIKE, LEAST = 0.8, 10  # share of unusual pieces that two answers have in common, and how many these are
+ALIKE = 0.8  # of the pieces that count two answers have in common
+UNUSUAL, LEAST = 0.1, 10  # of the class, and at least two, who have a piece; so many such pieces are enough
+MANY = 50  # pieces that are enough however many have them: attention in its usual three lines has up to 45
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two students whose answers to an exercise look alike."""
+class Group:
+    """Students whose answers to an exercise look alike, each like another's: `share` is that of the least alike."""
 
     exercise: str
-    one: str
-    other: str
+    students: tuple[str, ...]
     share: float | int
 
 
@@ -100,22 +103,66 @@ def pasted(graded: list[Graded]) -> list[tuple[str, str]]:
     ]
 
 
-def alike(graded: list[Graded], exercise: str) -> list[Pair]:
-    """The pairs whose answers to an exercise have the same unusual pieces, the most alike first."""
+def alike(graded: list[Graded], exercise: str) -> list[Group]:
+    """The groups whose answers to an exercise have the same pieces of their own, the largest first."""
     programs = {one.student: m.program for one in graded for m in one.marks if m.exercise == exercise and m.program}
-    found = {student: pieces(program) for student, program in programs.items()}
-    counted = Counter(piece for pieces_ in found.values() for piece in pieces_)
-    most = max(2, round(UNUSUAL * len(found)))
-    common = pieces(solution_of(exercise)) if exercise in catalogue else set()
-    unusual = {s: {p for p in own if counted[p] <= most} - common for s, own in found.items()}
-    holders: dict[bytes, list[str]] = {}
-    for student, own in unusual.items():
-        for piece in own:
-            holders.setdefault(piece, []).append(student)
-    shared = Counter(pair for students in holders.values() for pair in combinations(sorted(students), 2))
-    pairs = [
-        Pair(exercise, one, other, count / len(unusual[one] | unusual[other]))
-        for (one, other), count in shared.items()
-        if count >= LEAST
+    given = given_to_all(exercise)
+    own = {student: frozenset(pieces(program) - given) for student, program in programs.items()}
+    counted = Counter(piece for found in own.values() for piece in found)
+    most = max(2, round(UNUSUAL * len(own)))
+    unusual = {student: frozenset(p for p in found if counted[p] <= most) for student, found in own.items()}
+    links = near(unusual, LEAST) | near(own, MANY)
+    groups = [
+        Group(exercise, tuple(sorted(who)), min(share for pair, share in links.items() if pair <= who))
+        for who in joined(links)
     ]
-    return sorted((pair for pair in pairs if pair.share >= ALIKE), key=lambda pair: -pair.share)
+    return sorted(groups, key=lambda group: (-len(group.students), -group.share))
+
+
+@cache
+def given_to_all(exercise: str) -> set[bytes]:
+    """The pieces of what everybody may have read: the solution, and the function that was handed out to be mended."""
+    if exercise not in catalogue:
+        return set()
+    one = catalogue[exercise]
+    return pieces(solution_of(exercise)) | (pieces(one.handed_out()) if isinstance(one, FindTheBug) else set())
+
+
+def near(sets: dict[str, frozenset[bytes]], least: int) -> dict[frozenset[str], float]:
+    """The pairs of students whose sets have a share of ALIKE in common, and `least` pieces, each with its share.
+
+    Of students with one and the same set, each is paired with the first alone.
+    """
+    holders: dict[frozenset[bytes], list[str]] = defaultdict(list)
+    for student, found in sets.items():
+        if len(found) >= least:
+            holders[found].append(student)
+    links = {frozenset((who[0], other)): 1.0 for who in holders.values() for other in who[1:]}
+    for one, other in candidates([*holders]):
+        both = len(one & other)
+        share = both / (len(one) + len(other) - both)
+        if both >= least and share >= ALIKE:
+            links[frozenset((holders[one][0], holders[other][0]))] = share
+    return links
+
+
+def candidates(sets: list[frozenset[bytes]]) -> set[tuple[frozenset[bytes], frozenset[bytes]]]:
+    """The pairs of sets that may have a share of ALIKE in common.
+
+    Those that do have one in common of the few rarest pieces of each: of so many as may be missing, and one more.
+    """
+    counted = Counter(piece for found in sets for piece in found)
+    having: dict[bytes, list[frozenset[bytes]]] = defaultdict(list)
+    for found in sets:
+        for piece in sorted(found, key=lambda p: (counted[p], p))[: len(found) - ceil(ALIKE * len(found)) + 1]:
+            having[piece].append(found)
+    return {pair for some in having.values() for pair in combinations(some, 2)}
+
+
+def joined(links: Iterable[frozenset[str]]) -> list[set[str]]:
+    """The students that links join, directly or through others."""
+    groups: list[set[str]] = []
+    for pair in links:
+        touched = [group for group in groups if group & pair]
+        groups = [group for group in groups if not group & pair] + [set(pair).union(*touched)]
+    return groups

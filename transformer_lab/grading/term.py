@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import StatisticsError, correlation, fmean
 
+from transformer_lab.exercises import Exercise, catalogue
+from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.grading.reports import SUMMARY, WAITING
 from transformer_lab.grading.tables import defused
 
 FEWEST = 5  # students, below which a correlation says nothing
 FALLEN = 0.5  # of the points: who had more before and has less now falls behind
+LEFT_OUT = "a step of the computation left out"
 FAMILIES = {  # mistakes of one kind in several exercises, by a part of their names
     "true means hidden (a mask turned round)": ("is_true", "hidden", "forbidden", "future_only", "allowed_ones"),
     "the wrong axis": (
@@ -30,9 +33,14 @@ FAMILIES = {  # mistakes of one kind in several exercises, by a part of their na
         "at_itself",
     ),
     "transposed or exchanged": ("transposed", "exchanged", "swapped", "turned_round", "interleaved", "straight_view"),
-    "too large for its type": ("overflow", "minus_1", "tiny_number"),
-    "a part left out": ("no_", "not_divided", "without", "forgotten", "lost", "ignored", "dropped"),
+    "an exponential that overflows": ("overflow", "without_the_maximum", "without_a_maximum"),
+    "a low number where minus infinity belongs": ("minus_1", "tiny_number"),
+    LEFT_OUT: ("no_", "not_divided", "without", "forgotten", "ignored"),
 }
+FUNCTIONS = (
+    Exercise.kind,
+    FindTheBug.kind,
+)  # elsewhere a name tells what was not thought of, and no step of a function
 
 
 @dataclass(frozen=True)
@@ -73,9 +81,20 @@ def read_summary(folder: Path) -> Summary:
 
 def family(exercise: str, mistake: str) -> str:
     """The kind of a mistake: one of FAMILIES, or the mistake itself."""
-    return next(
-        (kind for kind, parts in FAMILIES.items() if any(p in mistake for p in parts)), f"{exercise}: {mistake}"
-    )
+    kinds = [kind for kind, parts in FAMILIES.items() if any(part in mistake for part in parts)]
+    if exercise in catalogue and catalogue[exercise].kind not in FUNCTIONS:
+        kinds = [kind for kind in kinds if kind != LEFT_OUT]
+    return kinds[0] if kinds else f"{exercise}: {mistake}"
+
+
+def mistakes_of(term: list[Summary]) -> dict[str, list[str]]:
+    """The mistakes that were made of each kind, each after its exercise."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for student in (student for one in term for student in one.students.values()):
+        for exercise, done in student["exercises"].items():
+            if done["mistake"]:
+                found[family(exercise, done["mistake"])][f"{exercise}: {done['mistake']}"] = None
+    return {kind: sorted(names) for kind, names in found.items()}
 
 
 def persisting(term: list[Summary]) -> list[tuple[str, list[int], list[str]]]:

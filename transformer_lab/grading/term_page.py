@@ -7,7 +7,16 @@ from pathlib import Path
 from transformer_lab.grading.pages import page, words
 from transformer_lab.grading.records import file_name
 from transformer_lab.grading.reports import write
-from transformer_lab.grading.term import Summary, falling, names_of, persisting, read_summary, separation, table
+from transformer_lab.grading.term import (
+    Summary,
+    falling,
+    mistakes_of,
+    names_of,
+    persisting,
+    read_summary,
+    separation,
+    table,
+)
 
 MOST_TO_TEACH, MOST_NAMED, MOST_KINDS = 3, 8, 20
 BETTER_FAIL = "look at it: the better fail"
@@ -64,15 +73,23 @@ def take_up_again(term: list[Summary]) -> str:
 
 
 def persisting_table(term: list[Summary], out: Path, heads: str) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(kind)}</td>{''.join(f'<td class=number>{c or str()}</td>' for c in counts)}"
-        f"<td class=number>{len(again) or ''}</td>"
-        f"<td class=text>{', '.join(link(i, term, out) for i in again[:MOST_NAMED])}"
-        f"{f' and {len(again) - MOST_NAMED} more' if len(again) > MOST_NAMED else ''}</td></tr>"
-        for kind, counts, again in persisting(term)[:MOST_KINDS]
-    )
+    made = mistakes_of(term)
+    rows = ""
+    for kind, counts, again in persisting(term)[:MOST_KINDS]:
+        numbers = "".join(f"<td class=number>{count or ''}</td>" for count in (*counts, len(again)))
+        more = f" and {len(again) - MOST_NAMED} more" if len(again) > MOST_NAMED else ""
+        who = f"{', '.join(link(i, term, out) for i in again[:MOST_NAMED])}{more}"
+        rows += (
+            f"<tr><td class=text>{escape(kind)}{which(kind, made[kind])}</td>{numbers}<td class=text>{who}</td></tr>"
+        )
     head = f"<tr><th>students who made it</th>{heads}<th class=number>again</th><th>who</th></tr>"
     return f"<div class=wide><table>{head}{rows}</table></div>"
+
+
+def which(kind: str, mistakes: list[str]) -> str:
+    """The mistakes of a kind, unless it is one mistake by itself."""
+    named = [one for one in mistakes if one != kind]
+    return f"<br><small>{', '.join(map(escape, named))}</small>" if named else ""
 
 
 def separation_table(term: list[Summary]) -> str:

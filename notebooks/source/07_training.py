@@ -576,12 +576,12 @@ for name, off in without.items():
         right[name], kinds = alone(model), by_slice(model, pairs.slices)
     print(f"without {name:12} {right[name]:.2f} are right", end="; ")
     print(f"of the test below 100 {kinds['short']:.2f}, of 6 digits {kinds['6 digits']:.2f}")
-assert right["layer 1's"] < 0.05
-assert right["the encoding"] < 0.3 < right["layer 0's"] < right["nothing"]
+assert right["layer 1's"] < 0.05 < right["layer 0's"] < right["nothing"]
+assert right["the encoding"] < 0.3
 assert kinds["6 digits"] < 0.1 < 0.5 < kinds["short"]  # without the encoding
 
 # %% [markdown]
-# Nothing gets across but by layer 1: without its four heads the model still writes something like the name of a number, but not of this one. The four of layer 0 it can spare more often than not. And without the encoding the source is a bag of words: below 100 the words alone tell the number; of those with six digits hardly one is right.
+# Nothing gets across but by layer 1: without its four heads the model still writes something like the name of a number, but not of this one. The four of layer 0 it can spare for some numbers: for how many depends on the seed of the training (81 % here, 17 % with another seed). And without the encoding the source is a bag of words: below 100 the words alone tell the number; of those with six digits hardly one is right.
 
 # %% [markdown]
 # ## Break it: training without the shift

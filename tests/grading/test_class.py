@@ -191,7 +191,7 @@ def test_a_page_says_nothing_twice(tmp_path):
     assert page.count("be parsed") == 1
     assert "another note" in page
     assert report.count("left as") == 1
-    assert "causal_mask</code> are left as they were handed out" in report
+    assert "2 exercises are left as they were handed out: softmax, causal_mask" in report
 
 
 @pytest.mark.parametrize("follows", ["softmax", ""])

@@ -343,7 +343,7 @@ for name, writer in writers.items():
     print(f"{name}:", ", ".join(f"at {t} {share[name, t]:.0f} %" for t in (0.5, 1.0)))
 print(f"real files: {100 * share_of_python(corpus.test.values()):.0f} %")
 assert share["larger", 0.5] > max(share["6-gram", 0.5], share["6-gram", 1.0]) + 15
-assert share["larger", 0.5] > share["larger", 1.0] + 10
+assert share["larger", 0.5] > share["larger", 1.0]
 
 # %% [markdown]
 # At the lower temperature more of the larger model's lines are Python, here even more than of the lines of real files. That is no praise: at a low temperature it writes short, frequent lines again and again, as in the sample above. The parser checks grammar, not sense.

@@ -79,15 +79,15 @@ def test_a_check_that_says_otherwise_is_seen(lesson):
 
 @each_lesson_with_exercises
 def test_what_is_handed_out_needs_nothing_but_itself(path):
-    """A notebook as students get it, half solved: imports, stubs and checks, which need no kernel."""
+    """A notebook as students get it, half solved: imports, stubs and checks, which a kernel displays."""
     lesson = text_to_notebook(path)
     handed_out = exercise_notebook(lesson, dict.fromkeys(stubs(lesson), 1), with_solutions=False)
     names = list(stubs(handed_out))
     fill_in(handed_out, names[::2])
     namespace, shown = {}, {}
     for cell in handed_out.cells:
-        if checked := re.fullmatch(r"exercises\.(\w+)\.check\(\1\)", cell.source):
-            shown[checked[1]] = repr(eval(cell.source, namespace))[0]
+        if checked := re.fullmatch(r"display\((exercises\.(\w+)\.check\(\2\))\)", cell.source):
+            shown[checked[2]] = repr(eval(checked[1], namespace))[0]
         elif cell.cell_type == "code":
             exec(cell.source, namespace)
     assert shown == {name: PASSED if name in names[::2] else NOT_ATTEMPTED for name in names}

@@ -60,7 +60,7 @@ print("Which word is the longest?", max(words, key=len))
 # %% [markdown]
 # ## Move something
 #
-# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at the others, which lesson 01 explains: each row sums to 1. Point at a cell of the map, or click on it and use the arrow keys.
+# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at each (lesson 01): a row holds one word's shares, which sum to 1. Point at a cell, or click on it and use the arrow keys.
 #
 # **Predict:** the slider sets the *temperature*, a number by which the scores are divided. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
 
@@ -94,7 +94,7 @@ wanted = 2 * x + 1
 print("it says", model(x).tolist(), "and we want", wanted.tolist())
 
 # %% [markdown]
-# The **loss** is one number that says how wrong the model is: here the mean of the squared errors. The **gradient** holds the derivative of the loss with respect to each parameter, which says in which direction the loss grows fastest. `loss.backward()` computes it. An **optimiser** then moves each parameter a small step the other way. [Adam](https://arxiv.org/abs/1412.6980) is the one used in these lessons; it adapts the length of the step to each parameter. `lr`, the **learning rate**, makes all steps longer or shorter.
+# The **loss** is one number that says how wrong the model is: here the mean of the squared errors. The **gradient** holds the derivative of the loss with respect to each parameter: it points where the loss grows fastest. `loss.backward()` computes it. An **optimiser** then moves each parameter a small step the other way. [Adam](https://arxiv.org/abs/1412.6980) is the one used in these lessons; it adapts the length of the step to each parameter. `lr`, the **learning rate**, makes all steps longer or shorter.
 
 # %% tolerance=0.01
 optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
@@ -163,13 +163,13 @@ exercises.dot_product.check(dot_product)
 #
 # ## Your progress
 #
-# `exercises.progress()` shows the map of all exercises: a tile for each, with a mark for *solved*, *tried* or *open*. Run this cell whenever you come back. Your progress is kept in one file on your machine, and goes nowhere else; `TRANSFORMER_LAB_PROGRESS=off` keeps none, as where the map below was stored.
+# `exercises.progress()` shows the map of all exercises: a tile for each, with a mark for *solved*, *tried* or *open*. Run this cell whenever you come back. Your progress is kept in one file on your machine, and goes nowhere else; `TRANSFORMER_LAB_PROGRESS=off` keeps none; it was set for the map below.
 
 # %% own=true
 exercises.progress()
 
 # %% [markdown]
-# Functions that you have passed can be used in the lessons that follow, in place of the package's: after `mine = exercises.mine()`, your softmax is `mine.softmax(scores, dim=-1)`. At the end of lesson 06 a whole Transformer is made of them.
+# Functions that have passed can be used in the lessons that follow, in place of the package's: after `mine = exercises.mine()`, your softmax is `mine.softmax(scores, dim=-1)`. At the end of lesson 06 a whole Transformer is made of them.
 #
 # ## The lessons
 #

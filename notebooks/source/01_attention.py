@@ -186,7 +186,7 @@ for words in (first, second):
 # %% [markdown]
 # In the first sentence *bank* now leans towards money, in the second towards water. A word no longer has one vector: it has one **in each sentence**.
 #
-# The words that are missing from the table (*I*, *to*, *the*) have a zero vector. A trained model has more columns (128 in the translator below), all of them learned, and no zero vectors.
+# The words that are missing from the table (such as *I*, *to*, *the*) have a zero vector. A trained model has more columns (128 in the translator below), all of them learned, and no zero vectors.
 
 # %% [markdown]
 # Here are the same numbers as a live view. A **temperature** divides the scores before the softmax: the lower it is, the sharper the weights become. Answer the question, then move the slider, and step through *scores*, *scaled* and *weights*. (*Masked* is for lesson 05, and the bars beside the rows, their *entropy*, for lesson 02: the more even a row, the longer its bar.)
@@ -215,7 +215,7 @@ _, weights = attend(words, words, words)
 print(f"bank looks at money {weights[bank, money]:.2f}, river {weights[bank, river]:.2f}")
 
 # %% [markdown]
-# It looks at both alike. Equation 1 holds nothing that could be trained, and another vector for *bank* would change what the word *is* together with what it looks for. So the paper multiplies each vector by a matrix before it is used as a query, $q = x\,W^Q$ (§3.2.2). The matrix is learned, and it says what a word **looks for**. Here are two of them, written by hand. The word *bank* is the same in both runs, and so are all the keys:
+# It looks at both alike. Nothing in equation 1 can be trained, and another vector for *bank* would change what the word *is* together with what it looks for. So the paper multiplies each vector by a matrix before it is used as a query, $q = x\,W^Q$ (§3.2.2). The matrix is learned, and it says what a word **looks for**. Here are two of them, written by hand. The word *bank* is the same in both runs, and so are all the keys:
 
 # %%
 to_money = torch.tensor([[1.5, 0.0], [0.5, 0.5]])
@@ -357,7 +357,7 @@ assert read[chances.index(lowest)] == "·and"
 assert lowest < 0.3 < 0.5 < sorted(chances)[1]
 
 # %% [markdown]
-# With both *one* and *and* hidden, the model no longer knows what to write; hiding any other token along with *one* does not do that. The picture did not show this, because it shows the last layer alone. Where does the first layer look?
+# With both *one* and *and* hidden, the model gives *ein* next to no probability; hiding any other token along with *one* does not do that. The picture hinted at this, with 0.28 on *and*, but it shows the last layer alone. Where does the first layer look?
 
 # %% tolerance=0.3
 first_layer = weights[0].mean(0)[ein]
@@ -410,7 +410,7 @@ view = widgets.saturation(queries, keys)
 view.ask("01 wide")
 
 # %% [markdown]
-# Now count the stops, for the query of the view:
+# Let the code count, too, for the same query:
 
 # %%
 scores, widths = view.state["scores"], torch.tensor(view.state["widths"], device="cpu")  # by stop
@@ -457,7 +457,7 @@ for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead 
     print(f"ahead by {gap:4}: largest weight {p.max():.4f}, length of J {J.norm():.1e}")
 
 # %% [markdown]
-# How much gradient reaches a query, then? Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query. Dividing the scores by $\sqrt{d_k}$ divides this gradient by $\sqrt{d_k}$ as well, so it is not clear beforehand which of the two is larger:
+# How much gradient reaches a query, then? Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query. The scale avoids saturation, but also divides this gradient by $\sqrt{d_k}$, so it is not clear beforehand whether the gradient grows or shrinks:
 
 # %%
 def gradients_at_queries(d_k, scale):
@@ -569,11 +569,11 @@ for runs in found.values():
     assert min(runs["with scale"].min(), runs["logarithm"].min()) > 0.85
 
 # %% [markdown]
-# The worst and best of three starts, at widths 32 to 256:
+# Columns: widths 32 to 256, worst and best of three starts.
 #
 # - After 80 steps the model without scale is behind at every width.
-# - A smaller start does about as well as the scale: what matters is the *size of the scores*, not the division as such.
-# - Told the right name, the model finds most names, though its scores start as large as the first model's. With the logarithm, nearly all; see *Extra*. So large scores alone do not stop the learning: it depends on the loss.
+# - A smaller start does about as well as the scale: what matters is the *size of the scores*, not the division.
+# - Told the right name, the model finds most names, though its scores start as large as the first model's. With the logarithm, nearly all; see the first *Extra*. So large scores alone do not stop the learning: it depends on the loss.
 
 # %% [markdown]
 # Inside a Transformer nobody tells attention the right name. Does it then fail without the scale? Train four times as long:
@@ -674,7 +674,7 @@ at_once, _ = attention.scaled_dot_product_attention(sentences, sentences, senten
 print(f"max difference < 1e-6: {(at_once - one_by_one).abs().max() < 1e-6}")
 
 # %% [markdown]
-# From here on equation 1 has the package's name, `scaled_dot_product_attention`. It is `attend` plus batches, masks (lesson 05) and dropout (lesson 04). It returns the weights that made the output, so that a picture of them shows what really happened. PyTorch's function returns no weights: fast kernels such as [FlashAttention](https://arxiv.org/abs/2205.14135) never hold all of them at once (lesson 13).
+# From here on equation 1 has the package's name, `scaled_dot_product_attention`. It is `attend` plus batches, masks (lesson 05) and dropout (lesson 03). It returns the weights that made the output, so that a picture of them shows what really happened. PyTorch's function returns no weights: fast routines (**kernels**) such as [FlashAttention](https://arxiv.org/abs/2205.14135) never hold all of them at once (lesson 13).
 
 # %% [markdown]
 # ## Extra: a softmax at the end of a model
@@ -801,10 +801,10 @@ assert falls["recurrent, default"] > 6 > falls["recurrent, orthogonal"] > 2
 assert falls["recurrent, 1.5 × orthogonal"] < falls["self-attention"] < 2
 
 # %% [markdown]
-# In self-attention each word shares its weight among all, so the influence of one falls about like $1/n$. In the recurrent network it falls steeply or hardly at all, *depending on the matrix*; with a good start it even beats attention here. Gates, as in the [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735), are another remedy. What no start changes is that the $n$ steps come one after the other.
+# In self-attention each word shares its weight among all, so the influence of one falls about like $1/n$. In the recurrent network it falls steeply or slowly, *depending on the matrix*; with a good start it even beats attention here. Gates, as in the [LSTM](https://doi.org/10.1162/neco.1997.9.8.1735), are another remedy. What no start changes is that the $n$ steps come one after the other.
 
 # %% [markdown]
-# What does it cost? The paper's Table 1 compares orders of growth, for $n$ words of width $d$ and a convolution of kernel size $k$:
+# What does it cost? The paper's Table 1 compares orders of growth, for $n$ words of width $d$ and a convolution over $k$ neighbours:
 #
 # | layer | operations | steps in sequence | longest path |
 # |---|---|---|---|

@@ -70,7 +70,7 @@ for number, block in enumerate([x[:, 0:2], x[:, 2:4]]):
     print(f"head {number}: weights of token 0 {rounded(weights[0], 3)}")
 
 # %% [markdown]
-# To head 0 both tokens look alike, so it looks at both evenly. To head 1 they are at right angles, so token 0 looks at itself: its score there is $2\cdot2/\sqrt2 = 2.83$, and that of the other token is 0. The two heads see the same tokens in two ways.
+# To head 0 both tokens look alike, so it looks at both evenly. To head 1 they are at right angles, so token 0 looks mostly at itself: its score there is $2\cdot2/\sqrt2 = 2.83$, and that of the other token is 0. The two heads see the same tokens in two ways.
 #
 # Their outputs have two features each. Put side by side they make four again:
 
@@ -124,7 +124,7 @@ print("(B, T, d_model) in:", tuple(x.shape), "and out:", tuple(listed(x, x, x).s
 # | output of each head | $(B, h, T, d_{head})$ |
 # | heads side by side again, then $W^O$ | $(B, T, d_{model})$ |
 #
-# For keys and values, read $S$ in place of $T$. Begin with one sentence, which has no $B$: put its blocks of features one behind the other, and side by side again.
+# For keys and values, read $S$ in place of $T$. Begin with one sentence, which has no $B$: stack its blocks of features, then put them side by side again.
 
 # %%
 def split(x, n_heads):
@@ -236,7 +236,7 @@ for layer, heads in enumerate(trained):
     assert pairs.mean() > 0.1
 
 # %% [markdown]
-# The heads of a layer look at different tokens, although nothing in the training asks them to. They start from different random weights, and from there each goes its own way. (Below you will see what happens to two that start alike.)
+# Two heads of a layer differ in about half of their weight, although nothing in the training asks for it. They start from different random weights, and from there each goes its own way. (Below you will see what happens to two that start alike.)
 
 # %% [markdown]
 # ## Why several heads: the experiment
@@ -315,7 +315,7 @@ assert min(two["1 head, network"]) > 0.8
 assert max(four["2 heads"] + four["1 head, network"]) < 0.4 < min(four["4 heads"])
 
 # %% [markdown]
-# With as many parameters, one head does not find two tokens, and two heads do; two do not find four, and four do. The layer that reads the output is linear, and cannot undo a blend.
+# With as many parameters, two heads find two tokens, where one fails, and four heads find four, where two fail. The layer that reads the output is linear, and cannot undo a blend.
 #
 # A network can, from the trace that uneven weights leave. But it costs more parameters, and in these 150 steps it fails with four tokens, too. So one head does not *lose* the tokens; it mixes them, and the more it mixes, the harder they are to tell apart. Several heads deliver them unmixed.
 

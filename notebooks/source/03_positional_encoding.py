@@ -369,7 +369,7 @@ for n in (30, 60, 90, 200):
 assert found[30] > 0.95 > 0.9 > found[90] > found[200]
 
 # %% [markdown]
-# They do. The base model of the paper has 512 features, but some 37,000 tokens, which together leave no direction free: it is up to training to keep words and positions apart.
+# They do. The base model of the paper has 512 features, but a vocabulary of some 37,000, which leaves no direction free: it is up to training to keep words and positions apart.
 #
 # A head can use the parts one by one, too. Multiply out a score of words $x, y$ at encodings $p, q$, where $A = W^Q {W^K}^\top$:
 #
@@ -389,7 +389,7 @@ print("side by side = added, if features are reserved:", torch.equal(side_by_sid
 # %% [markdown]
 # ## How large are words, how large are positions?
 #
-# "In the embedding layers, we multiply those weights by $\sqrt{d_{model}}$", says the paper (§3.4). That fits *if* the weights start with variance $1/d_{model}$. `nn.Embedding` starts with variance 1. Compare typical sizes, and the share that the position has in the square of the sum:
+# "In the embedding layers, we multiply those weights by $\sqrt{d_{model}}$", says the paper (§3.4). That fits *if* the table of words starts with variance $1/d_{model}$. PyTorch's, `nn.Embedding`, starts with variance 1. Compare typical sizes, and the share that the position has in the square of the sum:
 
 # %% tolerance=0.05
 torch.manual_seed(0)
@@ -454,7 +454,7 @@ q, k = query[5:], key[2:3]
 widgets.shift(q[0], k[0], tab="RoPE").ask("03 both")
 
 # %% [markdown]
-# Slide *both*, and watch the arrows and the number. Then slide only one: the number follows the curve. (A row is multiplied from the right, so these arrows turn the other way round.) The same for all scores of six queries and six keys, with the first at position 0 and at position 100:
+# Slide *both*, and watch the arrows and the number. Then slide only one: the number follows the curve. (A row is multiplied from the right, so these arrows turn opposite to those above.) The same for all scores of six queries and six keys, with the first at position 0 and at position 100:
 
 # %%
 here, there = (rope(query, start=s) @ rope(key, start=s).T for s in (0, 100))
@@ -620,7 +620,7 @@ for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
 # **No encoding is best at everything.** (These models have one layer and one head; deeper ones can combine steps.)
 
 # %% [markdown]
-# ## Why do sinusoids fall at length 64 in *two back*?
+# ## Why do sinusoids fail at length 64 in *two back*?
 #
 # One explanation: the rows from 32 on are new to the weights. Another: a head that works among 32 keys is lost among 64. A control tells them apart. Train on sentences of 32 tokens again, but let each batch begin *anywhere* between position 0 and 224. Now no row is new at test time, and the length still is.
 
@@ -646,7 +646,7 @@ for slope, result in (("1/2", right["ALiBi", latest][32]), ("1/256", flat)):
 assert flat.max() < 0.8 < 0.9 < low["ALiBi", latest][32]
 
 # %% [markdown]
-# With a slope of 1/256 it does no better than without any position: across 32 tokens such a bias differs by 31/256 at most. The slope decides what a head can see, so ALiBi gives each head a different one.
+# With a slope of 1/256 it does hardly better than without any position: across 32 tokens such a bias differs by 31/256 at most. The slope decides what a head can see, so ALiBi gives each head a different one.
 
 # %% [markdown]
 # ## Laws and conventions
@@ -710,7 +710,7 @@ for name, hand in others.items():
     print(f"one_hand = {name:16} max difference < 1e-5: {same}")
 
 # %% [markdown]
-# The package computes the angles with 64-bit numbers. Near 5,000, neighbouring 32-bit numbers lie 0.0005 apart, and an angle can be known no better than that. Take hand 1 of 512 features:
+# The package computes the angles with 64-bit numbers. Near 5,000, neighbouring 32-bit numbers lie 0.0005 apart, so rounding alone can shift an angle by half of that. Take hand 1 of 512 features:
 
 # %% tolerance=0.2
 columns = positions.sinusoidal_encoding(5001, 512)[:, 2:4]

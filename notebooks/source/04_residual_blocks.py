@@ -75,7 +75,7 @@ class Reverser(nn.Module):
         return self.read(top), top
 
 # %% [markdown]
-# One run may be luck, so we train three models, which differ in their random weights. `stack_module_state` gives each weight one more axis, of size 3, and `vmap` runs the model once for each index along it. The three share a loop, but nothing computed in one model ever reaches another. The function returns their losses and, for later, their last vectors.
+# One run may be luck, so we train three models, which differ in their random weights and digits. `stack_module_state` gives each weight one more axis, of size 3, and `vmap` runs the model once for each index along it. The three share a loop, but nothing computed in one model ever reaches another. The function returns their losses and, for later, their last vectors.
 
 # %%
 def backwards(digits):
@@ -336,7 +336,7 @@ assert faded.max() < 2
 assert faded.mean() > pre.mean()
 
 # %% [markdown]
-# A healthy gradient is not enough: *norm only* still guesses. And a vanishing gradient by itself does not stop the learning but slows it down: the third stack learns, but less than the fourth. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
+# A healthy gradient is not enough: *norm only* still guesses. And with Adam a vanishing gradient alone does not stop the learning but slows it down: the third stack learns, but less than the fourth. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
 
 # %% [markdown]
 # What becomes of so small a gradient? The optimiser, Adam, divides each gradient by its own recent size plus a tiny $\varepsilon = 10^{-8}$ (lesson 07). See how far one step moves the weights at different heights of the faded stack:
@@ -363,7 +363,7 @@ assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 # %% [markdown]
 # Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does.
 #
-# And collapsed tokens? As long as all four are equal, the model gives the same answer at all four positions. Does training ever part them? The spread after it, in the same three models:
+# And collapsed tokens? As long as all four are equal, the model gives the same answer at all four positions. Does training ever part them? The spread after it, in three of these stacks:
 
 # %% tolerance=0.1
 for name, tops in (("alone", top_alone), ("norm only", top_norm_only), ("pre-norm", top_pre)):
@@ -374,7 +374,7 @@ assert spread(top_norm_only).mean(1).max() < 1e-3 < 0.1 < spread(top_pre).mean(1
 # In these 80 steps, training does not undo the collapse. [Dong et al. (2021)](https://arxiv.org/abs/2103.03404), who call it **rank collapse**, prove for attention alone, without residuals or feed-forward networks, that all tokens approach the same vector as layers are added.
 
 # %% [markdown]
-# Is the collapse *why* these stacks guess? Equal tokens could still say which digits were read, for a loss of 1.19, and *norm only* does not do even that. So take the averaging away: let each token attend to itself alone. It then learns nothing of the others, so the task must be one that it can do without them: name your own digit.
+# Is the collapse *why* these stacks guess? Equal tokens could still say which digits were read, for a loss of 1.19, and *norm only* does not even do that. So take the averaging away: let each token attend to itself alone. It then learns nothing of the others, so the task must be one that it can do without them: name your own digit.
 
 # %%
 class Itself(Stack):
@@ -437,7 +437,7 @@ assert grown[24][2][-1] < grown[12][2][-1] / 2
 # %% [markdown]
 # ## How deep can post-norm go?
 #
-# In a post-norm stack, each norm scales the sum of input and result back to the size of one vector. The input's share therefore shrinks with every sub-layer. What attention puts in its place is averaged over the tokens, and sets them less apart. The last column is the control, post-norm without the averaging:
+# In a post-norm stack, each norm scales the sum of input and result back to the size of one vector. The input's share therefore shrinks with every sub-layer. What attention puts in its place is averaged over the tokens, and makes them more alike. The last column is the control, post-norm without the averaging:
 
 # %% tolerance=0.3
 def spreads_of_three(stack, wrap, depth):
@@ -472,12 +472,12 @@ assert small.max() < large.mean()
 assert spread(top_large).mean(1).max() < spread(top_small).mean(1).min()
 
 # %% [markdown]
-# Large steps push the tokens together, and smaller ones are enough to make the stack begin to learn. The 24 pre-norm layers above learned even with the larger ones. The paper trains its six post-norm layers with a **warm-up** (§5.3): the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
+# Large steps push the tokens together far more; with smaller ones the stack begins to learn. The 24 pre-norm layers above learned even with the larger ones. The paper trains its six post-norm layers with a **warm-up** (§5.3): the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
 
 # %% [markdown]
 # ## The residual stream
 #
-# In a pre-norm stack nothing ever touches the way around. So its output is the input plus what each sub-layer has added:
+# In a pre-norm stack nothing touches the way around. So after $L$ layers the output is the input plus what each sub-layer has added:
 #
 # $$x_{2L} = x_0 + \sum_{l=1}^{2L} \mathrm{Sublayer}_l(\mathrm{LayerNorm}(x_{l-1}))$$
 #
@@ -514,7 +514,7 @@ for depth in (6, 12, 24, 48):
     assert 0.6 < ratio < 1.4
 
 # %% [markdown]
-# The last column is nearly constant. ([Xiong et al.](https://arxiv.org/abs/2002.04745), Lemma 2: under their assumptions, the squared norm grows at least and at most linearly with the depth.) So the last layer's output is several times as large as the embeddings, and the more so the deeper the stack. One more norm at the end takes that off.
+# The last column is nearly constant. ([Xiong et al.](https://arxiv.org/abs/2002.04745), Lemma 2: under their assumptions, the squared norm grows at least and at most linearly with the depth.) So the last layer's output is several times as large as the embeddings, and the more so the deeper the stack. One more norm at the end undoes that.
 
 # %% [markdown]
 # ## The other sub-layer: feed-forward
@@ -560,13 +560,13 @@ print("units that fire for this token:", firing, "of", len(keys))
 #
 # Why four times as wide? The paper does not argue for it, but its Table 3 (C) varies the width:
 #
-# | $d_{ff}$ | perplexity (lower is better) | million parameters |
+# | $d_{ff}$ | perplexity, $e^{loss}$ (lower is better) | million parameters |
 # |---|---|---|
 # | 1024 = 2 · 512 | 5.12 | 53 |
 # | **2048 = 4 · 512** | 4.92 | 65 |
 # | 4096 = 8 · 512 | 4.75 | 90 |
 #
-# Wider is better and costs more: 4 is a convention between the two. It also decides how a layer's weights are shared out:
+# Wider is better and costs more: 4 is a customary compromise. It also decides how a layer's weights are shared out:
 
 # %%
 layer = {"attention": MultiHeadAttention(512, 8), "feed-forward": FeedForward(512, 4 * 512)}
@@ -689,7 +689,7 @@ for name, normalise in (("layer norm", layer_norm_of), ("batch norm", batch_norm
 assert at[4] > 1.2 * at[16] > 2.4 * at[128]
 
 # %% [markdown]
-# In use, batch normalisation therefore replaces these means by averages remembered from training, so that it computes something else in training than in use. Layer normalisation computes the same in both, for every token alone.
+# After training, batch normalisation therefore replaces these means by remembered averages, and so computes something else than before. Layer normalisation computes the same in both, for every token alone.
 
 # %% [markdown]
 # ## Extra: a convolution of size 1

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 05 · Masking
 #
-# Which words may look at which is one table of True and False. Leave it out to see what that costs, and test that nothing leaks.
+# One table of True and False says which words may look at which. Leave it out to see what that costs, and test that nothing leaks.
 #
 # **You will be able to**
 # - hide the future, padding, and both,
@@ -26,7 +26,7 @@ if default_device().type != "cpu":  # the CPU is the default; asking for it cost
 # %% [markdown]
 # ## The question
 #
-# A model that writes puts down one word after the other. In training it is shown a whole sentence, and at *each* word it must answer: which word comes next? All positions are trained at once, and that makes it fast.
+# When a model writes, it puts down one word after another. In training it is shown a whole sentence, and at *each* word it must answer: which word comes next? All positions are trained at once, and that makes it fast.
 #
 # But the answer stands in the input, one position to the right. Here is a head that has learned no French. Each position asks for the one after its own:
 
@@ -61,7 +61,7 @@ print("changes at Je, suis, un, étudiant:", changes(before, after))
 assert (before - after).abs().amax(dim=(0, 2)).min() > 0.001
 
 # %% [markdown]
-# All four outputs change, also that of *Je*. **Where does the future leak in, and how do you prove that a layer does not leak?** It leaks in through the weights: each row spreads over all words, later ones included. A **mask** takes keys away from queries:
+# All four outputs change, even that of *Je*. **Where does the future leak in, and how do you prove that a layer does not leak?** It leaks in through the weights: each row spreads over all words, later ones included. A **mask** takes keys away from queries:
 
 # %% tolerance=2
 mask = masks.causal_mask(4)
@@ -448,7 +448,7 @@ for fill in (1e-20, 0.0, -1e9, float("-inf")):
 # %% [markdown]
 # 1e-20 is tiny, but not *low*: its exponential is 1, as good as that of any score here. Half of the weight goes to the future, and neither an error nor a shape gives it away.
 #
-# And why does −1e9 leak nothing, if an exponential is 0 only for −∞? Because $e^{-10^9}$ is smaller than any number the type can hold, and is rounded to 0. That is called **underflow**. How far below the largest score must a score lie for that?
+# And why does −1e9 leak nothing, if an exponential is 0 only for −∞? Because $e^{-10^9}$ is smaller than any positive number the type can hold, and is rounded to 0. That is called **underflow**. How far below the largest score must a score lie for that?
 
 # %% tolerance=0.2
 for dtype in (torch.float32, torch.bfloat16, torch.float16):
@@ -476,7 +476,7 @@ for fill in (-1e9, torch.finfo(torch.float16).min, float("-inf")):
 # %% [markdown]
 # ## A query that may attend to nothing
 #
-# With −∞ such a row is 0/0. With any finite number all its scores are equal, so that the row is *even*: the query that may see nothing sees all. No fill gets this row right; it takes a second step that sets it to 0. Compare what different functions return for query 0, which is empty, and for query 1, which is not:
+# With −∞ such a row is 0/0. With any finite number all its scores are equal, so that the row is *even*: the query that may see nothing sees all. No fill makes this row 0; that takes a second step. Compare what different functions return for query 0, which is empty, and for query 1, which is not:
 
 # %%
 allowed = torch.tensor([[False, False], [True, True]])  # query 0 may attend to nothing
@@ -733,7 +733,7 @@ exercises.visible_pairs.check(visible_pairs)
 #
 # - A mask is a table of queries and keys; here True = may attend, and masks are combined by `&`.
 # - Mask the scores *before* the softmax; an empty row needs a second step.
-# - Causal hides the future, padding hides pads; cross-attention needs only the padding mask.
+# - A causal mask hides the future, a padding mask hides pads; cross-attention needs only the padding mask.
 # - A missing mask shows as a loss that is too good, and as poor writing.
 # - A gradient or a changed word can *find* a leak; a proof excludes one.
 

@@ -354,7 +354,7 @@ plots.plot_states(decoder_states, named(tgt), ax=right).set_title("decoder")
 plots.show(figure, alt="Features of each position after each box, from embedding to last layer.")
 
 # %% [markdown]
-# Follow one row of the decoder from strip to strip: some features keep their colour over several boxes, as they should where each box *adds* to the vector that comes in. How much of a vector survives a box? Take the cosine of the angle between it before and after, 1 for the same direction, 0 for a right angle:
+# Follow one row of the decoder from strip to strip: some features keep their colour over several boxes, as they should where each box *adds* to the vector that comes in. How much of a vector survives a box? Take the cosine of the angle between the vectors before and after, 1 for the same direction, 0 for a right angle:
 
 # %% tolerance=0.05
 from itertools import pairwise
@@ -424,7 +424,7 @@ assert n_of(page) == count
 # %% [markdown]
 # The feed-forward network is about twice as large as an attention: it has $8\,d_{model}^2$ weights against $4\,d_{model}^2$, if $d_{ff} = 4\,d_{model}$. So a layer has $12\,d_{model}^2$ in the encoder and $16\,d_{model}^2$ in the decoder.
 #
-# So no part is missing, and still there are 2 million parameters too few. What remains open is the vocabulary: the paper says "about 37000 tokens" (§5.1). Table 3 rounds to whole millions, so each row allows a *range* of vocabularies. `d_k` is the width of one head's queries and keys:
+# So no part is missing, and still there are 2 million parameters too few. What remains open is the vocabulary: the paper says "about 37000 tokens" (§5.1). Table 3 rounds to whole millions, so each count allows a *range* of vocabularies. `d_k` is the width of one head's queries and keys:
 
 # %%
 base_and_b = {"base": (65, {}), "(B) d_k 16": (58, {"d_k": 16}), "(B) d_k 32": (60, {"d_k": 32})}
@@ -481,7 +481,7 @@ for name, row in ranges.items():
     say(name, *row)
 
 # %% [markdown]
-# Ten of the eleven rows fit one narrow range: about 41 000 tokens, with biases in the attention's projections (as in this code) or without (as §3.2.2 writes them). The count can't tell these two apart. But 37 000 tokens fit none of the ten, so these were probably counted with a larger vocabulary than the text names. The eleventh, *big* with 213 million, does not join them: it asks for about 36 000. So the table was not counted in one way throughout; how, it does not say.
+# Ten of the eleven counts fit one narrow range: about 41 000 tokens, with biases in the attention's projections (as in this code) or without (as §3.2.2 writes them). The count can't tell these two apart. But 37 000 tokens fit none of the ten, so these were probably counted with a larger vocabulary than the text names. The eleventh, *big* with 213 million, does not join them: it asks for about 36 000. So the table was not counted in one way throughout; how, it does not say.
 
 # %% [markdown]
 # ## How much arithmetic?
@@ -804,7 +804,7 @@ assert mean["2 + 2 layers: the whole"] < 1
 # So **an ablation answers for its task, its size and its training**, and for nothing else. That holds for the four heads, too: where one position is to be fetched at a time, one head is enough. (Lesson 02 has a task at which one head fails and two succeed.)
 
 # %% [markdown]
-# **How much depends on the training?** The table holds for a learning rate of 0.003 and 220 steps. With others, and the same seeds, some rows come out differently (`train` takes rate and steps, and `NoScale` the factor of the queries; try it):
+# **How much depends on the training?** The above holds for a learning rate of 0.003 and 220 steps. With others, and the same seeds, some rows come out differently (`train` takes rate and steps, and `NoScale` the factor of the queries; try it):
 #
 # | variant | setting | loss of the three seeds |
 # |---|---|---|
@@ -1097,7 +1097,7 @@ for kind in five:
     print(f"{kind.__name__:11} lines covered: {100 * coverage(kind, shape_of_output):.0f} %")
 
 # %% [markdown]
-# All green. Now look at the numbers. First the **laws**: sentences that follow from the equations, so that they hold for every right layer with random weights. (*Averages equals to the same*: if all tokens are equal, every average of them is the same.)
+# All green. Now look at the numbers. First the **laws**: sentences that follow from the equations, so that they hold for every right layer with random weights (the last one only if it also stores its weights as PyTorch does). (*Averages equals to the same*: if all tokens are equal, every average of them is the same.)
 
 # %%
 def same(a, b):
@@ -1188,11 +1188,11 @@ for title, sentences in (("laws", laws), ("conventions", conventions)):
         print(f"{holds.__name__.replace('_', ' '):32}", *marks)
 
 # %% [markdown]
-# `!` stands for an error. Our layer and PyTorch's keep all laws, and differ in a convention: if everything is hidden, the average over nothing is NaN in PyTorch's function as it is called here (with `need_weights=False` it would be zeros), and zeros in ours.
+# `!` stands for an error. Our layer and PyTorch's keep all laws, and differ in a convention: if everything is hidden, the average over nothing is NaN in the function behind `nn.MultiheadAttention` as it is called here (with `need_weights=False` it would be zeros), and zeros in ours.
 
 # %% [markdown]
 # - **Lab sheet:** writes into its input, has one frequency only (lesson 03), ignores the mask.
-# - **Article:** right, but for its fill of −1e9, which half precision can't hold. And where all is hidden, every score is −1e9, so that the weights come out even. No fill value gets such a row right: that takes a second step, which sets it to 0.
+# - **Article:** right, but for its fill of −1e9, which half precision can't hold. And where all is hidden, every score is −1e9, so that the weights come out even. No fill value makes such a row 0: that takes a second step.
 
 # %% [markdown]
 # - **Repository:** two letters for one axis in `einsum`, so that the weights have no effect; the fill 1e-20, which hides nothing; √12 for √4; a residual sum without the input.
@@ -1314,7 +1314,7 @@ trained = trained.to(default_device())
 parts = exercises.mine().or_package()
 
 # %% [markdown]
-# An attention takes its four matrices from the trained model. Where its mask hides nothing, your attention of lesson 01 serves; elsewhere, your softmax with a mask of lesson 05.
+# An attention takes its four matrices from the trained model. Where its mask hides nothing, your attention of lesson 01 serves; elsewhere, your masked softmax of lesson 05.
 
 # %% own=true
 def attention_with(own):
@@ -1408,7 +1408,7 @@ print(parts)
 # <details><summary>3. Why is there no causal mask in the cross-attention?</summary>
 # The source is known from the start, so none of it lies in the future. Only its padding is hidden.
 # </details>
-# <details><summary>4. A model of d_model = 512 with 10 000 tokens: which share of its 49 million parameters lies in the table?</summary>
+# <details><summary>4. A model of d_model = 512 with 10 000 tokens: what share of its 49 million parameters lies in the table?</summary>
 # 5.12 of 49.3 million, about a tenth.
 # </details>
 

@@ -22,7 +22,7 @@ torch.set_num_threads(1)  # for a model as small as this, more would only wait f
 # %% [markdown]
 # ## The question
 #
-# German says the last digit before the tens: 21 is *ein-und-zwanzig*, one-and-twenty. Here are the names of numbers below a million in English and in German. The model learns from the **training** pairs. The **validation** pairs let you watch it while it learns, and the **test** pairs stay untouched until the end:
+# German says the units before the tens: 21 is *ein-und-zwanzig*, one-and-twenty. Here are the names of numbers below a million in English and in German. The model learns from the **training** pairs. The **validation** pairs let you watch it while it learns, and the **test** pairs stay untouched until the end:
 
 # %%
 pairs = tasks.number_names("en", "de", seed=44)
@@ -283,7 +283,7 @@ print("path:             ", [round(weight, 4) for weight in adam(gradients, rate
 print("gradients × 0.001:", [round(weight, 4) for weight in adam(tiny, rate=0.01)])
 
 # %% [markdown]
-# Two things to keep in mind. The size of the gradients cancels: a thousandth of them takes the same path. And the first step is a full `rate` long whatever the gradient, since then the corrected $m / \sqrt{v}$ is $\pm 1$. Torch's Adam takes the same path:
+# Two things to keep in mind. The size of the gradients cancels: a thousandth of them takes the same path. And the first step is a full `rate` long, unless the gradient is as small as $\epsilon$, since then the corrected $m / \sqrt{v}$ is $\pm 1$. Torch's Adam takes the same path:
 
 # %%
 weight = torch.nn.Parameter(torch.zeros(()))
@@ -517,7 +517,7 @@ for word in hits:
 assert best["unit"] > diagonal["unit"] + 0.5
 
 # %% [markdown]
-# If both languages had the same order, the largest weights would lie on a **diagonal**. Looking along the diagonal misses nearly every unit. The model's best head finds them: its attention crosses. (It hits three quarters of the tens, which stand near the end in both languages.) Nobody told the model which words belong together.
+# If both languages had the same order, the largest weights would lie on a **diagonal**. Looking along the diagonal misses nearly every unit. The model's best head finds them: its attention crosses. (The diagonal hits three quarters of the tens, which stand near the end in both languages.) Nobody told the model which words belong together.
 
 # %% [markdown]
 # But weights only show where it looks. Does it *need* to look there? Hide the tokens of the unit from the decoder, and for comparison those of the tens, in the 72 names from *twenty-one* to *ninety-nine*. How often is the first token, the unit's, still right?
@@ -581,7 +581,7 @@ assert right["the encoding"] < 0.3
 assert kinds["6 digits"] < 0.1 < 0.5 < kinds["short"]  # without the encoding
 
 # %% [markdown]
-# Nothing gets across but by layer 1: without its four heads the model still writes something like the name of a number, but not of this one. The four of layer 0 it can spare for some numbers: for how many depends on the seed of the training (81 % here, 17 % with another seed). And without the encoding the source is a bag of words: below 100 the words alone tell the number; of those with six digits hardly one is right.
+# Without layer 1's four heads no name is right. Without the four of layer 0 some still are; how many depends on the seed of the training (81 % here, 17 % with another seed). And without the encoding the source is a bag of words: below 100 the words alone tell the number; of those with six digits hardly one is right.
 
 # %% [markdown]
 # ## Break it: training without the shift
@@ -652,7 +652,7 @@ assert rows["without"][2] < 0.2 < rows["with mask"][2]
 # %% [markdown]
 # ## Break it: one wrong token
 #
-# Teacher forcing has a price. In training the decoder only ever reads right beginnings; alone it reads its own mistakes, too. This difference is called **exposure bias** ([Ranzato et al., 2016](https://arxiv.org/abs/1511.06732)). Replace the first token that your model is told by that of another number, and count how many of the *later* tokens it still gets right, by their distance from the wrong one:
+# Teacher forcing has a price. In training the decoder only ever reads right beginnings; alone it reads its own mistakes, too. This difference is called **exposure bias** ([Ranzato et al., 2016](https://arxiv.org/abs/1511.06732)). Swap the first token that your model is told for that of another number, and count how many of the *later* tokens it still gets right, by their distance from the wrong one:
 
 # %%
 inputs = training.shift_right(val_tgt, bos_id)
@@ -742,7 +742,7 @@ assert mean["constant", 0.003] < mean["climb", 0.003] + 0.1
 assert mean["constant", 0.003] < mean["climb", 0.01] + 0.1
 
 # %% [markdown]
-# At 0.01, which is too high for the first steps, the climb saves part of the training. At 0.003 it gains nothing: the constant rate of 0.003 ends about as low as either climb, or lower. Two rates, three seeds and 40 steps are not much; but they show that a warm-up need not help at every rate, and that it can make a rate that is too high less harmful.
+# At 0.01, which is too high for the first steps, the climb undoes part of the harm. At 0.003 it gains nothing: the constant rate of 0.003 ends about as low as either climb, or lower. Two rates, three seeds and 40 steps are not much; but they show that a warm-up need not help at every rate, and that it can make a rate that is too high less harmful.
 
 # %% [markdown]
 # Large first gradients cannot make the first steps too long: Adam cancels the size of the gradients, as you saw above. But its first steps are full ones, although it has seen only a few batches, and a climb makes these steps small. In larger models the climb can decide whether anything is learned at all: for a Transformer that translates German into English, [Liu et al. (2020)](https://arxiv.org/abs/1908.03265) report that the training loss ends near 10 instead of 3 without it.
@@ -811,7 +811,7 @@ assert by_length < by_kind - 10  # of whole thousands
 assert by_length < own_test - 10
 
 # %% [markdown]
-# Its own test says that most names come out right, yet the model gets far fewer of the whole thousands right than yours. Among its ten thousand training names hardly any is so round, and each name up to 20 stands there once (in yours ten times or more). Its test, drawn in the same way, asks for no round thousand at all. **A test cannot see what its data leave out.** So think of the slices that matter before you draw it.
+# Its own test says that most names come out right, yet it gets far fewer of the whole thousands right than your model. Among its ten thousand training names hardly any is so round, and each name up to 20 stands there once (in yours ten times or more). Its test, drawn in the same way, asks for no round thousand at all. **A test cannot see what its data leave out.** So think of the slices that matter before you draw it.
 
 # %% [markdown]
 # ## Your language
@@ -847,7 +847,7 @@ print(f"all names from 0 to 999, many of them from its training: {100 * its_scor
 assert its_score == 1
 
 # %% [markdown]
-# Its seed was chosen, though: the same command with seed 0 gets one of the 1000 test names wrong. So these shares are a little too good for what such a training gives. Lesson 08 starts from this model.
+# Its seed was chosen, though: the same command with seed 0 gets one of the 1000 test names wrong. So these shares are a little better than what such a training usually gives. Lesson 08 starts from this model.
 
 # %% [markdown]
 # ## Extra: BLEU

@@ -436,7 +436,7 @@ for ours, theirs in (
     print("max difference < 1e-6:", difference < 1e-6)
 
 # %% [markdown]
-# Two things must *not* matter: which other sentences are in the batch, and how much padding they bring. Translate 20 sentences one by one, and all together; then add seven padding tokens to one of them:
+# Two things must *not* matter: which other sentences are in the batch, and how much padding they bring. Translate 20 sentences one by one, and all together; then add seven padding tokens to the typing error of the opening:
 
 # %%
 twenty = to_ids([source for source, _ in pairs[:20]])
@@ -487,7 +487,7 @@ assert no_causal < whole - 0.01
 assert no_padding < whole - 0.01
 
 # %% [markdown]
-# Why does the causal mask matter while you write? The last position may see everything anyway. But in the next layer it reads what the *earlier* positions have computed, and without the mask these have read later tokens, which they never did in training. If that is the reason, a decoder of *one* layer must not care. Cut the decoder down and compare the last position's output:
+# Why does the causal mask matter while you write? The last position may see everything anyway. But in the next layer it reads what the *earlier* positions have computed, and without the mask these have read later tokens, which they never did in training. If that is the reason, a decoder of *one* layer will not care. Cut the decoder down and compare the last position's output:
 
 # %% tolerance=0.5
 @torch.no_grad()
@@ -576,7 +576,7 @@ assert begins["unit"] < 20
 assert min(begins["tens"], begins["end"], begins["all but the unit"]) > 60
 
 # %% [markdown]
-# Without the unit's tokens, the right unit is gone; with nothing but them, it is there. A hidden token is new to the model, but that alone is not the cause: hide the tens, and the first word stays right, although a head of layer 0 read mostly there. So for the first word the decoder needs the unit, and can do without the tens. Only the rest of the number needs these.
+# Without the unit's tokens, the right unit is gone; with nothing but them, it is there. The model never met hidden tokens in training, but that is not the cause: hide the tens, and the first word stays right, although a head of layer 0 read mostly there. So for the first word the decoder needs the unit, and can do without the tens. Only the rest of the number needs these.
 
 # %% [markdown]
 # **What attention weights can say:** where each head read, for this input, at this step. **What they can't say:** that the model needed it. Nor do they say what was read, since after the encoder a position holds more than its own token. Whether weights *explain* a model is a debate of its own ([Jain & Wallace, 2019](https://arxiv.org/abs/1902.10186); [Wiegreffe & Pinter, 2019](https://arxiv.org/abs/1908.04626)). To test it, take away what the head reads; as a control, take away something else.
@@ -637,7 +637,7 @@ for name, (gain, first, second, _, _) in compared.items():
     print(f"right: greedy {first.sum().item():3}, beam {second.sum().item():3}")
 
 # %% [markdown]
-# How far could chance alone take the two counts apart? Errors in the same name are not independent trials: what helps with one may help with another. So add up the difference for each *name*. If chance decided the sign of each of these, their sum would be off from 0 by about the square root of the sum of their squares (the ± below):
+# How far could chance alone take the two counts apart? Errors in the same name are not independent trials: what helps with one may help with another. So add up the difference for each *name*. If chance decided the sign of each of these, their sum would differ from 0 by about the square root of the sum of their squares (the ± below):
 
 # %% tolerance=3
 gains, first, second = (torch.cat([each[i].cpu() for each in compared.values()]) for i in range(3))
@@ -671,7 +671,7 @@ print(f"wrong: {search_errors} search errors, {model_errors} model errors")
 assert model_errors > 20 * search_errors
 
 # %% [markdown]
-# Nearly all of them are model errors: the model itself gives the wrong sentence the higher probability. **A better search mends search errors, never model errors.** Here is the search for the sentence of the opening, as a tree. Which beam size does it take to find the beam's answer, and in which step do smaller beams lose it?
+# All of them, or nearly all, are model errors: the model itself gives the wrong sentence the higher probability. **A better search mends search errors, never model errors.** Here is the search for the sentence of the opening, as a tree. Which beam size does it take to find the beam's answer, and in which step do smaller beams lose it?
 
 # %%
 from transformer_lab.analysis import token_names
@@ -739,7 +739,7 @@ for name, (end, right) in {"taught": taught, "measured": (at_once, a_token)}.ite
     print(f"equal at {end / right:.0f} tokens")
 
 # %% [markdown]
-# At this price per token, even a perfect sentence is less probable than silence if it is long enough. The names are far shorter than that. But on gibberish each token costs more, so the sentence comes much nearer to silence, and for some texts it may fall below:
+# At this price per token, even a perfect sentence is less probable than silence if it is long enough. The names are far shorter than that. But on gibberish each token costs more, so the sentence's probability comes much nearer to that of silence, and for some texts it may fall below:
 
 # %% tolerance=3
 texts = {"names": (unseen, by_search), "gibberish": (gibberish, answers[1])}
@@ -753,7 +753,7 @@ for name, (src, ids) in texts.items():
 assert gap["gibberish"] < gap["names"] / 2
 
 # %% [markdown]
-# Large translators do the same with real sentences. For more than half of a test set, a Transformer base gives its highest probability to the empty translation ([Stahlberg & Byrne, 2019](https://arxiv.org/abs/1908.10090)); label smoothing is one of the reasons ([Shi et al., 2020](https://arxiv.org/abs/2012.13454)).
+# With translators of real sentences this happens often. For more than half of a test set, a Transformer base gives its highest probability to the empty translation ([Stahlberg & Byrne, 2019](https://arxiv.org/abs/1908.10090)); label smoothing is one of the reasons ([Shi et al., 2020](https://arxiv.org/abs/2012.13454)).
 
 # %% [markdown]
 # §6.1 of the paper: "We used beam search with a beam size of 4 and length penalty α = 0.6." The **length penalty** is that of [Wu et al., 2016](https://arxiv.org/abs/1609.08144), equation 14, without its second term, which rewards attention to every source token. Sentences are compared by
@@ -853,7 +853,7 @@ print(f"FLOPs of 100 tokens: {without:,} without a cache, {cached:,} with one")
 print(f"saved: a factor of {without / cached:.0f}")
 
 # %% [markdown]
-# That was the prediction. Torch can count what is really done. Here are both loops; they write $n$ tokens, whatever these say, and 20 are enough to compare. (`SDPBackend.MATH` makes attention plain products of matrices, all of which the counter sees.)
+# That was the prediction. Torch can count what is really done. Here are both loops; they write $n$ tokens, whatever these are, and 20 are enough to compare. (`SDPBackend.MATH` makes attention plain products of matrices, all of which the counter sees.)
 
 # %%
 from transformer_lab import CachedDecoder

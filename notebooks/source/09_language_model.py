@@ -76,7 +76,7 @@ show_text(write(model, "def ", 60)[0].replace("\n", "⏎"), alt="Sixty random ch
 # %% [markdown]
 # ## By hand: what follows what
 #
-# The simplest language model is a table of pairs. Count how often each character follows each other one, and divide each row by its sum. That gives $p(\text{next} \mid \text{this})$. The more characters a table knows, the less is left to guess:
+# The simplest language model is a table of pairs. Count how often each character follows each other one, and divide each row by its sum. That gives $p(\text{next} \mid \text{this})$. The more of the last characters a table looks at, the less is left to guess:
 #
 # ![Three panels count what follows in six lines of Python: six different characters after r, three after re, and only u after ret.](../img/09_context.svg)
 
@@ -148,7 +148,7 @@ for name in ("2-gram", "gzip", "6-gram"):
     print(f"{name}: {nats[name]:.2f} nats a character, {bits:.2f} bits a byte (of 8)")
 
 # %% [markdown]
-# gzip has never seen Python, and learns it from the text that it compresses, here the whole test; the tables have read millions of characters before. Keep both in mind when you compare: a model that has read millions of characters of the same kind starts far ahead of gzip.
+# gzip has never seen Python, and learns it from the text that it compresses, here the whole test; the tables have read millions of characters before.
 
 # %% [markdown]
 # ## The model, line for line
@@ -233,7 +233,7 @@ sample = write(model, "def ", 300, temperature=0.7, seed=1)[0]
 show_text("\n".join(line[:90] for line in sample.split("\n")), alt="What your model writes.")
 
 # %% [markdown]
-# Now write together. The view below holds the model that you have trained; it computes in the page and needs no kernel. Only its weights are rounded, to 8 bits each, so that they take a quarter of the space. Does that cost anything? Compare both on a part of the test:
+# Now write together. The view below holds the model that you have trained; it computes in the page and needs no kernel. But its weights are rounded, to 8 bits each, so that they take a quarter of the space. Does that cost anything? Compare both on a part of the test:
 
 # %% tolerance=0.15
 from transformer_lab.widgets.sent_model import as_sent
@@ -384,7 +384,7 @@ assert other[-1] > own + 1
 assert other[-1] > min(other) + 0.3
 
 # %% [markdown]
-# On its own text it keeps getting better, and after some time it gets worse on every other: this is the overfitting of lesson 07. Your model above has had little occasion for it. In 800 steps it reads 0.8 million characters, at random places among more than six million. So most of each batch is new to it, as a test would be.
+# On its own text it keeps getting better, and after some time it gets worse on another: this is the overfitting of lesson 07. Your model above has had little occasion for it. In 800 steps it reads 0.8 million characters, at random places among more than six million. So most of each batch is new to it, as a test would be.
 
 # %% [markdown]
 # ## Does it copy?
@@ -479,7 +479,7 @@ for name, losses in by_width.items():
     print(f"{name}:", ", ".join(f"{n} steps {loss:.2f}" for n, loss in zip(steps, losses)))
 
 # %% [markdown]
-# Going from 200 to 400 steps lowered the loss of the smaller model by *more* than going from 100 to 200, which cannot happen under a law with a floor. Leave out the floor: under $a \cdot n^{-b}$ each doubling multiplies the loss by the same factor, and two points are enough. How far can you trust that? Try it where you know the answer: tell the loss at 400 steps from those at 100 and 200.
+# Going from 200 to 400 steps lowered the loss of the smaller model by *more* than going from 100 to 200, which no such law allows, with a floor or without. Take the simpler one, without a floor, as a rough guide: under $a \cdot n^{-b}$ each doubling multiplies the loss by the same factor, and two points are enough. How far can you trust that? Try it where you know the answer: tell the loss at 400 steps from those at 100 and 200.
 
 # %%
 def same_factor(one, two):
@@ -493,20 +493,20 @@ for name, (_, one, two, four) in by_width.items():
     print(f"{name}: told {same_factor(one, two):.2f}, known {four:.2f}")
 
 # %% [markdown]
-# **Predict** the loss of the smaller model after 800 steps, and commit yourself to an interval. Here it is as wide as the law's larger miss. Then pay (15 to 20 seconds):
+# **Predict** the loss of the smaller model after 800 steps, and commit yourself to an interval. Here it reaches as far to either side as the law's larger miss. Then pay (15 to 20 seconds):
 
 # %%
 from transformer_lab.training import sweep as small_trainings
 
 _, one, two, four = by_width["d_model 32"]
-told, with_a_floor = same_factor(two, four), next_doubling(one, two, four)
+told, by_three = same_factor(two, four), next_doubling(one, two, four)
 low, high = told - max(misses), told + max(misses)
 paid = small_trainings.nats(corpus, small_trainings.train(corpus, 32, 800, seed=0))
 
 # %% tolerance=0.08
-print(f"interval {low:.2f} to {high:.2f}, measured {paid:.2f}; with a floor {with_a_floor:.2f}")
+print(f"interval {low:.2f} to {high:.2f}, measured {paid:.2f}; by three points {by_three:.2f}")
 assert low < paid < high
-assert with_a_floor + 0.05 < paid < four - 0.2
+assert by_three + 0.05 < paid < four - 0.2
 
 # %%
 axes = {"x_label": "steps", "y_label": "nats a character", "log_x": True}
@@ -514,7 +514,7 @@ ax = plots.plot_lines(steps, by_width, **axes)
 plots.show(ax, alt="Loss by steps for two widths: it falls most from 200 to 400 steps.")
 
 # %% [markdown]
-# The interval holds, and it would have held with four other seeds, which ended at 1.91 to 1.98. But it is about five times as wide as that of the tables; these few points say no more. The law with a floor would have promised too much. So test a law on points that it was not fitted to, and let its misses there be your interval. With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
+# The interval holds, and it would have held with four other seeds, which ended at 1.91 to 1.98. But it is about five times as wide as that of the tables. Three points would have promised too much: by them $b$ is negative, so there is no floor. So test a law on points that it was not fitted to, and let its misses there be your interval. With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
 
 # %% [markdown]
 # ## Your text
@@ -592,7 +592,7 @@ exercises.predict_loss.check(predict_loss)
 # - A language model is a decoder without cross-attention; its loss compares position $t$ with token $t + 1$.
 # - Perplexity is $e^{\text{loss}}$; bits per byte compare models with different tokens, and programs that compress.
 # - Judge it by a held-out *file*, beside tables and gzip; the parser sees grammar, not sense.
-# - Judge a copied run beside a control: the runs that unseen text shares.
+# - Judge copied runs beside those that unseen text shares.
 # - Losses can follow a power law, but not in every range; commit to an interval before you pay.
 
 # %% [markdown]

@@ -396,7 +396,7 @@ print(f"trained, another head of layer 0 instead: position 6 at least {min(contr
 assert nine > six + 0.1
 
 # %% [markdown]
-# In most sequences the model answers with the symbol of position 9, where the note of position 6 now stands. It names the symbol that the model is looking for. So what travels is not some help in general; it is the statement *which symbol stood before*. (The trained model is not always fooled, and with some seeds another head of layer 0 can mislead it as well: probably these heads hold a part of the note. In the planted model, where the truth is known, only head 0.0 misleads.)
+# In most sequences the model answers with the symbol of position 9, where the note of position 6 now stands. This note names the symbol that the model is looking for. So what travels is not some help in general; it says *which symbol stood before*. (The trained model is not always fooled, and with some seeds another head of layer 0 can mislead it as well: probably these heads hold a part of the note. In the planted model, where the truth is known, only head 0.0 misleads.)
 
 # %% [markdown]
 # ## Five seeds
@@ -447,7 +447,7 @@ missed, other = "right without the previous-token head", "without another head o
 assert sum(runs[missed]) < sum(runs[other])
 
 # %% [markdown]
-# By these measures, all five build the same circuit. Which head takes which task, and how a task is shared among the heads, is left to chance: with other seeds, some models miss another head of layer 0 as much as the one with the highest score. On average, though, they miss the other one less.
+# By these measures, all five build the same circuit. Which head takes which task, and how a task is shared among the heads, is left to chance: with other seeds, some models miss another head of layer 0 as much as the one with the highest score. On average, though, that one is missed most.
 
 # %% [markdown]
 # ## Inside the code model
@@ -715,15 +715,15 @@ for (layer, chosen), right in turned.items():
 assert turned[1, (0, 1, 3)] > 60 > 10 > max(turned[1, (2,)], turned[0, (0, 1, 2, 3)])
 
 # %% [markdown]
-# In all of them the three heads bring the other number's unit along, while head 1.2, and even all of layer 0, bring nothing of it. So *which unit* is in these vectors: you have moved it from one sentence into another.
+# In all of them the three heads bring the other number's unit along, while head 1.2, and even all of layer 0, never do. So *which unit* is in these vectors: you have moved it from one sentence into another.
 
 # %% [markdown]
 # ## What the weights would have told you
 #
-# Look at head 0.2 of the translator. It gives *one* 0.95 of its weight, more than 1.2 does. From a picture of its attention you would say that it carries *one* into German. But knock *one* out of it, or even out of the whole of layer 0, and nothing changes. And let it be the only head that keeps *one*: that does not help.
+# Look at head 0.2 of the translator. It gives *one* 0.95 of its weight, nearly as much as the three that carry it. From a picture of its attention you would say that it carries *one* into German. But knock *one* out of it, or even out of the whole of layer 0, and nothing changes. And let it be the only head that keeps *one*: that does not help.
 
 # %% [markdown]
-# In all, attention weights alone would have misled us four times: by a planted head that looks and writes nothing; by one that counts, at one period; by three heads with nearly equal scores, any one of which can go; and here. And an ablation alone would have told us that no head matters. Whether weights explain anything has been argued for years ([Jain & Wallace, 2019](https://arxiv.org/abs/1902.10186); [Wiegreffe & Pinter, 2019](https://arxiv.org/abs/1908.04626)). They say where to look for an effect. The effect has to be measured.
+# In all, attention weights alone would have misled us four times: by a planted head that looks and writes nothing; by one that counts, at one period; by three heads with nearly equal scores, any one of which can go; and here. And an ablation alone would have told us that no head of layer 1 matters. Whether weights explain anything has been argued for years ([Jain & Wallace, 2019](https://arxiv.org/abs/1902.10186); [Wiegreffe & Pinter, 2019](https://arxiv.org/abs/1908.04626)). They say where to look for an effect. The effect has to be measured.
 
 # %% [markdown]
 # ## The same by hand
@@ -851,4 +851,4 @@ exercises.induction_by_hand.check(induction_by_hand)
 # </details>
 
 # %% [markdown]
-# **Next:** the model of this lesson has the parts of 2017. [Lesson 11](11_since_2017.ipynb) exchanges them for those of today, one at a time, and measures what each exchange buys.
+# **Next:** [Lesson 11](11_since_2017.ipynb) exchanges the parts of 2017 for those of today, one at a time, and measures what each exchange buys.

@@ -75,7 +75,7 @@ for depth in (1, 6, 24):
     print(f"{depth:2} layers: pre-norm {pre:4.1f}, post-norm {post:.1f}")
 
 # %% [markdown]
-# Post-norm brings the sum back to length 1 each time, and with it what came in. Pre-norm leaves the sum alone, and it grows. That has a price: one last norm must stand in front of the output matrix. It is the only new part.
+# Post-norm shrinks the sum back to length 1 each time, and what came in shrinks with it. Pre-norm leaves the sum alone, and it grows. That has a price: one last norm must stand in front of the output matrix. It is the only new part.
 
 # %% [markdown]
 # ## Swap 2: LayerNorm → RMSNorm
@@ -107,7 +107,7 @@ difference = (of_torch - blocks.rms_norm(x, weight, 1e-5)).abs().max().item()
 print("the package's RMSNorm = torch's, max difference < 1e-5:", difference < 1e-5)
 
 # %% [markdown]
-# So what it gives up is that invariance. Add the same number to all features: LayerNorm does not notice, RMSNorm does. What it saves is small: one vector of parameters, the subtraction, and one of two means. Count the operations on each number of a vector, beside those of the matrices that surround it:
+# What it gives up is an invariance: add the same number to all features, and LayerNorm does not notice; RMSNorm does. What it saves is small: one vector of parameters, the subtraction, and one of two means. Count the operations on each number of a vector, beside those of the matrices that surround it:
 
 # %%
 moved = [(norm(x + 100) - norm(x)).abs().max().item() for norm in (
@@ -140,7 +140,7 @@ for gate in (-4.0, 0.0, 2.0):
     print(f"gate {gate:4}: silu {silu(torch.tensor(gate)):5.2f}, passes {passed:5.2f} of 6")
 
 # %% [markdown]
-# A gate far below 0 lets nearly nothing pass; and one above 1 makes it larger: the unit *multiplies* two features of $x$, which a ReLU can't. Three matrices instead of two would be half as many parameters more. So that only the form changes, the hidden width goes down to 2/3: from $4d$ to $\frac83 d$.
+# A gate far below 0 lets nearly nothing pass; and one above 1.28 makes it larger: the unit *multiplies* two features of $x$, which a ReLU can't. Three matrices instead of two would be half as many parameters again. So that only the form changes, the hidden width goes down to 2/3: from $4d$ to $\frac83 d$.
 
 # %%
 torch.manual_seed(0)
@@ -220,7 +220,7 @@ for name, other in {"copies": of_copies, "torch's": of_torch}.items():
     print(f"= {name}, max difference < 1e-5:", (output - other).abs().max().item() < 1e-5)
 
 # %% [markdown]
-# What it saves is counted: 2 (keys and values) · layers · groups · d_head · length · bytes. Then look into a real cache, of our two models:
+# What it saves is counted: 2 (keys and values) · layers · groups · d_head · length · texts · bytes. Then look into a real cache, of our two models:
 
 # %%
 from transformer_lab import KVCache
@@ -246,7 +246,7 @@ for name, groups in {"32 groups, as in Llama 2 (7B)": 32, "8 groups, as in Llama
 # %% [markdown]
 # ## Swap 6: no biases
 #
-# [PaLM](https://arxiv.org/abs/2204.02311) left the biases out of its matrices and norms, and reports "increased training stability for large models" (section 2); Llama has none either. They are few anyway, and the fewer, the wider the model. Count what they are of a layer:
+# [PaLM](https://arxiv.org/abs/2204.02311) left the biases out of its matrices and norms, and reports "increased training stability for large models" (section 2); Llama has none either. Their share is small anyway, and the wider the model, the smaller. Count it for a layer:
 
 # %%
 for d_model in (48, 4096):
@@ -309,10 +309,10 @@ ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
 plots.show(ax, alt="All pairs of RoPE lie below zero, nearly all of SwiGLU, and none of pre-norm.")
 
 # %% [markdown]
-# RoPE lowers the loss in every pair, by 0.12 nats on average, and SwiGLU in nearly every one, by 0.04. RMSNorm and grouped queries change less than 0.01: at this size they buy nothing to speak of, but they cost nothing either, and the half of the cache is saved all the same. Leaving the biases away costs 0.01. And pre-norm makes these models *worse*, in every pair, by 0.08. (± is one standard error; a mean within two of them may be chance.)
+# RoPE lowers the loss in every pair, by 0.12 nats on average, and SwiGLU in nearly every one, by 0.04. RMSNorm and grouped queries change less than 0.01: at this size they buy nothing to speak of, but they cost nothing either, and half of the cache is saved all the same. Leaving out the biases costs 0.01. And pre-norm makes these models *worse*, in every pair, by 0.08. (± is one standard error; a mean within two of them may be chance.)
 
 # %% [markdown]
-# Does RoPE win by turning, or by what it leaves away? It also drops the paper's scaling of the embeddings. So here is a control: *learned* positions, as in GPT-2, without that scaling and without turning.
+# Does RoPE win by turning, or by what it leaves out? It also drops the paper's scaling of the embeddings. So here is a control: *learned* positions, as in GPT-2, without that scaling and without turning.
 
 # %%
 others = frozenset(today) - {"RoPE"}
@@ -323,7 +323,7 @@ assert table[kinds["RoPE"]].max() < table[kinds["sine"]].min()
 assert table[kinds["sine"]].max() < table[kinds["learned"]].min()
 
 # %% [markdown]
-# It is the turning. (Learned positions may catch up in a longer training: each of their vectors has to be found from nothing.)
+# Leaving out the scaling alone is not enough, so the turning is the likelier cause. (Learned positions may catch up in a longer training: each of their vectors has to be found from nothing.)
 #
 # And pre-norm, which makes these models *worse*? Its reason was depth, and two layers are not deep. So the table has one pair more, of 12 layers: all swaps, and all but pre-norm, 200 steps. **Predict** both.
 
@@ -372,7 +372,7 @@ for name, loss in losses.items():
 assert losses["RoPE"] < losses["sine"]
 
 # %% [markdown]
-# RoPE is also said to help with texts longer than those of the training. These models have seen 64 characters at a time. Neither kind of position has weights, so both can be asked for 128. Here is the loss within the first 64 characters, and beyond. **Predict** what becomes of each.
+# RoPE is also said to help with texts longer than those of the training. These models have seen 64 characters at a time. Neither kind of position has weights, so both can be asked for 128. Here is the loss from the 22nd to the 64th character, and beyond. **Predict** what becomes of each.
 
 # %%
 ids = Characters(PRINTABLE).encode(corpus.text("test")[: 128 * 100]).view(100, 128)
@@ -446,7 +446,7 @@ assert off[0] < 1e-5 < 1e-4 < off[1:].min()
 # %% [markdown]
 # ## Extra: a mixture of experts
 #
-# Many large models since 2023 swap one thing more. Instead of one feed-forward network a layer has several, the **experts**, and a **router** that picks two of them for each token ([Shazeer et al., 2017](https://arxiv.org/abs/1701.06538); [Mixtral](https://arxiv.org/abs/2401.04088)): many parameters, of which each token uses a part. By hand, a router that says 0, ln 3, -5 and -1, and picks the two largest:
+# Many large models since 2023 swap one thing more. Instead of one feed-forward network a layer has several, the **experts**, and a **router** that picks a few of them (here two) for each token ([Shazeer et al., 2017](https://arxiv.org/abs/1701.06538); [Mixtral](https://arxiv.org/abs/2401.04088)): many parameters, of which each token uses a part. By hand, a router that says 0, ln 3, -5 and -1, and picks the two largest:
 
 # %%
 from transformer_lab import MixtureOfExperts, balance_loss, record_routing, route
@@ -561,7 +561,7 @@ def kv_cache_bytes(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number
 exercises.kv_cache_bytes.check(kv_cache_bytes)
 
 # %% [markdown]
-# **5.** (Find the bug; 20 minutes, medium) One step of rotary attention with a cache, for one new position. `cache` (2, B, h, S, d_head) holds the keys, *turned already*, and the values of the S positions before it. `rotate(x, start)` turns the rows of x, the first of which has position `start`. There are three defects. A text's second token gets other logits than without a cache. The same tokens have other scores among themselves farther behind. And where all values are equal, the outputs differ.
+# **5.** (Find the bug; 20 minutes, medium) One step of rotary attention with a cache, for one new position. `cache` (2, B, h, S, d_head) holds the keys, *turned already*, and the values of the S positions before it. `rotate(x, start)` turns the rows of x, the first of which has position `start`. There are three defects. A text's second token gets other logits than without a cache. The same tokens get other scores among themselves later in the text. And where all values are equal, the outputs differ.
 
 # %% exercise="mend_rotary_cache"
 def mend_rotary_cache(query, key, value, cache, rotate):
@@ -599,7 +599,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # <details><summary>3. You load published weights, and the first token's logits are right, all others a little wrong. What do you look at first?</summary>
 # At the layout of RoPE: which two features turn together. At position 0 nothing turns.
 # </details>
-# <details><summary>4. A swap lowers the loss in 20 of 32 pairs, by 0.005 on average. Does it help?</summary>
+# <details><summary>4. A swap lowers the loss in 20 of 32 pairs, by 0.005 ± 0.005 on average. Does it help?</summary>
 # You can't tell: by chance alone about 16 would be lower, give or take 3, and the mean is no larger than its error.
 # </details>
 

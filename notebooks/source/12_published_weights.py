@@ -108,14 +108,14 @@ print("by hand = the model, max difference < 1e-5:", difference < 1e-5)
 #
 # ![Six tensors of a layer in the file, with their shapes; an arrow leads from each to its part of the encoder layer.](../img/12_loading.svg)
 #
-# Here are all of them, Hugging Face's on the left, the project's on the right:
+# Here are those behind the embeddings, Hugging Face's on the left, the project's on the right:
 
 # %%
 for theirs, ours in list(published.names.BERT.items())[3:]:
     print(f"{theirs:46} {ours}")
 
 # %% [markdown]
-# With this table, a loader is a loop. `published.load` has no more for this family; it also checks that no tensor is missing or left over, and that the file is the one that was published.
+# With this table, a loader is a loop. `published.load` adds only checks: that no tensor is missing or left over, and that the file is the one that was published.
 
 # %%
 from transformer_lab import text_encoder
@@ -190,7 +190,7 @@ for theirs in originals:
     print(f"{type(theirs).__name__}, max difference < 1e-4:", difference < 1e-4)
 
 # %% [markdown]
-# With a network, `published.load("gpt2", download=True)` brings GPT-2 itself: 548 MB, once, with a bar, and a broken download goes on where it stopped.
+# With an Internet connection, `published.load("gpt2", download=True)` brings GPT-2 itself: 548 MB, once, with a progress bar, and a broken download goes on where it stopped.
 
 # %% [markdown]
 # ## Does *bank* mean two things?
@@ -218,7 +218,7 @@ for word, (one, other) in ((w, s.values()) for w, s in probes.SENSES.items()):
     stops[word] = vectors_of(".", [*one, *other])  # for later
 
 # %% [markdown]
-# Is a gap of 0.03 much? Ask **chance**. Deal the sixteen sentences into two heaps of eight at random, a thousand times, and count how often the gap of such heaps is as large: a **permutation test**. **Predict**: for which of the six words will the gap be more than chance gives, and at which layer is it first?
+# Is a gap of 0.03 much? Ask **chance**. Deal the sixteen sentences into two heaps of eight at random, a thousand times, and count how often the gap of such heaps is as large: a **permutation test**. **Predict**: for which of the six words will the gap be more than chance gives?
 
 # %%
 def by_chance(x, deals=1000):
@@ -249,7 +249,7 @@ assert gaps["bank"][3] > 10 * gaps["bank"][0] > 0
 assert gaps["crane"][3] < 0.02 < gaps["bank"][3]
 
 # %% [markdown]
-# In front of the layers only the position differs, and chance does as well. Behind the last layer every word passes the test. How *much* the senses part is another matter: *bank*, *spring* and *match* by far more than *crane*. A small p says that there is something, not that it is large.
+# In front of the layers only the position differs, and chance does as well. Behind the last layer every word passes the test. How *much* the senses part is another matter: *bank*, *spring* and *match* far more than *crane*. A small p says that there is something, not that it is large.
 
 # %% [markdown]
 # ## What has parted?
@@ -265,10 +265,10 @@ assert of_word[3] > 1.5 * of_stop[3]
 assert of_stop[6] > of_word[6]
 
 # %% [markdown]
-# In the middle the ambiguous word has parted further than the full stop of its sentence. Behind the last layer the full stop has parted at least as far. It has no two senses. This model was trained to say what a *sentence* is about, and in the end every token says so.
+# In the middle the ambiguous word has parted further than the full stop of its sentence. Behind the last layer the full stop has parted at least as far. It has no two senses. This model was trained to say what a *sentence* is about, and in the end even the full stop says so.
 
 # %% [markdown]
-# A harder control separates the two explanations. In these pairs *bank* has the money's sense among words of the river, or the river's among words of money. It stands at the same position in both, so that position can't help. If its vector holds the sense, it will be nearer to the mean of that sense. If it holds the company that the word keeps, it will be nearer to the other.
+# A harder control separates the two explanations. In these pairs *bank* has the money sense among words of the river, or the river's among words of money. It stands at the same position in both, so that position can't help. If its vector holds the sense, it will be nearer to the mean of that sense. If it holds the company that the word keeps, it will be nearer to the other.
 
 # %%
 for money, river in probes.CROSSED[:3]:
@@ -305,7 +305,7 @@ assert by_company[1:].max() <= 11
 # Among its usual company the vector finds its sense nearly always. Among the other's company it does no better than a coin, which gets 4 to 12 of 16 right in 98 % of all runs. (In front of the layers it knows its position alone, which helps in the usual sentences and not in the crossed ones.)
 
 # %% [markdown]
-# So here is the answer that the controls allow: the vector of *bank* takes up what the words around it are about. That is mostly enough to tell the senses apart, and it is not the same as knowing them. (These are sixteen sentences, one word and a small model. Of larger models it says nothing.)
+# So neither explanation holds alone: the sense alone would give nearly 16 right, the company alone nearly 0. The vector of *bank* takes up what the words around it are about, and here these pull both ways. What it takes up is mostly enough to tell the senses apart, and it is not the same as knowing them. (These are sixteen sentences, one word and a small model. Of larger models it says nothing.)
 
 # %% [markdown]
 # ## Break it
@@ -454,7 +454,7 @@ for name, score in zip(names, scores):
 assert scores[0].max() > 0.9 > 0.5 > scores[0].flatten().sort().values[-2]
 
 # %% [markdown]
-# One head looks at the token before it and at nothing else: its score is nearly 1. Others rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and some find the same word again. It is tempting to tell a story now: the first head reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
+# One head looks at the token before it and at nothing else: its score is nearly 1. Others rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and some find the same word again. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
 
 # %%
 print(*probes.REVERSED[0], "|", *probes.REVERSED[1])
@@ -495,7 +495,7 @@ with torch.no_grad():
     model.positions.encoding.copy_(positions)
 
 # %% [markdown]
-# Two things to learn. The distance itself is tiny: for this model a dog that bites a man and a man who bites a dog are nearly one and the same. And the head with the perfect score is not what tells them apart. Without it nearly all of the distance is left, and heads of its layer that look nowhere in particular are missed more. Where a head looks is not what it is for.
+# Two things to learn. The distance itself is tiny: for this model a dog that bites a man and a man who bites a dog are nearly one and the same. And the head with the perfect score is not needed to tell them apart. Without it nearly all of the distance is left, and another head of its layer is missed more. Where a head looks is not what it is for.
 
 # %% [markdown]
 # ## Search by meaning
@@ -611,7 +611,7 @@ assert other["by meaning"] > other["by shared words"] + 0.1
 assert other["by meaning"] > other["by meaning, padding counted"] + 0.05
 
 # %% [markdown]
-# Asked in the lessons' own words, counting words is not far behind. Asked in other words, the count finds much less, and the model hardly less. That is what the vectors buy. A mean that counts the padding, too, loses about half of that again. (And nearly half of the first answers are still wrong: such a search finds what is *about* the same, as *bank* did.)
+# Asked in the lessons' own words, counting words is not far behind. Asked in other words, the count finds much less, and the model hardly less. That is what the vectors buy. A mean that counts the padding, too, loses about half of this gain. (And about half of the first answers are still wrong: such a search finds what is *about* the same, as *bank* did.)
 
 # %% [markdown]
 # Are these differences chance? Take the questions for which one of the two searches puts the right lesson further up. If both were equally good, each of these would fall on either side like a coin:
@@ -624,6 +624,9 @@ for name in sets:
     p[name] = sum(comb(a + b, k) for k in range(a, a + b + 1)) / 2 ** (a + b)
     print(f"{name}: further up by meaning {a}, by shared words {b}; coins: p = {p[name]:.3f}")
 assert p["in other words"] < 0.1 < p["in the lessons' words"]
+
+# %% [markdown]
+# In the lessons' words they may be chance; in other words they hardly are.
 
 # %% [markdown]
 # ## Exercises
@@ -709,7 +712,7 @@ print(parts)
 # All checks of shapes and names, and often a look at results as well. A comparison with the original will not.
 # </details>
 # <details><summary>2. The vectors of *bank* part by sense with p = 0.001. Why doesn't that show that the model knows the senses?</summary>
-# The sentences also differ in their other words. The full stop, which has no senses, parts as well; and among the wrong company *bank* goes with the company.
+# The sentences also differ in their other words. The full stop, which has no senses, parts as well; and among the wrong company *bank* falls on either side like a coin.
 # </details>
 
 # %% [markdown]
@@ -717,8 +720,8 @@ print(parts)
 # Attention sees the padding; or the mean counts it.
 # </details>
 # <details><summary>4. How would you load GPT-2 itself?</summary>
-# With a network: <code>published.load("gpt2", download=True)</code>. It takes 548 MB, once, and becomes the <code>LanguageModel</code> of lesson 09.
+# With an Internet connection: <code>published.load("gpt2", download=True)</code>. It takes 548 MB, once, and becomes the <code>LanguageModel</code> of lesson 09.
 # </details>
 
 # %% [markdown]
-# **Next:** a real model runs in your own code, slowly. [Lesson 13](13_fast_and_equal.ipynb) makes attention and writing many times faster, without changing a number.
+# **Next:** a real model runs in your own code, slowly. [Lesson 13](13_fast_and_equal.ipynb) makes attention and writing faster, and measures what stays equal.

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 13 · Fast and equal
 #
-# Make attention, decoding and weights several times cheaper, and show each time that the numbers stay the same.
+# Make attention, decoding and weights cheaper, and show each time what stays the same.
 #
 # **You will be able to**
 # - work attention out in tiles, forward and backward, without ever storing the weights,
@@ -28,7 +28,7 @@ device = default_device()
 # %% [markdown]
 # ## The question
 #
-# In the lessons so far, `need_weights=False` handed the work to torch's fused kernel. Here it runs beside the plain code of lesson 01, on a text of 4096 tokens and one head. `seconds` takes the fastest of some runs; `analysis.peak_bytes` counts what a computation holds at its worst moment.
+# In the lessons so far, attention that was not asked for its weights (`need_weights=False`) handed the work to torch's fused kernel. Here it runs beside the plain code of lesson 01, on a text of 4096 tokens and one head. `seconds` takes the fastest of some runs; `analysis.peak_bytes` counts what a computation holds at its worst moment.
 
 # %%
 def seconds(compute, *given, repeats=5):
@@ -103,7 +103,7 @@ print(f"at once: {(scores.softmax(0) @ values).item():.3f}")
 # %% [markdown]
 # ## The equation
 #
-# Behind some keys, let $m$ be the largest score, $\ell = \sum e^{s - m}$ and $o = \sum e^{s - m} v$, not yet divided. A new tile of scores $s'$ with values $v'$ makes of them
+# After some keys, let $m$ be the largest score, $\ell = \sum e^{s - m}$ and $o = \sum e^{s - m} v$, not yet divided. A new tile of scores $s'$ with values $v'$ makes of them
 #
 # $$m' = \max(m, \max s'), \qquad \ell' = e^{m - m'} \ell + \sum e^{s' - m'}, \qquad o' = e^{m - m'} o + \sum e^{s' - m'} v'$$
 #
@@ -199,7 +199,7 @@ for kind in (torch.bfloat16, torch.float32):
 assert error_of(torch.bfloat16, 16384) > 0.3 > 0.01 > error_of(torch.float32, 16384)
 
 # %% [markdown]
-# At some point a tile's share is smaller than half of the last bit of the sum, and is lost entirely. So kernels read half precision and add up in float32, and so does `tiled_attention`.
+# At some point a tile's share is at most half of the last bit of the sum, and is lost entirely. So kernels read half precision and add up in float32, and so does `tiled_attention`.
 
 # %% [markdown]
 # ## Same as the package, same as torch
@@ -280,7 +280,7 @@ print(f"in balance at {peak / bandwidth:.0f} FLOPs a byte")
 assert peak / bandwidth > 2
 
 # %% [markdown]
-# An operation of lower intensity waits for memory. Its speed is at most intensity × bandwidth. Here are three parts of attention over 4096 tokens, and what they reach. The product $QK^\top$ does $2 T^2 d$ FLOPs and moves the matrix once; an exponential does one operation for each number that it reads and writes; and one new token, with a cache of half a million keys, reads every key to use it once:
+# An operation of lower intensity waits for memory. Its speed is at most intensity × bandwidth. Here are three parts of attention, two of them over 4096 tokens, and what they reach. The product $QK^\top$ does $2 T^2 d$ FLOPs and moves the matrix once; an exponential does one operation for each number that it reads and writes; and one new token, with a cache of half a million keys, reads every key to use it once:
 
 # %%
 T, d = 4096, 64
@@ -309,7 +309,7 @@ ax.legend(frameon=False)
 plots.show(ax, alt="A roof, rising and then flat: exponential and one token left, scores right.")
 
 # %% [markdown]
-# This picture is a **roofline** ([Williams et al., 2009](https://dl.acm.org/doi/10.1145/1498765.1498785)). Products sit on the right, where the processor is busy. The exponential and the single token sit far to the left. (A point above the roof has found its numbers in a cache, which is faster than memory.) Tiles help those on the left: a tile of scores is made, exponentiated and multiplied while it is in fast memory. A profiler shows the same from inside:
+# This picture is a **roofline** ([Williams et al., 2009](https://dl.acm.org/doi/10.1145/1498765.1498785)). Products sit on the right, where the processor is busy. The exponential and the single token sit far to the left. (A point above the roof has found its numbers in a cache, which is faster than memory.) Tiles help the exponential (the single token must read every key all the same): a tile of scores is made, exponentiated and multiplied while it is in fast memory. A profiler shows the same from inside:
 
 # %%
 from torch.profiler import profile
@@ -334,7 +334,7 @@ assert products < 0.95 < flops
 # %% [markdown]
 # ## One token at a time
 #
-# A model that writes is the extreme case: each pass reads all weights to produce one token. What does a pass over several tokens cost? First one large matrix, then the code model of lesson 09 with a cache. **Predict** the ratio of eight tokens to one:
+# A model that writes is the extreme case: each pass reads all weights to produce one token. What does a pass over several tokens cost? First one large matrix, then the code model of lesson 09. **Predict** the ratio of eight tokens to one:
 
 # %%
 from pathlib import Path
@@ -358,12 +358,12 @@ for name, times in (("a matrix of 64 MB", products), ("the code model", passes))
     assert times[8] / times[1] < 8
 
 # %% [markdown]
-# Less than eight times, and on most machines far less. The matrix has to come from memory in any case. In the code model, which is tiny, it is the fixed cost of each call. Whatever the reason, a model can *judge* eight tokens for little more than it takes to write one. So let something cheap write them first.
+# Less than eight times. The matrix has to come from memory in any case. In the code model, which is tiny, it is the fixed cost of each call. Whatever the reason, a model can *judge* eight tokens for far less than it takes to write eight. So let something cheap write them first.
 
 # %% [markdown]
 # ## A draft that changes nothing
 #
-# In **speculative decoding** a **draft** proposes some tokens, each drawn from its own distribution $q$. The model reads them in one pass, which gives its distribution $p$ at each of them. A token $x$ is kept with probability $\min(1, p(x)/q(x))$. At the first that is rejected, another one is drawn from what is missing, $\max(p - q, 0)$, divided by its sum, and the rest of the draft is thrown away. By hand, with three tokens:
+# In **speculative decoding** a **draft** proposes some tokens, here four, each drawn from its own distribution $q$. The model reads them in one pass, which gives its distribution $p$ at each of them. A token $x$ is kept with probability $\min(1, p(x)/q(x))$. At the first that is rejected, another is drawn from what is missing, $\max(p - q, 0)$ over its sum, and the rest is thrown away; if none is rejected, the model adds one. By hand, with three tokens:
 
 # %%
 p, q = torch.tensor([0.5, 0.3, 0.2]), torch.tensor([0.8, 0.1, 0.1])
@@ -461,7 +461,7 @@ assert min(a_pass.values()) > 1.6
 assert speed["table"] > speed["small model"]
 
 # %% [markdown]
-# Both save half of the passes or more. The small model's guesses are better, but each of its passes costs more than half of a large one's, so that the gain is paid back. A draft has to be *cheap* first and right second. Step through what happened:
+# Both save half of the passes or more. The small model's guesses are better, but each of its passes costs more than half of a large one's, so that it ends up slower than the model alone. A draft has to be *cheap* first and right second. Step through what happened:
 
 # %% [markdown]
 # Here is the first text, round by round, with the table as the draft. Bars compare what both give to each drafted character. Where the model gives more than the draft, the character always stands.
@@ -472,7 +472,7 @@ widgets.speculation(four_texts(table)[0], characters.symbols).ask("13 stands")
 # %% [markdown]
 # ## Weights in 8 bits
 #
-# Reading weights takes time, so smaller weights are read faster. Each row of a matrix is stored as whole numbers from −127 to 127, and one scale: its largest entry divided by 127. No weight is then off by more than half a scale. By hand:
+# Reading weights takes time, so smaller weights are read faster. Each row of a matrix is stored as whole numbers from −127 to 127, and one scale: its largest absolute entry divided by 127. No weight is then off by more than half a scale. By hand:
 
 # %%
 row = torch.tensor([0.50, -1.27, 0.013, 0.004])
@@ -498,7 +498,7 @@ for bits in (None, 8, 4, 3):
 assert found[8] < 1.01 * found[None] < found[4] < 1.1 * found[None] < found[3]
 
 # %% [markdown]
-# With 8 bits the perplexity hardly moves, for a quarter of the bytes. With 4 it rises by some per cent, and with 3 the model is damaged. (Methods that choose the rounding by what it does to the output get by with 4: [GPTQ](https://arxiv.org/abs/2210.17323).)
+# With 8 bits the perplexity hardly moves, for a quarter of the bytes. With 4 it rises by a few per cent, and with 3 the model is damaged. (Methods that choose the rounding by what it does to the output get by with 4: [GPTQ](https://arxiv.org/abs/2210.17323).)
 
 # %% [markdown]
 # ## Extra: batches and padding
@@ -611,14 +611,14 @@ exercises.tokens_per_pass.check(tokens_per_pass)
 # - One factor mends a sum of exponentials; so softmax, and attention, can be worked out in parts.
 # - Backwards, the weights are made again from their scores and one log-sum-exp a row.
 # - Operations of few FLOPs a byte wait for memory. Fewer bytes make them faster.
-# - A draft decides how fast a text is written. If a rejection draws from what is missing, it never decides what.
+# - A draft decides how fast a text is written, and never *what*, if rejections draw from what is missing.
 # - Rounded weights are not equal. Say by how much, on text the model has not seen.
 
 # %% [markdown]
 # ## Quiz
 #
 # <details><summary>1. FlashAttention does more FLOPs than plain attention, and is faster. How?</summary>
-# It computes the weights twice and moves them never. What it saves in bytes takes longer than what it adds in FLOPs.
+# It computes the weights twice and moves them never. Moving the bytes that it saves would take longer than computing the FLOPs that it adds.
 # </details>
 # <details><summary>2. Why does the backward pass need no maximum?</summary>
 # It has the log-sum-exp: exp(score - lse) is the weight itself, which is at most 1.

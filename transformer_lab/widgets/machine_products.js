@@ -1,19 +1,16 @@
 // The sums of the machine: products of rows with a matrix, scores, shares and mixtures of an attention. Numbers are
 // float64 throughout.
 
-import { times } from "./language_model.js";
-
-// W x + b for each of the rows from `from` on.
+// W x + b for each of the rows from `from` on: the same numbers, to the last bit, whichever rows are worked out with it.
 export function linear(rows, { data, rows: n, columns }, bias, from = 0) {
   const last = rows.length - 1;
   const result = [];
   for (let t = from; t <= last; t += 1) result.push(new Float64Array(n));
-  for (let t = from; t < last; t += 4) {
+  for (let t = from; t <= last; t += 4) {
     const four = [0, 1, 2, 3].map((i) => Math.min(t + i, last)); // the last may be among them more than once
     const into = four.map((i) => result[i - from]);
     fourAtOnce(...four.map((i) => rows[i]), data, n, columns, bias, ...into);
   }
-  if ((last - from) % 4 === 0) result[last - from] = times({ data, rows: n, columns, bias }, rows[last]);
   return result;
 }
 

@@ -25,6 +25,15 @@ test("products of any number of rows, with an even and an odd number of results,
   }
 });
 
+test("a row is the same to the last bit, however many are worked out with it", () => {
+  for (const { x, weight, bias } of fixtures.products) {
+    const matrix = { data: Float64Array.from(weight.flat()), rows: weight.length, columns: weight[0].length };
+    const whole = list(linear(x, matrix, bias));
+    for (let from = 0; from < x.length; from += 1)
+      assert.deepEqual(list(linear(x, matrix, bias, from)), whole.slice(from));
+  }
+});
+
 test("scores of what is seen, their softmax, and the mixture of the values", () => {
   const { query, keys, values, seen, start, d, scores, shares, mixed } = fixtures.attention;
   const found = scoresOf(query, keys, seen, start, d);

@@ -1,7 +1,7 @@
 // The sums of the machine: products of rows with a matrix, scores, shares and mixtures of an attention. Numbers are
 // float64 throughout.
 
-// W x + b for each of the rows from `from` on: the same numbers, to the last bit, whichever rows are worked out with it.
+// W x + b for each of the rows from `from` on: the same to the last bit, whichever rows are worked out with one.
 export function linear(rows, { data, rows: n, columns }, bias, from = 0) {
   const last = rows.length - 1;
   const result = [];

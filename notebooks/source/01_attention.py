@@ -791,7 +791,7 @@ curves = {
 }
 ax = plots.plot_lines(lengths, curves, x_label="number of words", log_x=True, log_y=True)
 ax.set_ylabel("influence of the first on the last")
-plots.show(ax, alt="Influence by length: attention falls slowly; recurrence fast, less, or hardly.")
+plots.show(ax, alt="Influence by length: attention falls slowly; recurrence fast or slowly.")
 
 # %% tolerance=0.25
 falls = {name: math.log10(curve[0] / curve[-1]) for name, curve in curves.items()}

@@ -514,7 +514,7 @@ ax = plots.plot_lines(steps, by_width, **axes)
 plots.show(ax, alt="Loss by steps for two widths: it falls most from 200 to 400 steps.")
 
 # %% [markdown]
-# The interval holds, and it would have held with four other seeds, which ended at 1.91 to 1.98. But it is about five times as wide as that of the tables. Three points would have promised too much: by them $b$ is negative, so there is no floor. So test a law on points that it was not fitted to, and let its misses there be your interval. With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
+# The interval holds, and it would have held with four other seeds, which ended at 1.91 to 1.98. But it is about five times as wide as that of the tables. The law through three points promises too much: its $b$ is negative, so it has no floor. So test a law on points that it was not fitted to, and let its misses there be your interval. With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
 
 # %% [markdown]
 # ## Your text

@@ -626,7 +626,7 @@ for name in sets:
 assert p["in other words"] < 0.1 < p["in the lessons' words"]
 
 # %% [markdown]
-# In the lessons' words they may be chance; in other words they hardly are.
+# For the questions in the lessons' words they may be chance; for those in other words they hardly are.
 
 # %% [markdown]
 # ## Exercises

@@ -135,11 +135,12 @@ def test_no_key_gets_past_the_view(page_of_views, views, name):
 
 @every_view
 def test_a_change_of_theme_repaints_the_view(views, name):
-    view, inks = views[name], []
+    view, inks, pictures = views[name], [], []
     try:
         for light in ("true", "false"):
             view.page.evaluate("light => { document.body.dataset.jpThemeLight = light; }", light)
             view.values()  # the next frame is drawn
+            pictures.append(view.picture())
             ink, found, background = view.root.evaluate(INK)
             assert found >= 20, "the canvas is not drawn in the colour of the text"
             assert contrast(ink, background) >= 4.5, (ink, background)
@@ -147,6 +148,8 @@ def test_a_change_of_theme_repaints_the_view(views, name):
     finally:
         view.page.evaluate("() => { document.body.dataset.jpThemeLight = 'true'; }")
     assert luminance(inks[0]) < 0.2 < 0.4 < luminance(inks[1])
+    shown = [pair for pair in zip(*pictures, strict=True) if pair != ("data:,", "data:,")]  # a canvas without a size
+    assert [i for i, (in_light, in_dark) in enumerate(shown) if in_light == in_dark] == [], "not painted anew"
 
 
 def test_views_are_live_and_single_when_their_elements_are_moved(views):

@@ -1,4 +1,4 @@
-"""Every notebook as it is opened, not trusted, in one JupyterLab; and that each fault would be seen."""
+"""Every notebook as it is opened, not trusted and trusted, in one JupyterLab; and that each fault would be seen."""
 
 import pytest
 from faults import faults, hard_to_read
@@ -7,13 +7,26 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from stored import as_stored, signed
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@every_notebook
 def test_as_opened_and_not_trusted_every_picture_shows(jupyterlab, lab_folder, path):
-    """None is trusted, so no script of one runs in the page that they share."""
+    """They come first: no script of another notebook runs in the page that they share."""
     signed(path, lab_folder, trusted=False)
     with opened_in(jupyterlab, path.name) as notebook:
         as_stored(notebook, path, trusted=False)
         assert faults(notebook) == {}
+
+
+@every_notebook
+def test_as_opened_and_trusted_every_view_is_live(jupyterlab, lab_folder, path):
+    """One after the other, as people open them."""
+    signed(path, lab_folder, trusted=True)
+    with opened_in(jupyterlab, path.name) as notebook:
+        as_stored(notebook, path, trusted=True)
+        assert faults(notebook) == {}
+        assert hard_to_read(notebook) == {}
 
 
 BROKEN = {

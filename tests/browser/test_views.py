@@ -5,7 +5,7 @@ import re
 import nbformat
 import pytest
 from lab import opened
-from live import CARELESS, FOCUSABLE, INK, KEYS, TAKES_FOCUS, Live, answers, contrast, luminance, near
+from live import CARELESS, FOCUSABLE, INK, KEYS, TAKES_FOCUS, Live, all_seen, answers, contrast, luminance, near
 from nbconvert import HTMLExporter
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_notebook, new_output
@@ -148,7 +148,7 @@ def test_a_change_of_theme_repaints_the_view(views, name):
     finally:
         view.page.evaluate("() => { document.body.dataset.jpThemeLight = 'true'; }")
     assert luminance(inks[0]) < 0.2 < 0.4 < luminance(inks[1])
-    shown = [pair for pair in zip(*pictures, strict=True) if pair != ("data:,", "data:,")]  # a canvas without a size
+    shown = [pair for pair in zip(*pictures, strict=True) if pair != ("nothing", "nothing")]  # no size
     assert [i for i, (in_light, in_dark) in enumerate(shown) if in_light == in_dark] == [], "not painted anew"
 
 
@@ -199,8 +199,9 @@ def summaries(stored: nbformat.NotebookNode) -> list[tuple[str, bool]]:
 
 def assert_live(page: Page) -> None:
     expect(page.locator(".tl-view")).to_have_count(len(SHOW))
-    for i, name in enumerate(SHOW):
-        near(Live(page, page.locator(".tl-view").nth(i)).values(), start(name))
+    shown = all_seen({name: Live(page, page.locator(".tl-view").nth(i)) for i, name in enumerate(SHOW)})
+    for name, (values, _) in shown.items():
+        near(values, start(name))
     assert visible_pictures(page) == []
 
 

@@ -42,7 +42,7 @@ print("PyTorch multiplies:", (a @ a).tolist())
 print("on the device that was chosen:", a.device.type == default_device().type)
 
 # %% [markdown]
-# If you see `True`, then `[[7.0, 10.0], [15.0, 22.0]]`, then `True`, all is well. The device is a GPU if you have one, and the processor otherwise; every lesson runs on either, and prints the same, apart from small differences in rounding and from random numbers, which a GPU draws in its own way. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
+# If you see `True`, then `[[7.0, 10.0], [15.0, 22.0]]`, then `True`, all is well. The device is a GPU if you have one, and the processor otherwise; every lesson runs on either, and prints the same, apart from times that are measured, small differences in rounding, and random numbers, which a GPU draws in its own way. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
 #
 # Nothing is downloaded while you work. What you type is saved with the notebook by **Ctrl + S** (**⌘ S** on a Mac).
 
@@ -60,7 +60,7 @@ print("Which word is the longest?", max(words, key=len))
 # %% [markdown]
 # ## Move something
 #
-# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at each (lesson 01): a row holds one word's shares, which sum to 1. Point at a cell, or click on it and use the arrow keys.
+# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at every word (lesson 01): a row holds one word's shares, which sum to 1. Point at a cell, or click on it and use the arrow keys.
 #
 # **Predict:** the slider sets the *temperature*, a number by which the scores are divided. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
 
@@ -94,7 +94,7 @@ wanted = 2 * x + 1
 print("it says", model(x).tolist(), "and we want", wanted.tolist())
 
 # %% [markdown]
-# The **loss** is one number that says how wrong the model is: here the mean of the squared errors. The **gradient** holds the derivative of the loss with respect to each parameter: it points where the loss grows fastest. `loss.backward()` computes it. An **optimiser** then moves each parameter a small step the other way. [Adam](https://arxiv.org/abs/1412.6980) is the one used in these lessons; it adapts the length of the step to each parameter. `lr`, the **learning rate**, makes all steps longer or shorter.
+# The **loss** is one number that says how wrong the model is: here the mean of the squared errors. The **gradient** holds the derivative of the loss with respect to each parameter: it points where the loss grows fastest. `loss.backward()` computes it. An **optimiser** then moves each parameter a small step the other way. [Adam](https://arxiv.org/abs/1412.6980) is the one used in these lessons; it averages the latest gradients, and adapts the length of the step to each parameter. `lr`, the **learning rate**, makes all steps longer or shorter.
 
 # %% tolerance=0.01
 optimizer = torch.optim.Adam(model.parameters(), lr=0.1)

@@ -448,7 +448,7 @@ print(f"formula = autograd, max difference < 1e-6: {(J - by_autograd).abs().max(
 # Read the second column: if the second score rises by a little, the second weight grows at the expense of the others. Each column sums to 0, up to rounding, because the weights always sum to 1. (Each row does, too, as $J$ is symmetric.)
 
 # %% [markdown]
-# Now let one weight approach 1 and the others 0. Then each $p_i(1 - p_i)$, and each $p_i p_j$ with $i \ne j$, approaches 0. **The whole Jacobian vanishes**: unless the loss is extremely steep there, hardly any gradient gets through to the scores. (The curves of the view above show the length of $J$, the root of the sum of its squares.)
+# Now let one weight approach 1 and the others 0. Then each $p_i(1 - p_i)$, and each $p_i p_j$ with $i \ne j$, approaches 0. **The whole Jacobian vanishes**: unless the loss is extremely steep there, hardly any gradient gets through to the scores. (The curves of the view above show the length of $J$, the root of the sum of its squared entries: the median of all 200 queries.)
 
 # %% tolerance=0.01
 for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead of two others
@@ -627,7 +627,7 @@ for name in names:
     print(f"{name:21} {shapes!s:13} {sums.min():.2f} to {sums.max():.2f}  {error:.2f}")
 
 # %% [markdown]
-# All five have the right shapes, and four have rows that sum to 1. **A test of shapes finds none of them.** What does find them is a number worked out by hand, a property such as "each row sums to 1", or the comparison with an implementation that you trust. You will meet all three in every lesson.
+# All five have the right shapes, and four have rows that sum to 1. **A test of shapes finds none of them.** What does find them is a number worked out by hand, a property such as "each row sums to 1", or the comparison with an implementation that you trust. You will meet all three in nearly every lesson.
 
 # %% [markdown]
 # ## The same five times
@@ -755,7 +755,7 @@ for score in (DotScore, NetworkScore, DotAfterNetwork):
 # %% [markdown]
 # The dot product finds a quarter and can't do better: its score is linear in the key, so the largest or smallest key wins, two of eight. A network inside the score solves that. A network *before* the dot product helps as well, though with 20 times the parameters it finds fewer after these 150 steps.
 #
-# What the dot product buys is memory and speed: all $T \times S$ scores are one matrix product, where the network keeps a hidden vector for each *pair* of words.
+# What the dot product buys is memory and speed (§3.2.1): all $T \times S$ scores are one matrix product, where the network keeps a hidden vector for each *pair* of words.
 
 # %% [markdown]
 # ## Extra: what it replaced

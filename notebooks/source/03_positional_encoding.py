@@ -710,7 +710,7 @@ for name, hand in others.items():
     print(f"one_hand = {name:16} max difference < 1e-5: {same}")
 
 # %% [markdown]
-# The package computes the angles with 64-bit numbers. Near 5,000, neighbouring 32-bit numbers lie 0.0005 apart, so rounding alone can shift an angle by half of that. Take hand 1 of 512 features:
+# The package computes the angles with 64-bit numbers. Near 5,000, neighbouring 32-bit numbers lie 0.0005 apart, so rounding can shift an angle by half of that, and the frequency is rounded as well. Take hand 1 of 512 features:
 
 # %% tolerance=0.2
 columns = positions.sinusoidal_encoding(5001, 512)[:, 2:4]

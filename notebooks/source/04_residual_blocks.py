@@ -437,7 +437,7 @@ assert grown[24][2][-1] < grown[12][2][-1] / 2
 # %% [markdown]
 # ## How deep can post-norm go?
 #
-# In a post-norm stack, each norm scales the sum of input and result back to the size of one vector. The input's share therefore shrinks with every sub-layer. What attention puts in its place is averaged over the tokens, and makes them more alike. The last column is the control, post-norm without the averaging:
+# In a post-norm stack, each norm brings the sum of input and result back to one fixed length. The input's share therefore shrinks with every sub-layer. What attention puts in its place is averaged over the tokens, and makes them more alike. The last column is the control, post-norm without the averaging:
 
 # %% tolerance=0.3
 def spreads_of_three(stack, wrap, depth):
@@ -689,7 +689,7 @@ for name, normalise in (("layer norm", layer_norm_of), ("batch norm", batch_norm
 assert at[4] > 1.2 * at[16] > 2.4 * at[128]
 
 # %% [markdown]
-# After training, batch normalisation therefore replaces these means by remembered averages, and so computes something else than before. Layer normalisation computes the same in both, for every token alone.
+# After training, batch normalisation therefore replaces these means and variances by remembered averages, and so computes something else than in training. Layer normalisation computes the same in training and afterwards, for every token alone.
 
 # %% [markdown]
 # ## Extra: a convolution of size 1
@@ -763,7 +763,7 @@ exercises.mend_stack.check(mend_stack)
 #
 # - $x + \mathrm{Sublayer}(x)$: the derivative contains a 1, and each token carries its own vector on.
 # - Deep stacks without residuals have a vanishing gradient and collapsed tokens. A norm cures only the first. Test a cause by removing it alone.
-# - Layer norm: each token over its own features, variance divided by $d$, $\varepsilon$ under the root.
+# - Layer norm: each token over its own features; the variance divides by $d$; $\varepsilon$ is under the root.
 # - Post-norm: add, then normalise. Pre-norm: normalise what the sub-layer reads, and once at the end.
 # - Feed-forward: a non-linear look-up in learned keys and values.
 

@@ -158,7 +158,7 @@ def features_interleaved(x):
     return x.permute(0, 2, 3, 1).reshape(x.size(0), x.size(2), -1)
 
 
-@merge_heads.mistake("The heads were added up. They go side by side, so that no head overwrites another.")
+@merge_heads.mistake("The heads were added up. They go side by side, so that W_O can tell them apart.")
 def heads_added(x):
     return x.sum(1)
 

@@ -290,8 +290,8 @@ residual_block = Exercise(
 
 
 @residual_block.mistake(
-    "The input is missing: what comes out is the sub-layer's result alone. Without a way around them, the tokens of a "
-    "deep stack become alike, and the gradient has to pass through every sub-layer."
+    "The input is missing: what comes out is the sub-layer's result alone. Without a way around its sub-layers, the "
+    "tokens of a deep stack become alike, and the gradient has to pass through every sub-layer."
 )
 def skips_the_input(x, sublayer, norm, norm_first):
     return sublayer(norm(x)) if norm_first else norm(sublayer(x))

@@ -782,7 +782,7 @@ assert known > alone(memoriser) + 0.3
 # %% [markdown]
 # ## Break it: a test with a blind spot
 #
-# The pairs of this lesson are drawn by the kind of their names, and each short name that is not held out stands in the training ten times (*zero* a hundred times). Suppose that you only see to it that each *length* occurs, from one digit to six. Train on such a split for 200 steps (10 seconds). Test on its own test, then on short names and whole thousands. Compare with your own model after 200 steps. **Predict** where the new one fails.
+# The pairs of this lesson are drawn by the kind of their names, and each short name of the training stands there ten times (*zero* a hundred times). Suppose that you only see to it that each *length* occurs, from one digit to six. Train on such a split for 200 steps (10 seconds). Test on its own test, then on short names and whole thousands. Compare with your own model after 200 steps. **Predict** where the new one fails.
 
 # %%
 blind = tasks.number_names("en", "de", kinds=tasks.lengths_of_numbers, seed=44)

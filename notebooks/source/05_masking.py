@@ -61,7 +61,7 @@ print("changes at Je, suis, un, étudiant:", changes(before, after))
 assert (before - after).abs().amax(dim=(0, 2)).min() > 0.001
 
 # %% [markdown]
-# All four outputs change, even that of *Je*. **Where does the future leak in, and how do you prove that a layer does not leak?** It leaks in through the weights: each row spreads over all words, later ones included. A **mask** takes keys away from queries:
+# All four outputs change, even that of *Je*. **Where does the future leak in, and how do you prove that a layer does not leak?** It leaks in through the attention weights: each row spreads over all words, later ones included. A **mask** takes keys away from queries:
 
 # %% tolerance=2
 mask = masks.causal_mask(4)
@@ -150,7 +150,7 @@ class Writer(nn.Module):
         self.attention = MultiHeadAttention(d_model, n_heads=1)
         self.out = nn.Linear(d_model, 8)
 
-    def forward(self, tokens):  # (B, T) → logits of the next token, (B, T, 8)
+    def forward(self, tokens):  # (B, T) → scores of the next token, (B, T, 8)
         x = self.positions(self.embedding(tokens))
         mask = masks.causal_mask(tokens.size(1)) if self.masked else None
         return self.out(x + self.attention(x, x, x, mask)[0])

@@ -377,7 +377,7 @@ assert min(kept) > 0.4
 widgets.machine(shipped, tokenizer, "thirty-four thousand and twenty-one")
 
 # %% [markdown]
-# Without the encoding the word behind *tausend* becomes *vierundzwanzig*: the *four* is written where the *one* belongs. Self-attention alone does not know the order of its tokens (lesson 03). Is that the rule, or this number's bad luck? And do other parts cost as much? Let torch switch off the same parts, each alone, for a hundred numbers of the test:
+# Without the encoding the word behind *tausend* becomes *vierundzwanzig*: the *four* is written where the *one* belongs. Self-attention alone does not know the order of its tokens (lesson 03). Is that the rule, or this number's bad luck? And do other parts cost as much? Let torch switch off this part and three others, each alone, for a hundred numbers of the test:
 
 # %%
 from transformer_lab.analysis import switched_off
@@ -440,7 +440,7 @@ table_3 = base_and_b | {
 
 # %%
 def in_layers(sizes, biases):
-    """The parameters of all layers, counted in a model; without biases in the attentions, if so."""
+    """The parameters of all layers, counted in a model; the attentions with biases, or without."""
     config = package.TransformerConfig(1, **{name: n for name, n in sizes.items() if name != "d_k"})
     with torch.device("meta"):
         layers = nn.ModuleList([package.Encoder(config), package.Decoder(config)])
@@ -545,7 +545,7 @@ print(f"S = 3,072: {100 * share_of_pairs(3072):.1f} %")
 assert share_of_pairs(6 * 512) == 0.5
 
 # %% [markdown]
-# What did the paper's training cost? For each matrix product of the forward pass, the backward pass does two, one for the gradient of each factor; so a training step costs as much as three forward passes. §5 gives 100 000 steps on about 25 000 source and 25 000 target tokens; assume sentences of 25:
+# What did the paper's training cost? For each matrix product of the forward pass, the backward pass does two, one for the gradient of each factor; so a training step costs as much as three forward passes. §5 gives 100 000 steps, each on about 25 000 source and 25 000 target tokens; assume sentences of 25:
 
 # %% tolerance=0.01
 training = 3 * 100_000 * 1000 * flops(25, 25)  # 1000 sentences of 25 tokens a step
@@ -846,7 +846,7 @@ for name in ("the whole", "four heads"):
     print(f"{name:11}", " | ".join(" ".join(f"{share:.2f}" for share in heads) for heads in shares))
 
 # %% [markdown]
-# The best of four looks at the right digit in most cases, though less often than the single head. But does it do the work? Let a single head pass on what it brings, and cut off the other three: their columns of $W^O$ become 0.
+# The best of four looks at the right digit in most cases, though less often than the single head. But does it do the work? Let a single head pass on what it brings, and cut off the other three: their rows of $W^O$ become 0 (columns of `weight`, which torch stores transposed).
 
 # %% tolerance=0.4
 def right_alone(model, head):
@@ -1097,7 +1097,7 @@ for kind in five:
     print(f"{kind.__name__:11} lines covered: {100 * coverage(kind, shape_of_output):.0f} %")
 
 # %% [markdown]
-# All green. Now look at the numbers. First the **laws**: sentences that follow from the equations, so that they hold for every right layer with random weights (the last one only if it also stores its weights as PyTorch does). (*Averages equals to the same*: if all tokens are equal, every average of them is the same.)
+# All green. Now look at the numbers. First the **laws**: sentences that follow from the equations, so that they hold for every right layer with random weights. (*Averages equals to the same*: if all tokens are equal, every average of them is the same.)
 
 # %%
 def same(a, b):
@@ -1132,6 +1132,9 @@ def every_matrix_gets_a_gradient(layer):
     matrices = [p for p in layer.parameters() if p.ndim == 2]
     return all(p.grad is not None and p.grad.norm() > 1e-4 for p in matrices)
 
+# %% [markdown]
+# Then **conventions**, what a caller may or may not rely on. No equation asks for them, and well-made libraries differ. The first is PyTorch's layout of the weights: a right layer that has it gives PyTorch's output with PyTorch's weights.
+
 # %%
 from transformer_lab.interop import copy_to_torch
 
@@ -1144,9 +1147,6 @@ def equals_torch(layer):
     layer.load_state_dict(right.state_dict())
     by_torch = theirs(x + sinusoidal_encoding(5, 12), src_mask=~causal[0, 0])
     return same(layer(x.clone(), causal), by_torch)
-
-# %% [markdown]
-# Then **conventions**, what a caller may or may not rely on. No equation asks for them, and well-made libraries differ:
 
 # %%
 def leaves_its_input_alone(layer):
@@ -1177,9 +1177,9 @@ def verdict(holds, kind):
 
 
 laws = [tells_50_positions_apart, does_not_see_the_future, reads_a_batch_as_it_reads_alone,
-        averages_equals_to_the_same, every_matrix_gets_a_gradient, equals_torch]
-conventions = [leaves_its_input_alone, takes_a_mask_of_two_axes, works_in_half_precision,
-               ignores_a_hidden_input]
+        averages_equals_to_the_same, every_matrix_gets_a_gradient]
+conventions = [equals_torch, leaves_its_input_alone, takes_a_mask_of_two_axes,
+               works_in_half_precision, ignores_a_hidden_input]
 kinds = [Ours, PyTorch, *five]
 for title, sentences in (("laws", laws), ("conventions", conventions)):
     print(f"{title.upper():32}", *(f"{kind.__name__:10}" for kind in kinds))
@@ -1216,7 +1216,7 @@ for title, sentences in (("laws", laws), ("conventions", conventions)):
 # | **decoder-only** | itself and earlier positions | [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), [GPT-3](https://arxiv.org/abs/2005.14165) | continuing a text |
 # | **encoder-decoder** | all of the source, and the target so far | this paper, [BART](https://arxiv.org/abs/1910.13461), [T5](https://arxiv.org/abs/1910.10683) | turning one text into another: to translate, to summarise |
 #
-# A decoder-only model has no memory, and so no cross-attention. What is left of the decoder's layer is the *encoder's* layer with a causal mask. From which input does a gradient reach which output? (1: it does. As in lesson 05, a gradient finds a dependence; it can't exclude one.)
+# A decoder-only model has no memory, and so no cross-attention. What is left of the decoder's layer is the *encoder's* layer with a causal mask. Which output has a gradient with respect to which input? (1: it has one. As in lesson 05, a gradient finds a dependence; it can't exclude one.)
 
 # %%
 def depends(model, x):

@@ -119,7 +119,7 @@ def show(name, probabilities):
     print(f"{name:9}", *(f"{word} {p:.2f}  " for word, p in zip(words, probabilities)))
 
 # %% [markdown]
-# Between the two lies **temperature**: all logits are divided by a positive number $T$ before the softmax. **Predict**: does *mat* become more or less probable at $T = 2$? Can two words change their order?
+# **Temperature** leads from one to the other, and beyond: all logits are divided by a positive number $T$ before the softmax. **Predict**: does *mat* become more or less probable at $T = 2$? Can two words change their order?
 
 # %%
 at = {f"T = {t}": softmax([logit / t for logit in logits]) for t in (0.5, 1, 2)}

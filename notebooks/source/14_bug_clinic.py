@@ -345,7 +345,7 @@ assert largest[256] > 0.8 > largest[1]
 assert slopes[256] < slopes[1] / 2
 
 # %% [markdown]
-# **04.** Exchange two words: what a model is given must differ by more than the order of its rows. And a sentence must not depend on where in the batch it stands:
+# **04.** Exchange two words: the vectors that a model is given must differ by more than their order. And a sentence must not depend on where in the batch it stands:
 
 # %% tolerance=0.1
 torch.manual_seed(9)

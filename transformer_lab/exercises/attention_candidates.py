@@ -169,7 +169,7 @@ WRONG_ATTENTIONS: dict[str, Attend] = {
     "a query that may attend to nothing attends to all alike": with_weights(
         lambda q, k, m: scaled(q, k).masked_fill(~m, -1e9).softmax(-1)
     ),
-    "the last axis of the mask is right for the first sentence only": with_weights(first_mask_for_all),
+    "the mask of the first sentence and head is used for all": with_weights(first_mask_for_all),
     "large scores overflow": with_weights(overflows),
     "scores beyond 8 are cut off": with_weights(clamped),
     "the weights returned are not the ones that were used": unmasked_weights,

@@ -23,7 +23,8 @@ count_parameters = Predict(
 
     Work it out on paper before you look. Write it as a function of the sizes that builds no model and returns an int.
     The weights are tied: one table serves as both embeddings and as the output layer, which has no bias. All other
-    linear layers have one, each norm has a weight and a bias, and the layers are post-norm: no norm stands behind them.
+    linear layers have one, and each norm has a weight and a bias. The layers are post-norm: the norm at the end of a
+    stack is that of its last layer.
     """,
     returns=("count",),
     cases=(

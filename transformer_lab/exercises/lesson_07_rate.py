@@ -16,10 +16,10 @@ same_rate_again = Predict(
     difficulty=2,
     statement="""
     With the schedule of equation 3 the learning rate grows until step `warmup_steps`, and falls from there on. Every
-    rate of the warm-up is reached once more on the way down. When?
+    rate of the warm-up but the peak is reached once more on the way down. When?
 
-    `step` is a step of the warm-up, from 1 to `warmup_steps`. Return the later step that has the same rate, as a float:
-    it need not be a whole number.
+    `step` is a step of the warm-up, from 1 to `warmup_steps`. Return the later step that has the same rate (at the
+    peak, that step itself), as a float: it need not be a whole number.
     """,
     returns=("later step",),
     cases=(

@@ -6,7 +6,6 @@ from lab import DARK, NOTEBOOKS, opened_in, write
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from stored import as_stored, signed
 
-
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 

@@ -4,10 +4,10 @@ A mutant changes one place of the source: an operator, a constant, an axis, a ca
 """
 
 import ast
-import copy
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from types import FrameType
 from typing import Any
@@ -39,7 +39,7 @@ def mutants_of(exercise: Exercise) -> Iterator[tuple[str, Callable]]:
     as those for parameters that the exercise does not have.
     """
     tree = Bare().visit(ast.parse(exercise.solution_source()))
-    reached = lines_reached(tree, exercise)
+    reached, places = lines_reached(tree, exercise), Places(tree)
     seen: Counter[str] = Counter()
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef):
@@ -51,7 +51,9 @@ def mutants_of(exercise: Exercise) -> Iterator[tuple[str, Callable]]:
                 description = f"{function.name}: {ast.unparse(node)} → {ast.unparse(change)}"
                 seen[description] += 1
                 times = f" ({seen[description]})" if seen[description] > 1 else ""
-                yield description + times, compiled(replaced(tree, node, change))[exercise.name]
+                with places.holding(change, node):
+                    mutant = compiled(tree)[exercise.name]
+                yield description + times, mutant
 
 
 def nodes_on(lines: set[int], statements: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -124,22 +126,36 @@ def changed_calls(call: ast.Call) -> Iterator[ast.expr]:
         yield ast.Call(call.func, call.args, [other for other in call.keywords if other is not keyword])
 
 
-def replaced(tree: ast.Module, target: ast.AST, change: ast.expr) -> ast.Module:
-    """A copy of the tree in which one node is another."""
-    memo: dict = {}
-    copied = copy.deepcopy(tree, memo)
-    target = memo[id(target)]
-    for parent in ast.walk(copied):
-        for name, value in ast.iter_fields(parent):
-            if value is target:
-                setattr(parent, name, change)
-            elif isinstance(value, list):
-                value[:] = [change if item is target else item for item in value]
-    return copied
+class Places:
+    """Where each node of a tree stands: one is put into another's place, and the other back, without a copy."""
+
+    def __init__(self, tree: ast.Module):
+        self.of: dict[ast.AST, tuple[ast.AST | list, str | int]] = {}
+        for parent in ast.walk(tree):
+            for name, value in ast.iter_fields(parent):
+                items = enumerate(value) if isinstance(value, list) else [(name, value)]
+                holder = value if isinstance(value, list) else parent
+                self.of |= {item: (holder, place) for place, item in items if isinstance(item, ast.AST)}
+
+    @contextmanager
+    def holding(self, change: ast.expr, target: ast.AST) -> Iterator[None]:
+        """Within it the change stands where the target stood."""
+        self.put(ast.fix_missing_locations(ast.copy_location(change, target)), target)
+        try:
+            yield
+        finally:
+            self.put(target, target)
+
+    def put(self, node: ast.AST, target: ast.AST) -> None:
+        holder, place = self.of[target]
+        if isinstance(holder, list):
+            holder[place] = node
+        else:
+            setattr(holder, place, node)
 
 
 def compiled(tree: ast.Module) -> dict:
     """What a tree defines."""
     scope: dict = {}
-    exec(compile(ast.fix_missing_locations(tree), MUTANT, "exec"), scope)
+    exec(compile(tree, MUTANT, "exec"), scope)
     return scope

@@ -1,5 +1,6 @@
 """What the tests share: tensors on the device under test, comparisons, weights shared with torch, error texts."""
 
+import importlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,3 +107,8 @@ def refuses(message: str) -> Iterator[None]:
     """The block raises a ValueError with this text, in users' hands too."""
     with without_signature_checks(), pytest.raises(ValueError, match=re.escape(message)):
         yield
+
+
+def hugging_face(name: str) -> type:
+    """A class of transformers, whose import takes seconds: collecting the tests need not wait for it."""
+    return getattr(importlib.import_module("transformers"), name)

@@ -6,9 +6,18 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 import torch.nn.functional as F
-from transformers import GPT2Config, GPT2LMHeadModel
 
-from tests.support import DEVICE, assert_close, each_direction, gradients, randn, refuses, scramble, tensor
+from tests.support import (
+    DEVICE,
+    assert_close,
+    each_direction,
+    gradients,
+    hugging_face,
+    randn,
+    refuses,
+    scramble,
+    tensor,
+)
 from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, embed, record_attention, sinusoidal_encoding
 from transformer_lab.gpt2 import copy_from_gpt2, copy_to_gpt2
 from transformer_lab.language_model import bits_per_byte, next_token_loss, perplexity
@@ -135,11 +144,11 @@ def test_weights_are_tied_unless_the_config_says_otherwise():
 # Parity with Hugging Face
 
 
-def huggingface(**changes) -> GPT2LMHeadModel:
+def huggingface(**changes) -> torch.nn.Module:
     sizes = {"vocab_size": VOCAB, "n_positions": LENGTH, "n_embd": D, "n_layer": LAYERS, "n_head": H, "n_inner": D_FF}
     off = {"bos_token_id": None, "eos_token_id": None, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
     torch.manual_seed(1)
-    model = GPT2LMHeadModel(GPT2Config(**{**sizes, **off, **changes})).to(DEVICE)
+    model = hugging_face("GPT2LMHeadModel")(hugging_face("GPT2Config")(**{**sizes, **off, **changes})).to(DEVICE)
     scramble(model)
     return model.eval()
 

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
 
-from tests.support import DEVICE, assert_close, each_direction, gradients, randn, refuses, scramble
+from tests.support import DEVICE, assert_close, each_direction, gradients, hugging_face, randn, refuses, scramble
 from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, complete
 from transformer_lab.llama import copy_from_llama, copy_to_llama, halves, neighbours
 
@@ -25,12 +24,14 @@ def small(**changes) -> LanguageModel:
     return model.eval()
 
 
-def huggingface(**changes) -> LlamaForCausalLM:
+def huggingface(**changes) -> torch.nn.Module:
     sizes = {"vocab_size": VOCAB, "hidden_size": D, "intermediate_size": D_FF, "num_hidden_layers": LAYERS}
     heads = {"num_attention_heads": H, "num_key_value_heads": 2, "max_position_embeddings": LENGTH}
     rest = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None, "tie_word_embeddings": False}
     torch.manual_seed(1)
-    model = LlamaForCausalLM(LlamaConfig(**{**sizes, **heads, **rest, **changes})).to(DEVICE)
+    model = hugging_face("LlamaForCausalLM")(hugging_face("LlamaConfig")(**{**sizes, **heads, **rest, **changes})).to(
+        DEVICE
+    )
     scramble(model)
     return model.eval()
 

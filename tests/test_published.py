@@ -11,9 +11,8 @@ import pytest
 import torch
 from hub_server import BROKEN_AT, Hub, serving
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
-from tests.support import DEVICE, assert_close, refuses, scramble, tensor
+from tests.support import DEVICE, assert_close, hugging_face, refuses, scramble, tensor
 from transformer_lab import TextEncoder, TextEncoderConfig, mean_pool, published
 from transformer_lab.gpt2 import split_fused_projection
 from transformer_lab.published import folders, hub
@@ -24,15 +23,15 @@ BERT |= {"max_position_embeddings": 9, "type_vocab_size": 3, "layer_norm_eps": 1
 GPT2 = {"vocab_size": 17, "n_embd": 12, "n_layer": 3, "n_head": 4, "n_inner": 20, "n_positions": 9, **NONE}
 LLAMA = {"vocab_size": 17, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 6} | NONE
 LLAMA |= {"intermediate_size": 20, "num_key_value_heads": 2, "max_position_embeddings": 9, "rms_norm_eps": 1e-3}
-FAMILIES = {"bert": (BertModel, BertConfig, BERT), "gpt2": (GPT2LMHeadModel, GPT2Config, GPT2)}
-FAMILIES |= {"llama": (LlamaForCausalLM, LlamaConfig, LLAMA)}
+FAMILIES = {"bert": ("BertModel", "BertConfig", BERT), "gpt2": ("GPT2LMHeadModel", "GPT2Config", GPT2)}
+FAMILIES |= {"llama": ("LlamaForCausalLM", "LlamaConfig", LLAMA)}
 WORDS = ["the", "a", "bank", "river", "money", "of", "in", "cat", "sat", "stood", "ran", "near", "new", "?", ","]
 
 
 def random_model(family: str, **changes) -> torch.nn.Module:
     kind, config, sizes = FAMILIES[family]
     torch.manual_seed(1)
-    model = kind(config(**(sizes | changes)))
+    model = hugging_face(kind)(hugging_face(config)(**(sizes | changes)))
     scramble(model)
     return model.eval()
 
@@ -51,7 +50,7 @@ def some_tokens(batch: int = 3, length: int = 7) -> torch.Tensor:
 @torch.no_grad()
 def outputs(theirs: torch.nn.Module, tokens: torch.Tensor, **arguments) -> torch.Tensor:
     result = theirs(tokens, **arguments)
-    return result.last_hidden_state if isinstance(theirs, BertModel) else result.logits
+    return result.last_hidden_state if isinstance(theirs, hugging_face("BertModel")) else result.logits
 
 
 def change_json(path: Path, **changes) -> None:
@@ -91,9 +90,9 @@ def minilm() -> published.Published:
 
 
 @pytest.fixture(scope="module")
-def their_minilm() -> BertModel:
+def their_minilm() -> torch.nn.Module:
     folder = published.found("all-MiniLM-L6-v2")
-    return BertModel.from_pretrained(folder, attn_implementation="eager").to(DEVICE).eval()
+    return hugging_face("BertModel").from_pretrained(folder, attn_implementation="eager").to(DEVICE).eval()
 
 
 def fifty_sentences() -> list[str]:
@@ -269,7 +268,7 @@ def test_what_is_not_what_the_hub_promised_is_refused(served, tmp_path):
         fetched(served, tmp_path / "cache")
 
 
-def test_without_a_network_the_error_says_so_and_the_cache_still_serves(served, tmp_path, caplog):
+def test_without_a_network_the_error_says_so_and_the_cache_still_serves(served, tmp_path):
     folder = fetched(served, tmp_path / "cache")
     nowhere = "http://127.0.0.1:9"
     with pytest.raises(ConnectionError, match="the hub must be within reach to get lab/model"):

@@ -622,7 +622,7 @@ for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
 # %% [markdown]
 # ## Why do sinusoids fail at length 64 in *two back*?
 #
-# One explanation: the rows from 32 on are new to the weights. Another: a head that works among 32 keys is lost among 64. A control tells them apart. Train on sentences of 32 tokens again, but let each batch begin *anywhere* between position 0 and 224. Now no row is new at test time, and the length still is.
+# One explanation: the rows from 32 on are new to the weights. Another: a head that works among 32 keys is lost among 64. A control tells them apart. Train on sentences of 32 tokens again, but let each batch begin *anywhere* between position 0 and 224. Now hardly any row is new at test time, but the length still is.
 
 # %% tolerance=0.5
 readers = train("sinusoid", two_back, anywhere=True)
@@ -634,7 +634,7 @@ assert anywhere[64].min() > right["sinusoid", two_back][64].max() + 0.1
 assert anywhere[256].max() < 0.8
 
 # %% [markdown]
-# With rows that it has met, the model does far better at 64: the new rows are the main reason for the fall. They are not the only one, since at 256 it still loses many answers, although no row is new.
+# With rows that it has met, the model does far better at 64: the new rows are the main reason for the fall. They are not the only one, since at 256 it still loses many answers, although hardly any row is new.
 
 # %% [markdown]
 # And ALiBi's success? Its slope was 1/2, the steepest of eight heads. Change the slope alone, to the least steep one:

@@ -267,7 +267,7 @@ for ax, part, what in zip(panels, range(3), ("activations", "gradient", "spread 
     plots.plot_lines(range(25), curves, ax, x_label="layer", log_y=True)
     ax.set_title(what)
 alt = "Alone: activations and gradient fade ten-million-fold; in the others, neither does. Spread: "
-alt += "alone and norm only fall to 0, post-norm to 0.001, pre-norm stays above 0.1."
+alt += "alone and norm only fall to 0, post-norm below 0.001, pre-norm stays above 0.1."
 plots.show(figure, alt)
 
 # %% [markdown]

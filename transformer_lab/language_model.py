@@ -184,8 +184,8 @@ def next_token_loss(logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor, "B T
 
     The last position has no next token, and its logits do not count. NaN if no next token is left.
     """
-    guesses, truth = logits[:, :-1], tokens[:, 1:]  # (B, T - 1, vocab), (B, T - 1)
-    return F.cross_entropy(guesses.flatten(0, 1), truth.flatten(), ignore_index=pad_id)
+    truth = F.pad(tokens[:, 1:], (0, 1), value=pad_id)  # (B, T); logits[:, :-1] instead would copy nearly all of them
+    return F.cross_entropy(logits.flatten(0, 1), truth.flatten(), ignore_index=pad_id)
 
 
 def perplexity(token_log_probs: Float[Tensor, "*axes"]) -> Float[Tensor, ""]:

@@ -889,7 +889,7 @@ src[2:, 4:] = tgt[1:, 3:] = pad_id
 print("source", digits.decode(src[3].tolist()), "| target", digits.decode(tgt[3].tolist()))
 
 # %% [markdown]
-# `nn.Transformer` has neither embeddings nor logits, and differs in two more ways: True in its masks means *hidden* (lesson 05), and it puts one more norm on top of each stack, which the paper does not have. Take the norms off:
+# `nn.Transformer` has neither embeddings nor logits, and, with dropout off, differs in two more ways: True in its masks means *hidden* (lesson 05), and it puts one more norm on top of each stack, which the paper does not have. Take the norms off:
 
 # %%
 theirs = nn.Transformer(32, 4, 1, 1, 64, dropout=0.0, batch_first=True)
@@ -1016,7 +1016,7 @@ class Repository(Ours):
         return self.residual_2.norm(x + x)
 
 # %% [markdown]
-# The notes keep the three projections in one matrix, head by head (lesson 02). In the draft, True means *hidden*, so it is handed `~mask`; batch and heads share an axis:
+# The notes keep the three projections in one matrix, head by head (lesson 02). In the draft, True means *hidden*, so its `self_attend` inverts the mask first; batch and heads share an axis:
 
 # %%
 class Notes(Ours):

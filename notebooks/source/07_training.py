@@ -455,7 +455,7 @@ assert told(averaged)[1] < told(model)[1]
 widgets.own_sentence(model, tokenizer, ["twenty-one"])
 
 # %% [markdown]
-# In layer 1, the last, *ein* looks at *one* and the tens look at *twenty*. Is that one pretty picture, or what the model does? Measure it on all test numbers that end in tens and a unit. The spelling tells which tokens belong together:
+# In layer 1, the last, *ein* looks at *one*, and *undzwan*, where the tens begin, at *twenty*. Is that one pretty picture, or what the model does? Measure it on all test numbers that end in tens and a unit. The spelling tells which tokens belong together:
 
 # %%
 def positions(text, word, behind=""):

@@ -1148,7 +1148,7 @@ exercises.is_top_p.check(is_top_p)
 
 # %% [markdown]
 # <details><summary>3. The beam's sentence is more probable than greedy's, and wrong. Will a wider beam find the right one?</summary>
-# Not if the right one is less probable than that: then it is an error of the model.
+# If the right one is less probable than that, it is an error of the model, and a wider beam finds it by accident at best.
 # </details>
 # <details><summary>4. Why are keys and values cached, and queries not?</summary>
 # A query is used once, by its own position. Keys and values are used by all later positions as well.

@@ -137,7 +137,7 @@ def lost(state: State) -> tuple[str, str]:
     weights = (state["logits"][0, 0] / math.sqrt(state["d_k"])).softmax(-1)  # (T, S), without the mask
     gone = weights.masked_fill(causal_mask(len(weights), weights.device), 0).sum(-1)
     share = nearest({"none": 0.0, "a quarter": 0.25, "a half": 0.5}, gone[-1].item())
-    return share, f"its loss is {gone[-1]:.2f}, that of Je, the first row, {gone[0]:.2f}"
+    return share, f"it loses {gone[-1]:.2f}, and Je, the first row, loses {gone[0]:.2f}"
 
 
 @named("05 leak", "You let Je see suis. How many rows of weights change?", "1", "2", "all 4", shown=True)

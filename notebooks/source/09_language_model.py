@@ -263,7 +263,7 @@ assert first > later + 0.5
 # %% [markdown]
 # ## With more patience
 #
-# The package has a larger model, made by one command in about 33 minutes of processor time with one thread: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables, and gzip?
+# The package has a larger model, made by one command in about half an hour with one thread: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables, and gzip?
 
 # %%
 from pathlib import Path

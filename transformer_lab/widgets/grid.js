@@ -170,7 +170,7 @@ export function tokenMap({
   const point = (event) => {
     const found = cellIn(drawn, ...sketch.at(event));
     me.move(found?.cell ?? null, found?.around);
-    return found?.cell ?? null;
+    return found && !found.named ? found.cell : null; // a name is read, and not pressed
   };
   Object.assign(sketch.node, {
     onpointerdown: (event) => {
@@ -272,10 +272,12 @@ function layout({ total, T, S, wide, me, beside, key }) {
   return { width, height: bottom + KEY, lens, overview: over, key: place };
 }
 
-// The cell at a point, and whether the lens shall stand around it.
-function cellIn({ lens, overview, values }, x, y) {
+// The cell at a point, or where its name leads, and whether the lens shall stand around it.
+function cellIn({ lens, overview, values, cells }, x, y) {
   const cell = lens && inBox(lens, x, y);
   if (cell) return { cell };
+  const named = lens && namedCell(cells, lens, x, y);
+  if (named) return { cell: named, named: true };
   const far = overview && inBox(overview, x, y);
   return far && { cell: largestNear(values, far, overview.k), around: true };
 }
@@ -283,6 +285,18 @@ function cellIn({ lens, overview, values }, x, y) {
 function inBox({ left, top, size, first, shown }, x, y) {
   const [t, s] = [Math.floor((y - top) / size), Math.floor((x - left) / size)];
   return t >= 0 && t < shown[0] && s >= 0 && s < shown[1] ? [first[0] + t, first[1] + s] : null;
+}
+
+// From the name of a row to the largest of its cells that are shown, and so from that of a column.
+export function namedCell(cells, { left, top, size, first, shown, room = [left, top] }, x, y) {
+  const [t, s] = [Math.floor((y - top) / size), Math.floor((x - left) / size)];
+  const within = (i, axis) => i >= 0 && i < shown[axis];
+  const all = (axis) => Array.from({ length: shown[axis] }, (_, i) => first[axis] + i);
+  const value = ([i, j]) => (Number.isNaN(cells[i][j]) ? -Infinity : cells[i][j]);
+  const largest = (places) => places.reduce((best, cell) => (value(cell) > value(best) ? cell : best));
+  if (within(t, 0) && x < left && x >= left - room[0]) return largest(all(1).map((j) => [first[0] + t, j]));
+  if (within(s, 1) && y < top && y >= top - room[1]) return largest(all(0).map((i) => [i, first[1] + s]));
+  return null;
 }
 
 // Within the pooled cell that a cell belongs to, the cell with the largest number.

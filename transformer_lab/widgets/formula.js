@@ -1,0 +1,35 @@
+// A formula whose terms are buttons: each shows the step that it stands for, and the present step lights its term.
+
+import { MEANINGS } from "./palette.js";
+import { button, element } from "./ui.js";
+
+// parts: texts, and terms as [text, step]; steps: their names in order; go(step) is called when a term is pressed.
+export function formula(label, parts, steps, go) {
+  const terms = new Map();
+  const nodes = parts.map((part) => {
+    if (typeof part === "string") return element("span", {}, part);
+    const [text, step] = part;
+    const term = button(text, () => go(step), { "aria-label": `${text}: ${step}` });
+    terms.set(step, term);
+    return term;
+  });
+  const node = element("div", { class: "tl-bar tl-formula", role: "group", "aria-label": label }, ...nodes);
+  // Light the term of the step `at`; those before it are done, and `off` are those that do nothing.
+  const show = (at, off = []) => {
+    terms.forEach((term, step) => {
+      const done = steps.indexOf(step) < steps.indexOf(at);
+      term.setAttribute("aria-pressed", step === at);
+      term.setAttribute("data-term", off.includes(step) ? "off" : done ? "done" : "later");
+    });
+  };
+  return { node, show };
+}
+
+export const FORMULA_STYLE = `
+.tl-attention .tl-formula { font: italic 16px/1.5 Georgia, "Times New Roman", serif; gap: 4px 5px; margin: 8px 0; }
+.tl-attention .tl-formula button { padding: 1px 7px; border-color: transparent; border-radius: 6px; }
+.tl-attention .tl-formula button:is([data-term=later], [data-term=off]) { border: 1px dashed rgba(127,127,127,.8); }
+.tl-attention .tl-formula button[data-term=off] { text-decoration: line-through; }
+.tl-attention .tl-formula button[data-term=done] { background: rgb(0 114 178 / .16); }
+.tl-attention .tl-formula button[aria-pressed=true] { background: ${MEANINGS.chosen}; color: #fff; }
+`;

@@ -130,6 +130,7 @@ export default {
       button,
       at: () => stages.indexOf(now.stage),
       last: () => stages.length - 1,
+      late: () => STAGES.indexOf("weights"),
       go: (i) => become({ stage: stages[i] }),
       milliseconds: EACH,
     });
@@ -198,7 +199,7 @@ function stateOf(values, { now, layers, heads, queries, keys }) {
 }
 
 function describe(values, cell, { stage, queries, keys, features, output }) {
-  if (!cell) return "Point at a cell, or go over the map with the arrow keys.";
+  if (!cell) return "Point at a cell or a word, or go over the map with the arrow keys.";
   const [t, s] = cell;
   const value = values[t][s];
   const name = stage === "weights" || stage === "output" ? "weight" : "score";

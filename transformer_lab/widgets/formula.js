@@ -17,9 +17,9 @@ export function formula(label, parts, steps, go) {
   // Light the term of the step `at`; those before it are done, and `off` are those that do nothing.
   const show = (at, off = []) => {
     terms.forEach((term, step) => {
-      const done = steps.indexOf(step) < steps.indexOf(at);
+      const state = step === at ? "now" : steps.indexOf(step) < steps.indexOf(at) ? "done" : "later";
       term.setAttribute("aria-pressed", step === at);
-      term.setAttribute("data-term", off.includes(step) ? "off" : done ? "done" : "later");
+      term.setAttribute("data-term", off.includes(step) ? "off" : state);
     });
   };
   return { node, show };
@@ -31,5 +31,7 @@ export const FORMULA_STYLE = `
 .tl-attention .tl-formula button:is([data-term=later], [data-term=off]) { border: 1px dashed rgba(127,127,127,.8); }
 .tl-attention .tl-formula button[data-term=off] { text-decoration: line-through; }
 .tl-attention .tl-formula button[data-term=done] { background: rgb(0 114 178 / .16); }
-.tl-attention .tl-formula button[aria-pressed=true] { background: ${MEANINGS.chosen}; color: #fff; }
+.tl-attention .tl-formula button[aria-pressed=true] {
+  background: ${MEANINGS.chosen}; border-style: solid; border-color: ${MEANINGS.chosen}; color: #fff;
+}
 `;

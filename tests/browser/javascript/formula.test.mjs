@@ -33,6 +33,6 @@ test("the present step is lit; those before it are done, and what does nothing i
       .querySelectorAll("button")
       .map(({ attributes }) => [attributes["aria-pressed"], attributes["data-term"]]);
   };
-  assert.deepEqual(states("second"), [["false", "later"], ["false", "done"], ["true", "later"]]); // prettier-ignore
-  assert.deepEqual(states("third", ["second"]), [["true", "later"], ["false", "done"], ["false", "off"]]); // prettier-ignore
+  assert.deepEqual(states("second"), [["false", "later"], ["false", "done"], ["true", "now"]]); // prettier-ignore
+  assert.deepEqual(states("third", ["second"]), [["true", "now"], ["false", "done"], ["false", "off"]]); // prettier-ignore
 });

@@ -202,7 +202,7 @@ widgets.arcs([first, second], weights, tables, ["money", "water"], word="bank")
 # At 0 every word gets the plain average of its sentence: that was the first idea. At 4 *bank* becomes almost *money* in the first sentence and almost *river* in the second, as from the hard dictionary. At 1 its own vector still counts, with 0.12. Now point at *money*: it looks at itself alone, since no other word fits it as well.
 
 # %% [markdown]
-# Here are the same numbers as a live view. A **temperature** divides the scores before the softmax: the lower it is, the sharper the weights become. Answer the question, then move the slider, and press the terms of the equation, from *Q Kᵀ* to *V*, to see its steps. (The *mask* is for lesson 05, and the bars beside the rows, their *entropy*, for lesson 02: the more even a row, the longer its bar.)
+# Here are the numbers of the first sentence as a live map. A **temperature** divides the scores before the softmax: the lower it is, the sharper the weights become. Answer the question, then move the slider, and press the terms of the equation, from *Q Kᵀ* to *V*, to see its steps. (The *mask* is for lesson 05, and the bars beside the rows, their *entropy*, for lesson 02: the more even a row, the longer its bar.)
 
 # %%
 sentence = look_up(first)

@@ -16,7 +16,8 @@ export function layout(sentences, options) {
   const wide = options.width >= 900;
   const sizes = wide ? { size: 20, small: 15, gaps: [8, 26] } : { size: 15, small: 13, gaps: [6, 16] };
   const { size, small } = sizes;
-  const across = (token) => Math.max(options.least, Math.ceil(options.measure(token) * size + 1.2 * size));
+  const least = Math.max(options.least, Math.ceil(2.7 * small)); // a weight stands below each word
+  const across = (token) => Math.max(least, Math.ceil(options.measure(token) * size + 1.2 * size));
   const plan = { ...sizes, ...options, chip: Math.max(options.least, 2 * size + 4), row: Math.round(1.7 * small) };
   Object.assign(plan, { words: sentences.map((tokens) => tokens.map(across)), top: options.named ? plan.row : 0 });
   Object.assign(plan, { cell: 4.3 * small, high: 2 * small, names: 5.7 * small }); // of vectors, and beside them
@@ -64,19 +65,20 @@ function inColumns(plan) {
     const cell = features && Math.min(56, (column - names) / features);
     const vector = { x: left, y: start + step * most + 4, cell, names };
     const span = step * (all.length - 1);
-    const arcs = { across: false, base: left + room - 3, low: room / 3, high: (room - 8) / 0.75, span, thick: 12 };
+    const arcs = { across: false, base: left + room - 3, low: 0.45 * room, high: (room - 8) / 0.75, span, thick: 12 };
     return { boxes, along, numbers, vector, arcs, name: { x: left, y: start - top + 8 }, line: null };
   });
   return { ...plan, size: Math.min(plan.size, 15), height: tall * Math.ceil(words.length / count), places };
 }
 
-// An arc from one place along a sentence to another: its start, two handles and its end; to itself it is a loop.
-export function arcOf({ across, base, low, high, span }, from, to) {
+// An arc from one place along a sentence to another: its start, two handles and its end. To itself it is a loop, the
+// wider the thicker it is.
+export function arcOf({ across, base, low, high, span }, from, to, weight = 0) {
   const far = Math.abs(to - from);
   const [loop, way] = [clamp(1 - far / 40, 0, 1), from <= to ? 1 : -1];
-  const lift = low + (high - low) * (span ? Math.min(far / span, 1) : 0) + low * loop * 0.5;
+  const lift = low + (high - low) * (span ? Math.min(far / span, 1) : 0) + low * loop * (0.5 + 0.3 * weight);
   const point = (along, above) => (across ? [along, base - above] : [base - above, along]);
-  const [foot, lean] = [9 * loop * way, 21 * loop * way];
+  const [foot, lean] = [9, 21].map((x) => x * loop * way * (1 + 0.5 * weight));
   return [point(from - foot, 0), point(from - lean, lift), point(to + lean, lift), point(to + foot, 0)];
 }
 
@@ -106,8 +108,8 @@ export function paint(context, plan, looks, { names, features, most, ink }) {
 function paintArcs(context, { arcs, along }, { word, weights }) {
   const from = placeOf(along, word);
   weights.forEach((weight, s) => {
-    const [start, one, two, end] = arcOf(arcs, from, along[s]);
-    Object.assign(context, { strokeStyle: ARCS, globalAlpha: weight > 0 ? 0.5 + 0.5 * Math.sqrt(weight) : 0 });
+    const [start, one, two, end] = arcOf(arcs, from, along[s], weight);
+    Object.assign(context, { strokeStyle: ARCS, globalAlpha: Math.min(weight / 0.02, 0.5) + 0.5 * Math.sqrt(weight) });
     context.lineWidth = 1 + arcs.thick * weight;
     context.beginPath();
     context.moveTo(...start);

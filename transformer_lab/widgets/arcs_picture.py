@@ -52,7 +52,7 @@ def placed(tokens: list[str]) -> list[tuple[float, float]]:
     bold, places, left = FontProperties(weight="bold", size=SIZE), [], 2.0
     for token in tokens:
         wide = TextPath((0, 0), token.replace("$", r"\$"), prop=bold).get_extents().width if token.strip() else 0
-        places.append((left, max(30.0, wide + 1.2 * SIZE)))
+        places.append((left, max(36.0, wide + 1.2 * SIZE)))
         left += places[-1][1] + GAP
     return places
 
@@ -60,17 +60,15 @@ def placed(tokens: list[str]) -> list[tuple[float, float]]:
 def draw_arcs(ax: Axes, row: list, at: int, look: list[float], box: tuple[float, float, float]) -> None:
     (base, high, span), middles = box, [left + width / 2 for left, width in row]
     for middle, weight in zip(middles, look, strict=True):
-        if not weight:
-            continue
         start, end, far = middles[at], middle, abs(middle - middles[at])
         loop, way = max(0.0, 1 - far / LOOP), 1 if start <= end else -1
-        lift = base - (LOW + (high - LOW) * far / span + LOW * loop / 2)
-        foot, lean = 9 * loop * way, 21 * loop * way
+        lift = base - (LOW + (high - LOW) * far / span + LOW * loop * (0.5 + 0.3 * weight))
+        foot, lean = (x * loop * way * (1 + 0.5 * weight) for x in (9, 21))
         points = [(start - foot, base), (start - lean, lift), (end + lean, lift), (end + foot, base)]
         path = Path(points, [Path.MOVETO, *[Path.CURVE4] * 3])
         thick = (1 + 18 * weight) * POINTS
-        style = {"edgecolor": MEANINGS["value"], "alpha": 0.5 + 0.5 * weight**0.5, "capstyle": "round"}
-        ax.add_patch(PathPatch(path, facecolor="none", linewidth=thick, **style))
+        style = {"edgecolor": MEANINGS["value"], "alpha": min(weight / 0.02, 0.5) + 0.5 * weight**0.5}
+        ax.add_patch(PathPatch(path, facecolor="none", linewidth=thick, capstyle="round", **style))
 
 
 def draw_words(ax: Axes, row: list, tokens: list[str], at: int, look: list[float], base: float) -> None:

@@ -216,7 +216,7 @@ function asTable(sentences, looks, names) {
 
 const STYLE = `
 .tl-arcs .tl-stage { position: relative; margin: 4px 0 8px; }
-.tl-arcs .tl-says { max-width: none; white-space: pre-line; }
+.tl-view.tl-arcs .tl-says { max-width: none; white-space: pre-line; }
 .tl-arcs .tl-word {
   position: absolute; padding: 0; min-width: 0; min-height: 0; line-height: 1.2; border-radius: 7px;
   overflow: hidden; text-overflow: ellipsis; white-space: nowrap; cursor: pointer;

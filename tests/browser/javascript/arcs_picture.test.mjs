@@ -30,7 +30,7 @@ test("at every width each word has its place, as large as a finger needs, and no
       });
       for (const { arcs, along, vector } of plan.places) {
         for (const to of along) {
-          const [, [x, y]] = picture.arcOf(arcs, along[0], to);
+          const [, [x, y]] = picture.arcOf(arcs, along[0], to, 1);
           assert.ok(0.75 * x + 0.25 * arcs.base >= 0 || arcs.across, "the arc is cut at the left");
           assert.ok(0.75 * y + 0.25 * arcs.base >= 0 || !arcs.across, "the arc is cut at the top");
         }
@@ -58,6 +58,7 @@ test("an arc ends over its words; to itself it is a loop, and between two words 
     [along[6], along[3]].map((x) => [x, arcs.base]),
   );
   const [out, , , back] = picture.arcOf(arcs, along[6], along[6]);
+  assert.ok(picture.arcOf(arcs, along[6], along[6], 1)[0][0] < out[0], "a thick loop is wide");
   assert.ok(out[0] < along[6] && along[6] < back[0]);
   assert.equal(picture.placeOf(along, 6), along[6]);
   assert.equal(picture.placeOf(along, 2.5), (along[2] + along[3]) / 2);

@@ -48,6 +48,7 @@ def test_keys_go_from_word_to_word_of_the_sentence_that_has_the_focus(views):
         view.press(key)
         expect(word(view, 1, at)).to_be_focused()
         assert view.values()[1]["word"] == at
+        assert f"Sentence 2: {data['sat'][at]} looks at " in view.says()
     view.press("Tab")
     expect(view.slider).to_be_focused()
     view.press("Shift+Tab")

@@ -50,7 +50,7 @@ def test_the_picture_of_a_causal_view_is_masked():
     assert plain.picture.png != causal.picture.png
     mask = masks.causal_mask(3)
     _, right = scaled_dot_product_attention(x, x, x, mask)
-    drawn = View("attention", {}, "A map.", lambda: plot_attention(right, words, words, mask=mask), colours=48)
+    drawn = View("attention", {}, "A map.", lambda: plot_attention(right, words, words, mask=mask), colours=40)
     assert causal.picture.png == drawn.picture.png
 
 

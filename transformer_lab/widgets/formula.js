@@ -1,6 +1,5 @@
 // A formula whose terms are buttons: each shows the step that it stands for, and the present step lights its term.
 
-import { MEANINGS } from "./palette.js";
 import { button, element } from "./ui.js";
 
 // parts: texts, and terms as [text, step]; steps: their names in order; go(step) is called when a term is pressed.
@@ -26,12 +25,8 @@ export function formula(label, parts, steps, go) {
 }
 
 export const FORMULA_STYLE = `
-.tl-attention .tl-formula { font: italic 16px/1.5 Georgia, "Times New Roman", serif; gap: 4px 5px; margin: 8px 0; }
-.tl-attention .tl-formula button { padding: 1px 7px; border-color: transparent; border-radius: 6px; }
-.tl-attention .tl-formula button:is([data-term=later], [data-term=off]) { border: 1px dashed rgba(127,127,127,.8); }
-.tl-attention .tl-formula button[data-term=off] { text-decoration: line-through; }
-.tl-attention .tl-formula button[data-term=done] { background: rgb(0 114 178 / .16); }
-.tl-attention .tl-formula button[aria-pressed=true] {
-  background: ${MEANINGS.chosen}; border-style: solid; border-color: ${MEANINGS.chosen}; color: #fff;
-}
+.tl-view .tl-formula { font: italic 16px/1.5 Georgia, serif; gap: 4px 5px; margin: 8px 0; }
+.tl-view .tl-formula button { padding: 1px 7px; border-style: dashed; }
+.tl-view .tl-formula [data-term=done] { border-color: transparent; background: rgb(0 114 178 / .16); }
+.tl-formula [data-term=off] { text-decoration: line-through; }
 `;

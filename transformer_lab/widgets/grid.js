@@ -290,13 +290,15 @@ function inBox({ left, top, size, first, shown }, x, y) {
 // From the name of a row to the largest of its cells that are shown, and so from that of a column.
 export function namedCell(cells, { left, top, size, first, shown, room = [left, top] }, x, y) {
   const [t, s] = [Math.floor((y - top) / size), Math.floor((x - left) / size)];
-  const within = (i, axis) => i >= 0 && i < shown[axis];
-  const all = (axis) => Array.from({ length: shown[axis] }, (_, i) => first[axis] + i);
-  const value = ([i, j]) => (Number.isNaN(cells[i][j]) ? -Infinity : cells[i][j]);
-  const largest = (places) => places.reduce((best, cell) => (value(cell) > value(best) ? cell : best));
-  if (within(t, 0) && x < left && x >= left - room[0]) return largest(all(1).map((j) => [first[0] + t, j]));
-  if (within(s, 1) && y < top && y >= top - room[1]) return largest(all(0).map((i) => [i, first[1] + s]));
-  return null;
+  const ofRow = t >= 0 && t < shown[0] && x < left && x >= left - room[0];
+  if (!ofRow && !(s >= 0 && s < shown[1] && y < top && y >= top - room[1])) return null;
+  const cell = (i) => [first[0] + (ofRow ? t : i), first[1] + (ofRow ? i : s)];
+  let [most, best] = [-Infinity, cell(0)];
+  for (let i = 0; i < shown[ofRow ? 1 : 0]; i += 1) {
+    const [row, column] = cell(i);
+    if (cells[row][column] > most) [most, best] = [cells[row][column], [row, column]];
+  }
+  return best;
 }
 
 // Within the pooled cell that a cell belongs to, the cell with the largest number.

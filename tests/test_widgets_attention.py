@@ -50,7 +50,7 @@ def test_the_picture_of_a_causal_view_is_masked():
     assert plain.picture.png != causal.picture.png
     mask = masks.causal_mask(3)
     _, right = scaled_dot_product_attention(x, x, x, mask)
-    drawn = View("attention", {}, "A map.", lambda: plot_attention(right, words, words, mask=mask), colours=48)
+    drawn = View("attention", {}, "A map.", lambda: plot_attention(right, words, words, mask=mask), colours=40)
     assert causal.picture.png == drawn.picture.png
 
 
@@ -100,6 +100,27 @@ def test_one_head_of_keys_may_serve_all_queries():
     query, key = torch.randn(4, 3, 2), torch.randn(1, 5, 2)
     scores = numbers(state_of(widgets.attention_steps(query, key, QUERIES, KEYS))["logits"])
     assert torch.equal(scores[0], query @ key.mT)
+
+
+def test_the_values_of_all_heads_may_be_the_same():
+    query, value = torch.randn(2, 3, 4), torch.randn(3, 2)
+    view = widgets.attention_steps(query, query, QUERIES, QUERIES, value=value, features=["x", "y"])
+    assert torch.equal(numbers(state_of(view)["value"]), value.expand(1, 2, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("shape", "features", "message"),
+    [
+        ((5, 2), "xy", r"value must have a row for each of the 3 keys \(its shape is \(1, 1, 5, 2\)\)"),
+        ((2, 3, 2), "xy", r"value must have a row for each of the 3 keys \(its shape is \(1, 2, 3, 2\)\)"),
+        ((3, 2), "x", r"a name for each feature of value, 6 at most \(got 1 for 2\)"),
+        ((3, 7), "abcdefg", r"a name for each feature of value, 6 at most \(got 7 for 7\)"),
+    ],
+)
+def test_attention_steps_refuses_values_that_do_not_fit(shape, features, message):
+    x = torch.ones(3, 2)
+    with pytest.raises(ValueError, match=message):
+        widgets.attention_steps(x, x, QUERIES, QUERIES, value=torch.ones(shape), features=list(features))
 
 
 def test_a_causal_mask_needs_as_many_queries_as_keys():

@@ -63,6 +63,8 @@ for words in (first, second):
 # Now the two sentences differ. But every word of a sentence gets the *same* average, and the word that matters is diluted by *to*, *the* and *my*, which count as much as *money* does. Averaging is a good idea with the wrong weights: words that fit should count more.
 #
 # ![Two sentences with the word bank. Arcs from bank to the other words; in the first sentence the thickest goes to money, in the second to river.](../img/01_bank.svg)
+#
+# In the section *Look* you compute these weights, and the drawing comes to life.
 
 # %% [markdown]
 # ## A dictionary that answers softly
@@ -189,11 +191,24 @@ for words in (first, second):
 # The words that are missing from the table (such as *I*, *to*, *the*) have a zero vector. A trained model has more columns (128 in the translator below), all of them learned, and no zero vectors.
 
 # %% [markdown]
-# Here are the same numbers as a live view. A **temperature** divides the scores before the softmax: the lower it is, the sharper the weights become. Answer the question, then move the slider, and step through *scores*, *scaled* and *weights*. (*Masked* is for lesson 05, and the bars beside the rows, their *entropy*, for lesson 02: the more even a row, the longer its bar.)
+# Here is the drawing from the beginning once more, with the weights that you have computed. Point at a word or tap it: its arcs lead to the words that it looks at, and the table shows its vector alone and in context. A word that stands in both sentences shows its arcs in both. `sharpness` multiplies the scores, as in the soft dictionary: set it to 0 and to 4.
+
+# %%
+tables = [look_up(words) for words in (first, second)]
+weights = [attend(table, table, table)[1] for table in tables]
+widgets.arcs([first, second], weights, tables, ["money", "water"], word="bank")
+
+# %% [markdown]
+# At 0 every word gets the plain average of its sentence: that was the first idea. At 4 *bank* becomes almost *money* in the first sentence and almost *river* in the second, as from the hard dictionary. At 1 its own vector still counts, with 0.12. Now point at *money*: it looks at itself alone, since no other word fits it as well.
+
+# %% [markdown]
+# Here are the numbers of the first sentence as a live map. A **temperature** divides the scores before the softmax: the lower it is, the sharper the weights become. Answer the question, then move the slider, and press the terms of the equation, from *Q Kᵀ* to *V*, to see its steps. (The *mask* is for lesson 05, and the bars beside the rows, their *entropy*, for lesson 02: the more even a row, the longer its bar.)
 
 # %%
 sentence = look_up(first)
-view = widgets.attention_steps(sentence, sentence, query_tokens=first, key_tokens=first)
+view = widgets.attention_steps(
+    sentence, sentence, first, first, value=sentence, features=["money", "water"]
+)
 view.ask("01 cold")
 
 # %% [markdown]

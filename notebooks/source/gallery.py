@@ -16,7 +16,19 @@ seed = torch.manual_seed(0)
 # %% [markdown]
 # ## Attention
 #
-# **From scores to weights** (lesson 01): divided by √d_k, masked, softmax. The temperature sharpens the weights or flattens them.
+# **Arcs** (lesson 01): point at a word, and see where it looks, and what its vector becomes. The word *bank* stands in two sentences, and every word has two numbers, for *money* and *water*.
+
+# %%
+meanings = {"money": [4.5, 0.0], "river": [0.0, 4.5], "bank": [1.0, 1.0], "took": [1.0, 0.0]}
+sentences = ["I took my money to the bank".split(), "We sat on the bank of the river".split()]
+vectors = [torch.tensor([meanings.get(w, [0.0, 0.0]) for w in words]) for words in sentences]
+looks = [(x @ x.T / 2**0.5).softmax(-1) for x in vectors]  # (T, T) each
+
+# %%
+widgets.arcs(sentences, looks, vectors, ["money", "water"], word="bank")
+
+# %% [markdown]
+# **From scores to weights** (lesson 01): divided by √d_k, masked, softmax. Press the terms of the equation, or point at a word. The temperature sharpens the weights or flattens them.
 
 # %%
 words = "the bank of the river".split()

@@ -1,11 +1,13 @@
 """The attention explorer in a page: torch's numbers at each setting, and the cells by mouse, by keys and as a table."""
 
 import pytest
+import torch
 from live import near
 from playwright.sync_api import expect
 
-from tests.view_examples.attention import data, given_map, steps_map
+from tests.view_examples.attention import causal_output, data, given_map, steps_map
 
+LAYOUT = "canvas => [canvas.layout.left, canvas.layout.top, canvas.layout.size]"
 MAPS = ("steps", "causal", "given")
 
 
@@ -37,6 +39,60 @@ def test_each_head_and_layer_shows_its_own_weights(views):
     view.slider.focus()
     view.press(*["ArrowLeft"] * 10)
     near(view.values(), given_map(layer=1, head=2, temperature=10**-0.2, causal=True))
+
+
+TERMS = {"Q Kᵀ": "scores", "/ √dₖ": "scaled", "+ mask": "masked", "softmax": "weights", "V": "output"}
+
+
+def lit(view) -> list[str]:
+    return view.root.locator(".tl-formula button[aria-pressed=true]").all_text_contents()
+
+
+def test_each_term_of_the_equation_shows_its_step_and_each_step_lights_its_term(views):
+    view = views["causal"]
+    for term, stage in TERMS.items():
+        view.button(f"{term}: {stage}").click()
+        expected = causal_output(causal=True) if stage == "output" else steps_map("causal", stage, causal=True)
+        near(view.values(), expected)
+        assert lit(view) == [term]
+    for term, stage in TERMS.items():
+        view.button(stage).click()
+        assert lit(view) == [term]
+    assert views["steps"].button("V: output").count() == 0, "it has no values"
+
+
+def test_the_output_follows_the_settings_and_is_said_row_by_row(views):
+    view = views["causal"]
+    view.button("output").click()
+    view.labelled("causal mask").uncheck()
+    view.labelled("÷ √d_k").uncheck()
+    output = causal_output(scaled=False)
+    near(view.values(), output)
+    view.hover(1, 2)
+    a, b = (f"{number:.2f}".replace("-", "−") for number in output[1])
+    assert view.says().endswith(f" The output of the row: a {a}, <b> {b}.")
+
+
+def test_a_name_lights_its_row_or_its_column(views):
+    view = views["steps"]
+    shown = torch.tensor(view.values())
+    view.canvas.scroll_into_view_if_needed()
+    box, [left, top, size] = view.canvas.bounding_box(), view.canvas.evaluate(LAYOUT)
+    for t, query in enumerate(data["queries"]):
+        view.page.mouse.move(box["x"] + left - 12, box["y"] + top + (t + 0.5) * size)
+        assert view.says().startswith(f"query {query}, key {data['keys'][shown[t].argmax()]}: ")
+    for s, key in enumerate(data["keys"]):
+        view.page.mouse.move(box["x"] + left + (s + 0.5) * size, box["y"] + top - 12)
+        assert view.says().startswith(f"query {data['queries'][shown[:, s].argmax()]}, key {key}: ")
+
+
+def test_a_press_on_a_name_paints_nothing(views):
+    view = views["masks"]
+    before = view.values()
+    view.canvas.scroll_into_view_if_needed()
+    box, [left, top, size] = view.canvas.bounding_box(), view.canvas.evaluate(LAYOUT)
+    view.page.mouse.click(box["x"] + left - 12, box["y"] + top + 0.5 * size)
+    near(view.values(), before)
 
 
 def test_keys_move_over_the_cells(views):

@@ -2,6 +2,8 @@
 
 import math
 
+import torch
+
 # Names that HTML or a script could trip over are among the tokens.
 SET_UP = r"""
 import torch
@@ -12,12 +14,12 @@ queries = ["the", "cat", "sat", "<b>down</b>", "now"]
 keys = ["die", "Katze", "</script>", "& \"sie\"", "saß", "jetzt", "."]
 words = ["I", "am", "who", "I", "am", "."]
 query, key = torch.randn(5, 3), torch.randn(7, 3)
-own_query, own_key = torch.randn(4, 3), torch.randn(4, 3)
+own_query, own_key, own_value = torch.randn(4, 3), torch.randn(4, 3), torch.randn(4, 2)
 weights = torch.randn(2, 3, 6, 6).softmax(-1)
 """
 SHOW = {
     "steps": "widgets.attention_steps(query, key, queries, keys)",
-    "causal": "widgets.attention_steps(own_query, own_key, queries[:4], queries[:4], causal=True)",
+    "causal": "widgets.attention_steps(own_query, own_key, *[queries[:4]] * 2, True, own_value, ['a', '<b>'])",
     "given": "widgets.attention(weights, words, words)",
 }
 
@@ -37,6 +39,11 @@ def steps_map(name="steps", stage="weights", temperature=1.0, scaled=True, causa
         "weights": scaled_scores.masked_fill(forbidden, -math.inf).softmax(-1),
     }
     return stages[stage].tolist()
+
+
+def causal_output(**how) -> list[list[float]]:
+    weights = torch.tensor(steps_map("causal", **how), dtype=torch.float64)
+    return (weights @ data["own_value"].double()).tolist()
 
 
 def given_map(layer=0, head=0, temperature=1.0, causal=False) -> list[list[float]]:

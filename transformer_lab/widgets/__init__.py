@@ -1,5 +1,6 @@
 """Interactive views of the lessons: live wherever scripts run, a true picture everywhere else."""
 
+from transformer_lab.widgets.arcs_view import arcs
 from transformer_lab.widgets.attention_view import attention, attention_steps
 from transformer_lab.widgets.cache_view import cache_cost
 from transformer_lab.widgets.completer_view import completer
@@ -22,6 +23,7 @@ from transformer_lab.widgets.view import View
 
 __all__ = [
     "View",
+    "arcs",
     "attention",
     "attention_steps",
     "cache_cost",

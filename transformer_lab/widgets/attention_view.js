@@ -14,8 +14,11 @@ import {
   tensor,
   watch,
 } from "./ui.js";
+import { FORMULA_STYLE, formula } from "./formula.js";
 import { FONT, diverging, extent, tokenMap } from "./grid.js";
+import { numberIn } from "./cells.js";
 import { player } from "./motion.js";
+import { blended } from "./numbers.js";
 import { MEANINGS, cividis, css, inkOn } from "./palette.js";
 
 export const STAGES = ["scores", "scaled", "masked", "weights"];
@@ -38,7 +41,19 @@ const SAYS = {
   scaled: "scaled = score / √dₖ / temperature",
   masked: "masked = scaled, and −∞ where a query may not look",
   weights: "weight = softmax over each row: at least 0, and 1 together",
+  output: "output = the values, blended by the weights of each row",
 };
+// The equation of the paper, and which step each of its terms is.
+const EQUATION = [
+  "Attention(Q, K, V) =",
+  ["softmax", "weights"],
+  "(",
+  ["Q Kᵀ", "scores"],
+  ["/ √dₖ", "scaled"],
+  ["+ mask", "masked"],
+  ")",
+];
+const WIDE = 50; // a cell of the output
 const EACH = 1900; // milliseconds for which a step is seen when they play
 const START = { layer: 0, head: 0, stage: "weights", temperature: 1, scaled: true, causal: false, query: 0 };
 
@@ -49,6 +64,8 @@ export default {
       shape: [layers, heads, T, S],
     } = tensor(model.get("logits")); // scores, or the logarithms of given weights
     const [queries, keys, d_k] = [model.get("queries"), model.get("keys"), model.get("d_k")];
+    const [features, value] = [model.get("features"), model.get("value") && tensor(model.get("value")).data];
+    const stages = value ? [...STAGES, "output"] : STAGES;
     const start = { ...START, causal: model.get("causal") };
     const now = { ...start };
 
@@ -57,15 +74,24 @@ export default {
       const divisor = d_k && now.scaled ? Math.sqrt(d_k) : 1;
       return stageMap(data.subarray(from, from + T * S), T, S, { ...now, divisor });
     };
+    const valuesOf = (head) => keys.map((_, s) => features.map((_, j) => value[(head * S + s) * features.length + j]));
     let shown = null; // the map as it was last computed; moving the cursor does not change it
     const draw = eachFrame(() => {
-      const weights = now.stage === "weights";
+      const weights = now.stage === "weights" || now.stage === "output";
       shown ??= values();
-      el.values = shown; // what is shown, for tests and for the curious
+      const output = now.stage === "output" ? blended(shown, valuesOf(now.layer * heads + now.head)) : null;
+      el.values = output ?? shown; // what is shown, for tests and for the curious
       map.show(shown, {
         ...(weights ? { name: "weight", range: [0, Math.max(T, S) > MANY ? extent(shown)[1] : 1] } : signed(shown)),
         masked: weights && now.causal ? (t, s) => s > t : undefined,
-        beside: weights ? { width: 74, draw: (context, box) => entropies(context, shown, box) } : undefined,
+        beside: output
+          ? {
+              width: 16 + WIDE * features.length,
+              draw: (context, box) => outputs(context, output, { features, at: map.cursor?.[0] }, box),
+            }
+          : weights
+            ? { width: 74, draw: (context, box) => entropies(context, shown, box) }
+            : undefined,
       });
       strip?.show(weights ? shown[now.query] : null, now.query);
     });
@@ -87,26 +113,34 @@ export default {
       columns: keys,
       axes: ["query", "key"],
       redraw: draw,
-      describe: (shown, cell) => describe(shown, cell, now.stage, queries, keys),
+      describe: (shown, cell) =>
+        describe(shown, cell, { stage: now.stage, queries, keys, features, output: el.values }),
       onmove: (cell) => {
         if (cell) [now.query] = cell;
       },
     });
     const strip = S >= MANY ? tokenStrip(queries, keys, (s) => map.move([T === S ? s : now.query, s], true)) : null;
 
-    const tabs = (d_k ? STAGES : []).map((stage) => [stage, button(stage, () => step(stage))]);
+    const tabs = (d_k ? stages : []).map((stage) => [stage, button(stage, () => step(stage))]);
     const step = (stage) => {
       play.stop();
       become({ stage });
     };
     const play = player({
       button,
-      at: () => STAGES.indexOf(now.stage),
-      last: () => STAGES.length - 1,
-      go: (i) => become({ stage: STAGES[i] }),
+      at: () => stages.indexOf(now.stage),
+      last: () => stages.length - 1,
+      late: () => STAGES.indexOf("weights"),
+      go: (i) => become({ stage: stages[i] }),
       milliseconds: EACH,
     });
-    const formula = element("div", { class: "tl-note" });
+    const equation = formula(
+      "the equation; each term shows its step",
+      [...EQUATION, value ? ["V", "output"] : "V"],
+      stages,
+      (stage) => step(stage),
+    );
+    const said = element("div", { class: "tl-note" });
     const sharp = temperatureSlider((temperature) => change({ temperature }));
     const divide = checkbox("÷ √d_k", true, (scaled) => become({ scaled }));
     const causal = checkbox("causal mask", start.causal, (on) => become({ causal: on }));
@@ -118,7 +152,8 @@ export default {
     });
     const refresh = () => {
       tabs.forEach(([stage, tab]) => tab.setAttribute("aria-pressed", stage === now.stage));
-      formula.textContent = SAYS[now.stage];
+      equation.show(now.stage, [...(now.scaled ? [] : ["scaled"]), ...(now.causal ? [] : ["masked"])]);
+      said.textContent = SAYS[now.stage];
     };
 
     const choices = [
@@ -129,9 +164,10 @@ export default {
       ...(T === S ? [causal.node] : []),
     ];
     el.append(
-      ...(d_k ? [bar(...tabs.map(([, tab]) => tab), play.node)] : []),
+      element("style", {}, FORMULA_STYLE),
+      ...(d_k ? [equation.node, bar(...tabs.map(([, tab]) => tab), play.node)] : []),
       bar(...choices),
-      map.beside(...(d_k ? [formula] : []), ...(strip ? [strip.node] : []), bar(...map.buttons, reset)),
+      map.beside(...(d_k ? [said] : []), ...(strip ? [strip.node] : []), bar(...map.buttons, reset)),
       map.table,
     );
     refresh();
@@ -150,7 +186,7 @@ function stateOf(values, { now, layers, heads, queries, keys }) {
   const which = [
     ...(layers > 1 ? [`layer ${now.layer}`] : []),
     ...(heads > 1 ? [`head ${now.head}`] : []),
-    now.stage,
+    now.stage === "output" ? "weights, with the output beside them" : now.stage,
     ...(now.temperature === 1 ? [] : [`temperature ${now.temperature.toFixed(2)}`]),
     ...(now.causal ? ["causal mask"] : []),
   ].join(", ");
@@ -162,13 +198,17 @@ function stateOf(values, { now, layers, heads, queries, keys }) {
   return `${which[0].toUpperCase()}${which.slice(1)}; largest in each row: ${rows.join(", ")}${more}.`;
 }
 
-function describe(values, cell, stage, queries, keys) {
-  if (!cell) return "Point at a cell, or go over the map with the arrow keys.";
+function describe(values, cell, { stage, queries, keys, features, output }) {
+  if (!cell) return "Point at a cell or a word, or go over the map with the arrow keys.";
   const [t, s] = cell;
   const value = values[t][s];
-  const shown = Number.isNaN(value) ? "masked" : `${stage === "weights" ? "weight" : "score"} ${value.toFixed(3)}`;
+  const name = stage === "weights" || stage === "output" ? "weight" : "score";
+  const shown = Number.isNaN(value) ? "masked" : `${name} ${value.toFixed(3)}`;
   const said = `query ${queries[t]}, key ${keys[s]}: ${shown}.`;
-  if (stage !== "weights") return said;
+  if (name === "score") return said;
+  if (stage === "output") {
+    return `${said} The output of the row: ${features.map((one, j) => `${one} ${numberIn(output[t][j])}`).join(", ")}.`;
+  }
   const largest = values[t].indexOf(Math.max(...values[t]));
   const bits = `${entropy(values[t]).toFixed(2)} of ${Math.log2(keys.length).toFixed(2)} bits`;
   return `${said} The row looks most at ${keys[largest]} (${values[t][largest].toFixed(3)}); its entropy is ${bits}.`;
@@ -184,6 +224,21 @@ function entropies(context, values, { x, top, size, first, count, ink }) {
     context.fillRect(box[0], box[1], (56 * entropy(row)) / Math.log2(row.length || 2), box[3]);
     Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
     context.strokeRect(...box);
+  });
+}
+
+// The output of each row, a cell for each feature, as green as its number is large.
+function outputs(context, output, { features, at }, { x, top, size, first, count, ink }) {
+  const most = Math.max(...output.flat().map(Math.abs)) || 1;
+  Object.assign(context, { font: `italic ${FONT}`, textAlign: "center", fillStyle: ink });
+  features.forEach((name, j) => context.fillText(name, x + (j + 0.5) * WIDE, top - 10, WIDE - 3));
+  output.slice(first, first + count).forEach((row, t) => {
+    row.forEach((value, j) => {
+      Object.assign(context, { fillStyle: MEANINGS.value, globalAlpha: 0.08 + (0.5 * Math.abs(value)) / most });
+      context.fillRect(x + j * WIDE, top + t * size, WIDE - 2, size - 2);
+      Object.assign(context, { fillStyle: ink, globalAlpha: 1, font: first + t === at ? `bold ${FONT}` : FONT });
+      if (size >= 15) context.fillText(numberIn(value), x + (j + 0.5) * WIDE - 1, top + (t + 0.5) * size);
+    });
   });
 }
 

@@ -1,6 +1,8 @@
 """Attention as a map to explore: given weights, or the steps that lead to them from queries and keys."""
 
+from collections.abc import Sequence
 from math import sqrt
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,6 +14,7 @@ from transformer_lab.plots.checks import Tokens, Values, check_attention, label,
 from transformer_lab.widgets.view import View
 
 NAMED = 8  # queries that the summary names
+MOST_FEATURES = 6  # of values, which stand beside the map
 
 
 def attention(weights: Values, query_tokens: Tokens, key_tokens: Tokens) -> View:
@@ -24,15 +27,25 @@ def attention(weights: Values, query_tokens: Tokens, key_tokens: Tokens) -> View
     """
     stack = with_layers_and_heads(weights, "weights")
     logits = stack.detach().cpu().double().log()  # -inf for a weight of 0, which stays 0 at every temperature
-    return view(stack, logits, query_tokens, key_tokens, d_k=None, causal=False)
+    return view(stack, logits, query_tokens, key_tokens, {"d_k": None, "causal": False, "value": None, "features": []})
 
 
-def attention_steps(query: Values, key: Values, query_tokens: Tokens, key_tokens: Tokens, causal: bool = False) -> View:
+def attention_steps(
+    query: Values,
+    key: Values,
+    query_tokens: Tokens,
+    key_tokens: Tokens,
+    causal: bool = False,
+    value: Values | None = None,
+    features: Sequence[str] = (),
+) -> View:
     """Explore how scores become weights: query (…, T, d_k) and key (…, S, d_k), with heads and layers in front or not.
 
+    With `value` (…, S, d_v) and names for its few `features`, the last step shows the output beside the weights.
+
     Raises:
-        ValueError: the axes do not fit the tokens, or those of query and key each other; a causal mask is asked for
-            where T and S differ.
+        ValueError: the axes do not fit the tokens, or those of query, key and value each other; there are not as many
+            names as features, or more than 6; a causal mask is asked for where T and S differ.
     """
     query, key = with_layers_and_heads(query, "query"), with_layers_and_heads(key, "key")
     check_pair(query, key)
@@ -42,7 +55,21 @@ def attention_steps(query: Values, key: Values, query_tokens: Tokens, key_tokens
     d_k = query.size(-1)
     allowed = causal_mask(key.size(-2), key.device) if causal else torch.ones_like(scores, dtype=torch.bool)
     weights = masked_softmax(scores / sqrt(d_k), allowed)
-    return view(weights, scores, query_tokens, key_tokens, d_k, causal)
+    names = list(map(str, features))
+    carried = None if value is None else values_of(value, scores, names)
+    state = {"d_k": d_k, "causal": causal, "value": carried, "features": names}
+    return view(weights, scores, query_tokens, key_tokens, state)
+
+
+def values_of(value: Values, scores: Tensor, features: list[str]) -> Tensor:
+    """The values of each layer and head, (layers, heads, S, d_v); raises a ValueError where they do not fit."""
+    x, (layers, heads, _, keys) = with_layers_and_heads(value, "value"), scores.shape
+    if x.size(-2) != keys or x.size(0) not in (1, layers) or x.size(1) not in (1, heads):
+        raise ValueError(f"value must have a row for each of the {keys} keys (its shape is {tuple(x.shape)})")
+    if not len(features) == x.size(-1) <= MOST_FEATURES:
+        wanted = f"a name for each feature of value, {MOST_FEATURES} at most"
+        raise ValueError(f"there must be {wanted} (got {len(features)} for {x.size(-1)})")
+    return x.detach().expand(layers, heads, -1, -1)
 
 
 def check_pair(query: Tensor, key: Tensor) -> None:
@@ -54,15 +81,15 @@ def check_pair(query: Tensor, key: Tensor) -> None:
         raise ValueError(f"query and key must have as many layers and heads as each other, or 1 ({of_query}, {of_key})")
 
 
-def view(weights: Tensor, logits: Tensor, queries: Tokens, keys: Tokens, d_k: int | None, causal: bool) -> View:
+def view(weights: Tensor, logits: Tensor, queries: Tokens, keys: Tokens, more: dict[str, Any]) -> View:
     """The view of weights as softmax of logits: of scores, or, where weights alone are given, of their logarithms."""
     for head in weights.flatten(0, 1):
         check_attention(head, queries, keys)  # refuses what would make the view lie
     queries, keys = list(map(str, queries)), list(map(str, keys))
     first, said = weights[0, 0].detach().clone(), summary(weights, queries, keys)
-    mask = causal_mask(len(keys), "cpu") if causal else None
-    state = {"logits": logits, "queries": queries, "keys": keys, "d_k": d_k, "causal": causal}
-    return View("attention", state, said, lambda: plot_attention(first, queries, keys, mask=mask), colours=48)
+    mask = causal_mask(len(keys), "cpu") if more["causal"] else None
+    state = {"logits": logits, "queries": queries, "keys": keys} | more
+    return View("attention", state, said, lambda: plot_attention(first, queries, keys, mask=mask), colours=40)
 
 
 def summary(weights: Tensor, queries: Tokens, keys: Tokens) -> str:

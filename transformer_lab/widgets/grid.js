@@ -170,7 +170,7 @@ export function tokenMap({
   const point = (event) => {
     const found = cellIn(drawn, ...sketch.at(event));
     me.move(found?.cell ?? null, found?.around);
-    return found?.cell ?? null;
+    return found && !found.named ? found.cell : null; // a name is read, and not pressed
   };
   Object.assign(sketch.node, {
     onpointerdown: (event) => {
@@ -272,10 +272,12 @@ function layout({ total, T, S, wide, me, beside, key }) {
   return { width, height: bottom + KEY, lens, overview: over, key: place };
 }
 
-// The cell at a point, and whether the lens shall stand around it.
-function cellIn({ lens, overview, values }, x, y) {
+// The cell at a point, or where its name leads, and whether the lens shall stand around it.
+function cellIn({ lens, overview, values, cells }, x, y) {
   const cell = lens && inBox(lens, x, y);
   if (cell) return { cell };
+  const named = lens && namedCell(cells, lens, x, y);
+  if (named) return { cell: named, named: true };
   const far = overview && inBox(overview, x, y);
   return far && { cell: largestNear(values, far, overview.k), around: true };
 }
@@ -283,6 +285,20 @@ function cellIn({ lens, overview, values }, x, y) {
 function inBox({ left, top, size, first, shown }, x, y) {
   const [t, s] = [Math.floor((y - top) / size), Math.floor((x - left) / size)];
   return t >= 0 && t < shown[0] && s >= 0 && s < shown[1] ? [first[0] + t, first[1] + s] : null;
+}
+
+// From the name of a row to the largest of its cells that are shown, and so from that of a column.
+export function namedCell(cells, { left, top, size, first, shown, room = [left, top] }, x, y) {
+  const [t, s] = [Math.floor((y - top) / size), Math.floor((x - left) / size)];
+  const ofRow = t >= 0 && t < shown[0] && x < left && x >= left - room[0];
+  if (!ofRow && !(s >= 0 && s < shown[1] && y < top && y >= top - room[1])) return null;
+  const cell = (i) => [first[0] + (ofRow ? t : i), first[1] + (ofRow ? i : s)];
+  let [most, best] = [-Infinity, cell(0)];
+  for (let i = 0; i < shown[ofRow ? 1 : 0]; i += 1) {
+    const [row, column] = cell(i);
+    if (cells[row][column] > most) [most, best] = [cells[row][column], [row, column]];
+  }
+  return best;
 }
 
 // Within the pooled cell that a cell belongs to, the cell with the largest number.

@@ -42,8 +42,9 @@ export function staggered(share, i, n, each = 0.5) {
   return x * x * (3 - 2 * x);
 }
 
-// Goes from step to step by itself until the last; a button that plays and pauses. `go(step)` shows a step.
-export function player({ button, at, last, go, milliseconds }) {
+// Goes from step to step by itself until the last; a button that plays and pauses. `go(step)` shows a step. Pressed at
+// the last step, or from `late` on, it begins anew.
+export function player({ button, at, last, late = last, go, milliseconds }) {
   let timer = null;
   const me = { node: null, playing: false };
   const set = (playing) => {
@@ -59,7 +60,7 @@ export function player({ button, at, last, go, milliseconds }) {
   me.node = button("▶ play", () => {
     if (me.playing) return set(false);
     set(true);
-    if (at() >= last()) go(0);
+    if (at() >= late()) go(0);
     timer = setTimeout(next, milliseconds);
   });
   me.stop = () => set(false);

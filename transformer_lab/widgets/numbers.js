@@ -17,3 +17,8 @@ export function softmax(scores, allowed = () => true) {
 export function entropy(weights) {
   return weights.reduce((bits, p) => (p > 0 ? bits - p * Math.log2(p) : bits), 0);
 }
+
+// Rows of values, blended by each row of weights: the matrix product.
+export function blended(weights, values) {
+  return weights.map((row) => values[0].map((_, j) => row.reduce((sum, weight, s) => sum + weight * values[s][j], 0)));
+}

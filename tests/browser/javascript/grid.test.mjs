@@ -84,3 +84,17 @@ test("extent passes over what is masked or infinite", () => {
   );
   assert.deepEqual(grid.extent([[NaN]]), [0, 1]);
 });
+
+test("the name of a row leads to its largest cell that is shown, and the name of a column to its own", () => {
+  const cells = [
+    [0, -1, 5, 9],
+    [NaN, -3, -2, 9],
+    [NaN, NaN, 7, 9],
+  ];
+  const box = { left: 50, top: 40, size: 10, first: [0, 0], shown: [3, 3] };
+  const at = (x, y, more = {}) => grid.namedCell(cells, { ...box, ...more }, x, y);
+  assert.deepEqual([at(20, 45), at(20, 55), at(20, 65)], [[0, 2], [1, 2], [2, 2]]); // prettier-ignore
+  assert.deepEqual([at(55, 20), at(65, 20), at(75, 20)], [[0, 0], [0, 1], [2, 2]]); // prettier-ignore
+  assert.deepEqual(at(20, 45, { first: [0, 1] }), [0, 3]);
+  assert.deepEqual([at(20, 20), at(20, 75), at(85, 20), at(20, 45, { room: [10, 10] })], [null, null, null, null]);
+});

@@ -467,7 +467,8 @@ print(f"formula = autograd, max difference < 1e-6: {(J - by_autograd).abs().max(
 
 # %% tolerance=0.01
 for gap in (0.0, 2.0, 5.0, 10.0, 20.0):  # by how much the first score is ahead of two others
-    p = F.softmax(torch.tensor([gap, 0.0, 0.0]), dim=0)
+    row = torch.tensor([gap, 0.0, 0.0], dtype=torch.float64, device="cpu")  # 32 bits are too few
+    p = F.softmax(row, dim=0)
     J = torch.diag(p) - torch.outer(p, p)
     print(f"ahead by {gap:4}: largest weight {p.max():.4f}, length of J {J.norm():.1e}")
 

@@ -130,6 +130,7 @@ def parser() -> argparse.ArgumentParser:
 def assign(options: argparse.Namespace) -> int:
     from transformer_lab.grading import assign
     from transformer_lab.grading.lateness import moment
+    from transformer_lab.grading.lesson_notebooks import NOTEBOOKS
     from transformer_lab.grading.pages import words
     from transformer_lab.grading.questions import read_questions
 
@@ -137,7 +138,7 @@ def assign(options: argparse.Namespace) -> int:
     points = assign.choose(options.lessons, points_of(options.exercise) | variants, needs_one=not questions)
     given = (options.partial, options.excuse, options.due, options.late, options.no_solutions)
     policy = assign.Policy(*given, questions, tuple(variants))
-    assignment = assign.assign(options.out, points, options.seconds, options.notebooks or assign.NOTEBOOKS, policy)
+    assignment = assign.assign(options.out, points, options.seconds, options.notebooks or NOTEBOOKS, policy)
     listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.most.items())
     counted = words(len(assignment.points), "exercise", "exercises")
     counted += f" and {words(len(questions), 'question', 'questions')}" if questions else ""
@@ -249,7 +250,7 @@ def executor(options: argparse.Namespace) -> Iterator[Executor]:
 
 
 def solutions(options: argparse.Namespace) -> int:
-    from transformer_lab.grading.assign import NOTEBOOKS
+    from transformer_lab.grading.lesson_notebooks import NOTEBOOKS
     from transformer_lab.grading.solutions import write_solutions
 
     for path in write_solutions(options.lessons, options.out, options.notebooks or NOTEBOOKS):

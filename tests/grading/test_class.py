@@ -14,7 +14,7 @@ from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import gradebook
 from transformer_lab.grading.lateness import days_late, moment, penalty
-from transformer_lab.grading.lesson_sections import where_to_look
+from transformer_lab.grading.lesson_notebooks import where_to_look
 from transformer_lab.grading.records import Graded
 from transformer_lab.grading.reports import write_reports
 from transformer_lab.grading.roster import Person, Roster, read_roster

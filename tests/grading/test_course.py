@@ -20,10 +20,10 @@ from tests.grading.support import exported, needs_bwrap
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
 from transformer_lab.grading import course, records
-from transformer_lab.grading.assign import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.case_generators import CASE_GENERATORS
 from transformer_lab.grading.hidden_cases import draw_cases
+from transformer_lab.grading.lesson_notebooks import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.processes import process_pool
 from transformer_lab.grading.reports import write_reports
 from transformer_lab.grading.submissions import find_submissions
@@ -382,11 +382,17 @@ def test_help_and_version_need_no_torch():
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5  # seconds of the processor
 
 
+def test_what_grades_never_loads_nbformat_which_takes_a_second():
+    script = (
+        "import sys; from transformer_lab.grading import console, course, reports; print('nbformat' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
+
+
 @pytest.mark.parametrize("command", ["assign", "solutions"])
 def test_without_the_lessons_notebooks_it_says_what_to_do(tmp_path, capsys, monkeypatch, command):
     elsewhere = tmp_path / "site-packages" / "notebooks"
-    monkeypatch.setattr("transformer_lab.grading.assign.NOTEBOOKS", elsewhere)
-    monkeypatch.setattr("transformer_lab.grading.solutions.NOTEBOOKS", elsewhere)
+    monkeypatch.setattr("transformer_lab.grading.lesson_notebooks.NOTEBOOKS", elsewhere)
     message = refused(capsys, command, "--lessons", "01", "--out", tmp_path / "hw1")
     assert "notebooks, which the installed package has not (there are none in" in message
     assert "clone the repository, and give --notebooks REPOSITORY/notebooks" in message

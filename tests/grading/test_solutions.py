@@ -3,8 +3,8 @@
 import nbformat
 import pytest
 
-from transformer_lab.grading.assign import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.handed_out import stubs
+from transformer_lab.grading.lesson_notebooks import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.solutions import write_solutions
 
 

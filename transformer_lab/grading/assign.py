@@ -24,10 +24,10 @@ from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.case_generators import find_exercise
 from transformer_lab.grading.handed_out import WORK, exercise_notebook, question_notebook
 from transformer_lab.grading.lateness import moment
+from transformer_lab.grading.lesson_notebooks import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.questions import FILE, HERE, Question
 from transformer_lab.grading.variants import refuse_unfit
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 MOST_SECONDS = 3600
 NBGRADER_CONFIG = """c = get_config()
 c.CourseDirectory.course_id = {name!r}
@@ -126,20 +126,3 @@ def notebooks_of(
     if assignment.questions:
         any_lesson = nbformat.read(lesson_notebook(lessons, "00"), as_version=4)
         yield FILE, question_notebook(any_lesson, assignment.questions, with_solutions)
-
-
-def lesson_notebook(notebooks: Path, lesson: str) -> Path:
-    """The notebook of a lesson.
-
-    Raises:
-        ValueError: there is none, perhaps as the package is installed without the repository; says what to do.
-    """
-    if not notebooks.is_dir():
-        raise ValueError(
-            "exercises are taken from the lessons' notebooks, which the installed package has not (there are none in "
-            f"{notebooks}): clone the repository, and give --notebooks REPOSITORY/notebooks"
-        )
-    found = sorted(notebooks.glob(f"{lesson}_*.ipynb"))
-    if not found:
-        raise ValueError(f"lesson {lesson} must have a notebook in {notebooks} (there is none)")
-    return found[0]

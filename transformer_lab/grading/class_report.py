@@ -7,7 +7,7 @@ from statistics import fmean, median
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.cards import inline
 from transformer_lab.grading.final import Final, Gradebook
-from transformer_lab.grading.lesson_sections import where_to_look
+from transformer_lab.grading.lesson_notebooks import where_to_look
 from transformer_lab.grading.marking import NAME as MARKING
 from transformer_lab.grading.pages import code_link, page, words
 from transformer_lab.grading.records import Graded

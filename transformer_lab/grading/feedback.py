@@ -6,7 +6,7 @@ from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.cards import html_text, inline
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import Final
-from transformer_lab.grading.lesson_sections import where_to_look
+from transformer_lab.grading.lesson_notebooks import where_to_look
 from transformer_lab.grading.pages import page, words
 from transformer_lab.grading.scoring import Mark
 

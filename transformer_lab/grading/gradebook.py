@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.assign import lesson_notebook
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import Final
 from transformer_lab.grading.handed_out import WORDS
 from transformer_lab.grading.lateness import due_for, handed_in_at, penalty
+from transformer_lab.grading.lesson_notebooks import lesson_notebook
 from transformer_lab.grading.overrides import LATE, TOTAL
 from transformer_lab.grading.questions import FILE
 

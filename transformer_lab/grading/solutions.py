@@ -9,8 +9,8 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.assign import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.handed_out import stubs
+from transformer_lab.grading.lesson_notebooks import NOTEBOOKS, lesson_notebook
 
 SECONDS_A_CELL = 300
 

@@ -1,11 +1,30 @@
-"""Where in a lesson to read on about an exercise: the section that speaks most of it."""
+"""The lessons' notebooks: where they are, and the section that speaks most of an exercise."""
 
 import json
 import re
 from functools import cache
+from pathlib import Path
 
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.assign import NOTEBOOKS
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+
+
+def lesson_notebook(notebooks: Path, lesson: str) -> Path:
+    """The notebook of a lesson.
+
+    Raises:
+        ValueError: there is none, perhaps as the package is installed without the repository; says what to do.
+    """
+    if not notebooks.is_dir():
+        raise ValueError(
+            "exercises are taken from the lessons' notebooks, which the installed package has not (there are none in "
+            f"{notebooks}): clone the repository, and give --notebooks REPOSITORY/notebooks"
+        )
+    found = sorted(notebooks.glob(f"{lesson}_*.ipynb"))
+    if not found:
+        raise ValueError(f"lesson {lesson} must have a notebook in {notebooks} (there is none)")
+    return found[0]
 
 
 @cache

@@ -372,7 +372,7 @@ assert read[chances.index(lowest)] == "·and"
 assert lowest < 0.3 < 0.5 < sorted(chances)[1]
 
 # %% [markdown]
-# With both *one* and *and* hidden, the model gives *ein* next to no probability; hiding any other token along with *one* does not do that. The picture hinted at this, with 0.28 on *and*, but it shows the last layer alone. Where does the first layer look?
+# With both *one* and *and* hidden, the model gives *ein* next to no probability; hiding any other token along with *one* does not do that. The map of weights hinted at this, with 0.28 on *and*, but it shows the last layer alone. Where does the first layer look?
 
 # %% tolerance=0.3
 first_layer = weights[0].mean(0)[ein]

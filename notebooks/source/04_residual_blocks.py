@@ -361,7 +361,7 @@ assert sizes[11] < sizes[23] / 1000
 assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 
 # %% [markdown]
-# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does.
+# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does.
 #
 # And collapsed tokens? As long as all four are equal, the model gives the same answer at all four positions. Does training ever part them? The spread after it, in three of these stacks:
 

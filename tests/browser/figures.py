@@ -1,0 +1,42 @@
+"""The figures of the site, the views and the machine, printed by one command; wants a machine with nothing else to do.
+
+    python tests/browser/figures.py
+
+The site: what a browser loads with a page, and how soon the front page answers. Then what `view_speed.py` and
+`machine_speed.py` print: from a key to the screen, frames of a drag, the bytes of an output. About four minutes.
+"""
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # for `tests`, where this is run as a script
+
+import machine_speed
+import view_speed
+from lab import chromium
+from served_site import seconds_to_answer, served
+
+from tests.built_site import PageOfTheSite, built_site
+
+
+def megabytes(path: Path) -> float:
+    """What a browser loads with a page of the site."""
+    return sum(one.stat().st_size for one in (path, *PageOfTheSite(path).assets())) / 1e6
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder, chromium() as browser:
+        out = built_site(Path(folder) / "out")
+        lessons = {path.stem: megabytes(path) for path in sorted((out / "lessons").glob("*.html"))}
+        largest = max(lessons, key=lambda name: lessons[name])
+        print(f"front page: {megabytes(out / 'index.html'):.2f} MB (at most 1.5)", end=", ")
+        with served(out) as site:
+            print(f"answers a key after {min(seconds_to_answer(browser, site) for _ in range(3)):.2f} s (at most 2)")
+        print(f"largest lesson: {largest}, {lessons[largest]:.2f} MB (at most 2.5)", flush=True)
+    view_speed.main()
+    machine_speed.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -107,7 +107,7 @@ def test_a_vector_from_another_sentence(view):
     ids, _ = written(model, tokenizer, src)
     other = recorded(model, src, torch.tensor([ids[:-1]]))
     view.button("swap").click()
-    type_into(view, "take it from the sentence", "one ten")
+    type_into(view, "the other sentence", "one ten")
     view.labelled("at input token").select_option(index=2)
     part = "encoder.layers.1.residual_2"
     press(view, f"{part}.norm")
@@ -212,7 +212,7 @@ def states(view) -> list:
 
     def swap() -> None:
         view.button("swap").click()
-        type_into(view, "take it from the sentence", "one ten")
+        type_into(view, "the other sentence", "one ten")
 
     def inside() -> None:
         view.button("look inside").click()

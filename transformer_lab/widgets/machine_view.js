@@ -1,7 +1,16 @@
 // The machine: a Transformer at work in the page, its matrices in their places, and switches on its parts.
 
-import { answerLine, changeChips, crumbsOf, field, firstSwitches, tokenRows } from "./machine_controls.js";
+import {
+  answerLine,
+  changeChips,
+  crumbsOf,
+  exampleSearch,
+  field,
+  firstSwitches,
+  tokenRows,
+} from "./machine_controls.js";
 import { detailOf, valuesOf } from "./machine_detail.js";
+import { rangeOf } from "./machine_hints.js";
 import { sketchOf } from "./machine_sketch.js";
 import { stateOf } from "./machine_state.js";
 import { tokenizerOf } from "./machine_tokenizer.js";
@@ -11,10 +20,10 @@ import { bar, button, eachFrame, element, watch } from "./ui.js";
 const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
   "Press a box in the drawing to see its matrices.",
-  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing:" +
-    " off, and on again;",
-  "Press a head, a norm, a feed-forward network or an encoding in the drawing: at the chosen token (in the decoder," +
-    " that of the output) it writes what it writes there for the other sentence.",
+  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing to" +
+    " switch it off. Press it again to switch it on.",
+  "Press a head, a norm, a feed-forward network or an encoding in the drawing. Its numbers at one token are replaced by" +
+    " those computed for the other sentence. In the encoder this is the input token, in the decoder the output token.",
 ];
 const WIDE = 1000; // pixels from which on a part is seen beside the whole
 
@@ -41,13 +50,22 @@ function begin({ el, machine, tokenizer, state }) {
   // ── controls ──
 
   const input = field("text to translate", () => change({ text: input.value }, true));
-  const from = field("take it from the sentence", () => change({ other: from.value }));
+  const from = field("the other sentence", () => change({ other: from.value }));
   const tokens = tokenRows({ state, nameOf, change });
   const [answer, first] = [answerLine({ state, nameOf }), firstSwitches({ state, change })];
+  const range = element("div", { class: "tl-note" }, rangeOf(tokenizer));
+  const example = exampleSearch({
+    state,
+    onfound: (text) => {
+      input.value = text;
+      change({ text }, true);
+      input.focus(); // the button is gone
+    },
+  });
   const notice = element("div", { class: "tl-note", "aria-live": "polite" });
   const modes = MODES.map((name, i) => button(name, () => change(i ? { mode: i, zoomed: false } : { mode: i })));
   const help = element("span", { class: "tl-note" });
-  const swapBar = element("div", { class: "tl-bar" }, element("label", {}, "take it from ", from), tokens.spot);
+  const swapBar = element("div", { class: "tl-bar" }, element("label", {}, "the other sentence ", from), tokens.spot);
   const chips = changeChips({ state, change, home: () => sketch.node });
   const sketch = sketchOf({
     ...{ state, symbols: machine.symbols, change },
@@ -95,7 +113,7 @@ function begin({ el, machine, tokenizer, state }) {
     const [at, look] = [state.partOf(now.open), { names: state.names(), shares: state.shares() }];
     seen = { ...look, ink: getComputedStyle(el).color };
     const looks = { source: look.names.source, shares: look.shares };
-    [tokens, answer, first].forEach((one) => one.show(looks));
+    [tokens, answer, example, first].forEach((one) => one.show(looks));
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
     help.textContent = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
     swapBar.hidden = now.mode !== 2;
@@ -126,7 +144,8 @@ function begin({ el, machine, tokenizer, state }) {
   el.append(
     element("style", {}, STYLE),
     element("div", { class: "tl-bar" }, element("label", {}, "translate ", input), tokens.step),
-    ...[tokens.reads, tokens.writes, tokens.before, answer.node, notice],
+    ...(range.textContent ? [range] : []),
+    ...[notice, tokens.reads, tokens.writes, tokens.before, answer.node, example.node],
     bar(...modes, reset, help),
     ...[first.node, swapBar, chips.node],
     element("div", { class: "tl-both" }, sketch.room, right),
@@ -152,6 +171,7 @@ const STYLE = `
 .tl-machine .tl-tokens button[aria-pressed=true] { border-color: #0072b2; box-shadow: 0 0 0 1px #0072b2; }
 .tl-machine .tl-tokens button.tl-changed { background: rgba(213,94,0,.18); border-bottom: 3px solid #d55e00; }
 .tl-machine .tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
+.tl-machine .tl-tokens b { min-width: 0; overflow-wrap: anywhere; padding-left: 6px; }
 .tl-machine .tl-before span { opacity: .85; border-style: dashed; }
 .tl-machine .tl-bar button { min-height: 26px; }
 .tl-machine :is(input[type=range], select) { min-height: 26px; }

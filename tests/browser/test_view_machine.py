@@ -135,6 +135,42 @@ def test_a_box_opens_and_a_number_leads_to_where_it_comes_from(view):
     near(view.values(), shown(matrix=part))
 
 
+def test_the_row_that_wrote_the_chosen_token_is_marked(view):
+    tokens = shown()["tokens"]
+    press(view, f"{CROSS}.head.0")
+    before = view.picture()[1]
+    view.root.locator(".tl-tokens button").nth(1).click()
+    note = view.root.locator(".tl-detail .tl-note").first
+    view.page.evaluate(FRAMES)
+    assert f"“{tokens[0]}”, writes “{tokens[1]}”" in note.text_content()
+    assert view.picture()[1] != before
+    press(view, "encoder.layers.0.self_attention.head.0")
+    view.page.evaluate(FRAMES)
+    assert note.text_content() == ""
+
+
+IN_SIGHT = """one => { const {top, bottom} = one.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; }"""
+
+
+def test_the_sum_of_a_number_comes_into_sight_and_the_number_keeps_its_mark(blank):
+    blank.set_viewport_size({"width": 700, "height": 620})
+    with in_a_page(blank, html("machine")) as (page, view):
+        view.canvas.wait_for()
+        press(view, "src_embedding.tokens")
+        map_, sum_ = view.root.locator(".tl-detail canvas").first, view.root.locator(".tl-sum")
+        page.evaluate("scrollTo(0, 0)")
+        assert not sum_.evaluate(IN_SIGHT)
+        map_.click(position={"x": 200, "y": 60})
+        page.mouse.move(1, 1)
+        view.page.evaluate(FRAMES)
+        assert sum_.evaluate(IN_SIGHT)
+        first = view.picture()[1]
+        map_.click(position={"x": 240, "y": 60})
+        page.mouse.move(1, 1)
+        assert view.picture()[1] != first
+    blank.set_viewport_size({"width": 1000, "height": 900})
+
+
 def test_keys_go_from_part_to_part(view):
     view.canvas.focus()
     view.press("End")

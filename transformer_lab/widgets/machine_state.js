@@ -104,6 +104,7 @@ export function stateOf({ machine, tokenizer, text }) {
   me.names = () => ({
     source: me.run.src.map(tokenizer.name),
     fed: [machine.bos, ...me.run.target.slice(0, -1)].map(tokenizer.name),
+    written: me.run.target.map(tokenizer.name),
     vocabulary: machine.symbols,
   });
   // By how much a matrix differs from that of the run in which nothing is changed.

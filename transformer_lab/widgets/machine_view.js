@@ -177,7 +177,7 @@ const STYLE = `
 .tl-machine :is(input[type=range], select) { min-height: 26px; }
 .tl-machine .tl-crumbs { border-bottom: 1px solid rgba(127,127,127,.4); padding-bottom: 5px; }
 .tl-machine.tl-wide .tl-both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 28px; }
-.tl-machine .tl-sum { border-top: 1px solid rgba(127,127,127,.4); margin-top: 8px; padding-top: 8px; }
+.tl-machine .tl-sum { border-top: 1px solid rgba(127,127,127,.4); margin-top: 8px; padding-top: 8px; scroll-margin: 8px; }
 .tl-machine .tl-sum .tl-go {
   font: inherit; color: inherit; background: transparent; border: 0; border-bottom: 1px solid currentColor; padding: 0;
   min-height: 24px; cursor: pointer;

@@ -181,6 +181,52 @@ def test_keys_go_from_part_to_part(view):
     near(view.values(), shown(matrix="encoder.layers.0.self_attention.weights.1"))
 
 
+def test_the_part_under_the_cursor_is_in_sight_and_escape_leads_back(blank):
+    blank.set_viewport_size({"width": 700, "height": 500})
+    with in_a_page(blank, html("machine")) as (page, view):
+        view.canvas.wait_for()
+        page.evaluate("window.reached = []; document.addEventListener('keydown', ({key}) => reached.push(key))")
+        spot = view.root.locator(".tl-spot")
+        view.button("reset").focus()
+        view.press("Tab")
+        page.evaluate(FRAMES)
+        assert view.says() == "decoder, layer 1, cross-attention, head 0."
+        assert spot.evaluate(IN_SIGHT)
+        for key in ("Home", "End"):
+            view.press(key)
+            page.evaluate(FRAMES)
+            assert spot.evaluate(IN_SIGHT), key
+        assert spot.text_content() == view.says() == "linear & softmax."
+        view.press("Enter", "Tab", "Escape")
+        page.evaluate(FRAMES)
+        assert view.canvas.evaluate("canvas => canvas === document.activeElement")
+        assert page.evaluate("window.reached") == ["Tab", "Tab"]
+    blank.set_viewport_size({"width": 1000, "height": 900})
+
+
+def test_escape_goes_back_to_the_number_that_was_followed(view):
+    part = "decoder.layers.0.feed_forward"
+    press(view, part)
+    view.root.locator(".tl-sum .tl-go").first.click()
+    assert view.values()["open"] == f"{part}.active"
+    view.press("Escape")
+    assert view.values()["open"] == part
+
+
+TOP = "root.querySelector('canvas').getBoundingClientRect().top - root.getBoundingClientRect().top"
+
+
+def test_the_drawing_stays_where_it_is_when_a_first_part_is_switched_off(view):
+    view.button("switch off").click()
+    top = view.after_a_frame(TOP)
+    press(view, f"{CROSS}.head.1")
+    view.page.evaluate(FRAMES)
+    press(view, "src_embedding.positions")
+    view.page.evaluate(FRAMES)
+    assert view.root.locator(".tl-chips").is_visible()
+    assert view.after_a_frame(TOP) == top
+
+
 def test_what_the_tokenizer_does_not_know_is_said(view):
     type_into(view, "text to translate", "one 7")
     assert view.root.locator(".tl-note").first.text_content() == "Left out: “7”."

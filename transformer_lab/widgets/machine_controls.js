@@ -102,7 +102,7 @@ function differs({ run, intact }) {
 export function exampleSearch({ state, onfound }) {
   const says = element("span", { class: "tl-note", "aria-live": "polite" });
   let tried = null; // the run for which none was found
-  const seek = button("find a number where it shows", () => {
+  const seek = button("find a number in which the change shows", () => {
     const text = state.example();
     if (text) return onfound(text);
     tried = state.run;
@@ -140,7 +140,7 @@ export function firstSwitches({ state, change }) {
 // What is switched off and swapped, each with a button that takes it back; what is pressed is gone, so `home` gets the
 // focus.
 export function changeChips({ state, change, home }) {
-  const node = element("div", { class: "tl-bar", hidden: true });
+  const node = element("div", { class: "tl-bar tl-chips", hidden: true });
   let seen = "";
   const chip = ([name, what]) =>
     button(`${name} ✕`, () => {

@@ -35,7 +35,7 @@ export function tokenRows({ state, nameOf, change }) {
   const make = (source, written, old) => {
     const last = written.length - 1;
     reads.replaceChildren(element("i", {}, "reads"), ...source.map(plain));
-    const whole = written.length > 2 ? [element("b", {}, `= ${state.written()}`)] : [];
+    const whole = written.length > 2 ? [element("b", {}, `=\u00a0${state.written()}`)] : [];
     const chips = written.map((token, i) => chip(token, i, token !== old[i]));
     writes.replaceChildren(element("i", {}, "writes"), ...chips, ...whole);
     before.hidden = written.join("\n") === old.join("\n");

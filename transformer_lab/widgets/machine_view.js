@@ -187,10 +187,12 @@ const STYLE = `
 }
 .tl-machine .tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
 .tl-machine .tl-tokens b { min-width: 0; overflow-wrap: anywhere; padding-left: 6px; }
-/* What a change will need has its room before: the drawing stays where it is. */
-.tl-machine.tl-changing :is(.tl-before, .tl-chips)[hidden] { display: flex !important; visibility: hidden; }
-.tl-machine.tl-changing .tl-chips { min-height: 28px; }
-.tl-machine.tl-changing .tl-answer { min-height: 3em; }
+/* What a change will need has its room before, but on a phone: the drawing stays where it is. */
+@media (min-width: 600px) {
+  .tl-machine.tl-changing :is(.tl-before, .tl-chips)[hidden] { display: flex !important; visibility: hidden; }
+  .tl-machine.tl-changing .tl-chips { min-height: 28px; }
+  .tl-machine.tl-changing:not(.tl-wide) .tl-answer { min-height: 3em; }
+}
 .tl-machine .tl-stack { display: grid; }
 .tl-machine .tl-stack > * { grid-area: 1 / 1; min-width: 0; }
 .tl-machine .tl-left { position: relative; }

@@ -89,7 +89,7 @@ test("a field leaves small letters small, and the words of a translation stand t
   const { autocapitalize, autocorrect, spellcheck } = field("text", () => {}).attributes;
   assert.deepEqual([autocapitalize, autocorrect, spellcheck], ["none", "off", "false"]);
   const { state, rows } = controls();
-  assert.deepEqual(texts(rows.writes, "b"), [`= ${tokenizer.decode(state.run.target)}`]);
+  assert.deepEqual(texts(rows.writes, "b"), [`=\u00a0${tokenizer.decode(state.run.target)}`]);
 });
 
 test("a number is looked for where a change shows in no token", () => {

@@ -51,7 +51,7 @@ def scenes(page: Page) -> Iterator[int]:
         yield 2200
     button(page, "reset")
     button(page, "swap")
-    page.get_by_label("take it from the sentence").fill("three thousand and forty-five")
+    page.get_by_label("the other sentence").fill("three thousand and forty-five")
     press(page, "encoder.layers.1.residual_2.norm")
     yield 2600
 

@@ -107,7 +107,7 @@ def test_a_vector_from_another_sentence(view):
     ids, _ = written(model, tokenizer, src)
     other = recorded(model, src, torch.tensor([ids[:-1]]))
     view.button("swap").click()
-    type_into(view, "take it from the sentence", "one ten")
+    type_into(view, "the other sentence", "one ten")
     view.labelled("at input token").select_option(index=2)
     part = "encoder.layers.1.residual_2"
     press(view, f"{part}.norm")
@@ -135,6 +135,42 @@ def test_a_box_opens_and_a_number_leads_to_where_it_comes_from(view):
     near(view.values(), shown(matrix=part))
 
 
+def test_the_row_that_wrote_the_chosen_token_is_marked(view):
+    tokens = shown()["tokens"]
+    press(view, f"{CROSS}.head.0")
+    before = view.picture()[1]
+    view.root.locator(".tl-tokens button").nth(1).click()
+    note = view.root.locator(".tl-detail .tl-note").first
+    view.page.evaluate(FRAMES)
+    assert f"“{tokens[0]}”, writes “{tokens[1]}”" in note.text_content()
+    assert view.picture()[1] != before
+    press(view, "encoder.layers.0.self_attention.head.0")
+    view.page.evaluate(FRAMES)
+    assert note.text_content() == ""
+
+
+IN_SIGHT = """one => { const {top, bottom} = one.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; }"""
+
+
+def test_the_sum_of_a_number_comes_into_sight_and_the_number_keeps_its_mark(blank):
+    blank.set_viewport_size({"width": 700, "height": 620})
+    with in_a_page(blank, html("machine")) as (page, view):
+        view.canvas.wait_for()
+        press(view, "src_embedding.tokens")
+        map_, sum_ = view.root.locator(".tl-detail canvas").first, view.root.locator(".tl-sum")
+        page.evaluate("scrollTo(0, 0)")
+        assert not sum_.evaluate(IN_SIGHT)
+        map_.click(position={"x": 200, "y": 60})
+        page.mouse.move(1, 1)
+        view.page.evaluate(FRAMES)
+        assert sum_.evaluate(IN_SIGHT)
+        first = view.picture()[1]
+        map_.click(position={"x": 240, "y": 60})
+        page.mouse.move(1, 1)
+        assert view.picture()[1] != first
+    blank.set_viewport_size({"width": 1000, "height": 900})
+
+
 def test_keys_go_from_part_to_part(view):
     view.canvas.focus()
     view.press("End")
@@ -143,6 +179,52 @@ def test_keys_go_from_part_to_part(view):
     assert view.says() == "encoder, layer 0, self-attention, head 0."
     view.press("ArrowRight", "Enter")
     near(view.values(), shown(matrix="encoder.layers.0.self_attention.weights.1"))
+
+
+def test_the_part_under_the_cursor_is_in_sight_and_escape_leads_back(blank):
+    blank.set_viewport_size({"width": 700, "height": 500})
+    with in_a_page(blank, html("machine")) as (page, view):
+        view.canvas.wait_for()
+        page.evaluate("window.reached = []; document.addEventListener('keydown', ({key}) => reached.push(key))")
+        spot = view.root.locator(".tl-spot")
+        view.button("reset").focus()
+        view.press("Tab")
+        page.evaluate(FRAMES)
+        assert view.says() == "decoder, layer 1, cross-attention, head 0."
+        assert spot.evaluate(IN_SIGHT)
+        for key in ("Home", "End"):
+            view.press(key)
+            page.evaluate(FRAMES)
+            assert spot.evaluate(IN_SIGHT), key
+        assert spot.text_content() == view.says() == "linear & softmax."
+        view.press("Enter", "Tab", "Escape")
+        page.evaluate(FRAMES)
+        assert view.canvas.evaluate("canvas => canvas === document.activeElement")
+        assert page.evaluate("window.reached") == ["Tab", "Tab"]
+    blank.set_viewport_size({"width": 1000, "height": 900})
+
+
+def test_escape_goes_back_to_the_number_that_was_followed(view):
+    part = "decoder.layers.0.feed_forward"
+    press(view, part)
+    view.root.locator(".tl-sum .tl-go").first.click()
+    assert view.values()["open"] == f"{part}.active"
+    view.press("Escape")
+    assert view.values()["open"] == part
+
+
+TOP = "root.querySelector('canvas').getBoundingClientRect().top - root.getBoundingClientRect().top"
+
+
+def test_the_drawing_stays_where_it_is_when_a_first_part_is_switched_off(view):
+    view.button("switch off").click()
+    top = view.after_a_frame(TOP)
+    press(view, f"{CROSS}.head.1")
+    view.page.evaluate(FRAMES)
+    press(view, "src_embedding.positions")
+    view.page.evaluate(FRAMES)
+    assert view.root.locator(".tl-chips").is_visible()
+    assert view.after_a_frame(TOP) == top
 
 
 def test_what_the_tokenizer_does_not_know_is_said(view):
@@ -212,7 +294,7 @@ def states(view) -> list:
 
     def swap() -> None:
         view.button("swap").click()
-        type_into(view, "take it from the sentence", "one ten")
+        type_into(view, "the other sentence", "one ten")
 
     def inside() -> None:
         view.button("look inside").click()

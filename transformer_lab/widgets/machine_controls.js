@@ -8,8 +8,10 @@ export function field(label, oninput) {
   return element("input", {
     type: "text",
     maxlength: 300,
-    spellcheck: false,
+    spellcheck: "false",
     autocomplete: "off",
+    autocapitalize: "none", // capitals are not what it has learned
+    autocorrect: "off",
     "aria-label": label,
     "data-lm-suppress-shortcuts": "true",
     oninput,
@@ -33,7 +35,9 @@ export function tokenRows({ state, nameOf, change }) {
   const make = (source, written, old) => {
     const last = written.length - 1;
     reads.replaceChildren(element("i", {}, "reads"), ...source.map(plain));
-    writes.replaceChildren(element("i", {}, "writes"), ...written.map((token, i) => chip(token, i, token !== old[i])));
+    const whole = written.length > 2 ? [element("b", {}, `=\u00a0${state.written()}`)] : [];
+    const chips = written.map((token, i) => chip(token, i, token !== old[i]));
+    writes.replaceChildren(element("i", {}, "writes"), ...chips, ...whole);
     before.hidden = written.join("\n") === old.join("\n");
     before.replaceChildren(element("i", {}, "before"), ...old.map(plain));
     const show = (t) => `${t}: ${written[Math.min(t, last)]}`;
@@ -78,8 +82,10 @@ export function answerLine({ state, nameOf }) {
     const [{ at }, { target, steps }] = [state.now, state.run];
     const most = shares.indexOf(Math.max(...shares));
     const sure = `“${nameOf(target[at])}” has probability ${steps[at][target[at]].toFixed(2)}.`;
-    const looks = `For it the decoder looks most at “${source[most]}”: ${shares[most].toFixed(2)} of its attention in`;
-    const text = `${sure} ${looks} the last layer.${differs(state)}`;
+    const looks = shares[most]
+      ? `For it the decoder looks most at “${source[most]}”: ${shares[most].toFixed(2)} of its attention in the last layer.`
+      : "All heads of the last cross-attention are off: there the decoder looks at no input token.";
+    const text = `${sure} ${looks}${differs(state)}`;
     if (node.textContent !== text) node.textContent = text;
   };
   return { node, show };
@@ -92,9 +98,28 @@ function differs({ run, intact }) {
   return apart ? ` By the change ${apart} of ${n} tokens differ.` : " The change alters numbers, but no token.";
 }
 
+// Where a change shows in no token: a search for a number in which it does; `onfound` is called with that.
+export function exampleSearch({ state, onfound }) {
+  const says = element("span", { class: "tl-note", "aria-live": "polite" });
+  let tried = null; // the run for which none was found
+  const seek = button("find a number in which the change shows", () => {
+    const text = state.example();
+    if (text) return onfound(text);
+    tried = state.run;
+    show();
+  });
+  const node = element("div", { class: "tl-bar", hidden: true }, seek, says);
+  const show = () => {
+    const { run, intact, now } = state;
+    node.hidden = !now.off.size || now.swaps.length > 0 || String(run.target) !== String(intact.target);
+    says.textContent = tried === run ? "No number that was tried shows it either." : "";
+  };
+  return { node, show };
+}
+
 // Parts that a reader may want to switch off first, by names that need no search in the drawing.
 export function firstSwitches({ state, change }) {
-  const node = element("div", { class: "tl-bar" }, element("span", {}, "or try without"));
+  const node = element("div", { class: "tl-bar" }, element("span", {}, "Or try without"));
   const groups = state.groups.map(({ name, ids }) => {
     const one = button(name, () => change(state.flipped(...ids)));
     node.append(one);
@@ -115,7 +140,7 @@ export function firstSwitches({ state, change }) {
 // What is switched off and swapped, each with a button that takes it back; what is pressed is gone, so `home` gets the
 // focus.
 export function changeChips({ state, change, home }) {
-  const node = element("div", { class: "tl-bar", hidden: true });
+  const node = element("div", { class: "tl-bar tl-chips", hidden: true });
   let seen = "";
   const chip = ([name, what]) =>
     button(`${name} ✕`, () => {
@@ -160,7 +185,7 @@ export function crumbsOf({ state, change, toMachine }) {
   const show = ({ path, part }) => {
     here.textContent = path.join(" › ");
     turn.hidden = !part.off;
-    turn.setAttribute("aria-pressed", state.now.off.has(part.off));
+    turn.textContent = state.now.off.has(part.off) ? "switch this part on again" : "switch this part off";
     back.hidden = !state.now.trail.length;
   };
   return { node, back, show };

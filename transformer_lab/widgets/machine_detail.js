@@ -4,6 +4,7 @@
 
 import { FONT, diverging, tokenMap } from "./grid.js";
 import { wideMap } from "./machine_map.js";
+import { marksBeside, sayWriter, writerOf } from "./machine_marks.js";
 import { explained } from "./machine_sums.js";
 import { bar, button, canvas, cividis, css, element, tableOfTexts, widthOf } from "./ui.js";
 
@@ -32,8 +33,9 @@ export function detailOf({ onopen, oncell, redraw }) {
   const [tabs, place, sum] = [element("div", { class: "tl-bar" }), element("div"), element("div", { class: "tl-sum" })];
   const bars = canvas("", { keys: false });
   bars.node.removeAttribute("tabindex"); // a picture
-  let [map, key, listed] = [null, "", ""];
-  node.append(tabs, place, sum);
+  const wrote = element("div", { class: "tl-note" });
+  let [map, key, listed, pressed] = [null, "", "", false];
+  node.append(tabs, wrote, place, sum);
 
   const listTabs = ({ part, tab }) => {
     if (listed !== part.key) {
@@ -60,7 +62,9 @@ export function detailOf({ onopen, oncell, redraw }) {
         describe: (numbers, at) => describe(numbers, at, labels, shown),
         redraw,
         onpress: (at, first) => {
-          if (first) oncell(at);
+          if (!first) return;
+          pressed = true;
+          oncell(at);
         },
       });
       place.replaceChildren(map.node, map.note, map.says, bar(...map.buttons), map.table);
@@ -69,8 +73,13 @@ export function detailOf({ onopen, oncell, redraw }) {
     const sure = weights || shown.name === "probabilities";
     const most = Math.max(...values.map((row) => Math.max(...row.map((x) => Math.abs(x) || 0)))) || 1;
     const colours = sure ? { range: [0, 1], colours: cividis } : { range: [-most, most], colours: diverging };
-    map.show(values, { ...colours, marked: cell });
+    const writer = writerOf({ ...labels, fed: names.fed }, names.written, look.at);
+    wrote.textContent = sayWriter(writer);
+    const marks = { writer, cell, width: node.clientWidth, layout: () => map.node.layout };
+    map.show(values, { ...colours, marked: cell, writer, beside: marksBeside(marks) });
     showSum({ shown, cell, labels, look, ...{ run, machine } });
+    if (pressed) sum.scrollIntoView({ block: "nearest" }); // it may stand below the window
+    pressed = false;
     return { name: shown.name, values };
   };
   const showSum = ({ run, machine, shown, cell: [t, j], labels, look }) => {

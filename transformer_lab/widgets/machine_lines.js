@@ -85,5 +85,5 @@ export function paintKey(context, { columns: [{ left, width, top }] }, { ink }) 
   say("this output token", left + 10, 107);
   context.fillStyle = ACCENT;
   context.fillRect(left, 120, 4, 12);
-  say(width > 190 ? "changed, by so much of its size" : "changed, by so much", left + 10, 126);
+  say(width > 240 ? "change (full height: 100 % of its size)" : "change, in its size", left + 10, 126);
 }

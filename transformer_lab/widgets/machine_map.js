@@ -2,6 +2,7 @@
 // like a `tokenMap` (grid.js), and has the same keys, readout and table.
 
 import { FONT, keyCursor } from "./grid.js";
+import { frame, markCell } from "./machine_marks.js";
 import { canvas, css, element, onKeys, onLeave, readout, tableSwitch, widthOf } from "./ui.js";
 
 const [NARROWEST, TALLEST, ACCENT] = [5, 22, "#d55e00"];
@@ -43,7 +44,7 @@ export function wideMap({ el, label, rows, columns, axes, describe, redraw, onpr
     me.cursor = null;
     table.reset();
   };
-  me.show = (values, { range: [low, high], colours, marked }) => {
+  me.show = (values, { range: [low, high], colours, marked, writer }) => {
     const ink = getComputedStyle(el).color;
     const measure = sketch.node.getContext("2d");
     measure.font = FONT;
@@ -59,14 +60,15 @@ export function wideMap({ el, label, rows, columns, axes, describe, redraw, onpr
       }),
     );
     paintNames(context, plan, { rows, columns, ink, cursor: me.cursor, T, S });
-    for (const [cell, colour] of [
-      [marked, ink],
-      [me.cursor, ACCENT],
-    ]) {
-      if (!cell) continue;
-      const [x, y] = cornerOf(plan, cell);
-      Object.assign(context, { strokeStyle: colour, lineWidth: 2.5 });
-      context.strokeRect(x - 1, y - 1, plan.wide + 1, plan.tall + 1);
+    for (let s = 0; writer && s < S; s += plan.across) {
+      const [x, y] = cornerOf(plan, [writer.t, s]);
+      frame(context, [x - 3, y - 3, Math.min(plan.across, S - s) * plan.wide + 5, plan.tall + 5]);
+    }
+    const around = (cell) => cornerOf(plan, cell).map((x) => x - 1);
+    if (marked) markCell(context, [...around(marked), plan.wide + 1, plan.tall + 1]);
+    if (me.cursor) {
+      Object.assign(context, { strokeStyle: ACCENT, lineWidth: 2.5 });
+      context.strokeRect(...around(me.cursor), plan.wide + 1, plan.tall + 1);
     }
     const most = Math.max(Math.abs(low), Math.abs(high));
     me.note.textContent = low < 0 ? `Red is below 0, blue above; the darkest are ±${Number(most.toPrecision(3))}.` : "";

@@ -66,12 +66,22 @@ function paintBox(context, { box, x, y, width, height, parts }, { side }, look) 
   rounded(context, x, y, 4, height, [5, 0, 0, 5]);
   context.fill();
   Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "left", textBaseline: "middle" });
-  context.fillText(titleOf(box, width), x + PAD + 4, y + 10);
+  for (const [title, left] of titlesOf(box, { x, width, parts })) context.fillText(title, left, y + 10);
   if (box.last) {
     Object.assign(context, { fillStyle: dim, textAlign: "right" });
     context.fillText(`layer ${box.layer}`, x + width - 8, y + 10);
   }
   parts.forEach((place, i) => paintPart(context, { ...place, first: i === 0 }, side, look));
+}
+
+// The title, or, where there is room, the names of two strips over each of them.
+function titlesOf(box, { x, width, parts }) {
+  const [first, second] = parts;
+  if (box.kind !== "residual" || width <= 190) return [[titleOf(box, width), x + PAD + 4]];
+  return [
+    ["add", first.x],
+    ["& norm", second.x],
+  ];
 }
 
 // The title, shorter where there is little room.

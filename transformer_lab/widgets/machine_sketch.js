@@ -8,15 +8,18 @@ import { paintMachine } from "./machine_overview.js";
 import { canvas, element, onKeys, readout } from "./ui.js";
 
 const NARROWEST = 280;
-const HINT = "Go over the parts with the mouse, or with the arrow keys: their names stand here.";
+const HINT = "Go over the parts with the mouse, or with the arrow keys, to see their names.";
 
 export function sketchOf({ state, symbols, change, press }) {
   const says = readout();
   const { node, at, resize } = canvas(
     "The Transformer, from the bottom up. Arrow keys go from part to part, Enter presses one.",
   );
-  const room = element("div", { class: "tl-left" }, node, says);
+  const tip = element("div", { class: "tl-tip" });
+  const spot = element("div", { class: "tl-spot", "aria-hidden": "true", hidden: true }, tip); // the readout says it
+  const room = element("div", { class: "tl-left" }, node, says, spot);
   let [plan, half] = [null, 0]; // how wide it was when last in sight: out of sight JupyterLab gives it no width
+  let follow = false; // whether the page scrolls to the part under the cursor
 
   const paint = (look) => {
     if (room.hidden) return;
@@ -29,6 +32,19 @@ export function sketchOf({ state, symbols, change, press }) {
     const cursor = now.cursor === null ? null : plan.items[now.cursor];
     paintMachine(context, plan, { ...look, ...inksOn(look.ink), ...seen(state, symbols, plan), cursor });
     says.say(cursor ? sayPart(cursor) : HINT);
+    spot.hidden = !cursor;
+    if (cursor) placeSpot(cursor);
+    if (cursor && follow) spot.scrollIntoView({ block: "nearest" });
+    follow = false;
+  };
+  // Over the part under the cursor, with its name above it, towards the side that has more room.
+  const placeSpot = (part) => {
+    const [x, right] = [part.x, plan.width - part.x - part.width];
+    Object.assign(spot.style, { left: `${x}px`, top: `${part.y}px` });
+    Object.assign(spot.style, { width: `${part.width}px`, height: `${part.height}px` });
+    Object.assign(tip.style, x < right ? { left: "0", right: "auto" } : { left: "auto", right: "0" });
+    tip.style.maxWidth = `${part.width + Math.max(x, right)}px`;
+    tip.textContent = sayPart(part);
   };
   const sayPart = ({ part }) => {
     const gone = state.now.off.has(part.off) ? ", switched off" : "";
@@ -54,11 +70,14 @@ export function sketchOf({ state, symbols, change, press }) {
     },
     onpointerleave: () => change({ cursor: null }),
     onfocus: () => {
-      if (state.now.cursor === null) change({ cursor: 0 });
+      if (state.now.cursor !== null) return;
+      follow = node.matches(":focus-visible");
+      change({ cursor: Math.max(0, plan?.items.findIndex(({ part }) => part.key === state.now.open) ?? 0) });
     },
     onblur: () => change({ cursor: null }),
     onkeydown: onKeys((key) => {
       const here = state.now.cursor ?? 0;
+      follow = true;
       if (key === "Enter" || key === " ") press(plan.items[here]);
       else if (key === "Home" || key === "End") change({ cursor: key === "Home" ? 0 : plan.items.length - 1 });
       else if (key.startsWith("Arrow")) change({ cursor: neighbour(plan.items, here, key) });

@@ -4,6 +4,7 @@
 //   state.run, state.intact  // as `translated` returns them: with what is switched off and swapped, and without
 
 import { valuesOf } from "./machine_detail.js";
+import { OTHERS, hintsOn } from "./machine_hints.js";
 import { NOTHING, translated, writtenAs } from "./machine_model.js";
 import { boxesOf, pathOf } from "./machine_parts.js";
 
@@ -37,7 +38,8 @@ export function stateOf({ machine, tokenizer, text }) {
     if (anew) {
       const { src, strange, cut } = readable(now.text);
       const letters = strange.length ? [`Left out: ${strange.map((one) => `“${one}”`).join(", ")}.`] : [];
-      me.unknown = [...letters, ...(cut ? [`The text is cut behind ${machine.longest - 1} tokens.`] : [])].join(" ");
+      const long = cut ? [`The text is cut behind ${machine.longest - 1} tokens.`] : [];
+      me.unknown = [...letters, ...hintsOn(now.text, tokenizer), ...long].join(" ");
       me.intact = translated(machine, src, NOTHING, { draft: me.intact?.target });
     }
     const swaps = now.swaps.map((swap) => ({ ...swap, value: me.valueOf(swap) })).filter(({ value }) => value);
@@ -97,10 +99,12 @@ export function stateOf({ machine, tokenizer, text }) {
 
   // ── what is read off a run ──
 
+  me.written = () => tokenizer.decode(me.run.target);
   me.partOf = (id) => parts.find(({ part }) => part.key === id);
   me.names = () => ({
     source: me.run.src.map(tokenizer.name),
     fed: [machine.bos, ...me.run.target.slice(0, -1)].map(tokenizer.name),
+    written: me.run.target.map(tokenizer.name),
     vocabulary: machine.symbols,
   });
   // By how much a matrix differs from that of the run in which nothing is changed.
@@ -109,11 +113,21 @@ export function stateOf({ machine, tokenizer, text }) {
     if (!changes.has(name)) changes.set(name, changed(...[me.run, me.intact].map(({ at }) => at.get(name).rows)));
     return changes.get(name);
   };
-  // How much the last layer's cross-attention looks at each input token, on the mean of its heads.
+  // How much the last layer's cross-attention looks at each input token, on the mean of its heads that are on.
   me.shares = () => {
-    const maps = Array.from({ length: machine.n_heads }, (_, head) => me.run.at.get(`${last}.weights.${head}`));
-    return me.run.src.map((_, s) => maps.reduce((sum, { rows }) => sum + rows[me.now.at][s], 0) / maps.length);
+    const heads = [...Array(machine.n_heads).keys()].filter((head) => !me.now.off.has(`${last}.head.${head}`));
+    const maps = heads.map((head) => me.run.at.get(`${last}.weights.${head}`).rows[me.now.at]);
+    return me.run.src.map((_, s) => maps.reduce((sum, row) => sum + row[s], 0) / Math.max(1, maps.length));
   };
+  // A number in whose translation what is switched off changes a token; undefined where none of those tried is one.
+  me.example = () =>
+    OTHERS.find((text) => {
+      const { src, strange } = readable(text);
+      if (strange.length) return false;
+      const whole = translated(machine, src);
+      const { target } = translated(machine, src, { off: me.now.off, swaps: [] }, { draft: whole.target });
+      return String(target) !== String(whole.target);
+    });
   // The number whose sum is seen: the one that was pressed, if it is still there; or the largest in the row of the
   // output token, or in the first.
   me.cellOf = ({ side, part }) => {

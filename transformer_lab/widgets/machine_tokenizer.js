@@ -30,10 +30,14 @@ export function tokenizerOf({ alphabet, merges, symbols, special }) {
     }
   };
   return {
-    // The ids of a text, and the characters in it that no text had that the tokenizer was made of: they are left out.
+    // The ids of a text, and the characters in it that no text had that the tokenizer was made of: they are left out,
+    // or become small where the small letter is known.
     encode(text) {
       const [kept, unknown] = [[], new Set()];
-      for (const letter of text) known.has(letter) ? kept.push(letter) : unknown.add(letter);
+      for (const letter of text) {
+        const found = [letter, letter.toLowerCase()].find((one) => known.has(one));
+        found === undefined ? unknown.add(letter) : kept.push(found);
+      }
       const words = kept.join("").match(WORD) ?? [];
       return { ids: words.flatMap(pieces).map((symbol) => ids.get(symbol)), unknown: [...unknown] };
     },

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { fakePage, fixtures, load } from "./support.mjs";
+import { assertClose, fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
 const [
-  { answerLine, changeChips, crumbsOf, firstSwitches, tokenRows },
+  { answerLine, changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows },
   { stateOf },
   { tokenizerOf },
   { weightsOf },
@@ -74,6 +74,40 @@ test("a sentence says where the decoder looks, and whether a change has changed 
   assert.match(answer.node.textContent, /The change alters numbers, but no token\.$/);
 });
 
+test("heads that are off are not looked through", () => {
+  const { state, change, answer } = controls();
+  const weights = state.run.at.get(`${CROSS}.weights.1`).rows[0];
+  change({ off: new Set([`${CROSS}.head.0`]) });
+  assertClose(state.shares(), Array.from(weights));
+  change({ off: new Set([`${CROSS}.head.0`, `${CROSS}.head.1`]) });
+  assert.ok(state.shares().every((share) => share === 0));
+  assert.match(answer.node.textContent, /All heads of the last cross-attention are off/);
+  assert.doesNotMatch(answer.node.textContent, /looks most/);
+});
+
+test("a field leaves small letters small, and the words of a translation stand together", () => {
+  const { autocapitalize, autocorrect, spellcheck } = field("text", () => {}).attributes;
+  assert.deepEqual([autocapitalize, autocorrect, spellcheck], ["none", "off", "false"]);
+  const { state, rows } = controls();
+  assert.deepEqual(texts(rows.writes, "b"), [`=\u00a0${tokenizer.decode(state.run.target)}`]);
+});
+
+test("a number is looked for where a change shows in no token", () => {
+  const { state, change } = controls();
+  const found = [];
+  const search = exampleSearch({ state, onfound: (text) => found.push(text) });
+  const hidden = () => (search.show(), search.node.hidden);
+  assert.ok(hidden());
+  change({ off: new Set(["decoder.layers.1.self_attention.mask"]) });
+  assert.ok(!hidden());
+  const [seek] = search.node.querySelectorAll("button");
+  seek.onclick();
+  assert.match(search.node.textContent, /No number that was tried/);
+  state.example = () => "ten";
+  seek.onclick();
+  assert.deepEqual(found, ["ten"]);
+});
+
 test("the first switches act on all of their parts, and show whether they are off", () => {
   const { state, change, first } = controls();
   assert.ok(first.node.hidden);
@@ -120,5 +154,7 @@ test("the way back leads through what was followed", () => {
   assert.ok(back.hidden);
   assert.equal(document.activeElement, out);
   turn.onclick();
-  assert.equal(turn.attributes["aria-pressed"], "true");
+  assert.equal(turn.textContent, "switch this part on again");
+  turn.onclick();
+  assert.equal(turn.textContent, "switch this part off");
 });

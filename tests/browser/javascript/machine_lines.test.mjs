@@ -40,4 +40,5 @@ test("the key stands where there is room above the encoder", () => {
   assert.deepEqual(texts(), []);
   paintKey(context, { columns: [{ left: 8, width: 300, top: 190 }] }, { ink: "#000" });
   assert.ok(texts().includes("attention weights") && texts().includes("this output token"));
+  assert.ok(texts().includes("change (full height: 100 % of its size)"));
 });

@@ -30,7 +30,11 @@ function painted(changes = {}) {
 test("every box has its title, every token its name, and every part its picture", () => {
   const { calls, texts } = painted();
   const said = texts();
-  for (const { title } of [...boxes.encoder, ...boxes.decoder]) assert.ok(said.includes(title), title);
+  const count = (title) => said.filter((one) => one === title).length;
+  const all = [...boxes.encoder, ...boxes.decoder];
+  const strips = all.filter(({ kind }) => kind === "residual").length; // "add" over the one, "& norm" over the other
+  assert.deepEqual([count("add"), count("& norm")], [strips, strips]);
+  for (const { title, kind } of all) assert.ok(kind === "residual" || said.includes(title), title);
   for (const token of named([...run.src, machine.bos])) assert.ok(said.includes(token), token);
   for (const word of ["encoder", "decoder", "memory", "best"]) assert.ok(said.includes(word), word);
   const pictures = plan.items.filter(({ part }) => part.thumb && part.thumb !== "probabilities");

@@ -15,7 +15,7 @@ const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols:
 
 function drawn() {
   const state = stateOf({ machine, tokenizer, text: "ten two" });
-  const pressed = [];
+  const [pressed, followed] = [[], []];
   const change = (what) => {
     state.change(what);
     paint();
@@ -24,11 +24,13 @@ function drawn() {
   const sketch = sketchOf({ state, symbols: machine.symbols, change, press });
   const noted = notedCanvas();
   Object.assign(sketch.node, { getContext: () => noted.context });
+  sketch.room.children[2].scrollIntoView = () => followed.push(state.now.cursor);
   globalThis.window = { devicePixelRatio: 1 };
   const paint = () => sketch.paint({ names: state.names(), shares: state.shares(), ink: "rgb(0, 0, 0)" });
   paint();
   const key = (name) => sketch.node.onkeydown({ key: name, preventDefault() {}, stopPropagation() {}, ctrlKey: false });
-  return { state, sketch, key, pressed, says: () => sketch.room.children[1].textContent };
+  const spot = sketch.room.children[2];
+  return { state, sketch, key, change, pressed, followed, spot, says: () => sketch.room.children[1].textContent };
 }
 
 test("it says which part is under the cursor", () => {
@@ -40,6 +42,21 @@ test("it says which part is under the cursor", () => {
   key("Home");
   key("ArrowUp");
   assert.equal(says(), "encoder, positional encoding of the input, switched off. Changed by 100 % of its size.");
+});
+
+test("the name stands over the part, and the page follows keys but not the mouse", () => {
+  const { sketch, key, change, followed, spot } = drawn();
+  assert.ok(spot.hidden);
+  key("End");
+  const { items } = sketch.node.layout;
+  const { x, y } = items.at(-1);
+  assert.ok(!spot.hidden);
+  assert.deepEqual([spot.textContent, spot.style.left, spot.style.top], ["linear & softmax.", `${x}px`, `${y}px`]);
+  change({ cursor: 3 });
+  assert.deepEqual(followed, [items.length - 1]);
+  assert.equal(spot.style.left, `${items[3].x}px`);
+  change({ cursor: null });
+  assert.ok(spot.hidden);
 });
 
 test("Enter presses what is under the cursor", () => {

@@ -24,6 +24,11 @@ test("characters outside the alphabet are left out and named once", () => {
   assert.deepEqual(ids, tokenizer.encode("two  ").ids);
 });
 
+test("a capital letter that is not known is read as a small one", () => {
+  const tokenizer = tokenizerOf(fixtures.cases[0].sent);
+  assert.deepEqual(tokenizer.encode("Twenty-ONE"), tokenizer.encode("twenty-one"));
+});
+
 test("special tokens have names, and no text is one", () => {
   const tokenizer = tokenizerOf(fixtures.cases[0].sent);
   assert.deepEqual([0, 1, 2].map(tokenizer.name), ["pad", "begin", "end"]);

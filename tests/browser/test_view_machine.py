@@ -171,6 +171,19 @@ def test_the_sum_of_a_number_comes_into_sight_and_the_number_keeps_its_mark(blan
     blank.set_viewport_size({"width": 1000, "height": 900})
 
 
+def test_a_part_that_is_opened_from_below_comes_into_sight(blank):
+    blank.set_viewport_size({"width": 1200, "height": 400})
+    with in_a_page(blank, html("machine")) as (page, view):
+        view.canvas.wait_for()
+        crumbs = view.root.locator(".tl-crumbs")
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        assert not crumbs.evaluate(IN_SIGHT)
+        press(view, "src_embedding.tokens")
+        page.evaluate(FRAMES)
+        assert crumbs.evaluate(IN_SIGHT)
+    blank.set_viewport_size({"width": 1000, "height": 900})
+
+
 def test_keys_go_from_part_to_part(view):
     view.canvas.focus()
     view.press("End")

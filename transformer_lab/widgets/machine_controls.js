@@ -83,7 +83,8 @@ export function answerLine({ state, nameOf }) {
     const most = shares.indexOf(Math.max(...shares));
     const sure = `“${nameOf(target[at])}” has probability ${steps[at][target[at]].toFixed(2)}.`;
     const looks = shares[most]
-      ? `For it the decoder looks most at “${source[most]}”: ${shares[most].toFixed(2)} of its attention in the last layer.`
+      ? `For it the decoder looks most at “${source[most]}”: ` +
+        `${shares[most].toFixed(2)} of its attention in the last layer.`
       : "All heads of the last cross-attention are off: there the decoder looks at no input token.";
     const text = `${sure} ${looks}${differs(state)}`;
     if (node.textContent !== text) node.textContent = text;
@@ -172,6 +173,7 @@ export function changeChips({ state, change, home }) {
 
 // Where the part that is open stands in the machine, and the ways out of it; `toMachine` leads to the whole.
 export function crumbsOf({ state, change, toMachine }) {
+  let seen = null;
   const out = button("machine", toMachine);
   const here = element("span");
   const turn = button("switch this part off", () => change(state.flipped(state.partOf(state.now.open).part.off)));
@@ -188,5 +190,9 @@ export function crumbsOf({ state, change, toMachine }) {
     turn.textContent = state.now.off.has(part.off) ? "switch this part on again" : "switch this part off";
     back.hidden = !state.now.trail.length;
   };
-  return { node, back, show };
+  const follow = () => {
+    if (seen && seen !== state.now.open) node.scrollIntoView({ block: "nearest" }); // what is opened may stand above
+    seen = state.now.open;
+  };
+  return { node, back, show, follow };
 }

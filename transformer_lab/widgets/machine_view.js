@@ -22,8 +22,8 @@ const HELP = [
   "Press a box in the drawing to see its matrices.",
   "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing to" +
     " switch it off. Press it again to switch it on.",
-  "Press a head, a norm, a feed-forward network or an encoding in the drawing. Its numbers at one token are replaced by" +
-    " those computed for the other sentence. In the encoder this is the input token, in the decoder the output token.",
+  "Press a head, a norm, a feed-forward network or an encoding in the drawing. Its numbers at one token are" +
+    " replaced by those computed for the other sentence. In the encoder this is the input token, in the decoder the output token.",
 ];
 const WIDE = 1000; // pixels from which on a part is seen beside the whole
 
@@ -143,6 +143,7 @@ function begin({ el, machine, tokenizer, state }) {
     const { now, run, cellOf, nameOf: nameOfNumber } = state;
     const place = { ...at, path: at.path.join(", "), ...now, cell: cellOf(at) };
     const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });
+    crumbs.follow();
     if (focusSum) (detail.node.querySelector(".tl-go") ?? crumbs.back).focus();
     focusSum = false;
     return shown;
@@ -206,7 +207,8 @@ const STYLE = `
 .tl-machine :is(input[type=range], select) { min-height: 26px; }
 .tl-machine .tl-crumbs { border-bottom: 1px solid rgba(127,127,127,.4); padding-bottom: 5px; }
 .tl-machine.tl-wide .tl-both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 28px; }
-.tl-machine .tl-sum { border-top: 1px solid rgba(127,127,127,.4); margin-top: 8px; padding-top: 8px; scroll-margin: 8px; }
+.tl-machine .tl-sum { border-top: 1px solid rgba(127,127,127,.4); margin-top: 8px; padding-top: 8px; }
+.tl-machine .tl-sum, .tl-machine .tl-crumbs { scroll-margin: 8px; }
 .tl-machine .tl-sum .tl-go {
   font: inherit; color: inherit; background: transparent; border: 0; border-bottom: 1px solid currentColor; padding: 0;
   min-height: 24px; cursor: pointer;

@@ -23,7 +23,8 @@ const HELP = [
   "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing to" +
     " switch it off. Press it again to switch it on.",
   "Press a head, a norm, a feed-forward network or an encoding in the drawing. Its numbers at one token are" +
-    " replaced by those computed for the other sentence. In the encoder this is the input token, in the decoder the output token.",
+    " replaced by those computed for the other sentence. In the encoder this is the input token, in the decoder the" +
+    " output token.",
 ];
 const WIDE = 1000; // pixels from which on a part is seen beside the whole
 

@@ -75,7 +75,7 @@ export function detailOf({ onopen, oncell, redraw }) {
     const colours = sure ? { range: [0, 1], colours: cividis } : { range: [-most, most], colours: diverging };
     const writer = writerOf({ ...labels, fed: names.fed }, names.written, look.at);
     wrote.textContent = sayWriter(writer);
-    const marks = { writer, cell, width: node.clientWidth, layout: () => map.node.layout };
+    const marks = { writer, cell, width: widthOf(node), layout: () => map.node.layout };
     map.show(values, { ...colours, marked: cell, writer, beside: marksBeside(marks) });
     showSum({ shown, cell, labels, look, ...{ run, machine } });
     if (pressed) sum.scrollIntoView({ block: "nearest" }); // it may stand below the window

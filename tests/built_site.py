@@ -62,6 +62,10 @@ class PageOfTheSite(HTMLParser):
         styles = [path for path in loaded if path.suffix == ".css"]
         return loaded | {file for style in styles for file in named_in(style)}
 
+    def weight(self) -> float:
+        """The megabytes that a browser loads with the page, itself counted."""
+        return sum(path.stat().st_size for path in (self.path, *self.assets())) / 1e6
+
 
 def is_loaded(tag: str, relation: str) -> bool:
     return tag in ("img", "script") or (tag == "link" and relation in ("stylesheet", "shortcut icon"))

@@ -14,7 +14,6 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tests.built_site import LESSONS, ROOT, PageOfTheSite, built_site, is_relative
 from transformer_lab.exercises import catalogue
 
-MB = 1_000_000
 # Formulas, alt texts, addresses and tags.
 NO_WORDS = re.compile(r"\$\$.*?\$\$|\$.*?\$|!\[.*?\]\(.*?\)|\]\(.*?\)|<.*?>", re.DOTALL)
 every_lesson = pytest.mark.parametrize("name", LESSONS)
@@ -85,8 +84,7 @@ def test_what_is_loaded_with_a_page_is_there(pages):
 
 def test_a_page_is_not_heavy(pages):
     for name, page in pages.items():
-        weight = page.path.stat().st_size + sum(path.stat().st_size for path in page.assets())
-        assert weight <= (1.5 if name == "index" else 2.5) * MB, (name, weight)
+        assert page.weight() <= (1.5 if name == "index" else 2.5), (name, page.weight())
 
 
 def test_the_readme_leads_to_the_site(pages):

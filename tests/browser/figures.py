@@ -20,17 +20,12 @@ from served_site import seconds_to_answer, served
 from tests.built_site import PageOfTheSite, built_site
 
 
-def megabytes(path: Path) -> float:
-    """What a browser loads with a page of the site."""
-    return sum(one.stat().st_size for one in (path, *PageOfTheSite(path).assets())) / 1e6
-
-
 def main() -> None:
     with TemporaryDirectory() as folder, chromium() as browser:
         out = built_site(Path(folder) / "out")
-        lessons = {path.stem: megabytes(path) for path in sorted((out / "lessons").glob("*.html"))}
+        lessons = {path.stem: PageOfTheSite(path).weight() for path in sorted((out / "lessons").glob("*.html"))}
         largest = max(lessons, key=lambda name: lessons[name])
-        print(f"front page: {megabytes(out / 'index.html'):.2f} MB (at most 1.5)", end=", ")
+        print(f"front page: {PageOfTheSite(out / 'index.html').weight():.2f} MB (at most 1.5)", end=", ")
         with served(out) as site:
             print(f"answers a key after {min(seconds_to_answer(browser, site) for _ in range(3)):.2f} s (at most 2)")
         print(f"largest lesson: {largest}, {lessons[largest]:.2f} MB (at most 2.5)", flush=True)

@@ -600,7 +600,7 @@ small = train(Transformer(**sizes), seed=0)
 # %% [markdown]
 # Once trained, the model must write alone: begin, take the token with the largest logit, append it to what is written, and ask again. (Lesson 08 knows better ways.)
 
-# %% tolerance=0.02
+# %% tolerance=0.05
 @torch.no_grad()
 def generate(model, src):
     written = torch.full_like(src[:, :1], bos_id)

@@ -5,7 +5,7 @@ import torch
 from torch import float16, float32, float64, tensor
 
 from transformer_lab.exercises import catalogue
-from transformer_lab.exercises.rounding import SURE, Allowance, spread, unit
+from transformer_lab.exercises.rounding import FEW, RUNS, SURE, Allowance, spread, unit
 from transformer_lab.exercises.running import Attempt, Case, is_floating, run, run_with_gradients
 
 
@@ -57,7 +57,7 @@ def test_large_arguments_are_known_less_well():
 def test_a_turn_taken_otherwise_allows_no_more_than_half_of_the_digits():
     """Of two equal numbers rounding decides which is the larger."""
     allows, right = allowance(lambda x: (x * x).argmax() * torch.ones(2), x=tensor([1.0, -1.0]))
-    assert max(map(torch.max, allows.spreads)) > 0.1
+    assert max(map(torch.max, allows.spreads(RUNS))) > 0.1
     assert not allows(right + 0.01, right)
 
 
@@ -91,19 +91,30 @@ def test_a_reference_that_fails_when_it_rounds_anew_is_no_error():
 
     picky.calls = 0
     allows, right = allowance(picky, x=torch.ones(4))
-    assert len(allows.spreads) == 1
+    assert len(allows.spreads(RUNS)) == 1
     assert not allows(right + 1e-3, right)
 
 
 def test_it_is_measured_where_it_matters_alone(monkeypatch):
-    measured = []
-    monkeypatch.setattr(
-        "transformer_lab.exercises.rounding.spread", lambda *given: measured.append(1) or spread(*given)
-    )
-    for off, times in ((1e-8, 0), (0.1, 0), (3e-5, 1)):
-        allows, right = allowance(lambda x: x.softmax(-1), x=torch.linspace(-1, 1, 7))
+    """By few runs where what these allow is enough, else by all."""
+
+    def softmax(x):
+        return x.softmax(-1)
+
+    def far(x):
+        return (x + 1000.0) - 1000.0
+
+    def measure(run, right, runs):
+        measured.append(runs)
+        return spread(run, right, runs)
+
+    monkeypatch.setattr("transformer_lab.exercises.rounding.spread", measure)
+    cases = ((softmax, 1e-8, []), (softmax, 0.1, []), (far, 5e-5, [FEW]), (softmax, 3e-5, [FEW, RUNS]))
+    for function, off, runs in cases:
+        measured = []
+        allows, right = allowance(function, x=torch.linspace(-1, 1, 7))
         allows(right + off, right)
-        assert len(measured) == times
+        assert measured == runs
 
 
 @pytest.mark.parametrize("dtype", [float64, torch.bfloat16])

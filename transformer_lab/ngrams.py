@@ -80,7 +80,9 @@ class Level:
         self.vocab_size, self.grams = vocab_size, grams
         discounts = discounts_of(counts)[np.minimum(counts, 3)]
         self.kept = counts - discounts
-        self.contexts, first = np.unique(grams // vocab_size, return_index=True)
+        contexts = grams // vocab_size
+        first = np.flatnonzero(np.diff(contexts, prepend=-1))  # they are sorted, as the n-grams are
+        self.contexts = contexts[first]
         self.totals, self.left_over = np.add.reduceat(counts, first), np.add.reduceat(discounts, first)
 
     def interpolated(self, grams: np.ndarray, shorter: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ SYSTEM = (  # of /usr only what programs need: a repository or a course may lie 
     *("/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives"),
 )
 RIGHTS = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_KILL")  # to make cells; no answer has them
+LARGE_PAGES = "/sys/kernel/mm/transparent_hugepage"  # where libc reads whether there are any
 PARTS_OF_PYTHON = ("bin", "lib", "lib64", "pyvenv.cfg")  # of a prefix: whatever else lies there stays outside
 
 
@@ -65,6 +66,8 @@ def environment() -> dict[str, str]:
         "LANG": "C.UTF-8",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        # What torch keeps lies in large pages: it is forked twice for each answer, in two thirds of the time.
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     }
 
 
@@ -79,7 +82,7 @@ def bwrap_options() -> list[str]:
         options += ["--cap-drop", "ALL"]
         for right in RIGHTS:
             options += ["--cap-add", right]
-    options += ["--tmpfs", "/tmp"]
+    options += ["--tmpfs", "/tmp", "--ro-bind-try", LARGE_PAGES, LARGE_PAGES]
     emptied: list[str] = []
     for path in (*SYSTEM, *python_folders()):
         for parent in [*reversed(Path(path).parents)][1:]:

@@ -32,13 +32,13 @@ class NGrams:
             raise ValueError(f"a text must have at least as many tokens as the order (got {len(tokens)}, {order})")
         self.vocab_size, self.order = vocab_size, order
         text = tokens.cpu().numpy().astype(np.int64)
-        longest = np.unique(codes(text, vocab_size, order), return_counts=True)
-        self.levels = [Level(*longest, vocab_size)]  # from the longest n-grams to single tokens
-        seen = longest[0]
+        grams, counts = counted(codes(text, vocab_size, order))
+        self.levels = [Level(grams, counts, vocab_size)]  # from the longest n-grams to single tokens
         for n in range(order - 1, 0, -1):
-            precedents = np.unique(seen % vocab_size**n, return_counts=True)
-            self.levels.append(Level(*precedents, vocab_size))
-            seen = np.unique(codes(text, vocab_size, n))
+            first = codes(text[: n + 1], vocab_size, n + 1)  # all others stand at the end of a longer one
+            seen, _ = counted(np.append(grams, first))
+            grams, counts = counted(seen % vocab_size**n)
+            self.levels.append(Level(grams, counts, vocab_size))
 
     def __len__(self) -> int:
         """How many n-grams are stored, of all lengths."""
@@ -99,6 +99,11 @@ def codes(text: np.ndarray, vocab_size: int, n: int) -> np.ndarray:
     for i in range(n):
         found = found * vocab_size + text[i : len(text) - n + 1 + i]
     return found
+
+
+def counted(found: np.ndarray) -> Counts:
+    """The different codes, sorted, and how many there are of each. Asked for no counts, numpy would hash: that is slow."""
+    return np.unique(found, return_counts=True)
 
 
 def discounts_of(counts: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.support import DEVICE, assert_close, each_dtype, each_half, gradients, randn, refuses
+from tests.support import DEVICE, assert_close, each_dtype, each_half, each_precision, gradients, randn, refuses
 from transformer_lab import (
     LearnedPositions,
     SinusoidalPositions,
@@ -15,7 +15,7 @@ from transformer_lab import (
     shift_matrix,
     sinusoidal_encoding,
 )
-from transformer_lab.positions import frequencies
+from transformer_lab.positions import frequencies, fused_rotate
 
 EITHER = pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
 
@@ -182,7 +182,25 @@ def test_the_rows_of_a_cache_are_rotated_from_its_length_on():
 
 @each_half
 def test_rotating_keeps_the_type(dtype):
-    assert rotate(randn(2, 5, 6, dtype=dtype)).dtype == dtype
+    for way in (rotate, fused_rotate):
+        assert way(randn(2, 5, 6, dtype=dtype)).dtype == dtype
+
+
+@each_precision
+def test_as_complex_numbers_pairs_turn_as_they_do(dtype, within):
+    x = randn(2, 5, 3, 6, dtype=dtype).transpose(1, 2).requires_grad_()  # as heads lie in memory
+    ways = [way(x, start=7, base=500.0) for way in (rotate, fused_rotate)]
+    assert_close(*ways, within=5 * within)
+    pulled = [torch.autograd.grad(turned.square().sum(), x)[0] for turned in ways]
+    assert_close(*pulled, within=20 * within)
+    assert fused_rotate(x[:, :, :0]).shape == x[:, :, :0].shape
+
+
+def test_a_compiler_is_given_the_pairs_as_they_are(monkeypatch):
+    monkeypatch.setattr("torch.compiler.is_compiling", lambda: True)
+    monkeypatch.setattr("torch.view_as_complex", None)
+    x = randn(2, 5, 6)
+    assert_close(fused_rotate(x, start=3), rotate(x, start=3), within=0)
 
 
 # Properties of the modules

@@ -19,7 +19,7 @@ from transformer_lab.blocks import LayerNorm, RMSNorm, SwiGLU
 from transformer_lab.checks import check_tokens
 from transformer_lab.masks import causal_mask
 from transformer_lab.model import EncoderLayer, TransformerConfig, known_ids
-from transformer_lab.positions import LearnedPositions, SinusoidalPositions, rotate
+from transformer_lab.positions import LearnedPositions, SinusoidalPositions, fused_rotate
 from transformer_lab.storage import StoredModel
 
 POSITIONS = ("learned", "rotary", "sinusoidal")
@@ -81,7 +81,7 @@ class RotaryAttention(GroupedQueryAttention):
     def placed(
         self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
-        return rotate(queries, start, self.base), rotate(keys, start, self.base)
+        return fused_rotate(queries, start, self.base), fused_rotate(keys, start, self.base)
 
 
 def attention_of(config: LanguageModelConfig) -> MultiHeadAttention:

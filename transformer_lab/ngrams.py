@@ -102,7 +102,7 @@ def codes(text: np.ndarray, vocab_size: int, n: int) -> np.ndarray:
 
 
 def counted(found: np.ndarray) -> Counts:
-    """The different codes, sorted, and how many there are of each. Asked for no counts, numpy would hash: that is slow."""
+    """The different codes, sorted, and how many there are of each. (Without counts numpy hashes, which is slow.)"""
     return np.unique(found, return_counts=True)
 
 

@@ -8,6 +8,7 @@ from lab import OpenNotebook
 from nbformat.sign import NotebookNotary
 from playwright.sync_api import expect
 
+SCRIPT, TAG, TEXT = re.compile("<script.*?</script>", re.DOTALL), re.compile("<([a-z][^>]*)>"), re.compile('"[^"]*"')
 CHECK_OF_OWN_ANSWER = r"\bexercises\.(\w+)\.check\(\1\)"
 LOADED = "[...cell.node.querySelectorAll('img')].filter(image => image.naturalWidth).length"
 
@@ -33,3 +34,23 @@ def as_stored(notebook: OpenNotebook, path: Path, trusted: bool) -> None:
 def has_picture(cell: nbformat.NotebookNode) -> bool:
     data = [output.get("data", {}) for output in cell.get("outputs", [])]
     return any("image/png" in d or "<img" in d.get("text/html", "") for d in data) or "![" in cell.source
+
+
+def kinds(path: Path) -> set[str]:
+    """What stands in a notebook's outputs and texts: types, and tags, each with the names of its attributes."""
+    cells = nbformat.read(path, as_version=4).cells
+    data = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    pages = [SCRIPT.sub("", one) for one in (*texts, *(d.get("text/html", "") for d in data))]
+    tags = {" ".join(sorted(TEXT.sub("", tag).split())) for page in pages for tag in TAG.findall(page)}
+    return tags | {kind for d in data for kind in d}
+
+
+def of_every_kind(paths: list[Path]) -> list[Path]:
+    """So few notebooks that all that stands in any, tags and types, stands in one of them."""
+    stands = {path: kinds(path) for path in paths}
+    left, found = set().union(*stands.values()), []
+    while left:
+        found.append(max(stands, key=lambda path: len(stands[path] & left)))
+        left -= stands[found[-1]]
+    return found

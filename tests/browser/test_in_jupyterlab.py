@@ -4,12 +4,10 @@ import pytest
 from faults import faults, hard_to_read
 from lab import DARK, NOTEBOOKS, opened_in, write
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from stored import as_stored, signed
-
-every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+from stored import as_stored, of_every_kind, signed
 
 
-@every_notebook
+@pytest.mark.parametrize("path", of_every_kind(NOTEBOOKS), ids=lambda path: path.stem)
 def test_as_opened_and_not_trusted_every_picture_shows(jupyterlab, lab_folder, path):
     """They come first: no script of another notebook runs in the page that they share."""
     signed(path, lab_folder, trusted=False)
@@ -18,7 +16,7 @@ def test_as_opened_and_not_trusted_every_picture_shows(jupyterlab, lab_folder, p
         assert faults(notebook) == {}
 
 
-@every_notebook
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_as_opened_and_trusted_every_view_is_live(jupyterlab, lab_folder, path):
     """One after the other, as people open them."""
     signed(path, lab_folder, trusted=True)

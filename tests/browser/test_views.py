@@ -133,23 +133,23 @@ def test_no_key_gets_past_the_view(page_of_views, views, name):
 # ── themes, coming back ──
 
 
-@every_view
-def test_a_change_of_theme_repaints_the_view(views, name):
-    view, inks, pictures = views[name], [], []
+def test_a_change_of_theme_repaints_every_view(page_of_views, views):
+    inks, pictures = ({name: [] for name in SHOW} for _ in range(2))
     try:
         for light in ("true", "false"):
-            view.page.evaluate("light => { document.body.dataset.jpThemeLight = light; }", light)
-            view.values()  # the next frame is drawn
-            pictures.append(view.picture())
-            ink, found, background = view.root.evaluate(INK)
-            assert found >= 20, "the canvas is not drawn in the colour of the text"
-            assert contrast(ink, background) >= 4.5, (ink, background)
-            inks.append(ink)
+            page_of_views.page.evaluate("light => { document.body.dataset.jpThemeLight = light; }", light)
+            for name, (_, picture) in all_seen(views).items():
+                pictures[name].append(picture)
+                ink, found, background = views[name].root.evaluate(INK)
+                assert found >= 20, (name, "the canvas is not drawn in the colour of the text")
+                assert contrast(ink, background) >= 4.5, (name, ink, background)
+                inks[name].append(ink)
     finally:
-        view.page.evaluate("() => { document.body.dataset.jpThemeLight = 'true'; }")
-    assert luminance(inks[0]) < 0.2 < 0.4 < luminance(inks[1])
-    shown = [pair for pair in zip(*pictures, strict=True) if pair != ("nothing", "nothing")]  # no size
-    assert [i for i, (in_light, in_dark) in enumerate(shown) if in_light == in_dark] == [], "not painted anew"
+        page_of_views.page.evaluate("() => { document.body.dataset.jpThemeLight = 'true'; }")
+    for name, (in_light, in_dark) in pictures.items():
+        assert luminance(inks[name][0]) < 0.2 < 0.4 < luminance(inks[name][1]), name
+        same = [i for i, one in enumerate(in_light) if one == in_dark[i] != "nothing"]  # nothing: it has no size
+        assert same == [], (name, "not painted anew")
 
 
 def test_views_are_live_and_single_when_their_elements_are_moved(views):

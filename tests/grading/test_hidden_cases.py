@@ -19,7 +19,7 @@ from transformer_lab.grading.sandbox import Sandbox
 from transformer_lab.grading.scoring import Mark, mark
 
 SEEDS = ("one", "two")
-MORE_SEEDS = tuple(f"seed {i}" for i in range(int(os.environ.get("SEEDS", "2")) - 2))  # SEEDS=15 tries more
+MORE_SEEDS = ("two", *(f"seed {i}" for i in range(int(os.environ.get("SEEDS", "2")) - 2)))  # SEEDS=15 tries more
 every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
 
 
@@ -63,15 +63,15 @@ def described(exercise, seed: str) -> str:
 @needs_bwrap
 @every_exercise
 def test_right_answers_of_every_style_get_their_points(exercise, sandbox):
-    hidden = [case for seed in SEEDS for case in drawn(exercise, seed)]
-    given = marks(exercise, RIGHT_ANSWERS[exercise.name], sandbox, hidden)
+    given = marks(exercise, RIGHT_ANSWERS[exercise.name], sandbox, drawn(exercise, "one"))
     assert len(given) >= 1
     assert {name: one for name, one in given.items() if (one.verdict, one.points) != ("ok", 1)} == {}
 
 
 @every_exercise
-def test_no_seed_makes_a_right_answer_wrong(exercise):
-    cases = [case for seed in (*SEEDS, *MORE_SEEDS) for case in drawn(exercise, seed)]
+def test_no_other_seed_makes_a_right_answer_wrong(exercise):
+    """In this process, as in the sandbox above."""
+    cases = [case for seed in MORE_SEEDS for case in drawn(exercise, seed)]
     for answer in RIGHT_ANSWERS[exercise.name]:
         result = exercise.examine(Attempt(answer), cases)
         assert result.passed, (answer.__name__, result)

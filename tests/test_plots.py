@@ -678,3 +678,13 @@ def test_nbconvert_gives_the_image_its_alt_text():
 def test_importing_the_package_imports_no_matplotlib():
     code = "import sys, transformer_lab; print([name for name in sys.modules if 'matplotlib' in name])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_a_figure_that_was_shown_makes_room_for_what_is_added_to_it():
+    figure = Figure(layout="constrained")
+    axes = figure.subplots()
+    before = plots.show(figure, "empty"), axes.get_position().height
+    axes.set_title("two\nlines")
+    after = plots.show(figure, "with a title"), axes.get_position().height
+    assert after[0].size == before[0].size
+    assert after[1] < before[1] - 0.03

@@ -3,6 +3,8 @@
 import base64
 import html
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
@@ -97,11 +99,23 @@ def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple
     dots = PIXELS * sharpness  # of an inch
     needed = dots * figure.get_tightbbox().padded(0.1).get_points()
     crop = Bbox(np.array([np.floor(needed[0]), np.ceil(needed[1])]) / dots)  # whole pixels: cells are found by theirs
-    figure.savefig(full, format="png", dpi=dots, bbox_inches=crop)
+    with laid_out(figure):
+        figure.savefig(full, format="png", dpi=dots, bbox_inches=crop)
     image = Image.open(full).convert("RGB")
     method = Image.Quantize.MEDIANCUT if colours == 256 else Image.Quantize.MAXCOVERAGE  # of few, none may be far off
     image.quantize(colours, method).save(small, "png", optimize=True)
     return small.getvalue(), image.size, crop
+
+
+@contextmanager
+def laid_out(figure: Figure) -> Iterator[None]:
+    """Within it the parts of a figure stay where they are: to lay it out takes as long as to draw it, twice."""
+    engine = figure.get_layout_engine()
+    figure.set_layout_engine(None)
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
 
 
 def show(figure: Figure | Axes, alt: str, sharpness: float = SHARPNESS, colours: int = 256) -> Picture:

@@ -20,6 +20,25 @@ PICTURE = """(root => [...root.querySelectorAll('canvas')].map(canvas => {
     for (let i = 0; i < pixels.length; i += 1) hash = Math.imul(hash ^ pixels[i], 16777619) ^ (hash >>> 15);
     return `${width} × ${height}: ${hash}`;
 }))"""
+# Each frame takes a sixtieth of a second, however long this machine takes for it: what moves is seen on its way.
+FRAME_BY_FRAME = """{
+    const request = window.requestAnimationFrame;
+    let now = 0, last = null;
+    window.requestAnimationFrame = act => request(time => {
+        if (time !== last) [now, last] = [now + 1000 / 60, time];
+        act(now);
+    });
+}"""
+# Notes the picture of each frame from now on; and how many different ones there were a hundred frames later.
+WATCH = f"""root => {{
+    const note = () => {{ seen.add({PICTURE}(root).join()); requestAnimationFrame(note); }};
+    window.seen = new Set();
+    note();
+}}"""
+SEEN = """async () => {
+    for (let frame = 0; frame < 100; frame += 1) await new Promise(requestAnimationFrame);
+    return seen.size;
+}"""
 # Text and background as JupyterLab's themes have them.
 PAGE = """<!doctype html>
 <style>

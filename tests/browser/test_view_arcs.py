@@ -1,7 +1,7 @@
 """The arcs in a page: what pointing, pressing and keys show, at each sharpness; words that follow; narrow pages."""
 
 import pytest
-from live import COUNT, FRAMES, Live, in_a_page, near
+from live import COUNT, FRAME_BY_FRAME, SEEN, WATCH, Live, in_a_page, near
 from playwright.sync_api import expect
 
 from tests.view_examples import html
@@ -88,16 +88,14 @@ def test_all_words_are_in_the_picture(browser, width):
     page.close()
 
 
-@pytest.mark.parametrize(("motion", "least", "most"), [("no-preference", 4, 1000), ("reduce", 1, 2)])
+@pytest.mark.parametrize(("motion", "least", "most"), [("no-preference", 6, 100), ("reduce", 2, 2)])
 def test_the_arcs_glide_from_word_to_word_unless_the_reader_wants_no_motion(browser, motion, least, most):
     page = browser.new_page(viewport={"width": 1000, "height": 900}, reduced_motion=motion)
     page.add_init_script(COUNT)
+    page.add_init_script(FRAME_BY_FRAME)
     with in_a_page(page, html("arcs")) as (_, view):
-        seen = set()
+        view.root.evaluate(WATCH)
         word(view, 0, 0).click()
         near(view.values(), looks(words=(0, 1)))  # true at once
-        for _ in range(12):
-            seen.add(view.picture()[0])
-            page.evaluate(FRAMES)
-        assert least <= len(seen) <= most
+        assert least <= page.evaluate(SEEN) <= most
     page.close()

@@ -4,20 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 import pytest
-from live import COUNT, Live, in_a_page, near
+from live import COUNT, FRAME_BY_FRAME, SEEN, WATCH, Live, in_a_page, near
 from playwright.sync_api import Browser, expect
 
 from tests.view_examples import html
 from tests.view_examples.attention import steps_map
 
-PICTURES = """async root => {
-    const canvas = root.querySelector('canvas'), seen = new Set(), until = performance.now() + 1600;
-    while (performance.now() < until) {
-        seen.add(canvas.toDataURL());
-        await new Promise(requestAnimationFrame);
-    }
-    return seen.size;
-}"""
 Opened = Callable[[str, str], AbstractContextManager[Live]]
 
 
@@ -29,6 +21,7 @@ def opened(browser: Browser) -> Opened:
     def open_page(name: str, motion: str) -> Iterator[Live]:
         page = browser.new_page(viewport={"width": 1000, "height": 900}, reduced_motion=motion)
         page.add_init_script(COUNT)
+        page.add_init_script(FRAME_BY_FRAME)
         with in_a_page(page, html(name)) as (_, view):
             yield view
         page.close()
@@ -36,22 +29,25 @@ def opened(browser: Browser) -> Opened:
     return open_page
 
 
-@pytest.mark.parametrize(("motion", "least", "most"), [("no-preference", 4, 1000), ("reduce", 1, 1)])
+@pytest.mark.parametrize(("motion", "least", "most"), [("no-preference", 6, 100), ("reduce", 2, 2)])
 def test_scores_become_weights_cell_by_cell(opened: Opened, motion, least, most):
     with opened("causal", motion) as view:
+        view.root.evaluate(WATCH)
         view.button("masked").click()
-        assert least <= view.root.evaluate(PICTURES) <= most
+        assert least <= view.page.evaluate(SEEN) <= most
         near(view.values(), steps_map("causal", "masked", causal=True))
 
 
-@pytest.mark.parametrize(("motion", "least", "most"), [("no-preference", 4, 1000), ("reduce", 1, 1)])
+@pytest.mark.parametrize(("motion", "least", "most"), [("no-preference", 6, 100), ("reduce", 2, 2)])
 def test_beams_grow_and_what_is_cut_pales(opened: Opened, motion, least, most):
     with opened("decoding", motion) as view:
         view.button("beam").click()
         view.slider.focus()
         view.press("Home")
+        view.values()  # the next frame is drawn
+        view.root.evaluate(WATCH)
         view.button("one step forth").click()
-        assert least <= view.root.evaluate(PICTURES) <= most
+        assert least <= view.page.evaluate(SEEN) <= most
         assert view.values()["step"] == 2
 
 

@@ -22,19 +22,27 @@ import torch
 from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import renamed
 from tests.grading.term import solved
-from transformer_lab.exercises import catalogue
+from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.grading import records
 from transformer_lab.grading.assign import assign, choose
 from transformer_lab.grading.launching import described
 
 PARTS = ("speed", "honest", "attacks", "big")
 LESSONS = ["01", "02", "03", "04", "05"]
+ASSIGNMENTS = {  # lessons, and whether only functions are asked for
+    "one lesson": (LESSONS[:1], False),
+    "the functions of five lessons": (LESSONS, True),
+    "all of five lessons": (LESSONS, False),
+}
 CLOCK = os.sysconf("SC_CLK_TCK")
 
 
-def honest_class(folder: Path, students: int) -> tuple[list[str], int]:
-    """Hand out five lessons and write what honest students hand in; the command that grades them, and their points."""
-    assignment, random = assign(folder / "hw1", choose(LESSONS, {}), seconds=10), Random(0)
+def honest_class(folder: Path, students: int, lessons: list[str], functions: bool) -> tuple[list[str], int]:
+    """Hand out lessons and write what honest students hand in; the command that grades them, and their points."""
+    points = choose(lessons, {})
+    if functions:
+        points = {name: most for name, most in points.items() if type(catalogue[name]) is Exercise}
+    assignment, random = assign(folder / "hw1", points, seconds=10), Random(0)
     styles = {name: [s for one in RIGHT_ANSWERS[name] if (s := renamed(one, name))] for name in assignment.points}
     for number in range(students):
         student = folder / "submitted" / f"s{number:03}"
@@ -89,11 +97,12 @@ def processor_time(pids: list[int]) -> float:
     return ticks / CLOCK
 
 
-def speed(students: int) -> None:
+def speed(students: int, what: str) -> None:
     """Grade an honest class with the command that instructors give."""
+    lessons, functions = ASSIGNMENTS[what]
     with TemporaryDirectory() as name:
         folder = Path(name)
-        command, most = honest_class(folder, students)
+        command, most = honest_class(folder, students, lessons, functions)
         start, first, largest, together, used = time.monotonic(), None, 0, 0, 0.0
         grading = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         while grading.poll() is None:
@@ -107,8 +116,8 @@ def speed(students: int) -> None:
         assert grading.returncode == 0, grading.stderr.read().decode()[-2000:]
         graded = records.graded_so_far(folder / "grades")
         lost = [one.student for one in graded if one.points != most]
-    notebooks = students * len(LESSONS)
-    print(f"{students} honest students, {notebooks} notebooks, {most} exercises each: {len(lost)} lose points")
+    notebooks = students * len(lessons)
+    print(f"{what}: {students} honest students, {notebooks} notebooks, {most} exercises each: {len(lost)} lose points")
     print(f"first record after {first:.1f} s by the clock, and {spent:.1f} s of processor time in all processes")
     print(f"processor time: {used:.0f} s; after the first record {(used - spent) / notebooks:.3f} s a notebook")
     build = f"CUDA {torch.version.cuda}" if torch.version.cuda else "the processor"
@@ -134,7 +143,8 @@ def main() -> None:
     parts = options.parts or PARTS
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {described('bubblewrap')}", flush=True)
     if "speed" in parts:
-        speed(options.students)
+        for what in ASSIGNMENTS:
+            speed(options.students, what)
     if "honest" in parts:
         last_line("tests.grading.honest_styles", str(options.honest))
     if "attacks" in parts:

@@ -35,7 +35,7 @@ class NGrams:
         grams, counts = counted(codes(text, vocab_size, order))
         self.levels = [Level(grams, counts, vocab_size)]  # from the longest n-grams to single tokens
         for n in range(order - 1, 0, -1):
-            first = codes(text[: n + 1], vocab_size, n + 1)  # alone it may stand at the end of no longer one
+            first = codes(text[: n + 1], vocab_size, n + 1)  # a longer one may end in each of the others alone
             seen, _ = counted(np.append(grams, first))
             grams, counts = counted(seen % vocab_size**n)
             self.levels.append(Level(grams, counts, vocab_size))

@@ -6,8 +6,16 @@ from lab import DARK, NOTEBOOKS, opened_in, write
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from stored import as_stored, of_every_kind, signed
 
+from tests.view_examples import MODULES
 
-@pytest.mark.parametrize("path", of_every_kind(NOTEBOOKS), ids=lambda path: path.stem)
+UNTRUSTED = of_every_kind(NOTEBOOKS)
+
+
+def test_every_view_is_in_a_notebook_that_is_opened_and_not_trusted():
+    assert [view for view in MODULES if not any(f"<tl-{view}-" in path.read_text("utf-8") for path in UNTRUSTED)] == []
+
+
+@pytest.mark.parametrize("path", UNTRUSTED, ids=lambda path: path.stem)
 def test_as_opened_and_not_trusted_every_picture_shows(jupyterlab, lab_folder, path):
     """They come first: no script of another notebook runs in the page that they share."""
     signed(path, lab_folder, trusted=False)

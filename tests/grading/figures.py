@@ -3,7 +3,8 @@
     python -m tests.grading.figures                 all of them (with --big 5000 about an hour on two cores)
     python -m tests.grading.figures speed attacks   only these
 
-speed: an honest class; honest: right answers in every style; attacks: what each deserves and gets; big: on dask.
+speed: honest classes, three assignments; honest: right answers in every style; attacks: what each deserves and gets;
+big: on dask.
 """
 
 import json

@@ -70,7 +70,7 @@ def test_right_answers_of_every_style_get_their_points(exercise, sandbox):
 
 @every_exercise
 def test_no_other_seed_makes_a_right_answer_wrong(exercise):
-    """In this process, as in the sandbox above."""
+    """The sandbox above has tried one seed; here no answer needs a process of its own."""
     cases = [case for seed in MORE_SEEDS for case in drawn(exercise, seed)]
     for answer in RIGHT_ANSWERS[exercise.name]:
         result = exercise.examine(Attempt(answer), cases)

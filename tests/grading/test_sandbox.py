@@ -24,6 +24,8 @@ from transformer_lab.grading.policy import NoSandbox, find_bwrap, refuse_readabl
 from transformer_lab.grading.sandbox import Ended, Sandbox
 
 pytestmark = needs_bwrap
+SWITCH = Path(policy.LARGE_PAGES) / "enabled"
+LARGE_PAGES = os.geteuid() == 0 and SWITCH.exists() and "[never]" not in SWITCH.read_text()
 
 
 def descendants(pid: int) -> set[int]:
@@ -57,6 +59,13 @@ def test_nothing_of_an_answer_outlives_it(sandbox, program):
         assert attempt.run(Case("", {})).value == 1
         assert descendants(sandbox.worker.pid) > before
     assert descendants(sandbox.worker.pid) == before
+
+
+@pytest.mark.skipif(not LARGE_PAGES, reason="this kernel gives no large pages, or asks for more rights to look")
+def test_what_is_forked_for_each_answer_lies_in_large_pages(sandbox):
+    rollups = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in descendants(sandbox.worker.pid)]
+    in_large = [int(line.split()[1]) for text in rollups for line in text.splitlines() if "AnonHugePages" in line]
+    assert max(in_large) > 0
 
 
 def test_one_that_sleeps_is_ended_at_once(sandbox):

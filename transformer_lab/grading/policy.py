@@ -66,7 +66,7 @@ def environment() -> dict[str, str]:
         "LANG": "C.UTF-8",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
-        # What torch keeps lies in large pages: it is forked twice for each answer, in two thirds of the time.
+        # Memory in large pages: to fork torch, twice for each answer, then takes two thirds of the time.
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     }
 

@@ -109,7 +109,7 @@ def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple
 
 @contextmanager
 def laid_out(figure: Figure) -> Iterator[None]:
-    """Within it the parts of a figure stay where they are: to lay it out takes as long as to draw it, twice."""
+    """Within it the parts of a figure stay where they are, and `savefig` draws it once instead of twice."""
     engine = figure.get_layout_engine()
     figure.set_layout_engine(None)
     try:

@@ -81,8 +81,9 @@ def run_with_gradients(function: Callable, case: Case, seed: int | None = None) 
     inputs = {name: x for name, x in leaves.items() if is_floating(x)}
     if not outputs or not inputs:
         return Outcome(value, None, printed)
-    seeds = [like_random(x) for x in outputs]
-    found = torch.autograd.grad(outputs, list(inputs.values()), seeds, allow_unused=True, materialize_grads=True)
+    # The gradient of each sum by its output is the random one. To be handed these, torch would import sympy first.
+    sums = [(x * like_random(x)).sum() for x in outputs]
+    found = torch.autograd.grad(sums, list(inputs.values()), allow_unused=True, materialize_grads=True)
     return Outcome(value, None, printed, gradients=dict(zip(inputs, found, strict=True)))
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -161,16 +161,21 @@ def points_of(words: list[str]) -> dict[str, float | int]:
 
 
 def grade(options: argparse.Namespace) -> int:
-    from transformer_lab.grading.processes import preload
+    from transformer_lab.grading.launching import TRUST
+    from transformer_lab.grading.processes import loaded
 
-    if options.executor is None:
-        preload()
+    kind = TRUST if options.trust else options.sandbox
+    with nullcontext() if options.executor else loaded(kind):
+        return grade_class(options, kind)
+
+
+def grade_class(options: argparse.Namespace, kind: str) -> int:
     from tqdm import tqdm
 
     from transformer_lab.grading import console, course, final, marked, records, reports, submissions
     from transformer_lab.grading.assignment import Assignment
     from transformer_lab.grading.hidden_cases import try_out
-    from transformer_lab.grading.launching import TRUST, described
+    from transformer_lab.grading.launching import described
     from transformer_lab.grading.policy import refuse_readable
     from transformer_lab.grading.roster import keep_roster, read_roster
 
@@ -191,10 +196,10 @@ def grade(options: argparse.Namespace) -> int:
         course.forget(options.out)
     waiting = course.still_to_grade(found, assignment, private, options.out, options.trust)
     at_once = options.jobs if options.executor is None else len(waiting)  # a cluster shares out by itself
-    new_pool, kind = partial(executor, options), TRUST if options.trust else options.sandbox
     marked.take_over(options.marked, options.out, assignment)
-    done = course.grade_all(waiting, assignment, options.out, new_pool, at_once, private, kind)
-    for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students"):
+    done = course.grade_all(waiting, assignment, options.out, partial(executor, options), at_once, private, kind)
+    tqdm.monitor_interval = 0  # its thread would run where the processes that grade are forked
+    for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students", miniters=1):
         if any(mark.verdict == "ungraded" for mark in one.marks):
             print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
     book = reports.write_reports(records.graded_so_far(options.out), assignment, options.out, roster)

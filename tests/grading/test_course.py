@@ -7,7 +7,10 @@ import resource
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +22,7 @@ from tests.grading.in_processes import described, grade_or_end
 from tests.grading.support import exported, needs_bwrap
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading import course, records
+from transformer_lab.grading import course, processes, records
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.case_generators import CASE_GENERATORS
 from transformer_lab.grading.hidden_cases import draw_cases
@@ -209,6 +212,7 @@ def test_private_checks_reach_the_processes_that_grade(classroom, tmp_path, monk
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are not forked")
 def test_processes_that_grade_are_there_at_once_without_threads_and_with_what_was_said_last(monkeypatch):
+    monkeypatch.setattr(processes, "start_method", lambda: "forkserver")
     for word in ("first", "last"):
         monkeypatch.setenv("TOLD", word)
         with process_pool(1) as pool:
@@ -220,6 +224,58 @@ def test_processes_that_grade_are_there_at_once_without_threads_and_with_what_wa
             "told": word,
             "leaves Ctrl-C to its parent": True,
         }
+
+
+ONE_AFTER_THE_OTHER = """
+import json, os
+from transformer_lab.grading.processes import loaded, process_pool, start_method
+with loaded("bubblewrap"):
+    from tests.grading.in_processes import described, has_sandbox
+    method, boxes, processes = start_method(), [], []
+    for times in (2, 1):
+        with process_pool(1) as pool:
+            processes.append(pool.submit(described).result())
+            boxes += [pool.submit(has_sandbox, time == 1).result() for time in range(times)]
+print(json.dumps([method, processes, boxes]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are not forked")
+@needs_bwrap
+def test_a_process_without_threads_is_forked_and_the_first_fork_gets_the_sandbox_that_was_started_ahead():
+    """It ends its sandbox, and gets one of its own, as the second fork does."""
+    done = subprocess.run([sys.executable, "-c", ONE_AFTER_THE_OTHER], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    method, forks, boxes = json.loads(done.stdout)
+    assert (method, done.stderr) == ("fork", "")
+    assert [(one["started here"], one["said"]) for one in boxes] == [(False, 1), (True, 1), (True, 1)]
+    end = time.monotonic() + 10
+    while left := [pid for one in boxes if (pid := one["pid"]) in running()]:
+        assert time.monotonic() < end, left
+        time.sleep(0.05)
+    assert [one["threads"][0] for one in forks] == [1, 1]
+    assert all(one["seconds"] < 1 for one in forks)
+
+
+def running() -> set[int]:
+    """The processes that have not ended."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just gone
+            pid, rest = int(stat.parent.name), stat.read_text().rpartition(")")[2]
+            found |= {pid} if rest.split()[0] != "Z" else set()
+    return found
+
+
+def test_a_process_with_another_thread_is_not_forked():
+    held = threading.Event()
+    thread = threading.Thread(target=held.wait)
+    thread.start()
+    try:
+        assert processes.start_method() == ("forkserver" if sys.platform == "linux" else "spawn")
+    finally:
+        held.set()
+        thread.join()
 
 
 def test_who_ends_the_process_that_grades_is_named_and_all_others_are_graded(classroom, tmp_path, monkeypatch):

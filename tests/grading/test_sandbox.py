@@ -268,9 +268,9 @@ def test_one_that_ends_when_it_is_asked_is_no_sandbox_and_leaves_nothing_open(mo
     start = "import socket\ncontrol = socket.socket(fileno={control})\ncontrol.sendall(b'!')\nraise SystemExit('why')"
     monkeypatch.setattr("transformer_lab.grading.launching.START", start)
 
-    def launch_and_seem_alive(kind, seconds):
-        launched = launching.launch(kind, seconds)
-        launched.worker.poll = lambda: launched.worker.wait() and None
+    def launch_and_seem_alive(kind):
+        launched = launching.launch(kind)
+        launched.lives = lambda: bool(launched.worker.wait())
         return launched
 
     monkeypatch.setattr("transformer_lab.grading.sandbox.launch", launch_and_seem_alive)

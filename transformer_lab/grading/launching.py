@@ -1,19 +1,23 @@
 """How the process that forks the answers is started: by bubblewrap, in a container, or, on trust, as it is."""
 
 import os
+import select
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.synchronize import Lock as LockType
 from pathlib import Path
 from uuid import uuid4
 
 from transformer_lab.grading import containers
 from transformer_lab.grading.cgroups import Group, new_group
-from transformer_lab.grading.policy import SITE, TOOLS, bwrap_options, environment, find_bwrap
+from transformer_lab.grading.policy import SITE, TOOLS, NoSandbox, bwrap_options, environment, find_bwrap
 
 KINDS = ("bubblewrap", *containers.RUNTIMES)
 TRUST = "none"  # instead of one of them
@@ -23,20 +27,34 @@ START = """import sys
 sys.path[:0] = {folders}
 sys.path.append({site!r})
 import supervisor
-supervisor.begin({control!r}, {seconds}, {trust}, {uid}, {counts})"""
+supervisor.begin({control!r}, {trust}, {uid}, {counts})"""
 
 
 @dataclass
 class Launched:
-    """The process, the socket over which it hears of answers, and what has to be taken away at the end."""
+    """The process, the socket over which it hears of answers, and what has to be taken away at the end.
+
+    A process that is forked from the one that started it may use it in its stead.
+    """
 
     worker: subprocess.Popen
     control: socket.socket
     group: Group | None = None
     remove: list[str] = field(default_factory=list)  # the command that ends the container
     folder: Path | None = None  # with the container's end of the socket
+    starter: int = field(default_factory=os.getpid)
+
+    def lives(self) -> bool:
+        """Whether the process is there; to be asked while nothing is expected from it."""
+        if os.getpid() == self.starter and self.worker.poll() is not None:
+            return False
+        return not select.select([self.control], [], [], 0)[0]  # the kernel closes what a process leaves open
 
     def end(self) -> None:
+        if os.getpid() != self.starter:
+            with suppress(OSError):  # it is gone
+                self.control.shutdown(socket.SHUT_RDWR)  # then it ends by itself; who started it sees to that
+            return
         self.control.close()
         if self.remove:
             with suppress(subprocess.TimeoutExpired):  # a container ends when its socket does
@@ -53,28 +71,54 @@ class Launched:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def launch(kind: str, seconds: int) -> Launched:
-    """Start the process.
+@dataclass
+class Ahead:
+    """A process that was started before anyone asked: who gets the lock takes it, and nobody after them."""
+
+    kind: str
+    launched: Launched
+    taken: LockType = field(default_factory=lambda: get_context("fork").Lock())
+
+
+AHEAD: list[Ahead] = []  # one at most; the processes that are forked from this one know of it, too
+
+
+@contextmanager
+def started_ahead(kind: str) -> Iterator[None]:
+    """Within it a process of this kind is on its way, for the first `launch` here or in what is forked from here."""
+    with suppress(NoSandbox):  # `launch` says so when it matters
+        AHEAD[:] = [] if kind in containers.RUNTIMES else [Ahead(kind, launch(kind))]
+    try:
+        yield
+    finally:
+        while AHEAD:
+            AHEAD.pop().launched.end()
+
+
+def launch(kind: str) -> Launched:
+    """Start the process, or take the one that was started ahead.
 
     Raises:
         NoSandbox: what it needs is not there, or does not work; says what to do.
     """
-    return in_container(kind, seconds) if kind in containers.RUNTIMES else on_this_machine(kind, seconds)
+    if AHEAD and AHEAD[0].kind == kind and AHEAD[0].taken.acquire(block=False):
+        return AHEAD[0].launched
+    return in_container(kind) if kind in containers.RUNTIMES else on_this_machine(kind)
 
 
-def on_this_machine(kind: str, seconds: int) -> Launched:
+def on_this_machine(kind: str) -> Launched:
     trust = kind == TRUST
     prefix = [] if trust else [find_bwrap(), *bwrap_options()]
     group = None if trust else new_group()
     control, theirs = socket.socketpair()
     folders = sorted({str(path.parent) for path in TOOLS}) if trust else ["/tools"]
-    command = [*prefix, *begin(folders, theirs.fileno(), seconds, trust, group is None)]
+    command = [*prefix, *begin(folders, theirs.fileno(), trust, group is None)]
     worker = process(group.entered(command) if group else command, (theirs.fileno(),))
     theirs.close()
     return Launched(worker, control, group)
 
 
-def in_container(kind: str, seconds: int) -> Launched:
+def in_container(kind: str) -> Launched:
     path = containers.find_runtime(kind)
     limits, name = containers.limits_taken(path), f"transformer-lab-{os.getpid()}-{uuid4().hex[:8]}"
     outer = Path(tempfile.mkdtemp(prefix="transformer-lab-"))  # which on this machine nobody else may enter
@@ -85,7 +129,7 @@ def in_container(kind: str, seconds: int) -> Launched:
         (folder / "socket").chmod(0o666)  # root in a container may be anybody here
         listener.listen(1)
         command = containers.run_command(path, name, folder, limits)
-        worker = process([*command, *begin(["/tools"], "/control/socket", seconds, False, not limits)], ())
+        worker = process([*command, *begin(["/tools"], "/control/socket", False, not limits)], ())
         try:
             control = containers.accepted(listener, worker, SECONDS_TO_START)
         except OSError:
@@ -94,12 +138,10 @@ def in_container(kind: str, seconds: int) -> Launched:
     return Launched(worker, control, remove=[path, "rm", "--force", name], folder=outer)
 
 
-def begin(folders: list[str], control: int | str, seconds: int, trust: bool, counts: bool) -> list[str]:
+def begin(folders: list[str], control: int | str, trust: bool, counts: bool) -> list[str]:
     """The command that the process consists of; it `counts` memory itself where no control group does."""
     uid = FIRST_UID + os.getpid() % UIDS
-    start = START.format(
-        folders=folders, site=SITE, control=control, seconds=seconds, trust=trust, uid=uid, counts=counts
-    )
+    start = START.format(folders=folders, site=SITE, control=control, trust=trust, uid=uid, counts=counts)
     return [sys.executable, "-I", "-c", start]
 
 

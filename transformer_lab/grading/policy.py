@@ -4,23 +4,18 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-import torch
-
 import transformer_lab
-from transformer_lab.exercises import running
-from transformer_lab.grading import protocol
 
-TOOLS = (  # what runs inside
-    *(Path(protocol.__file__), Path(running.__file__)),
-    *(
-        Path(__file__).with_name(name)
-        for name in ("supervisor.py", "sandbox_child.py", "kernel.py", "allowed_calls.py")
-    ),
-)
-SITE = str(Path(torch.__file__).parents[1])
 PACKAGE = Path(transformer_lab.__file__).parent
+TOOLS = (  # what runs inside
+    *(PACKAGE / "exercises" / "running.py", PACKAGE / "grading" / "protocol.py"),
+    *(PACKAGE / "grading" / name for name in ("supervisor.py", "sandbox_child.py", "kernel.py", "allowed_calls.py")),
+)
+TORCH = find_spec("torch")  # not loaded here: a sandbox may start while this process loads it
+SITE = str(Path(TORCH.origin).parents[1])  # type: ignore[union-attr, arg-type]  # this package needs it
 REPOSITORY = PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").exists() else PACKAGE
 SYSTEM = (  # of /usr only what programs need: a repository or a course may lie in the rest
     *("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share/zoneinfo"),

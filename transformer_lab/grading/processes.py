@@ -3,28 +3,47 @@
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from importlib import import_module
 from multiprocessing import forkserver, get_context
 
-PRELOADED = ["transformer_lab.grading.preloaded"]
+from transformer_lab.grading.launching import started_ahead
+
+PRELOADED = "transformer_lab.grading.preloaded"
 
 
-def preload() -> None:
-    """Start the process that the others are forked from, so that it loads torch while this one still does."""
-    if sys.platform == "linux":
-        get_context("forkserver").set_forkserver_preload(PRELOADED)
+@contextmanager
+def loaded(kind: str) -> Iterator[None]:
+    """Within it torch is loaded where the processes are forked from, and meanwhile the first sandbox starts."""
+    if start_method() == "fork":
+        with started_ahead(kind):
+            import_module(PRELOADED)
+            yield
+        return
+    if start_method() == "forkserver":
+        get_context("forkserver").set_forkserver_preload([PRELOADED])
         forkserver.ensure_running()
+    yield
+
+
+def start_method() -> str:
+    """How processes start: forked from this one if no other thread runs in it, or else from one of their own.
+
+    A fork would not have the other threads, and might wait for ever for a lock that one of them held. Windows does not
+    fork, and on macOS the system's own libraries forbid it: there each process loads torch itself.
+    """
+    if sys.platform != "linux":
+        return "spawn"
+    return "fork" if len(os.listdir("/proc/self/task")) == 1 else "forkserver"
 
 
 def process_pool(count: int) -> ProcessPoolExecutor:
-    """So many processes to grade in, each with this process's environment as it is now.
-
-    The process that they are forked from starts with the first pool, serves all others, and ends with this process.
-    Windows does not fork, and on macOS the system's own libraries forbid it: there each process loads torch itself.
-    """
-    context = get_context("forkserver" if sys.platform == "linux" else "spawn")
-    if sys.platform == "linux":
-        context.set_forkserver_preload(PRELOADED)
+    """So many processes to grade in, each with this process's environment as it is now."""
+    context = get_context(start_method())
+    if context.get_start_method() == "forkserver":
+        context.set_forkserver_preload([PRELOADED])
     return ProcessPoolExecutor(count, mp_context=context, initializer=begin, initargs=(dict(os.environ),))
 
 

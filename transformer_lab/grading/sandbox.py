@@ -7,6 +7,7 @@ the CPU.
 
 import os
 import socket
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,6 +48,7 @@ class Sandbox:
         if kind not in (*KINDS, TRUST):
             raise ValueError(f"a sandbox must be one of {', '.join(KINDS)}, or {TRUST} (got {kind})")
         self.seconds, self.kind, self.owner, self.on_trial = seconds, kind, os.getpid(), False
+        self.processor_seconds = round(seconds)
 
     def __enter__(self) -> "Sandbox":
         self.start()
@@ -61,7 +63,7 @@ class Sandbox:
         Raises:
             NoSandbox: it does not start, or a function that is known to work does not run there; says why.
         """
-        self.launched = launch(self.kind, round(self.seconds))
+        self.launched = launch(self.kind)
         self.control, self.worker = self.launched.control, self.launched.worker
         self.control.settimeout(SECONDS_TO_START)
         self.on_trial = True
@@ -105,7 +107,7 @@ class Sandbox:
             Ended: the process ended, or did not answer in time.
             NotDefined: the program raised an error.
         """
-        if self.worker.poll() is not None:  # the forking process is gone
+        if not self.launched.lives():
             self.restart()
         ours, theirs = socket.socketpair()
         with ours:
@@ -129,11 +131,12 @@ class Sandbox:
 
     def send_to_cell(self, theirs: socket.socket) -> None:
         """Give a new cell its end of the channel."""
+        request = [struct.pack("<cI", b"+", self.processor_seconds)]
         try:
-            socket.send_fds(self.control, [b"+"], [theirs.fileno()])
+            socket.send_fds(self.control, request, [theirs.fileno()])
         except OSError:  # the forking process is just going
             self.restart()
-            socket.send_fds(self.control, [b"+"], [theirs.fileno()])
+            socket.send_fds(self.control, request, [theirs.fileno()])
 
     def end_cell(self) -> None:
         """End the answer's process and all that it started, and hear that they are gone."""

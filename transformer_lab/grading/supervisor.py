@@ -1,7 +1,8 @@
 """Runs inside the sandbox: loads torch once, then forks a process for each answer, each in a cell of its own.
 
-Over the control socket the grader sends, for every answer, "+" with one end of a new socket, over which alone the
-answer's process speaks; then "-" when it has seen enough. It hears "." when nothing of the answer lives any more.
+Over the control socket the grader sends, for every answer, "+", the seconds of processor time that it may take, and one
+end of a new socket, over which alone the answer's process speaks; then "-" when it has seen enough. It hears "." when
+nothing of the answer lives any more.
 """
 
 import ctypes
@@ -10,6 +11,7 @@ import resource
 import select
 import signal
 import socket
+import struct
 from contextlib import suppress
 
 import torch
@@ -32,13 +34,14 @@ from sandbox_child import answer, warm_up  # type: ignore[import-not-found]  # i
 MEMORY = 2 << 30  # bytes that an answer, with all that it starts, may use beyond what torch itself takes
 PROCESSES, FILES, FILE_BYTES = 16, 64, 4 << 20
 SECONDS_BETWEEN_LOOKS, SECONDS_TO_END = 0.05, 0.05
+REQUEST = struct.Struct("<cI")
 OPEN, CLOSED = (
     (b"/scratch", b"/dev/shm"),
     (b"/dev/mqueue", b"/control", b"/sys"),
 )  # of the latter a container alone has any
 
 
-def begin(control_at: int | str, seconds: int, trust: bool, uid: int, counts: bool) -> None:
+def begin(control_at: int | str, trust: bool, uid: int, counts: bool) -> None:
     """Get ready, say so over the control socket, and serve; `uid` is who answers run as where this is root.
 
     The socket has come along, or has to be connected to. This `counts` memory where the kernel does not.
@@ -51,7 +54,7 @@ def begin(control_at: int | str, seconds: int, trust: bool, uid: int, counts: bo
     warm_up()
     control = socket.socket(fileno=control_at) if isinstance(control_at, int) else connected(control_at)
     control.sendall(b"!")
-    serve(control, seconds, trust, uid, counts)
+    serve(control, trust, uid, counts)
 
 
 def connected(path: str) -> socket.socket:
@@ -60,12 +63,13 @@ def connected(path: str) -> socket.socket:
     return control
 
 
-def serve(control: socket.socket, seconds: int, trust: bool, uid: int, counts: bool) -> None:
+def serve(control: socket.socket, trust: bool, uid: int, counts: bool) -> None:
     """For each socket that arrives: a process, until it must end."""
     while True:
-        message, fds, _, _ = socket.recv_fds(control, 1, 1)
+        message, fds, _, _ = socket.recv_fds(control, REQUEST.size, 1)
         if not message:
             return
+        _, seconds = REQUEST.unpack(message)
         supervisor = os.fork()
         if supervisor == 0:
             control.close()

@@ -6,14 +6,16 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from lab import OpenNotebook, WatchedPage, chromium, front_end_in, ran
+from lab import OpenNotebook, WatchedPage, chromium, front_end_in, opened, ran, write
 from live import COUNT, FRAMES, PAGE, RESET, Live
-from nbformat.v4 import new_markdown_cell
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from playwright.sync_api import BrowserContext, Page
 from server import FRONT_ENDS, jupyter_lab
+from stored import signed
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.view_examples import SET_UP, SHOW, html
+from tests.view_examples import SET_UP, SHOW, html, make
 
 TALL = "tall\n\n" * 60  # makes the notebook longer than the window
 # What takes longest begins first, and what is dealt out test by test comes last, so that no worker waits at the end.
@@ -34,7 +36,9 @@ class ByOpenPage(LoadScopeScheduling):
         part = part_of(nodeid)
         if part in TEST_BY_TEST:
             return nodeid
-        return next((f"{part} in {name}" for name in FRONT_ENDS if name in nodeid), part) if part != "view" else part
+        if part == "view" or (part == "views_in_jupyter" and "Notebook 7" in nodeid):  # both need the stored outputs
+            return "view"
+        return next((f"{part} in {name}" for name in FRONT_ENDS if name in nodeid), part)
 
 
 def pytest_xdist_make_scheduler(config, log) -> ByOpenPage:
@@ -98,10 +102,30 @@ def jupyterlab(profile, address) -> Iterator[OpenNotebook]:
 
 
 @pytest.fixture(scope="session")
-def notebook(profile, address_here, lab_folder) -> Iterator[OpenNotebook]:
-    """The notebook with all views, with all cells run."""
-    tall = [new_markdown_cell(TALL) for _ in range(4)]
-    with ran(profile, address_here, lab_folder, SET_UP, *SHOW.values(), *tall, name="98_views.ipynb") as notebook:
+def stored() -> list[NotebookNode]:
+    """The cells of a notebook with all views, with their outputs, as a repository has it."""
+    cells = [new_code_cell(SET_UP, execution_count=1)]
+    for number, (name, source) in enumerate(SHOW.items(), start=2):
+        data = {"text/plain": repr(make(name)), "text/html": html(name)}
+        output = new_output("execute_result", data, execution_count=number)
+        cells.append(new_code_cell(source, execution_count=number, outputs=[output]))
+    return cells
+
+
+@pytest.fixture(scope="session")
+def notebook(request, profile, front_end, address_here, lab_folder) -> Iterator[OpenNotebook]:
+    """The notebook with all views: in JupyterLab all cells are run, in Notebook 7 it is trusted, and opened as stored.
+
+    test_lessons_live.py runs the gallery in Notebook 7.
+    """
+    tall, name = [new_markdown_cell(TALL) for _ in range(4)], "98_views.ipynb"
+    if front_end == "JupyterLab":
+        with ran(profile, address_here, lab_folder, SET_UP, *SHOW.values(), *tall, name=name) as notebook:
+            yield notebook
+        return
+    write(lab_folder, name, *request.getfixturevalue("stored"), *tall)
+    signed(lab_folder / "work" / "notebooks" / name, lab_folder, trusted=True)
+    with opened(profile, address_here, name) as notebook:
         yield notebook
 
 

@@ -30,9 +30,9 @@ def faults(notebook: OpenNotebook, above: int | None = None) -> dict[str, list]:
 
 
 def hard_to_read(notebook: OpenNotebook) -> dict[str, list[str]]:
-    """For each theme the texts in outputs that are hard to read."""
-    found = {}
-    for theme in (DARK, LIGHT):
+    """For each theme the texts in outputs that are hard to read. The theme that is on comes first; the other stays."""
+    found, on = {}, notebook.page.evaluate("document.body.dataset.jpThemeName")
+    for theme in sorted((LIGHT, DARK), key=lambda theme: theme != on):
         notebook.use_theme(theme)
         found[theme] = notebook.page.evaluate(CONTRAST)
     return {theme: texts for theme, texts in found.items() if texts}

@@ -38,6 +38,7 @@ OWN_ERRORS = {
 THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 SECONDS_TO_RUN = 300
+BETWEEN_LOOKS = 50  # milliseconds
 
 
 @contextmanager
@@ -84,10 +85,13 @@ class WatchedPage:
 class OpenNotebook(WatchedPage):
     """A notebook that is open in the browser."""
 
+    def wait_for(self, javascript: str, seconds: float | int = 30, given: object = None) -> None:
+        """Wait until an expression is true. To look at each frame, as is usual, would have every frame be drawn."""
+        self.page.wait_for_function(javascript, arg=given, timeout=seconds * 1000, polling=BETWEEN_LOOKS)
+
     def wait_until_ready(self) -> None:
-        """Wait until the notebook is shown and its kernel answers; turn on the light."""
-        self.page.wait_for_function(READY, timeout=SECONDS_TO_START * 1000)
-        self.use_theme(LIGHT)
+        """Wait until the notebook is shown and its kernel answers."""
+        self.wait_for(READY, SECONDS_TO_START)
         self.settle()
 
     def run_all(self) -> None:
@@ -100,14 +104,14 @@ class OpenNotebook(WatchedPage):
         self.page.evaluate(RUN_ALL if above is None else RUN_ABOVE, above)
 
     def wait_until_run(self) -> None:
-        self.page.wait_for_function("() => window.allCellsRan", timeout=SECONDS_TO_RUN * 1000)
+        self.wait_for("() => window.allCellsRan", SECONDS_TO_RUN)
         self.settle()
 
     def settle(self) -> None:
         """Wait until no picture and no widget is still loading."""
         # JupyterLab takes an image's address away until it has looked it up.
-        self.page.wait_for_function("() => [...document.images].every(image => image.src && image.complete)")
-        self.page.wait_for_function("() => !document.body.innerText.includes('Loading widget')")
+        self.wait_for("() => [...document.images].every(image => image.src && image.complete)")
+        self.wait_for("() => !document.body.innerText.includes('Loading widget')")
 
     def use_theme(self, theme: str) -> None:
         """Switch to a theme of JupyterLab's and wait until its splash screen is gone."""
@@ -171,7 +175,7 @@ def opened(browser: Browser | BrowserContext, address: str, name: str) -> Iterat
 def opened_in(jupyterlab: OpenNotebook, name: str) -> Iterator[OpenNotebook]:
     """Open a notebook in a JupyterLab that is open, as people open one after another; end its kernel and close it."""
     page = jupyterlab.page
-    page.wait_for_function("() => window.jupyterapp")
+    jupyterlab.wait_for("() => window.jupyterapp")
     page.evaluate(OPEN, f"notebooks/{name}")
     try:
         jupyterlab.wait_until_ready()

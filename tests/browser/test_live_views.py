@@ -51,7 +51,7 @@ def wait_for_count(notebook: OpenNotebook, number: int) -> None:
 
 
 def wait_for(notebook: OpenNotebook, javascript: str) -> None:
-    notebook.page.wait_for_function(javascript, timeout=SECONDS * 1000)
+    notebook.wait_for(javascript, SECONDS)
 
 
 def shows(place: Locator, text: str | re.Pattern) -> None:
@@ -198,7 +198,7 @@ def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, way
     training.button("resume").click()
     wait_for(notebook, "() => document.querySelector('.tl-samples')?.innerText.includes('translation at step 20')")
     shows(status(training), "30 of 30 steps")
-    notebook.page.wait_for_function("view => !view.isConnected", arg=live, timeout=SECONDS * 1000)  # the last is stored
+    notebook.wait_for("view => !view.isConnected", SECONDS, live)  # the last is stored
     near(training.values(), start("training"))
     expect(training.button("resume")).to_be_hidden()
     expect(training.button("stop")).to_be_hidden()

@@ -1,6 +1,9 @@
 """What every view promises in a notebook, in JupyterLab and Notebook 7: keys, themes, cells out of view, kernels."""
 
+import re
+
 import pytest
+from faults import SHOWN_WITHOUT_MODEL
 from lab import DARK, LIGHT, PANEL, OpenNotebook
 from live import FOCUSABLE, INK, KEYS, TAKES_FOCUS, Live, all_seen, answers, contrast, luminance, near
 from playwright.sync_api import expect
@@ -16,11 +19,13 @@ KINDS = f"""root => [...root.querySelectorAll("{FOCUSABLE}")]
     .map(e => [e.localName, e.type, e.className, e.role].join())"""
 
 
-def test_run_all_makes_every_view_live_with_the_numbers_of_torch(notebook, views_in_notebook):
+def test_every_view_is_live_with_the_numbers_of_torch(notebook, views_in_notebook):
+    """In JupyterLab once all cells have run, in Notebook 7 as stored: see `notebook` in conftest.py."""
     for name, (values, _) in all_seen(views_in_notebook).items():
         near(values, start(name))
     elements = notebook.page.locator(":has(> .tl-view)")
     assert elements.evaluate_all(PLACES) == [[True, [False]]] * len(SHOW), "live, in place of one picture"
+    assert not re.search(SHOWN_WITHOUT_MODEL, notebook.page.locator("body").inner_text())
 
 
 def test_no_key_reaches_the_notebook(notebook, views_in_notebook):
@@ -98,11 +103,11 @@ def test_views_are_live_and_single_after_another_tab(notebook, views_in_notebook
 def test_views_answer_while_the_kernel_is_busy(notebook, views_in_notebook):
     kernel = f"{PANEL}.sessionContext.session.kernel"
     notebook.page.evaluate(f"() => {{ {kernel}.requestExecute({{code: 'import time; time.sleep(60)'}}); }}")
-    notebook.page.wait_for_function(f"() => {kernel}.status === 'busy'")
+    notebook.wait_for(f"() => {kernel}.status === 'busy'")
     answers(views_in_notebook)
     assert notebook.page.evaluate(f"() => {kernel}.status") == "busy"
     notebook.page.evaluate(f"() => {kernel}.interrupt()")
-    notebook.page.wait_for_function(f"() => {kernel}.status === 'idle'")
+    notebook.wait_for(f"() => {kernel}.status === 'idle'")
 
 
 def test_views_answer_when_the_kernel_is_gone(notebook, views_in_notebook):

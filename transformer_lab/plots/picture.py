@@ -95,13 +95,15 @@ def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple
     alike give equal bytes.
     """
     full, small = io.BytesIO(), io.BytesIO()
-    figure.draw_without_rendering()  # the layout is made
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
     dots = PIXELS * sharpness  # of an inch
     needed = dots * figure.get_tightbbox().padded(0.1).get_points()
     crop = Bbox(np.array([np.floor(needed[0]), np.ceil(needed[1])]) / dots)  # whole pixels: cells are found by theirs
     with laid_out(figure):
-        figure.savefig(full, format="png", dpi=dots, bbox_inches=crop)
-    image = Image.open(full).convert("RGB")
+        figure.savefig(full, format="rgba", dpi=dots, bbox_inches=crop)
+    size = round(dots * crop.width), round(dots * crop.height)
+    image = Image.frombytes("RGBA", size, full.getvalue()).convert("RGB")
     method = Image.Quantize.MEDIANCUT if colours == 256 else Image.Quantize.MAXCOVERAGE  # of few, none may be far off
     image.quantize(colours, method).save(small, "png", optimize=True)
     return small.getvalue(), image.size, crop

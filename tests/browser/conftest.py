@@ -116,7 +116,7 @@ def stored() -> list[NotebookNode]:
 def notebook(request, profile, front_end, address_here, lab_folder) -> Iterator[OpenNotebook]:
     """The notebook with all views: in JupyterLab all cells are run, in Notebook 7 it is trusted, and opened as stored.
 
-    test_lessons_live.py runs the gallery in Notebook 7.
+    test_lessons_live.py runs a lesson in Notebook 7.
     """
     tall, name = [new_markdown_cell(TALL) for _ in range(4)], "98_views.ipynb"
     if front_end == "JupyterLab":

@@ -15,7 +15,7 @@ from server import ROOT
 from stored import as_stored, signed
 
 SECONDS = 120
-RUN_WHOLE = {"gallery": "Notebook 7", "00_start_here": "JupyterLab"}
+RUN_WHOLE = {"05_masking": "Notebook 7", "00_start_here": "JupyterLab"}
 TRAINING = "07_training"
 OPENED = ("01_attention", "08_decoding", "10_inside")  # all of them in JupyterLab: test_in_jupyterlab.py
 

@@ -227,16 +227,18 @@ def test_processes_that_grade_are_there_at_once_without_threads_and_with_what_wa
 
 
 ONE_AFTER_THE_OTHER = """
-import json, os
+import json
+from transformer_lab.grading.launching import AHEAD
 from transformer_lab.grading.processes import loaded, process_pool, start_method
 with loaded("bubblewrap"):
     from tests.grading.in_processes import described, has_sandbox
-    method, boxes, processes = start_method(), [], []
+    method, boxes, processes, ahead = start_method(), [], [], [len(AHEAD)]
     for times in (2, 1):
         with process_pool(1) as pool:
             processes.append(pool.submit(described).result())
             boxes += [pool.submit(has_sandbox, time == 1).result() for time in range(times)]
-print(json.dumps([method, processes, boxes]))
+        ahead.append(len(AHEAD))
+print(json.dumps([method, processes, boxes, ahead]))
 """
 
 
@@ -246,8 +248,8 @@ def test_a_process_without_threads_is_forked_and_the_first_fork_gets_the_sandbox
     """It ends its sandbox, and gets one of its own, as the second fork does."""
     done = subprocess.run([sys.executable, "-c", ONE_AFTER_THE_OTHER], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    method, forks, boxes = json.loads(done.stdout)
-    assert (method, done.stderr) == ("fork", "")
+    method, forks, boxes, ahead = json.loads(done.stdout)
+    assert (method, ahead, done.stderr) == ("fork", [1, 0, 0], "")
     assert [(one["started here"], one["said"]) for one in boxes] == [(False, 1), (True, 1), (True, 1)]
     end = time.monotonic() + 10
     while left := [pid for one in boxes if (pid := one["pid"]) in running()]:

@@ -91,8 +91,12 @@ def started_ahead(kind: str) -> Iterator[None]:
     try:
         yield
     finally:
-        while AHEAD:
-            AHEAD.pop().launched.end()
+        end_ahead()
+
+
+def end_ahead() -> None:
+    while AHEAD:
+        AHEAD.pop().launched.end()
 
 
 def launch(kind: str) -> Launched:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import forkserver, get_context
 
-from transformer_lab.grading.launching import started_ahead
+from transformer_lab.grading.launching import end_ahead, started_ahead
 
 PRELOADED = "transformer_lab.grading.preloaded"
 
@@ -39,12 +39,17 @@ def start_method() -> str:
     return "fork" if len(os.listdir("/proc/self/task")) == 1 else "forkserver"
 
 
-def process_pool(count: int) -> ProcessPoolExecutor:
+@contextmanager
+def process_pool(count: int) -> Iterator[ProcessPoolExecutor]:
     """So many processes to grade in, each with this process's environment as it is now."""
     context = get_context(start_method())
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload([PRELOADED])
-    return ProcessPoolExecutor(count, mp_context=context, initializer=begin, initargs=(dict(os.environ),))
+    try:
+        with ProcessPoolExecutor(count, mp_context=context, initializer=begin, initargs=(dict(os.environ),)) as pool:
+            yield pool
+    finally:
+        end_ahead()  # the process that used that sandbox is gone, perhaps in the middle of an answer
 
 
 def begin(environment: dict[str, str]) -> None:

@@ -22,7 +22,7 @@ SETTINGS = {
     "notebook-extension/tracker": '{"windowingMode": "none", "scrollPastEnd": false}',
 }
 FRONT_ENDS = {"JupyterLab": "/lab/tree/", "Notebook 7": "/notebooks/"}
-SECONDS_TO_START = 60
+SECONDS_TO_START, SECONDS_TO_END = 60, 20
 
 
 @contextmanager
@@ -45,8 +45,17 @@ def jupyter_lab(folder: Path, front_end: str = "JupyterLab") -> Iterator[str]:
             wait_until_it_answers(server, f"http://127.0.0.1:{port}/api", log_file)
             yield f"http://127.0.0.1:{port}{FRONT_ENDS[front_end]}notebooks/{{}}?reset&token={token}"
         finally:
-            server.send_signal(signal.SIGTERM)  # it takes its kernels along
-            server.wait(SECONDS_TO_START)
+            end(server)
+
+
+def end(server: subprocess.Popen) -> None:
+    """End it with its kernels. Now and then one does not end when it is asked; its kernels notice when it is gone."""
+    server.send_signal(signal.SIGTERM)
+    try:
+        server.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
 def copy_of_the_notebooks(work: Path) -> Path:

@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -20,6 +21,9 @@ os.environ["TRANSFORMER_LAB_PROGRESS"] = "off"
 # A slow machine makes no test fail.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+
+# A shell ignores Ctrl-C for what it starts in the background, and all that is started from there would ignore it, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 gc.disable()  # what is imported and collected stays: looking for what does not takes half a second
 

@@ -41,7 +41,7 @@ from transformer_lab.texts import PRINTABLE, Characters
 
 characters = Characters(PRINTABLE)
 config = LanguageModelConfig(
-    *(len(characters), 96, 3, 384, 2), max_len=64, positions="rotary", activation="gelu",
+    *(len(characters), 64, 4, 256, 2), max_len=64, positions="rotary", activation="gelu",
     dropout=0.0, attention_dropout=0.0,
 )  # fmt: skip
 torch.manual_seed(0)
@@ -49,7 +49,7 @@ model = LanguageModel(config).to(device)
 
 # %%
 whole = corpus.text("test")
-test_text = "".join(whole[i : i + 15_000] for i in range(0, len(whole), 60_000))  # a quarter of it
+test_text = "".join(whole[i : i + 7_500] for i in range(0, len(whole), 60_000))  # an eighth of it
 train_ids, test_ids = characters.encode(corpus.text("train")), characters.encode(test_text)
 
 # %%
@@ -116,7 +116,7 @@ print("p(c | a), smoothed:", round(smoothed("a", "c"), 3))
 print("the row still sums to", round(sum(smoothed("a", right) for right in "abc"), 6))
 
 # %% [markdown]
-# A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the contexts, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1998](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely more on the next shorter one. Count six tables in the training part (10 seconds), and measure their losses on a quarter of the test:
+# A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the contexts, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1998](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely more on the next shorter one. Count six tables in the training part (10 seconds), and measure their losses on an eighth of the test:
 
 # %% tolerance=0.2
 from transformer_lab.ngrams import NGrams
@@ -207,10 +207,10 @@ def loss_on(ids, model):
 
 
 # %% [markdown]
-# The training takes 45 seconds on a quiet machine. The monitor shows the loss of each batch, that of held-out files every 100 steps (*validation*), and as lines those of three tables on the same files. Below the curves stands how the model goes on with `def `; the slider brings back what it wrote before. You may stop it (■) at any time and resume. **Predict**: which of the lines will it pass?
+# The training takes 20 seconds on a quiet machine. The monitor shows the loss of each batch, that of held-out files every 100 steps (*validation*), and as lines those of three tables on the same files. Below the curves stands how the model goes on with `def `; the slider brings back what it wrote before. You may stop it (■) at any time and resume. **Predict**: which of the lines will it pass?
 
 # %%
-recipe = training.TextRecipe(n_steps=800, batch_size=16, peak_rate=5e-3, seed=0)
+recipe = training.TextRecipe(n_steps=800, batch_size=16, peak_rate=1e-2, seed=0)
 run = training.TextTraining(model, training.TextExamples(train_ids, length=64), recipe)
 reports = run.run(800, lambda: loss_on(validation_ids, model), every=100)
 levels = {n: -tables[n].token_log_probs(validation_ids).mean().item() for n in (2, 3, 4)}
@@ -316,7 +316,7 @@ def share_of_python(texts):
 
 
 # %% [markdown]
-# Now let the tables and the models write 16 texts of 300 characters each, at two temperatures (15 seconds). **Predict**: at which temperature is most of it Python, and is that the best code?
+# Now let the tables and the models write 16 texts of 200 characters each, at two temperatures (10 seconds). **Predict**: at which temperature is most of it Python, and is that the best code?
 
 # %%
 def write_by_table(table, n_tokens, temperature, generator):
@@ -329,9 +329,9 @@ def write_by_table(table, n_tokens, temperature, generator):
 
 def texts_of(writer, temperature):
     if isinstance(writer, LanguageModel):
-        return write(writer, "\n", 300, copies=16, temperature=temperature)
+        return write(writer, "\n", 200, copies=16, temperature=temperature)
     generator = torch.Generator("cpu").manual_seed(0)
-    return [write_by_table(writer, 300, temperature, generator) for _ in range(16)]
+    return [write_by_table(writer, 200, temperature, generator) for _ in range(16)]
 
 
 # %% tolerance=14
@@ -351,29 +351,23 @@ assert share["larger", 0.5] > share["larger", 1.0]
 # %% [markdown]
 # ## Break it: a text that is too short
 #
-# What if there were only 10 000 characters to learn from? Train a small model on them, and watch its loss there and on the validation part (10 seconds). **Predict** both curves.
+# What if there were only 5 000 characters to learn from? Train a second model on them, of the same size, and watch its loss there and on the validation part (10 seconds). **Predict** both curves.
 
 # %%
-few_ids = train_ids[:10_000]
-small = LanguageModelConfig(
-    *(len(characters), 64, 4, 256, 2), max_len=64, positions="rotary", activation="gelu",
-    dropout=0.0, attention_dropout=0.0,
-)  # fmt: skip
+few_ids = train_ids[:5_000]
 torch.manual_seed(1)
-memoriser = LanguageModel(small).to(device)
-
-# %%
+memoriser = LanguageModel(config).to(device)
 few = training.TextTraining(
-    memoriser, training.TextExamples(few_ids, 64), training.TextRecipe(500, seed=1)
+    memoriser, training.TextExamples(few_ids, 64), training.TextRecipe(250, peak_rate=1e-2, seed=1)
 )
 seen = {"these characters": [], "validation": []}
-for report in few.run(500):
-    if report.step % 50 == 0:
-        seen["these characters"].append(loss_on(few_ids[:6_000], memoriser))
-        seen["validation"].append(loss_on(validation_ids, memoriser))
+for report in few.run(250):
+    if report.step % 25 == 0:
+        seen["these characters"].append(loss_on(few_ids[:3_000], memoriser))
+        seen["validation"].append(loss_on(validation_ids[:3_000], memoriser))
 
 # %%
-ax = plots.plot_lines(range(50, 501, 50), seen, x_label="step", y_label="nats a character")
+ax = plots.plot_lines(range(25, 251, 25), seen, x_label="step", y_label="nats a character")
 plots.show(ax, alt="On its own text the loss falls on; on the validation it falls, then rises.")
 
 # %% tolerance=0.4
@@ -393,16 +387,16 @@ assert other[-1] > min(other) + 0.3
 
 # %%
 def longest_copy(text, source):
-    """The length of the longest piece of the text that stands in the source."""
+    """The length of the longest piece of the text that stands in the source, or up to 2 less."""
     longest = 0
-    for start in range(len(text)):
+    for start in range(0, len(text), 3):
         while text[start : start + longest + 1] in source and start + longest < len(text):
             longest += 1
     return longest
 
 
 # %%
-all_seen, few_seen = corpus.text("train"), corpus.text("train")[:10_000]
+all_seen, few_seen = corpus.text("train"), corpus.text("train")[:5_000]
 samples = write(larger, "\n", 300, copies=8, temperature=0.8, seed=3)
 by_heart = write(memoriser, "\n", 300, copies=8, temperature=0.8, seed=3)
 real = [corpus.text("test")[start : start + 300] for start in range(5_000, 250_000, 30_000)][:8]

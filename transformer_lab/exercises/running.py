@@ -110,29 +110,27 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
     Those of torch are the processor's and, if that is another, the device's own.
     """
     own = getattr(torch, device.type) if device.type in ("cuda", "mps") else None
-    bits, left = mtrand.get_bit_generator(), (random.getstate(), np.random.get_state(legacy=False))
+    bits, numpys, pythons = mtrand.get_bit_generator(), np.random.get_state(legacy=False), random.getstate()
     with torch.random.fork_rng([device] if own else [], device_type=device.type if own else "cuda"):
         torch.default_generator.manual_seed(seed)  # torch.manual_seed would take as long as a call
         if own:
             own.manual_seed(seed)
-        mtrand.set_bit_generator(SPARE)  # that of the session may be of another kind
-        set_states(*started(seed))
+        random.setstate(started(seed))
+        mtrand.set_bit_generator(SPARE)  # that of the session rests meanwhile
+        np.random.seed(seed)
         try:
             yield
         finally:
+            random.setstate(pythons)
             mtrand.set_bit_generator(bits)
-            set_states(*left)
+            if numpys["has_gauss"]:  # all that numpy keeps elsewhere: the second of two normal numbers
+                np.random.set_state(numpys)
 
 
 @cache
-def started(seed: int) -> tuple[tuple, dict]:
-    """The states of Python's generator and of numpy's that start from a seed: to set them is quicker than to seed."""
-    return random.Random(seed).getstate(), np.random.RandomState(seed).get_state(legacy=False)
-
-
-def set_states(pythons: tuple, numpys: dict) -> None:
-    random.setstate(pythons)
-    np.random.set_state(numpys)
+def started(seed: int) -> tuple:
+    """The state of Python's generator that starts from a seed: to set it is quicker than to seed."""
+    return random.Random(seed).getstate()
 
 
 def call(

@@ -7,8 +7,8 @@ import signal
 import sys
 from pathlib import Path
 
+import jaxtyping
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
 # nbval reads notebooks with jsonschema, which would build 38 grammars for formats that none of them has.
 sys.modules["rfc3987_syntax"] = None
@@ -57,8 +57,9 @@ def pytest_configure(config) -> None:
     interpret_triton()
     config.option.nbval_sanitize_with = str(Path(__file__).with_name("tests") / "nbval_sanitize.cfg")
     if not are_asked_for(config, "browser", "benchmarks"):
-        importlib.import_module("tests.checked_when_called")  # the hook itself would import `tests` alone
-        install_import_hook(checked_modules(), "tests.checked_when_called.checked_when_called")
+        checking = importlib.import_module("tests.checked_when_called")  # the hook itself would import `tests` alone
+        jaxtyping.jaxtyped = checking.checked_once
+        jaxtyping.install_import_hook(checked_modules(), "tests.checked_when_called.checked_when_called")
 
 
 def pytest_xdist_auto_num_workers(config) -> int | None:

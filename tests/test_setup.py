@@ -7,11 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from jaxtyping import TypeCheckError
+from beartype import beartype
+from jaxtyping import Float, TypeCheckError
 from nbval.plugin import get_sanitize_patterns
 from notebook_rules import ROOT
+from torch import Tensor
 
 import transformer_lab
+from tests.checked_when_called import checked_once
 
 REQUIREMENTS = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -35,6 +38,37 @@ def test_requirements_hold_what_the_package_and_its_tests_need():
 def test_every_call_is_checked_against_its_signature():
     with pytest.raises(TypeCheckError, match="scaled_dot_product_attention"):
         transformer_lab.scaled_dot_product_attention(torch.zeros(2, 3), torch.zeros(2, 4), torch.zeros(2, 4))
+
+
+def test_a_call_is_checked_anew_if_anything_but_numbers_differs():
+    def same(x: Float[Tensor, "T d"], rows: int, given: list[int]) -> Float[Tensor, "{rows} d"]:
+        return x
+
+    checked = checked_once(same, typechecker=beartype)
+    for _ in range(2):
+        checked(torch.zeros(2, 3), 2, [1])
+        with pytest.raises(TypeCheckError, match="given"):
+            checked(torch.zeros(2, 3), 2, ["one"])
+        with pytest.raises(TypeCheckError, match="return value"):
+            checked(torch.zeros(2, 3), 3, [1])
+        for wrong in (torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2)):
+            with pytest.raises(TypeCheckError, match="parameters"):
+                checked(wrong, 2, [1])
+
+
+def test_a_call_that_was_right_is_not_checked_again_unless_it_returns_something_else():
+    calls = []
+
+    def width(x: Float[Tensor, "T d"]) -> Float[Tensor, " d"]:
+        calls.append(x)
+        return x.sum(0) if x.sum() == 0 else x
+
+    checked = checked_once(width, typechecker=beartype)
+    for _ in range(2):
+        assert checked(torch.zeros(2, 3)).shape == (3,)
+        with pytest.raises(TypeCheckError, match="return value"):
+            checked(torch.ones(2, 3))
+    assert len(calls) == 4, "a check runs nothing a second time"
 
 
 def test_a_worker_computes_with_one_thread(worker_id):

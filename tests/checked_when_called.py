@@ -1,6 +1,6 @@
 """Calls of the package are checked against the shapes in its signatures, each kind of call once.
 
-A call whose arguments look like those of one that was right is checked again only if what it returns looks different: the
+A call whose arguments look like those of one that was right is checked again only if its result looks different: the
 numbers in a tensor have no part in a check. Lists and dictionaries are looked into at each call.
 """
 

@@ -1,14 +1,22 @@
-"""Every notebook as it is opened, not trusted and trusted, in one JupyterLab; and that each fault would be seen."""
+"""In one JupyterLab: every notebook as it is opened, not trusted and trusted, two of them run, and each fault seen."""
 
+import re
+
+import nbformat
 import pytest
 from faults import faults, hard_to_read
 from lab import DARK, NOTEBOOKS, opened_in, write
+from live import Live
 from nbformat.v4 import new_code_cell, new_markdown_cell
+from playwright.sync_api import expect
+from server import ROOT
 from stored import as_stored, of_every_kind, signed
 
 from tests.view_examples import MODULES
 
 UNTRUSTED = of_every_kind(NOTEBOOKS)
+RUN_WHOLE, TRAINING = "00_start_here", "07_training"
+SECONDS = 120
 
 
 def test_every_view_is_in_a_notebook_that_is_opened_and_not_trusted():
@@ -31,6 +39,30 @@ def test_as_opened_and_trusted_every_view_is_live(jupyterlab, lab_folder, path):
     with opened_in(jupyterlab, path.name) as notebook:
         as_stored(notebook, path, trusted=True)
         assert faults(notebook) == {}
+        assert hard_to_read(notebook) == {}
+
+
+def test_run_all_shows_no_fault_and_what_is_legible(jupyterlab):
+    with opened_in(jupyterlab, f"{RUN_WHOLE}.ipynb") as notebook:
+        notebook.run_all()
+        assert faults(notebook) == {}
+        assert hard_to_read(notebook) == {}
+
+
+def test_a_lesson_with_a_training_is_run_until_the_training_is_stopped(jupyterlab):
+    """As its reader may: to the end the training takes long, and what comes after is claimed of its end."""
+    cells = nbformat.read(ROOT / "notebooks" / f"{TRAINING}.ipynb", as_version=4).cells
+    behind = max(number for number, cell in enumerate(cells) if "<tl-training_monitor" in str(cell)) + 1
+    with opened_in(jupyterlab, f"{TRAINING}.ipynb") as notebook:
+        notebook.start_to_run(above=behind)
+        monitor = Live(notebook.page, notebook.page.locator(".tl-view").first)
+        status = monitor.root.locator(".tl-status")
+        expect(status).to_contain_text(re.compile(r"step ([1-9]\d|\d{3}) of 300"), timeout=SECONDS * 1000)
+        monitor.button("stop").click()
+        notebook.wait_until_run()
+        expect(status).to_contain_text("stopped after step")
+        expect(monitor.button("resume")).to_be_visible()
+        assert faults(notebook, above=behind) == {}
         assert hard_to_read(notebook) == {}
 
 

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -124,6 +125,7 @@ class OpenNotebook(WatchedPage):
         return self.page.evaluate(f"() => {PANEL}.content.widgets.map(cell => {javascript})")
 
 
+PAGES = count()  # those opened so far
 PANEL = "jupyterapp.shell.currentWidget"
 READY = f"() => window.jupyterapp && {PANEL}?.sessionContext?.isReady && {PANEL}.context.isReady"
 RUN = """async above => {
@@ -154,7 +156,7 @@ def front_end_in(browser: Browser | BrowserContext, address: str, name: str) -> 
     page.set_viewport_size({"width": 1280, "height": 1000})
     notebook = OpenNotebook(page, next(own for name, own in OWN_ERRORS.items() if FRONT_ENDS[name] in address))
     try:
-        page.goto(address.format(name))
+        page.goto(address.format(page=f"page{next(PAGES)}", name=name))
         yield notebook
     finally:  # a page that stays open asks its kernel for news while the next one is looked at
         page.close()

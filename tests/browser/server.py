@@ -21,7 +21,8 @@ SETTINGS = {
     # Every cell is in the page, in view or not, and the page ends with the last one.
     "notebook-extension/tracker": '{"windowingMode": "none", "scrollPastEnd": false}',
 }
-FRONT_ENDS = {"JupyterLab": "/lab/tree/", "Notebook 7": "/notebooks/"}
+# Each page has a workspace of its own: where one is open, JupyterLab leaves for another one, and starts anew there.
+FRONT_ENDS = {"JupyterLab": "/lab/workspaces/{page}/tree/", "Notebook 7": "/notebooks/"}
 SECONDS_TO_START, SECONDS_TO_END = 60, 20
 
 
@@ -43,7 +44,7 @@ def jupyter_lab(folder: Path, front_end: str = "JupyterLab") -> Iterator[str]:
         )
         try:
             wait_until_it_answers(server, f"http://127.0.0.1:{port}/api", log_file)
-            yield f"http://127.0.0.1:{port}{FRONT_ENDS[front_end]}notebooks/{{}}?reset&token={token}"
+            yield f"http://127.0.0.1:{port}{FRONT_ENDS[front_end]}notebooks/{{name}}?reset&token={token}"
         finally:
             end(server)
 

@@ -136,7 +136,7 @@ widgets.machine(model, tokenizer, "two hundred and twenty-one")
 widgets.cache_cost()
 
 # %% [markdown]
-# **A language model, watched while it learns** (lesson 09). This one reads the names of ten thousand numbers, letter by letter, for about ten seconds. The green curve is its loss on names that are held out, the dashed line that of a table of triples, and the slider brings back what it wrote before.
+# **A language model, watched while it learns** (lesson 09). This one reads the names of ten thousand numbers, letter by letter, for a few seconds. The green curve is its loss on names that are held out, the dashed line that of a table of triples, and the slider brings back what it wrote before.
 
 # %%
 from transformer_lab import LanguageModel, LanguageModelConfig, tasks, token_log_probs
@@ -149,7 +149,7 @@ characters = Characters.of("\n".join(names))
 read, held_out = (characters.encode("\n".join(part)) for part in (names[100:], names[:100]))
 size = {"max_len": 48, "positions": "rotary", "dropout": 0.0, "attention_dropout": 0.0}
 writer = LanguageModel(LanguageModelConfig(len(characters), 48, 4, 192, 2, **size))
-reading = TextTraining(writer, TextExamples(read, 48), TextRecipe(300))
+reading = TextTraining(writer, TextExamples(read, 48), TextRecipe(200))
 
 # %%
 def on_held_out():
@@ -157,8 +157,8 @@ def on_held_out():
 
 
 levels = {"3-gram": -NGrams(read, len(characters), 3).token_log_probs(held_out).mean().item()}
-reports = reading.run(300, on_held_out, every=50)
-widgets.text_training_monitor(reports, 300, writer, characters, ["four ", "nine"], levels=levels)
+reports = reading.run(200, on_held_out, every=40)
+widgets.text_training_monitor(reports, 200, writer, characters, ["four ", "nine"], levels=levels)
 
 # %% [markdown]
 # **The same model writes with you** (lesson 09), in the page.

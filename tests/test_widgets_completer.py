@@ -96,11 +96,11 @@ def test_parts_of_another_kind_are_refused():
 # ── sizes ──
 
 
-def test_the_model_of_lesson_09_makes_an_output_of_a_third_of_a_megabyte():
+def test_the_model_of_lesson_09_makes_an_output_of_a_fifth_of_a_megabyte():
     characters = Characters(PRINTABLE)
-    model = model_of(len(characters), 96, 3, 384, 2, 64, positions="rotary")
-    assert count(model) == 233_280
-    assert len(html_of(widgets.completer(model, characters))) < 400_000
+    model = model_of(len(characters), 64, 4, 256, 2, 64, positions="rotary")
+    assert count(model) == 106_368
+    assert len(html_of(widgets.completer(model, characters))) < 200_000
 
 
 def test_the_largest_model_that_is_carried_makes_about_900_kb():

@@ -360,6 +360,8 @@ memoriser = LanguageModel(config).to(device)
 few = training.TextTraining(
     memoriser, training.TextExamples(few_ids, 64), training.TextRecipe(250, peak_rate=1e-2, seed=1)
 )
+
+# %%
 seen = {"these characters": [], "validation": []}
 for report in few.run(250):
     if report.step % 25 == 0:

@@ -25,8 +25,8 @@ def looks(x: object) -> object | None:
         return type(x), x
     if isinstance(x, tuple):
         parts = tuple(map(looks, x))
-        return None if None in parts else parts
-    return None if isinstance(x, (list, dict, set)) else type(x)
+        return None if None in parts else (type(x), *parts)
+    return None if isinstance(x, (list, dict, set, frozenset)) else type(x)
 
 
 def checked_once(function: Callable | None = None, *, typechecker: Callable) -> Callable:

@@ -1,7 +1,11 @@
 """The set-up does what it promises: pinned requirements, checked signatures, one thread per worker."""
 
 import re
+import subprocess
+import sys
 import tomllib
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -41,34 +45,54 @@ def test_every_call_is_checked_against_its_signature():
 
 
 def test_a_call_is_checked_anew_if_anything_but_numbers_differs():
-    def same(x: Float[Tensor, "T d"], rows: int, given: list[int]) -> Float[Tensor, "{rows} d"]:
+    def same(x: Float[Tensor, "T d"], rows: int) -> Float[Tensor, "{rows} d"]:
         return x
 
     checked = checked_once(same, typechecker=beartype)
     for _ in range(2):
-        checked(torch.zeros(2, 3), 2, [1])
-        with pytest.raises(TypeCheckError, match="given"):
-            checked(torch.zeros(2, 3), 2, ["one"])
+        checked(torch.zeros(2, 3), 2)
         with pytest.raises(TypeCheckError, match="return value"):
-            checked(torch.zeros(2, 3), 3, [1])
+            checked(torch.zeros(2, 3), 3)
         for wrong in (torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2)):
             with pytest.raises(TypeCheckError, match="parameters"):
-                checked(wrong, 2, [1])
+                checked(wrong, 2)
+
+
+def test_a_list_is_looked_into_at_each_call():
+    def read(names: list[str]) -> None: ...
+
+    checked = checked_once(read, typechecker=beartype)
+    for _ in range(2):
+        checked(["one"])
+        with pytest.raises(TypeCheckError, match="names"):
+            checked([1])
 
 
 def test_a_call_that_was_right_is_not_checked_again_unless_it_returns_something_else():
-    calls = []
+    calls, looked = [], []
 
     def width(x: Float[Tensor, "T d"]) -> Float[Tensor, " d"]:
         calls.append(x)
         return x.sum(0) if x.sum() == 0 else x
 
-    checked = checked_once(width, typechecker=beartype)
+    def watched(function: Callable) -> Callable:
+        check = beartype(function)
+        return wraps(function)(lambda *given, **named: looked.append(given) or check(*given, **named))
+
+    checked = checked_once(width, typechecker=watched)
     for _ in range(2):
         assert checked(torch.zeros(2, 3)).shape == (3,)
+    assert len(looked) == 2, "the arguments of the first call, then its result"
+    for _ in range(2):
         with pytest.raises(TypeCheckError, match="return value"):
             checked(torch.ones(2, 3))
     assert len(calls) == 4, "a check runs nothing a second time"
+
+
+def test_ctrl_c_is_heard_in_a_run_that_a_shell_has_started_in_the_background():
+    says = "import conftest, signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    run = ["sh", "-c", f"trap '' INT; exec '{sys.executable}' -c '{says}'"]
+    assert subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "True\n"
 
 
 def test_a_worker_computes_with_one_thread(worker_id):

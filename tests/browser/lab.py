@@ -125,7 +125,7 @@ class OpenNotebook(WatchedPage):
         return self.page.evaluate(f"() => {PANEL}.content.widgets.map(cell => {javascript})")
 
 
-PAGES = count()  # those opened so far
+PAGES = count()  # their numbers
 PANEL = "jupyterapp.shell.currentWidget"
 READY = f"() => window.jupyterapp && {PANEL}?.sessionContext?.isReady && {PANEL}.context.isReady"
 RUN = """async above => {

@@ -21,7 +21,7 @@ SETTINGS = {
     # Every cell is in the page, in view or not, and the page ends with the last one.
     "notebook-extension/tracker": '{"windowingMode": "none", "scrollPastEnd": false}',
 }
-# Each page has a workspace of its own: where one is open, JupyterLab leaves for another one, and starts anew there.
+# Each page has a workspace of its own: from one that another page has, JupyterLab moves to a new one, and starts anew.
 FRONT_ENDS = {"JupyterLab": "/lab/workspaces/{page}/tree/", "Notebook 7": "/notebooks/"}
 SECONDS_TO_START, SECONDS_TO_END = 60, 20
 

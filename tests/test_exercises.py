@@ -24,6 +24,7 @@ from transformer_lab.exercises import catalogue
 from transformer_lab.exercises import exercise as exercise_module
 from transformer_lab.exercises.cards import INFO, Card, folded_hints, plain_text, readable
 from transformer_lab.exercises.checking import Result, broken
+from transformer_lab.exercises.comparing import fault
 from transformer_lab.exercises.kinds import WriteTheTest
 from transformer_lab.exercises.memory_limit import memory_limit
 from transformer_lab.exercises.running import Attempt, Outcome, as_tuple
@@ -766,6 +767,23 @@ def test_an_answer_that_takes_too_much_memory_fails_and_the_session_goes_on(answ
     what = r"^It takes more memory than it may, in line \d+: `.*10\*\*.*`: is something far larger"
     assert re.search(what, verdict.message, flags=re.MULTILINE)
     assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+@pytest.mark.parametrize("huge", [[0.0] * 10**6, torch.zeros(2 * 10**7)], ids=["list", "tensor"])
+def test_a_huge_answer_is_told_so_at_once_and_in_few_words(huge):
+    """It took twenty seconds, and for the list a message of a million words."""
+    start = time.thread_time()
+    message = exercises.softmax.check(lambda scores, dim: huge).message
+    assert time.thread_time() - start < 3
+    assert ("is a list of 1000000 (float, " if isinstance(huge, list) else "given    (20000000,)") in message
+    assert len(message) < 400
+
+
+def test_of_a_long_list_only_the_beginning_is_shown():
+    message = fault([*range(10**5)], [1, 2], ("found",))
+    assert message.startswith("`found` is wrong.\n  expected [1, 2]\n  given    [0, 1, 2")
+    assert message.endswith(" …")
+    assert len(message) < 500
 
 
 @with_a_memory_limit

@@ -14,6 +14,8 @@ LOOSE = 100  # times the usual rounding
 UNITS = {torch.float16: 10, torch.bfloat16: 10}  # of rounding in which two answers agree; of other types 1000
 PLAIN = 8 * finfo(torch.float32).eps  # of a plain number, which an answer may have computed with torch's usual type
 SMALL = 16  # tensors with at most so many numbers are shown whole
+LETTERS = 400  # of a value that is no tensor, shown at most
+HUGE = 100_000  # parts of a value: none that is nearly right has so many, and to look at each takes seconds
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def fault_of_one(given: object, expected: object, name: str, standard: Standard 
         return f"`{name}` must be {kind(expected)}, but is {kind(given)}."
     else:
         same = given == expected
-    return None if same else f"`{name}` is wrong.\n  expected {expected}\n  given    {given}"
+    return None if same else f"`{name}` is wrong.\n  expected {expected}\n  given    {shortened(given)}"
 
 
 def fault_of_form(given: object, expected: object, name: str) -> str | None:
@@ -101,7 +103,7 @@ def fault_of_list(given: object, expected: list, name: str) -> str | None:
     if strange and kinds:
         wanted = " and ".join(sorted(one.__name__ for one in kinds))
         return f"`{name}` must be a list of {wanted}, but holds a {type(strange[0]).__name__}."
-    return None if given == expected else f"`{name}` is wrong.\n  expected {expected}\n  given    {given}"
+    return None if given == expected else f"`{name}` is wrong.\n  expected {expected}\n  given    {shortened(given)}"
 
 
 def close(given: Tensor, expected: Tensor, loose: bool = False) -> bool:
@@ -148,6 +150,20 @@ def agree(given: object, expected: object, standard: Standard) -> bool:
     return alike and standard.near(given, expected)
 
 
+def is_huge(value: object) -> bool:
+    """Whether a value has more than HUGE parts."""
+    return size(value) > HUGE
+
+
+def size(value: object) -> int:
+    """How many numbers a value has; of a long list, how many parts."""
+    if isinstance(value, Tensor):
+        return value.numel()
+    if isinstance(value, (tuple, list)):
+        return len(value) if len(value) > HUGE else sum(map(size, value))
+    return 1
+
+
 def show(value: object, indent: int = 0) -> str:
     """A value as a learner would write it, rounded to four decimals; a large tensor by its shape and type."""
     if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
@@ -178,9 +194,14 @@ def plain(value: object) -> str:
     return str(tuple(value)) if isinstance(value, tuple) else str(value)
 
 
+def shortened(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= LETTERS else f"{text[:LETTERS]} …"
+
+
 def kind(value: object) -> str:
-    """The type of a value, and of the parts of a tuple."""
+    """The type of a value, and of the first parts of a tuple."""
     if isinstance(value, (tuple, list)):
-        parts = ", ".join(type(part).__name__ for part in value)
-        return f"a {type(value).__name__} of {len(value)} ({parts})"
+        parts = ", ".join(type(part).__name__ for part in value[:8])
+        return f"a {type(value).__name__} of {len(value)} ({parts}{', …' if len(value) > 8 else ''})"
     return f"a {type(value).__name__}"

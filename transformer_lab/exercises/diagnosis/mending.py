@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from transformer_lab.exercises import checking
+from transformer_lab.exercises.comparing import is_huge
 from transformer_lab.exercises.diagnosis.base import Base
 from transformer_lab.exercises.diagnosis.edits import Edit
 from transformer_lab.exercises.diagnosis.rounds import Endless
@@ -69,13 +70,10 @@ def tried(exercise: Specification, base: Base, edits: list[Edit], failed: Case, 
 
 def examined(exercise: Specification, function: Callable, failed: Case, goals: set[float]) -> checking.Result | None:
     """What comes of an examination of a function, if it does well on the case that failed."""
-    if not near(mark_of(exercise, failed, function), goals):
+    outcome = run(function, failed)
+    if is_huge(outcome.value) or not near(mark(failed, checking.effect(exercise, failed, outcome)), goals):
         return None
     return checking.examine_values(exercise, Attempt(function), exercise.cases)
-
-
-def mark_of(exercise: Specification, case: Case, function: Callable) -> float:
-    return mark(case, checking.effect(exercise, case, run(function, case)))
 
 
 def near(one: float, goals: set[float]) -> bool:

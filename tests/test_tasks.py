@@ -6,6 +6,7 @@ from itertools import chain
 
 import pytest
 import torch
+from num2words import num2words
 
 from tests.support import refuses, tensor
 from transformer_lab import number_words, tasks
@@ -200,6 +201,13 @@ def test_two_numbers_of_one_name_are_not_split_over_training_and_test(source):
 def test_each_language_names_numbers_of_all_lengths(language):
     pairs = number_names(language, "en", n_train=300, n_test=100)
     assert all(isinstance(text, str) and text.strip() for text, _ in pairs.train + pairs.test)
+
+
+@pytest.mark.parametrize("language", tasks.languages())
+def test_a_name_is_that_of_num2words_itself(language):
+    numbers = [*range(120), 999] if language == "am" else [*range(120), *range(999, 10**6, 76_923), 10**6 - 1, 10**6]
+    for number in numbers:
+        assert number_name(number, language) == num2words(number, lang=language)
 
 
 # Toy tasks

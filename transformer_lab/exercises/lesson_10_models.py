@@ -35,7 +35,8 @@ def among(chosen: Tensor) -> Tensor:
     length = chosen.size(-1)
     past = chosen & torch.ones(length, length, dtype=torch.bool).tril()
     alone = ~past.any(-1, keepdim=True) & torch.eye(length, dtype=torch.bool)
-    return F.normalize((past | alone).double(), p=1.0, dim=-1)
+    looked_at = (past | alone).double()
+    return looked_at / looked_at.sum(-1, keepdim=True)
 
 
 def at_all(tokens: Tensor) -> Tensor:

@@ -4,9 +4,8 @@ import ast
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 
 from transformer_lab.grading.notebooks import Cell, Notebook
 from transformer_lab.grading.statements import bound_by, in_force, modules_imported, names_used
@@ -94,13 +93,13 @@ def what_is_needed(chosen: ast.stmt, statements: list[ast.stmt], later: set[ast.
 
     What runs at once uses a name as it was bound before; a function's body, which runs in the end, as bound last.
     """
-    uses, place = cache(names_used), {statement: number for number, statement in enumerate(statements)}
+    place = {statement: number for number, statement in enumerate(statements)}
     binders: dict[str, list[ast.stmt]] = {}
     for statement in statements:
         for bound in bound_by(statement):
             binders.setdefault(bound, []).append(statement)
     end = min((place[statement] for statement in later if statement in place), default=len(statements))
-    needed, seen, waiting = {chosen}, set(), [("*", end), *asked_by(chosen, uses, place, end)]
+    needed, seen, waiting = {chosen}, set(), [("*", end), *asked_by(chosen, place, end)]
     walked: set[tuple[str, ast.stmt]] = set()
     while waiting:
         one = waiting.pop()
@@ -110,11 +109,11 @@ def what_is_needed(chosen: ast.stmt, statements: list[ast.stmt], later: set[ast.
         name, limit = one
         binding = binders.get(name, [])
         before = bisect_left(binding, limit, key=place.__getitem__) or len(binding)
-        for statement in in_force((binding[n] for n in range(before - 1, -1, -1)), name, uses):
+        for statement in in_force((binding[n] for n in range(before - 1, -1, -1)), name):
             if (name, statement) in walked:  # and so are those on which it builds
                 break
             walked.add((name, statement))
-            waiting += () if statement in needed else asked_by(statement, uses, place, end)
+            waiting += () if statement in needed else asked_by(statement, place, end)
             needed.add(statement)
     return needed
 
@@ -128,15 +127,13 @@ def missing(
     return [one for one in others if one in used and one != name]
 
 
-def asked_by(
-    statement: ast.stmt, uses: Callable[[ast.stmt], set[str]], place: dict[ast.stmt, int], end: int
-) -> list[tuple[str, int]]:
+def asked_by(statement: ast.stmt, place: dict[ast.stmt, int], end: int) -> list[tuple[str, int]]:
     """The names that a statement uses, each with the place before which it must be bound."""
     is_def = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     at_once = not is_def or bool(getattr(statement, "decorator_list", ())) or isinstance(statement, ast.ClassDef)
     in_the_end = is_def or any(isinstance(node, ast.Lambda | ast.FunctionDef) for node in ast.walk(statement))
     limits = [place[statement]] * at_once + [end] * in_the_end
-    return [(name, limit) for name in uses(statement) for limit in limits]
+    return [(name, limit) for name in names_used(statement) for limit in limits]
 
 
 def beside(notebook: Notebook, statements: Iterable[ast.AST]) -> Iterator[str]:

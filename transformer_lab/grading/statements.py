@@ -2,7 +2,8 @@
 
 import ast
 import symtable
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 COMPOUND = ast.If | ast.For | ast.While | ast.With | ast.Try
 
@@ -25,6 +26,7 @@ def bound_by(statement: ast.stmt) -> set[str]:
     return set()
 
 
+@lru_cache(maxsize=5_000)  # a statement is looked at for each exercise of its notebook
 def names_used(statement: ast.stmt) -> set[str]:
     """The names of the notebook that a statement uses; those of its loops, or local to its functions, are none."""
     targets = [loop.target for loop in ast.walk(statement) if isinstance(loop, ast.For)]
@@ -42,12 +44,12 @@ def names_of_the_module(scope: symtable.SymbolTable) -> set[str]:
     return names.union(*map(names_of_the_module, scope.get_children()))
 
 
-def in_force(binders: Iterable[ast.stmt], name: str, uses: Callable[[ast.stmt], set[str]]) -> Iterator[ast.stmt]:
+def in_force(binders: Iterable[ast.stmt], name: str) -> Iterator[ast.stmt]:
     """Of statements that bind a name, the last first: that one, and those on which it builds: `x = x + 1`, `if`."""
     for statement in binders:
         yield statement
         adds = isinstance(statement, ast.Import | ast.ImportFrom | ast.AugAssign | COMPOUND)
-        if not (adds or (isinstance(statement, ast.Assign | ast.AnnAssign) and name in uses(statement))):
+        if not (adds or (isinstance(statement, ast.Assign | ast.AnnAssign) and name in names_used(statement))):
             return
 
 

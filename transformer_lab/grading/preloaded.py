@@ -4,6 +4,7 @@ No other thread may run in it, for a fork would not have it, and might wait for 
 libraries that compute start theirs when they are loaded, unless they are told to use one.
 """
 
+import gc
 import os
 
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -15,3 +16,4 @@ from transformer_lab.exercises.running import Attempt, Case
 
 # What torch imports when it is first used is imported now, rather than in each process.
 Attempt(lambda x: x.softmax(-1) @ x.mT).run_with_gradients(Case("", {"x": torch.ones(2, 3)}))
+gc.freeze()  # what is loaded stays: no process looks through it for what could go

@@ -6,6 +6,7 @@ nothing of the answer lives any more.
 """
 
 import ctypes
+import gc
 import os
 import resource
 import select
@@ -52,6 +53,8 @@ def begin(control_at: int | str, trust: bool, uid: int, counts: bool) -> None:
         checked(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))  # it hears of the end of all that descends from it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warm_up()
+    gc.freeze()  # what is loaded stays: no answer's process looks through it for what could go
+    gc.enable()  # off since the process began, for while torch is loaded nothing can go either
     control = socket.socket(fileno=control_at) if isinstance(control_at, int) else connected(control_at)
     control.sendall(b"!")
     serve(control, trust, uid, counts)

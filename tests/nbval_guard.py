@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
 
-SECONDS_BETWEEN_LOOKS = 1
+SECONDS_BETWEEN_LOOKS = 0.2
 wait_for_reply = RunningKernel.await_reply
 get_message = RunningKernel.get_message
 

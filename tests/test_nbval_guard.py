@@ -56,13 +56,13 @@ def report(tmp_path_factory) -> str:
     plugins = ["-p", "tests.nbval_guard", "-p", "tests.nbval_numbers"]
     options = [*plugins, "--nbval", "--nbval-current-env", "--color=no", "-v"]
     # Only the hanging notebook may need its time: dead kernels must be found by looking, not by waiting.
-    timeout = ["--nbval-cell-timeout=5", "-p", "no:cacheprovider"]
+    timeout = ["--nbval-cell-timeout=3", "-p", "no:cacheprovider"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     start = time.monotonic()
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *timeout, str(folder)],
         cwd=folder,
-        env=environment | {"PYTHONPATH": f"{ROOT / 'tests' / 'quicker'}:{ROOT}"},
+        env=environment | {"PYTHONPATH": f"{os.environ['PYTHONPATH']}:{ROOT}"},
         capture_output=True,
         text=True,
         timeout=5 * MOST_SECONDS,
@@ -79,7 +79,7 @@ def report(tmp_path_factory) -> str:
         ("the kernel of crashes.ipynb died here (SIGSEGV: a crash in compiled code)", 0),
         ("the kernel of is_killed.ipynb died here (SIGKILL: most likely out of memory)", 0),
         ("the kernel of dies_later.ipynb died here (exit code 0: code in the cell ended the process)", 1),
-        ("Timeout of 5 seconds exceeded", 0),
+        ("Timeout of 3 seconds exceeded", 0),
     ],
 )
 def test_the_cell_and_the_reason_are_named(report, message, cell):

@@ -10,6 +10,10 @@ from pathlib import Path
 import jaxtyping
 from hypothesis import settings
 
+# What tests start in another Python finds these first: a module that is in the way of another, and settings.
+QUICKER = str(Path(__file__).with_name("tests") / "quicker")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [QUICKER, os.environ.get("PYTHONPATH")]))
+
 # nbval reads notebooks with jsonschema, which would build 38 grammars for formats that none of them has.
 sys.modules["rfc3987_syntax"] = None
 # nbval itself is among them, and not found by its entry point, so that the line above comes first.
@@ -54,6 +58,8 @@ def interpret_triton() -> None:
 
 def pytest_configure(config) -> None:
     """Before the package is imported: have every call of it that states shapes checked against its signature."""
+    if config.option.dist != "no" and "PYTEST_XDIST_WORKER" not in os.environ:
+        return  # this process hands out tests, and runs none
     interpret_triton()
     config.option.nbval_sanitize_with = str(Path(__file__).with_name("tests") / "nbval_sanitize.cfg")
     if not are_asked_for(config, "browser", "benchmarks"):
@@ -77,6 +83,7 @@ LONG = (
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()  # nor are they looked at later
     gc.enable()
 
 

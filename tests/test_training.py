@@ -858,7 +858,7 @@ def elsewhere(tmp_path_factory) -> tuple[Path, dict, str]:
     """Two processes trained one model, one was killed 5 times: the folder, what came out, and what was said."""
     folder = tmp_path_factory.mktemp("elsewhere")
     root = Path(transformer_lab.__file__).parents[1]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{root}"}
     call = [sys.executable, "-m", "tests.training_processes", "5", str(folder), *SHARED]
     run = subprocess.run(call, cwd=root, env=environment, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr

@@ -46,8 +46,7 @@ def renamed(function: Callable, name: str) -> str | None:
 def run_module(folder: Path, *command: str, errors: bool = False) -> str:
     """What `python -m …` prints in a folder, where it finds this package; what it says on stderr, too, if asked for."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
-    here = Path(__file__)
-    environment["PYTHONPATH"] = f"{here.parents[1] / 'quicker'}:{here.parents[2]}"
+    environment["PYTHONPATH"] = f"{os.environ['PYTHONPATH']}:{Path(__file__).parents[2]}"
     command = [sys.executable, "-m", *command]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

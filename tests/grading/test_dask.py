@@ -55,7 +55,8 @@ def test_a_worker_that_dies_costs_nothing(tmp_path):
     pytest.importorskip("distributed", reason="needs the extra `dask`")
     script = tmp_path / "grade.py"
     script.write_text(SCRIPT)
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
+    found = f"{os.environ['PYTHONPATH']}:{Path(__file__).parents[2]}"
+    environment = os.environ | {"PYTHONPATH": found, "OMP_NUM_THREADS": "1"}
     environment["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"  # so torch is loaded once for all
     command = [sys.executable, str(script), str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from transformer_lab import cli
-from transformer_lab.grading import marked, reports
+from transformer_lab.grading import commands, marked, reports
 from transformer_lab.grading.assign import Policy, assign
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import gradebook
@@ -297,7 +297,7 @@ def test_the_command_takes_over_what_was_saved_and_a_new_grading_leaves_it(homew
     written(tmp_path / "submitted" / "ann", notebook)
     file = saved(tmp_path / "a.json", decision("ann", "why_scaled", 2, "2026-10-02T10:00:00Z", "so"))
     given = ["--assignment", str(tmp_path / "hw1" / "assignment.json"), "--out", str(tmp_path / "grades")]
-    monkeypatch.setattr(cli, "executor", in_this_process)
+    monkeypatch.setattr(commands, "executor", in_this_process)
     for more in (["--marked", str(file)], [], ["--regrade"]):
         assert cli.main(["grade", str(tmp_path / "submitted"), *given, *more]) == 0
         assert row(tmp_path / "grades", "ann")["points"] == "2"

@@ -14,7 +14,7 @@ import pytest
 from tests.grading import sixty
 from tests.grading.support import needs_bwrap
 from transformer_lab import cli
-from transformer_lab.grading import course, scoring, tables
+from transformer_lab.grading import commands, course, scoring, tables
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import gradebook
 from transformer_lab.grading.records import graded_so_far, page_name
@@ -39,7 +39,7 @@ def term(tmp_path_factory, sandbox) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(course, "sandbox", lambda seconds, trust: sandbox)
         patch.setattr(scoring, "judge", remembered)
-        patch.setattr(cli, "executor", here)
+        patch.setattr(commands, "executor", here)
         patch.setattr(secrets, "token_hex", lambda n, drawn=secrets.token_hex: KEY if n == 4 else drawn(n))
         for number, (name, points) in enumerate(sixty.TERM.items(), 1):
             exercises = [f"{exercise}={most}" for exercise, most in points.items() if exercise != sixty.VARIANT]

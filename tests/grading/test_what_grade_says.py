@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from transformer_lab import cli
-from transformer_lab.grading import console, tables
+from transformer_lab.grading import commands, console, tables
 from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.final import gradebook
 from transformer_lab.grading.records import Graded, file_name, page_name
@@ -169,7 +169,7 @@ def in_this_process(options):
 
 
 def test_what_we_wrote_ourselves_is_no_class(homework, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "executor", in_this_process)
+    monkeypatch.setattr(commands, "executor", in_this_process)
     assert grade(homework, class_of(tmp_path / "in", homework, "ann"), tmp_path / "grades") == 0
     for place, what in (
         (homework / "hw1", "it is the folder of an assignment: what nbgrader collects lies in its submitted/"),
@@ -201,7 +201,7 @@ def test_a_folder_of_something_else_is_not_written_to(homework, tmp_path, capsys
 
 
 def test_wrong_decisions_are_refused_before_anything_is_graded(homework, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "executor", in_this_process)
+    monkeypatch.setattr(commands, "executor", in_this_process)
     place, out = class_of(tmp_path / "in", homework, "ann"), tmp_path / "out"
     (tmp_path / "roster.csv").write_text("id,name\n1,Ann\n")
     assert grade(homework, place, out, "--roster", str(tmp_path / "roster.csv")) == 0
@@ -220,7 +220,7 @@ def test_wrong_decisions_are_refused_before_anything_is_graded(homework, tmp_pat
 
 
 def test_a_run_without_a_roster_keeps_none(homework, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli, "executor", in_this_process)
+    monkeypatch.setattr(commands, "executor", in_this_process)
     place, out = class_of(tmp_path / "in", homework, "ann"), tmp_path / "out"
     (tmp_path / "roster.csv").write_text("id,name\n1,Ann\n")
     assert grade(homework, place, out, "--roster", str(tmp_path / "roster.csv")) == 0
@@ -240,7 +240,7 @@ def test_lateness_needs_a_time_and_one_that_is_over_is_named(tmp_path, capsys):
 
 
 def test_one_assignment_is_one(homework, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "executor", in_this_process)
+    monkeypatch.setattr(commands, "executor", in_this_process)
     assert grade(homework, class_of(tmp_path / "in", homework, "ann"), tmp_path / "out") == 0
     assert cli.main(["term", str(tmp_path / "out"), "--out", str(tmp_path / "term")]) == 0
     assert "1 assignment: see" in capsys.readouterr().out

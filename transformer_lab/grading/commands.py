@@ -1,0 +1,166 @@
+"""What the commands of `transformer-lab` do. Each imports what it needs: to say what there is needs no torch."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+
+def assign(options: argparse.Namespace) -> int:
+    from transformer_lab.grading import assign
+    from transformer_lab.grading.lateness import moment
+    from transformer_lab.grading.lesson_notebooks import NOTEBOOKS
+    from transformer_lab.grading.pages import words
+    from transformer_lab.grading.questions import read_questions
+
+    variants, questions = points_of(options.variant), read_questions(options.questions)
+    points = assign.choose(options.lessons, points_of(options.exercise) | variants, needs_one=not questions)
+    given = (options.partial, options.excuse, options.due, options.late, options.no_solutions)
+    policy = assign.Policy(*given, questions, tuple(variants))
+    assignment = assign.assign(options.out, points, options.seconds, options.notebooks or NOTEBOOKS, policy)
+    listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.most.items())
+    counted = words(len(assignment.points), "exercise", "exercises")
+    counted += f" and {words(len(questions), 'question', 'questions')}" if questions else ""
+    print(f"{counted}, {assignment.total:g} points: {listed}")
+    if assignment.due and moment(assignment.due, "--due") < datetime.now(UTC):
+        print(f"--due {assignment.due} is over already: whatever is handed in now is late.", file=sys.stderr)
+    print(f"Hand out {options.out / 'release' / assignment.name}; keep {options.out / 'assignment.json'} to yourself.")
+    return 0
+
+
+def points_of(words: list[str]) -> dict[str, float | int]:
+    points = {}
+    for word in words:
+        name, _, most = word.partition("=")
+        try:
+            points[name] = float(most or 1)
+        except ValueError:
+            raise ValueError(f"--exercise takes NAME=POINTS, such as softmax=2 (got {word})") from None
+    return points
+
+
+def grade(options: argparse.Namespace) -> int:
+    from transformer_lab.grading.launching import TRUST
+    from transformer_lab.grading.processes import loaded
+
+    kind = TRUST if options.trust else options.sandbox
+    with nullcontext() if options.executor else loaded(kind):
+        return grade_class(options, kind)
+
+
+def grade_class(options: argparse.Namespace, kind: str) -> int:
+    from tqdm import tqdm
+
+    from transformer_lab.grading import console, course, final, marked, records, reports, submissions
+    from transformer_lab.grading.assignment import Assignment
+    from transformer_lab.grading.hidden_cases import try_out
+    from transformer_lab.grading.launching import described
+    from transformer_lab.grading.policy import refuse_readable
+    from transformer_lab.grading.roster import keep_roster, read_roster
+
+    assignment = Assignment.load(options.assignment)
+    submissions.refuse_foreign(options.out)
+    private, roster = read_private(options.private), read_roster(options.roster)
+    try_out(assignment.points, assignment.seed)
+    found = submissions.find_submissions(options.submitted, assignment.name, options.out / "unpacked")
+    if options.trust:
+        print("Grading WITHOUT a sandbox: every answer can read and write all that you can.", file=sys.stderr)
+    else:
+        print(f"Sandbox: {described(options.sandbox)}.", file=sys.stderr)
+        refuse_readable(options.submitted, options.assignment, options.private, options.roster, options.out)
+    so_far = records.graded_so_far(options.out)
+    names = {one.student for one in found} | {one.student for one in ([] if options.regrade else so_far)}
+    final.check_decisions(so_far, names, assignment, roster, options.out)
+    if options.regrade:
+        course.forget(options.out)
+    waiting = course.still_to_grade(found, assignment, private, options.out, options.trust)
+    at_once = options.jobs if options.executor is None else len(waiting)  # a cluster shares out by itself
+    marked.take_over(options.marked, options.out, assignment)
+    done = course.grade_all(waiting, assignment, options.out, partial(executor, options), at_once, private, kind)
+    tqdm.monitor_interval = 0  # its thread would run where the processes that grade are forked
+    for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students", miniters=1):
+        if any(mark.verdict == "ungraded" for mark in one.marks):
+            print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
+    book = reports.write_reports(records.graded_so_far(options.out), assignment, options.out, roster)
+    keep_roster(options.roster, options.out)
+    for line in console.after_grading(book, options.out):
+        print(line)
+    return 0
+
+
+def term(options: argparse.Namespace) -> int:
+    from transformer_lab.grading.pages import words
+    from transformer_lab.grading.term_page import write_term
+
+    summaries = write_term(options.grades, options.out)
+    print(f"{words(len(summaries), 'assignment', 'assignments')}: see term.html and term.csv in {options.out}")
+    return 0
+
+
+def read_private(path: Path | None) -> str:
+    """The text of the instructor's own case generators, once it has shown that it runs; none is no text."""
+    from transformer_lab.grading.hidden_cases import add_private
+
+    if path is None:
+        return ""
+    if not path.is_file():
+        raise ValueError(f"--private takes a Python file (there is none at {path})")
+    text = path.read_text(encoding="utf-8")
+    add_private(text)
+    return text
+
+
+@contextmanager
+def executor(options: argparse.Namespace) -> Iterator[Executor]:
+    """What runs the grading: processes of this machine, or a dask cluster."""
+    from transformer_lab.grading.processes import process_pool
+
+    if options.executor is None:
+        if options.jobs < 1:
+            raise ValueError(f"--jobs must be at least 1 (got {options.jobs})")
+        with process_pool(options.jobs) as pool:
+            yield pool
+        return
+    scheme, _, address = options.executor.partition("://")
+    if scheme != "dask" or not address:
+        raise ValueError(f"--executor takes dask://HOST:PORT (got {options.executor})")
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("--executor dask://… needs dask: `pip install 'transformer-lab[dask]'`") from None
+    with Client(address, timeout=60) as client:  # a scheduler that is started again has so many seconds
+        print(f"Progress: {client.dashboard_link}", file=sys.stderr)
+        yield client.get_executor(pure=False)
+
+
+def solutions(options: argparse.Namespace) -> int:
+    from transformer_lab.grading.lesson_notebooks import NOTEBOOKS
+    from transformer_lab.grading.solutions import write_solutions
+
+    for path in write_solutions(options.lessons, options.out, options.notebooks or NOTEBOOKS):
+        print(path)
+    return 0
+
+
+def nbgrader(options: argparse.Namespace) -> int:
+    from transformer_lab.grading import records
+    from transformer_lab.grading.assignment import Assignment
+    from transformer_lab.grading.final import gradebook
+    from transformer_lab.grading.gradebook import import_grades
+    from transformer_lab.grading.pages import words
+    from transformer_lab.grading.roster import kept_roster, read_roster
+
+    assignment, graded = Assignment.load(options.assignment), records.graded_so_far(options.grades)
+    if not graded:
+        raise ValueError(f"{options.grades} must hold grades written by `transformer-lab grade` (it holds none)")
+    roster = read_roster(options.roster) if options.roster else kept_roster(options.grades)
+    book = gradebook(graded, assignment, roster, options.grades)
+    for line in import_grades(book.finals, assignment, options.course):
+        print(line)
+    there = words(len(graded), "student", "students")
+    print(f"{there}: `nbgrader export` in {options.course} writes a table")
+    return 0

@@ -501,8 +501,8 @@ def without_device(function: Callable[..., Any]) -> Callable[..., Any]:
     ("module", "function", "names"),
     [
         ("masks", "causal_mask", ["decoder_mask", "Transformer"]),
-        ("generation", "causal_mask", ["CachedDecoder", "greedy", "sample", "beam", "translate"]),
-        ("model", "padding_mask", ["Transformer", "Training"]),
+        ("cached_decoder", "causal_mask", ["CachedDecoder", "greedy", "sample", "beam", "translate"]),
+        ("model.transformer", "padding_mask", ["Transformer", "Training"]),
         ("positions", "sinusoidal_encoding", ["SinusoidalPositions", "Embedding", "Transformer", "load_checkpoint"]),
         ("training.loop", "shift_right", ["Training", "load_training"]),
     ],

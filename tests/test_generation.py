@@ -25,7 +25,7 @@ from transformer_lab import (
     record_attention,
     sample,
 )
-from transformer_lab.generation import inference
+from transformer_lab.inference import inference
 
 PAD, BOS, EOS = 0, 1, 2
 SMALL = TransformerConfig(

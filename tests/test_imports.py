@@ -28,6 +28,7 @@ ORDER = [
         "storage",
         "model",
         "language_model",
+        "losses",
         "text_encoder",
         "attention_only",
         "interop",
@@ -35,7 +36,18 @@ ORDER = [
         "llama",
         "published",
     ),
-    *("eight_bits", "decoding", "generation", "completion", "speculation", "merges", "fast_merges", "tokenizer"),
+    *(
+        "eight_bits",
+        "inference",
+        "decoding",
+        "cached_decoder",
+        "generation",
+        "completion",
+        "speculation",
+        "merges",
+        "fast_merges",
+        "tokenizer",
+    ),
     *("texts", "ngrams", "repeats", "probes", "number_words", "tasks", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
@@ -147,7 +159,7 @@ def test_the_package_alone_loads_no_module_of_its_own():
 def test_a_name_of_the_package_is_that_of_the_module_that_defines_it(name):
     found = getattr(transformer_lab, name)
     assert getattr(sys.modules[found.__module__], name) is found
-    assert found.__module__.removeprefix("transformer_lab.") in ORDER[: ORDER.index("__init__")]
+    assert found.__module__.split(".")[1] in ORDER[: ORDER.index("__init__")]
     assert name in dir(transformer_lab)
 
 

@@ -20,7 +20,7 @@ from tests.support import (
 )
 from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, embed, record_attention, sinusoidal_encoding
 from transformer_lab.gpt2 import copy_from_gpt2, copy_to_gpt2
-from transformer_lab.language_model import bits_per_byte, next_token_loss, perplexity
+from transformer_lab.losses import bits_per_byte, next_token_loss, perplexity
 
 VOCAB, D, H, D_FF, LAYERS, LENGTH = 13, 12, 3, 20, 2, 11
 CONFIG = LanguageModelConfig(

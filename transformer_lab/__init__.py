@@ -1,8 +1,8 @@
 """Transformer Lab: the reference implementations behind the notebooks.
 
-Read the modules in this order: attention, fast, masks, positions, blocks, experts, model, language_model, text_encoder,
-attention_only, published, decoding, generation, completion, speculation, tokenizer, texts, ngrams, repeats, tasks,
-training, analysis.
+Read the modules in this order: attention, fast, masks, positions, blocks, experts, model, language_model, losses,
+text_encoder, attention_only, published, decoding, cached_decoder, generation, completion, speculation, tokenizer,
+texts, ngrams, repeats, tasks, training, analysis.
 
 The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
 """
@@ -38,19 +38,15 @@ if TYPE_CHECKING:
         rms_norm,
         swiglu,
     )
+    from transformer_lab.cached_decoder import CachedDecoder, start_decoder
     from transformer_lab.completion import complete, token_log_probs
     from transformer_lab.decoding import beam_search, greedy_decode, top_k_filter, top_p_filter
     from transformer_lab.device import default_device
     from transformer_lab.experts import MixtureOfExperts, balance_loss, record_routing, route
     from transformer_lab.fast import attention_backward, merge_partial, online_softmax, tiled_attention
-    from transformer_lab.generation import CachedDecoder, beam, greedy, sample, start_decoder
-    from transformer_lab.language_model import (
-        LanguageModel,
-        LanguageModelConfig,
-        bits_per_byte,
-        next_token_loss,
-        perplexity,
-    )
+    from transformer_lab.generation import beam, greedy, sample
+    from transformer_lab.language_model import LanguageModel, LanguageModelConfig
+    from transformer_lab.losses import bits_per_byte, next_token_loss, perplexity
     from transformer_lab.masks import causal_mask, decoder_mask, padding_mask
     from transformer_lab.model import (
         Decoder,
@@ -166,9 +162,11 @@ MODULES = (
     "experts",
     "model",
     "language_model",
+    "losses",
     "text_encoder",
     "attention_only",
     "decoding",
+    "cached_decoder",
     "generation",
     "completion",
     "speculation",

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from transformer_lab.attention import KVCache
 from transformer_lab.checks import check_least, check_tokens
-from transformer_lab.generation import inference, sampler
+from transformer_lab.generation import sampler
+from transformer_lab.inference import inference
 from transformer_lab.language_model import LanguageModel
 
 AT_ONCE = 64  # windows

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from transformer_lab.attention import KVCache
 from transformer_lab.checks import check_least
-from transformer_lab.generation import inference
+from transformer_lab.inference import inference
 from transformer_lab.language_model import LanguageModel
 
 

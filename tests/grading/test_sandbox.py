@@ -301,7 +301,9 @@ def test_a_repository_in_a_folder_of_the_system_cannot_be_read(place):
     if place == "/usr/lib":  # which the sandbox shows; in a folder there without a library
         place = min(str(p) for p in Path(place).iterdir() if p.is_dir() and not any(p.rglob("*.so*")))
     home, view = f"{place}/app", ["bwrap", "--dev-bind", "/", "/", "--tmpfs", place]
-    secrets = [f"{home}/{name}" for name in ("README.md", "transformer_lab/model.py", "tests/answers/lesson_01.py")]
+    names = ("README.md", "transformer_lab/masks.py", "tests/answers/lesson_01.py")
+    assert all((repository / name).exists() for name in names)
+    secrets = [f"{home}/{name}" for name in names]
     script = LOOKS_AROUND.format(secrets=", ".join(map(repr, secrets)))
     command = [*view, "--dir", home, "--ro-bind", str(repository), home, "--", sys.executable, "-c", script]
     done = subprocess.run(command, cwd="/", env=os.environ | {"PYTHONPATH": home}, capture_output=True, text=True)

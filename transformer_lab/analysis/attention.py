@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transformer_lab.attention import MultiHeadAttention, scaled_dot_product_attention, split_heads
-from transformer_lab.generation import inference
+from transformer_lab.inference import inference
 from transformer_lab.model import Transformer
 from transformer_lab.recording import record_attention
 from transformer_lab.tokenizer import TokenizerLike

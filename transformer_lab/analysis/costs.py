@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from transformer_lab.attention import check_groups
+from transformer_lab.checks import check_groups
 from transformer_lab.language_model import LanguageModel, LanguageModelConfig
 
 

@@ -5,7 +5,7 @@ from math import log
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import language_model
+from transformer_lab import losses
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.running import Case
 from transformer_lab.exercises.samples import counting, normal
@@ -16,7 +16,7 @@ def loss_case(label: str, logits: torch.Tensor, tokens: list[list[int]], pad_id:
 
 
 next_token_loss = Exercise(
-    language_model.next_token_loss,
+    losses.next_token_loss,
     lesson="09",
     minutes=15,
     difficulty=2,
@@ -164,7 +164,7 @@ def text_case(label: str, *probabilities: float) -> Case:
 
 
 perplexity = Exercise(
-    language_model.perplexity,
+    losses.perplexity,
     lesson="09",
     minutes=5,
     difficulty=1,
@@ -250,7 +250,7 @@ def bits_case(label: str, nats: float, n_tokens: int, n_bytes: int) -> Case:
 
 
 bits_per_byte = Exercise(
-    language_model.bits_per_byte,
+    losses.bits_per_byte,
     lesson="09",
     minutes=5,
     difficulty=1,

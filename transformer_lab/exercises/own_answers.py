@@ -3,6 +3,7 @@
 import difflib
 import inspect
 import linecache
+import sys
 from collections.abc import Callable, Iterator, Mapping
 
 import torch
@@ -121,10 +122,17 @@ def why_none(name: str) -> str:
 
 
 def way_out(exercise: Exercise) -> str:
-    module = exercise.reference.__module__
+    module = module_of(exercise.reference)
     own = module.startswith(__package__)  # the package has no use for it: it is an exercise's alone
     package = f"exercises.{exercise.name}.reference" if own else f"{module}.{exercise.name}"
     return f"solve it in lesson {exercise.lesson} ({again(exercise.name)}), or use the package's, {package}"
+
+
+def module_of(function: Callable) -> str:
+    """The module that a function is used from: of a package the one above, if it has it, too."""
+    above, _, _ = function.__module__.rpartition(".")
+    used = getattr(sys.modules[above], function.__name__, None) if above.count(".") else None
+    return above if used is function else function.__module__
 
 
 def again(name: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from transformer_lab.completion import token_log_probs
-from transformer_lab.language_model import LanguageModel, LanguageModelConfig, bits_per_byte
+from transformer_lab.language_model import LanguageModel, LanguageModelConfig
+from transformer_lab.losses import bits_per_byte
 from transformer_lab.texts import PRINTABLE, Characters, Corpus, python_source, text_file
 from transformer_lab.training.checkpoint import load_language_model, load_training, save_checkpoint, save_training
 from transformer_lab.training.options import Settings, parser_of, positive, settings, share, whole, written

@@ -2,7 +2,7 @@
 
 from matplotlib.axes import Axes
 
-from transformer_lab.generation import inference
+from transformer_lab.inference import inference
 from transformer_lab.language_model import LanguageModel
 from transformer_lab.plots import plot_bars
 from transformer_lab.texts import Characters

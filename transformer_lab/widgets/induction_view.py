@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from transformer_lab.attention import MultiHeadAttention
-from transformer_lab.generation import inference
+from transformer_lab.inference import inference
 from transformer_lab.plots.checks import Tokens, label
 from transformer_lab.plots.picture import THEME
 from transformer_lab.recording import record_attention

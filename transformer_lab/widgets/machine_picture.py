@@ -9,7 +9,7 @@ from matplotlib.patches import FancyBboxPatch
 from torch import Tensor
 
 from transformer_lab.analysis import token_names
-from transformer_lab.generation import inference
+from transformer_lab.inference import inference
 from transformer_lab.model import Transformer
 from transformer_lab.plots.picture import GREY, INK, THEME
 from transformer_lab.recording import record_attention

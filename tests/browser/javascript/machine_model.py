@@ -14,7 +14,8 @@ from tests.view_examples.machine import data as example
 from tests.view_examples.machine import sent, source_of, written
 from transformer_lab import analysis
 from transformer_lab.analysis.written import record_heads
-from transformer_lab.generation import greedy, inference
+from transformer_lab.generation import greedy
+from transformer_lab.inference import inference
 from transformer_lab.recording import record_attention
 from transformer_lab.tasks import number_names
 from transformer_lab.training import load_checkpoint

@@ -1,0 +1,47 @@
+"""How well a language model predicts a text: in nats, as a perplexity, in bits for each byte."""
+
+from math import log
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+def next_token_loss(logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor, "B T"], pad_id: int) -> Float[Tensor, ""]:
+    """Cross-entropy of each position's logits with the token that comes next, in nats.
+
+    loss = -mean ln p(token_t+1 | token_0 … token_t), over the positions whose next token is not padding
+
+    The last position has no next token, and its logits do not count. NaN if no next token is left.
+    """
+    truth = F.pad(tokens[:, 1:], (0, 1), value=pad_id)  # (B, T); logits[:, :-1] instead would copy nearly all of them
+    return F.cross_entropy(logits.flatten(0, 1), truth.flatten(), ignore_index=pad_id)
+
+
+def perplexity(token_log_probs: Float[Tensor, "*axes"]) -> Float[Tensor, ""]:
+    """Among how many equally probable tokens a model seems to choose: exp(-mean ln p).
+
+    `token_log_probs` are the natural logarithms of the probabilities that it gave to the tokens of a text.
+
+    Raises:
+        ValueError: there is no token.
+    """
+    if not token_log_probs.numel():
+        raise ValueError("perplexity must be that of at least one token (got none)")
+    nats = -token_log_probs.sum() / token_log_probs.numel()  # the mean loss of a token
+    return torch.exp(nats)
+
+
+def bits_per_byte(nats: float, n_tokens: int, n_bytes: int) -> float:
+    """The size of a text in bits, as the model would compress it, for each byte of the text: nats / ln 2 / n_bytes.
+
+    `nats` is the loss of the whole text: -ln p, added up over its `n_tokens` tokens. How many these are does not
+    matter, and that is the point: models with other tokens can be compared.
+
+    Raises:
+        ValueError: n_tokens or n_bytes is below 1.
+    """
+    if n_tokens < 1 or n_bytes < 1:
+        raise ValueError(f"n_tokens ({n_tokens}) and n_bytes ({n_bytes}) must be at least 1")
+    return nats / log(2) / n_bytes

@@ -151,17 +151,16 @@ def agree(given: object, expected: object, standard: Standard) -> bool:
 
 
 def is_huge(value: object) -> bool:
-    """Whether a value has more than HUGE parts."""
-    return size(value) > HUGE
-
-
-def size(value: object) -> int:
-    """How many numbers a value has; of a long list, how many parts."""
-    if isinstance(value, Tensor):
-        return value.numel()
-    if isinstance(value, (tuple, list)):
-        return len(value) if len(value) > HUGE else sum(map(size, value))
-    return 1
+    """Whether a value has more than HUGE parts; lists that hold one another may have no end of them."""
+    count, waiting = 0, [value]
+    while waiting and count <= HUGE:
+        part = waiting.pop()
+        if isinstance(part, Tensor):
+            count += part.numel()
+        elif isinstance(part, (tuple, list)):
+            count += len(part)
+            waiting.extend(part[:HUGE])
+    return count > HUGE
 
 
 def show(value: object, indent: int = 0) -> str:

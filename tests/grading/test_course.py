@@ -16,6 +16,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 
 from tests.grading import term
 from tests.grading.in_processes import described, grade_or_end
@@ -178,10 +179,11 @@ class TestATerm:
 
 
 def hidden(assignment: Assignment) -> list[str]:
-    """The hidden inputs as they would be printed."""
+    """The first two numbers of each hidden input as they would be printed; one alone may stand in a visible case."""
     cases = [case for name in assignment.points for case in draw_cases(catalogue[name], assignment.seed)]
-    numbers = [x for case in cases for x in case.arguments.values() if hasattr(x, "flatten") and x.numel()]
-    return [f"{x.flatten()[0].item():.4f}" for x in numbers if abs(x.flatten()[0].item()) > 0.001]
+    tensors = [x for case in cases for x in case.arguments.values() if isinstance(x, torch.Tensor) and x.ndim]
+    pairs = [x.flatten()[:2].tolist() for x in tensors if x.is_floating_point() and x.size(-1) > 1]
+    return [f"{one:.4f}, {other:.4f}" for one, other in pairs if abs(one) > 0.001]
 
 
 @needs_bwrap

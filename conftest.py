@@ -83,7 +83,7 @@ LONG = (
 
 
 def pytest_collection_finish() -> None:
-    gc.freeze()  # nor are they looked at later
+    gc.freeze()  # what is there by now stays, and is not looked through later either
     gc.enable()
 
 

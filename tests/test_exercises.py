@@ -771,14 +771,12 @@ def test_an_answer_that_takes_too_much_memory_fails_and_the_session_goes_on(answ
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
-def folded_in_two(times: int) -> list:
-    """A list that holds one twice, which holds another twice, and so on."""
-    return [folded] * 2 if times and (folded := folded_in_two(times - 1)) else [0.0]
-
-
+FOLDED: list = [0.0]  # a list that holds one twice, which holds another twice, and so on
+for _ in range(40):
+    FOLDED = [FOLDED, FOLDED]
 HUGE = {
     "is a list of 1000000 (float, ": [0.0] * 10**6,
-    "is a list of 2 (list, list)": folded_in_two(40),
+    "is a list of 2 (list, list)": FOLDED,
     "given    (20000000,)": torch.zeros(2 * 10**7),
 }
 

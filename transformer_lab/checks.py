@@ -66,19 +66,5 @@ def check_groups(n_heads: int, n_kv_heads: int) -> None:
         raise ValueError(f"n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads})")
 
 
-def check_query_key_value(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:
-    """Raise a ValueError unless they are of one batch, and each key has its value: torch's fused kernel reads on."""
-    check_vectors("query", query, d_model)
-    if key is not query:
-        check_vectors("key", key, d_model, length="S")
-        if query.size(0) != key.size(0):
-            raise ValueError(f"query and key must have the same batch (got {query.size(0)}, {key.size(0)})")
-    if value is not key:
-        check_vectors("value", value, d_model, length="S")
-        if key.shape != value.shape:
-            sizes = f"{tuple(key.shape[:2])}, {tuple(value.shape[:2])}"
-            raise ValueError(f"key and value must have the same batch and length (got {sizes})")
-
-
 def described(x: object) -> str:
     return f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__

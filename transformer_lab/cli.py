@@ -125,7 +125,7 @@ def nbgrader_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--roster", type=Path, metavar="FILE.csv", help="another roster than the one `grade` was given")
 
 
-# what it does, what --help says, which options it has
+# Of each command: what it does, what --help says, which options it has.
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], str, Callable[[argparse.ArgumentParser], None]]] = {
     "assign": (commands.assign, ASSIGN, assign_options),
     "grade": (commands.grade, GRADE, grade_options),

@@ -43,25 +43,26 @@ def number_name(number: int, language: str) -> str:
 
     if language not in CONVERTER_CLASSES:
         raise ValueError(f"num2words does not know the language {language!r}; it knows {', '.join(languages())}")
-    speaker = speaker_below_a_million(language) if number < 10**6 else CONVERTER_CLASSES[language]
+    converter = converter_below_a_million(language) if number < 10**6 else CONVERTER_CLASSES[language]
     try:
-        return speaker.to_cardinal(number)
+        return converter.to_cardinal(number)
     except Exception as error:  # each language fails in its own way
         raise ValueError(f"num2words has no name for {number} in {language!r}: try a smaller `below`") from error
 
 
 @cache
-def speaker_below_a_million(language: str) -> Any:
-    """What names numbers in num2words, without the words for larger ones, all of which it tries first for each part.
+def converter_below_a_million(language: str) -> Any:
+    """num2words' converter for a language, without its words for larger numbers.
 
-    The names are the same, and ten thousand pairs are there in a fifth of the time.
+    It tries its words from the largest down, for each part of a number. So the names are the same, and ten thousand
+    pairs are there in a fifth of the time.
     """
     from num2words import CONVERTER_CLASSES
 
-    speaker = copy(CONVERTER_CLASSES[language])
-    if hasattr(speaker, "cards"):
-        speaker.cards = {number: word for number, word in speaker.cards.items() if number <= 10**6}
-    return speaker
+    converter = copy(CONVERTER_CLASSES[language])
+    if hasattr(converter, "cards"):
+        converter.cards = {number: word for number, word in converter.cards.items() if number <= 10**6}
+    return converter
 
 
 WORDS = {*range(21), *(digit * 10**zeros for digit in range(1, 10) for zeros in range(1, 19))}

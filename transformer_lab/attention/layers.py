@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from transformer_lab.attention.cache import KVCache
 from transformer_lab.attention.functions import merge_heads, scaled_dot_product_attention, split_heads
-from transformer_lab.checks import check_groups, check_least, check_probability, check_query_key_value
+from transformer_lab.checks import check_groups, check_least, check_probability, check_vectors
 from transformer_lab.fused import attention_with_weights, fused_attention
 
 
@@ -114,6 +114,20 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     def for_every_head(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
         return x.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
+
+
+def check_query_key_value(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:
+    """Raise a ValueError unless they are of one batch, and each key has its value: torch's fused kernel reads on."""
+    check_vectors("query", query, d_model)
+    if key is not query:
+        check_vectors("key", key, d_model, length="S")
+        if query.size(0) != key.size(0):
+            raise ValueError(f"query and key must have the same batch (got {query.size(0)}, {key.size(0)})")
+    if value is not key:
+        check_vectors("value", value, d_model, length="S")
+        if key.shape != value.shape:
+            sizes = f"{tuple(key.shape[:2])}, {tuple(value.shape[:2])}"
+            raise ValueError(f"key and value must have the same batch and length (got {sizes})")
 
 
 def xavier_linear(d_in: int, d_out: int) -> nn.Linear:

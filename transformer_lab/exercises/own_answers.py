@@ -129,7 +129,7 @@ def way_out(exercise: Exercise) -> str:
 
 
 def module_of(function: Callable) -> str:
-    """The module that a function is used from: of a package the one above, if it has it, too."""
+    """The module to import a function from: the package that its own module is in, if that has it, too."""
     above, _, _ = function.__module__.rpartition(".")
     used = getattr(sys.modules[above], function.__name__, None) if above.count(".") else None
     return above if used is function else function.__module__

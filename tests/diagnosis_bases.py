@@ -13,8 +13,8 @@ from tests.workshop import Workshop, sketched
 from transformer_lab.exercises import Exercise
 from transformer_lab.exercises.diagnosis import base, calls, similar, sketch, slips, statements
 from transformer_lab.exercises.diagnosis.table import BROKEN, MISTAKE, REFERENCE, STYLE
+from transformer_lab.exercises.engine.source import Standalone
 from transformer_lab.exercises.kinds import FindTheBug, WriteTheTest
-from transformer_lab.exercises.source import Standalone
 
 VERSION = 2  # of how tables are made
 MOST_PAIRS = 4000

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tests.answers import EQUIVALENT, RIGHT_ANSWERS
 from tests.mutants import mutants_of
 from transformer_lab.exercises import Exercise, catalogue
-from transformer_lab.exercises.running import Attempt
+from transformer_lab.exercises.engine.running import Attempt
 
 
 @dataclass(frozen=True)

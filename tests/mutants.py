@@ -13,8 +13,8 @@ from types import FrameType
 from typing import Any
 
 from transformer_lab.exercises.diagnosis.bare import Bare
+from transformer_lab.exercises.engine.running import run
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import run
 
 OPERATORS = {
     ast.Add: ast.Sub,

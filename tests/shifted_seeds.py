@@ -13,7 +13,7 @@ import torch
 
 # A seed that says which data there are, or which inputs a check tries, is no chance that a claim could lean on: the
 # committed checkpoint learned one split of the numbers, and would have seen what is held out by another.
-FIXED = (("transformer_lab.number_words", "number_names"), ("transformer_lab.exercises", None))
+FIXED = (("transformer_lab.data.number_names", "number_names"), ("transformer_lab.exercises", None))
 TOP = 2**63
 asserts: list[tuple[int, str, bool]] = []  # the number of the cell that ran, the condition, whether it held
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer_lab import default_device
-from transformer_lab.interop import copy_from_torch, copy_to_torch
+from transformer_lab.weights.torch_nn import copy_from_torch, copy_to_torch
 
 DEVICE = default_device()
 

@@ -22,9 +22,11 @@ from torch._subclasses.fake_tensor import FakeTensorDeviceMismatchError, FakeTen
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import transformer_lab as lab
-from transformer_lab import analysis, interop, masks, training
-from transformer_lab.texts import Characters
-from transformer_lab.tokenizer import Tokenizer
+from transformer_lab import analysis, training
+from transformer_lab.data.texts import Characters
+from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.nn import masks
+from transformer_lab.weights import torch_nn
 
 TOKENIZER = Tokenizer.train(["a b"], n_merges=0)
 B, T, S, H, D, VOCAB, PAD, BOS, EOS = 2, 5, 7, 3, 12, len(TOKENIZER), 0, 1, 2
@@ -115,7 +117,7 @@ def next_logits(logits: Tensor, ids: list[int]) -> Tensor:
 
 def copied(copy: Callable[[nn.Module, nn.Module], None], make: Maker) -> list[nn.Module]:
     pair = [make.module(nn.MultiheadAttention, D, H), make.attention()]
-    copy(*(pair if copy is interop.copy_from_torch else reversed(pair)))
+    copy(*(pair if copy is torch_nn.copy_from_torch else reversed(pair)))
     return pair
 
 
@@ -356,8 +358,8 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "sample": lambda make: lab.sample(make.transformer(), make.ids(B, S), top_k=5, top_p=0.5, **IDS),
     "beam": lambda make: lab.beam(make.transformer(), make.ids(B, S), beam_size=3, **IDS),
     # interop
-    "copy_to_torch": partial(copied, interop.copy_to_torch),
-    "copy_from_torch": partial(copied, interop.copy_from_torch),
+    "copy_to_torch": partial(copied, torch_nn.copy_to_torch),
+    "copy_from_torch": partial(copied, torch_nn.copy_from_torch),
     # analysis
     "softmax_jacobian": lambda make: analysis.softmax_jacobian(make.floats(B, S)),
     "head_contributions": lambda make: analysis.head_contributions(

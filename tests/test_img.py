@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer_lab import published
+from transformer_lab.weights import published
 
 IMG = Path(__file__).parent.parent / "img"
 FIGURES = sorted(IMG.glob("*.svg"))

@@ -1,6 +1,7 @@
-"""Each module of the package imports only those before it, and the package alone loads no plotting or widgets."""
+"""Each folder of the package imports only those before it, and the package alone loads no plotting or widgets."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,46 +13,12 @@ import transformer_lab
 
 PACKAGE = Path(transformer_lab.__file__).parent
 ORDER = [
-    *(
-        "device",
-        "checks",
-        "fused",
-        "attention",
-        "tiles",
-        "fast",
-        "triton_tiles",
-        "recording",
-        "masks",
-        "positions",
-        "blocks",
-        "experts",
-        "storage",
-        "model",
-        "language_model",
-        "losses",
-        "text_encoder",
-        "attention_only",
-        "interop",
-        "gpt2",
-        "llama",
-        "published",
-    ),
-    *(
-        "eight_bits",
-        "inference",
-        "decoding",
-        "cached_decoder",
-        "generation",
-        "completion",
-        "speculation",
-        "merges",
-        "fast_merges",
-        "tokenizer",
-    ),
-    *("texts", "ngrams", "repeats", "probes", "number_words", "tasks", "training", "analysis"),
+    *("checks", "device", "storage"),
+    *("nn", "models", "decoding", "weights", "kernels", "data", "training", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]
+FOLDERS = sorted(path.parent for path in PACKAGE.rglob("__init__.py"))
 
 
 def module_of(path: Path, package: Path) -> str:
@@ -95,37 +62,90 @@ def test_no_import_in_the_package_points_backwards():
     assert wrong_arrows(PACKAGE) == []
 
 
+def siblings(folder: Path) -> set[str]:
+    """The modules and folders of modules in a folder."""
+    files = {path.stem for path in folder.glob("[!_]*.py")}
+    return files | {path.parent.name for path in folder.glob("*/__init__.py")}
+
+
+def siblings_used(name: str, folder: Path, package: Path) -> set[str]:
+    """The others of a folder that one module of it imports, or that the modules of one of its folders do."""
+    single = folder / f"{name}.py"
+    inside = (package.name, *folder.relative_to(package).parts)
+    used = set()
+    for path in [single] if single.exists() else (folder / name).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    full = (*node.module.split("."), alias.name)
+                    if full[: len(inside)] == inside and len(full) > len(inside):
+                        used.add(full[len(inside)])
+    return used & siblings(folder) - {name}
+
+
+def circle_in(folder: Path, package: Path) -> set[str]:
+    """What of a folder imports itself by way of others: empty, as it should be."""
+    left = {name: siblings_used(name, folder, package) for name in siblings(folder)}
+    while grounded := [name for name, used in left.items() if not used & left.keys()]:
+        for name in grounded:
+            del left[name]
+    return set(left)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(PACKAGE).as_posix())
+def test_no_folder_has_a_circle(folder):
+    assert circle_in(folder, PACKAGE) == set()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(PACKAGE).as_posix())
+def test_a_folder_says_in_which_order_it_is_read(folder):
+    """Its docstring names each of its modules. Views and lessons, which stand side by side, have no order."""
+    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    here = {name for name in siblings(folder) if not name.startswith("lesson_")}
+    if folder.name != "views" and folder.parent.name != "views" and len(here) > 1:
+        assert here - set(re.findall(r"`(\w+)`", docstring)) == set()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(PACKAGE).as_posix())
+def test_a_folder_is_small(folder):
+    """At most 16 files of source, but for the lessons' exercises."""
+    if not folder.name.startswith("lesson_"):
+        assert len([path for path in folder.iterdir() if path.suffix in (".py", ".js", ".mjs")]) <= 16
+
+
 def grow(tmp_path: Path, files: dict[str, str]) -> Path:
     """A package of the given files beside the few that they import."""
     package = tmp_path / "transformer_lab"
-    for name, text in ({"attention.py": "", "model.py": "", "exercises/engine.py": "", "plots.py": ""} | files).items():
+    few = {"nn/attention.py": "", "training/loop.py": "", "exercises/engine.py": "", "plots/maps.py": ""}
+    for name, text in (few | files).items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
     return package
 
 
+BACKWARDS = "nn/attention.py, line 1: nn imports training"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("nn/attention.py", "from transformer_lab.training import Training", BACKWARDS),
+        ("nn/attention.py", "from transformer_lab.training.loop import Training", BACKWARDS),
+        ("nn/attention.py", "import transformer_lab.training.loop as m", BACKWARDS),
+        ("nn/attention.py", "from ..training import loop", BACKWARDS),
+        ("nn/attention.py", "from transformer_lab import training", BACKWARDS),
+        ("nn/attention.py", "import transformer_lab", "nn/attention.py, line 1: nn imports __init__"),
         (
-            "attention.py",
-            "from transformer_lab.model import Transformer",
-            "attention.py, line 1: attention imports model",
+            "training/loop.py",
+            "def f():\n    import transformer_lab.plots",
+            "training/loop.py, line 2: training imports plots",
         ),
-        ("attention.py", "import transformer_lab.model as m", "attention.py, line 1: attention imports model"),
-        ("attention.py", "from .model import Transformer", "attention.py, line 1: attention imports model"),
-        ("attention.py", "from . import model", "attention.py, line 1: attention imports model"),
-        ("attention.py", "from transformer_lab import model", "attention.py, line 1: attention imports model"),
-        ("attention.py", "import transformer_lab", "attention.py, line 1: attention imports __init__"),
-        ("model.py", "from transformer_lab import Transformer", "model.py, line 1: model imports __init__"),
-        ("model.py", "def f():\n    import transformer_lab.plots", "model.py, line 2: model imports plots"),
         (
             "__init__.py",
             "from transformer_lab.exercises.engine import E",
             "__init__.py, line 1: __init__ imports exercises",
         ),
-        ("plots.py", "from .exercises import engine", "plots.py, line 1: plots imports exercises"),
-        ("widgets/view.py", "from ..exercises import engine", "widgets/view.py, line 1: widgets imports exercises"),
+        ("plots/maps.py", "from ..exercises import engine", "plots/maps.py, line 1: plots imports exercises"),
         ("helpers.py", "", "helpers.py has no place in ORDER"),
     ],
 )
@@ -136,10 +156,10 @@ def test_a_backward_import_is_found(name, text, message, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("model.py", "from transformer_lab.attention import x"),
-        ("model.py", "import torch, attention_lab.plots"),
-        ("__init__.py", "from transformer_lab.model import Transformer"),
-        ("plots.py", "from transformer_lab import causal_mask"),
+        ("training/loop.py", "from transformer_lab.nn.attention import x"),
+        ("training/loop.py", "import torch, attention_lab.plots"),
+        ("__init__.py", "from transformer_lab.training.loop import Training"),
+        ("plots/maps.py", "from transformer_lab import causal_mask"),
         ("exercises/lesson_01.py", "from transformer_lab.exercises.engine import x"),
         ("exercises/lesson_01.py", "from .engine import x"),
         ("exercises/lesson_01.py", "from ..plots import x"),
@@ -147,6 +167,14 @@ def test_a_backward_import_is_found(name, text, message, tmp_path):
 )
 def test_a_forward_import_is_allowed(name, text, tmp_path):
     assert wrong_arrows(grow(tmp_path, {name: text})) == []
+
+
+def test_a_circle_is_found(tmp_path):
+    files = {"nn/__init__.py": "", "nn/masks.py": "from transformer_lab.nn.blocks import x", "nn/blocks.py": ""}
+    package = grow(tmp_path, files)
+    assert circle_in(package / "nn", package) == set()
+    (package / "nn" / "blocks.py").write_text("from transformer_lab.nn import attention, masks")
+    assert circle_in(package / "nn", package) == {"masks", "blocks"}
 
 
 def test_the_package_alone_loads_no_module_of_its_own():

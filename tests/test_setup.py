@@ -14,11 +14,11 @@ import torch
 from beartype import beartype
 from jaxtyping import Float, TypeCheckError
 from nbval.plugin import get_sanitize_patterns
-from notebook_rules import ROOT
 from torch import Tensor
 
 import transformer_lab
 from tests.checked_when_called import checked_once
+from tests.notebook_rules import ROOT
 
 REQUIREMENTS = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -13,9 +13,12 @@ from torch import Tensor, nn
 
 import transformer_lab as lab
 from tests.support import without_signature_checks
-from transformer_lab import analysis, interop, masks, tasks, training
-from transformer_lab.tasks import Vocabulary, random_sequences, reverse_alignment
-from transformer_lab.tokenizer import Tokenizer
+from transformer_lab import analysis, training
+from transformer_lab.data import tasks
+from transformer_lab.data.tasks import Vocabulary, random_sequences, reverse_alignment
+from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.nn import masks
+from transformer_lab.weights import torch_nn
 
 B, T, S, H, D, VOCAB = 2, 5, 7, 3, 12, 13
 CONFIG = lab.TransformerConfig(vocab_size=VOCAB, d_model=D, n_heads=H, d_ff=11, n_layers=2, max_len=17, dropout=0.0)
@@ -67,7 +70,7 @@ def next_logits(ids: list[int]) -> Tensor:
 
 def copy(theirs: nn.Module) -> None:
     kind = lab.EncoderLayer if isinstance(theirs, nn.TransformerEncoderLayer) else None
-    interop.copy_to_torch(kind(CONFIG) if kind else lab.MultiHeadAttention(D, H), theirs)
+    torch_nn.copy_to_torch(kind(CONFIG) if kind else lab.MultiHeadAttention(D, H), theirs)
 
 
 def torchs_layer(**changes: Any) -> nn.Module:
@@ -276,7 +279,7 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("eps to be copied (1e-05, 1e-06)", lambda: copy(torchs_layer(layer_norm_eps=1e-6))),
     ],
     "torch.nn must have a counterpart": [
-        ("got Linear", lambda: interop.copy_to_torch(nn.Linear(2, 2), nn.Linear(2, 2)))
+        ("got Linear", lambda: torch_nn.copy_to_torch(nn.Linear(2, 2), nn.Linear(2, 2)))
     ],
     "the counterpart of MultiHeadAttention must be": [("got Linear", lambda: copy(nn.Linear(2, 2)))],
     "weights must have equal shapes": [("(24, 24)", lambda: copy(nn.MultiheadAttention(24, H)))],

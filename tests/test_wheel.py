@@ -9,9 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from notebook_rules import ROOT
 
 import transformer_lab
+from tests.notebook_rules import ROOT
 
 
 @pytest.fixture(scope="module")

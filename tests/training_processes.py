@@ -22,12 +22,14 @@ from pathlib import Path
 import torch
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+from transformer_lab.data.tasks import number_names
 from transformer_lab.storage import read_tensors
-from transformer_lab.tasks import number_names
-from transformer_lab.training import Training, number_run, options, paper_adam
+from transformer_lab.training import Training, paper_adam
 from transformer_lab.training import __main__ as command
-from transformer_lab.training import command as training_command
 from transformer_lab.training import text as text_command
+from transformer_lab.training.commands import number_names as number_run
+from transformer_lab.training.commands import options
+from transformer_lab.training.commands import shared as training_command
 from transformer_lab.training.processes import joined
 
 TINY = ["--d-model", "16", "--d-ff", "8", "--layers", "1", "--batch", "7", "--merges", "30", "--device", "cpu"]

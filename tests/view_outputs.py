@@ -6,7 +6,7 @@ import json
 import numpy as np
 import torch
 
-from transformer_lab.widgets.view import View
+from transformer_lab.widgets.shared.view import View
 
 
 def html_of(view: View) -> str:

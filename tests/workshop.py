@@ -9,13 +9,14 @@ import numpy as np
 import torch
 
 from tests.other_rounding import OtherRounding
-from transformer_lab.exercises import Exercise, checking, running
+from transformer_lab.exercises import Exercise
 from transformer_lab.exercises.diagnosis import sketch
 from transformer_lab.exercises.diagnosis.base import FILE, Base
 from transformer_lab.exercises.diagnosis.edits import Edit
 from transformer_lab.exercises.diagnosis.table import Bases, Row
-from transformer_lab.exercises.memory_limit import memory_limit
-from transformer_lab.exercises.time_limit import OutOfTime, time_limit
+from transformer_lab.exercises.engine import checking, running
+from transformer_lab.exercises.engine.memory_limit import memory_limit
+from transformer_lab.exercises.engine.time_limit import OutOfTime, time_limit
 
 BY_THE_CLOCK = 20.0  # seconds for one function on all cases, should it hang where rounds of loops can't be counted
 

@@ -1,20 +1,36 @@
-"""Transformer Lab: the reference implementations behind the notebooks.
+"""Transformer Lab: the reference implementations behind the notebooks, and what teaches with them.
 
-Read the modules in this order: attention, fast, masks, positions, blocks, experts, model, language_model, losses,
-text_encoder, attention_only, published, decoding, cached_decoder, generation, completion, speculation, tokenizer,
-texts, ngrams, repeats, tasks, training, analysis.
+In reading order: `nn` has the parts of the Transformer of 2017, `models` what is made of them, `decoding` turns logits
+into text, `weights` opens what others have trained, `kernels` computes the same faster; `data` and `training` make
+models learn; `analysis` says what they do, `plots` and `widgets` show it; `exercises` check a learner's code, `grading`
+a class's. All of them lean on `checks`, `device` and `storage`; `cli` is the command `transformer-lab`.
 
-The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
+A name loads its module when it is first asked for: `transformer-lab --help` needs no torch.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transformer_lab.attention import (
+    from transformer_lab.decoding.batched import beam, greedy, sample
+    from transformer_lab.decoding.cached_decoder import CachedDecoder, start_decoder
+    from transformer_lab.decoding.completion import complete, token_log_probs
+    from transformer_lab.decoding.single import beam_search, greedy_decode, top_k_filter, top_p_filter
+    from transformer_lab.decoding.speculation import Speculation, residual_distribution, speculative
+    from transformer_lab.device import default_device
+    from transformer_lab.kernels.tiled_attention import (
+        attention_backward,
+        merge_partial,
+        online_softmax,
+        tiled_attention,
+    )
+    from transformer_lab.models.attention_only import AttentionOnly
+    from transformer_lab.models.experts import MixtureOfExperts, balance_loss, record_routing, route
+    from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
+    from transformer_lab.models.text_encoder import TextEncoder, TextEncoderConfig, mean_pool
+    from transformer_lab.nn.attention import (
         AttentionHead,
         GroupedQueryAttention,
-        KVCache,
         MultiHeadAttention,
         cached_attention,
         grouped_query_attention,
@@ -25,8 +41,7 @@ if TYPE_CHECKING:
         softmax,
         split_heads,
     )
-    from transformer_lab.attention_only import AttentionOnly
-    from transformer_lab.blocks import (
+    from transformer_lab.nn.blocks import (
         FeedForward,
         LayerNorm,
         PreNormResidual,
@@ -38,17 +53,19 @@ if TYPE_CHECKING:
         rms_norm,
         swiglu,
     )
-    from transformer_lab.cached_decoder import CachedDecoder, start_decoder
-    from transformer_lab.completion import complete, token_log_probs
-    from transformer_lab.decoding import beam_search, greedy_decode, top_k_filter, top_p_filter
-    from transformer_lab.device import default_device
-    from transformer_lab.experts import MixtureOfExperts, balance_loss, record_routing, route
-    from transformer_lab.fast import attention_backward, merge_partial, online_softmax, tiled_attention
-    from transformer_lab.generation import beam, greedy, sample
-    from transformer_lab.language_model import LanguageModel, LanguageModelConfig
-    from transformer_lab.losses import bits_per_byte, next_token_loss, perplexity
-    from transformer_lab.masks import causal_mask, decoder_mask, padding_mask
-    from transformer_lab.model import (
+    from transformer_lab.nn.kv_cache import KVCache
+    from transformer_lab.nn.losses import bits_per_byte, next_token_loss, perplexity
+    from transformer_lab.nn.masks import causal_mask, decoder_mask, padding_mask
+    from transformer_lab.nn.positions import (
+        LearnedPositions,
+        SinusoidalPositions,
+        alibi_bias,
+        rotate,
+        shift_matrix,
+        sinusoidal_encoding,
+    )
+    from transformer_lab.nn.recording import record_attention
+    from transformer_lab.nn.transformer import (
         Decoder,
         DecoderLayer,
         Embedding,
@@ -60,19 +77,8 @@ if TYPE_CHECKING:
         embed,
         encoder_layer,
     )
-    from transformer_lab.positions import (
-        LearnedPositions,
-        SinusoidalPositions,
-        alibi_bias,
-        rotate,
-        shift_matrix,
-        sinusoidal_encoding,
-    )
-    from transformer_lab.recording import record_attention
-    from transformer_lab.speculation import Speculation, residual_distribution, speculative
-    from transformer_lab.text_encoder import TextEncoder, TextEncoderConfig, mean_pool
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AttentionHead",
@@ -153,30 +159,29 @@ __all__ = [
 
 MODULES = (
     "device",
-    "attention",
-    "fast",
-    "recording",
-    "masks",
-    "positions",
-    "blocks",
-    "experts",
-    "model",
-    "language_model",
-    "losses",
-    "text_encoder",
-    "attention_only",
-    "decoding",
-    "cached_decoder",
-    "generation",
-    "completion",
-    "speculation",
-)  # of the names above; each imports only those before it
+    "nn.kv_cache",
+    "nn.attention",
+    "nn.masks",
+    "nn.positions",
+    "nn.blocks",
+    "nn.transformer",
+    "nn.losses",
+    "nn.recording",
+    "models.language_model",
+    "models.text_encoder",
+    "models.attention_only",
+    "models.experts",
+    "decoding.single",
+    "decoding.cached_decoder",
+    "decoding.batched",
+    "decoding.completion",
+    "decoding.speculation",
+    "kernels.tiled_attention",
+)  # which define the names above
 
 if not TYPE_CHECKING:  # a checker reads the imports above, and knows every other name for wrong
 
     def __getattr__(name: str) -> object:
-        if name in MODULES:
-            return import_module(f"{__name__}.{name}")
         if name in __all__:
             homes = (import_module(f"{__name__}.{module}") for module in MODULES)
             globals()[name] = next(getattr(home, name) for home in homes if hasattr(home, name))
@@ -184,4 +189,4 @@ if not TYPE_CHECKING:  # a checker reads the imports above, and knows every othe
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *MODULES})
+        return sorted({*globals(), *__all__})

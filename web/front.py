@@ -14,7 +14,7 @@ from lessons import DRAWING, html_of, title_and_promise
 from nbformat import NotebookNode
 from pictures import is_tall_enough, pictures_in
 
-from transformer_lab.exercises.cards import inline
+from transformer_lab.exercises.engine.cards import inline
 
 # The view that the front page opens with: the first of these kinds that a notebook shows, and what to try with it.
 # As soon as a notebook shows the machine, the front page does, too.

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from transformer_lab.exercises import Exercise, catalogue
-from transformer_lab.exercises.cards import folded, folded_hints, html_text, inline
+from transformer_lab.exercises.engine.cards import folded, folded_hints, html_text, inline
 
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
 DRAWING = re.compile(r"\]\(\.\./img/([\w.]+)\)")

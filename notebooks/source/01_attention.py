@@ -17,8 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer_lab import analysis, attention, default_device, exercises, plots, widgets
-from transformer_lab.masks import decoder_mask
+from transformer_lab import analysis, default_device, exercises, plots, widgets
+from transformer_lab.nn import attention
+from transformer_lab.nn.masks import decoder_mask
 from transformer_lab.training import load_checkpoint, translate
 
 if default_device().type != "cpu":  # the CPU is the default; asking for it costs time

@@ -15,10 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer_lab import analysis, attention, default_device, exercises, plots, widgets
-from transformer_lab.attention import AttentionHead, MultiHeadAttention
-from transformer_lab.interop import copy_to_torch
+from transformer_lab import analysis, default_device, exercises, plots, widgets
+from transformer_lab.nn import attention
+from transformer_lab.nn.attention import AttentionHead, MultiHeadAttention
 from transformer_lab.training import load_checkpoint, translate
+from transformer_lab.weights.torch_nn import copy_to_torch
 
 if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
     torch.set_default_device(default_device())

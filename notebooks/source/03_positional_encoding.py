@@ -16,7 +16,8 @@ import math
 import torch
 from torch import nn
 
-from transformer_lab import MultiHeadAttention, default_device, exercises, plots, positions, widgets
+from transformer_lab import MultiHeadAttention, default_device, exercises, plots, widgets
+from transformer_lab.nn import positions
 
 if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
     torch.set_default_device(default_device())

@@ -616,7 +616,8 @@ assert (reused - intact).abs().max() < 0.02
 # The package's `Residual` and `PreNormResidual`, in its module `blocks`, share one function, `residual_block`, which you will write below. They also have the paper's dropout (§5.4): "We apply dropout to the output of each sub-layer, before it is added to the sub-layer input and normalized." In training it sets a random share of the numbers to 0 (lesson 03); its default here is 0.
 
 # %%
-from transformer_lab import LayerNorm, blocks, layer_norm
+from transformer_lab import LayerNorm, layer_norm
+from transformer_lab.nn import blocks
 
 
 def agree(name, ours, theirs):
@@ -638,7 +639,7 @@ for kind in (Residual, PreNormResidual):
 
 # %%
 from transformer_lab import EncoderLayer, TransformerConfig
-from transformer_lab.interop import copy_to_torch
+from transformer_lab.weights.torch_nn import copy_to_torch
 
 for norm_first in (False, True):
     config = TransformerConfig(d_model=32, n_heads=4, d_ff=128, dropout=0, norm_first=norm_first)

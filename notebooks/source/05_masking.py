@@ -17,8 +17,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer_lab import attention, default_device, exercises, masks, plots, positions, widgets
-from transformer_lab.attention import KVCache, MultiHeadAttention
+from transformer_lab import default_device, exercises, plots, widgets
+from transformer_lab.nn import attention, masks, positions
+from transformer_lab.nn.attention import MultiHeadAttention
+from transformer_lab.nn.kv_cache import KVCache
 
 if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
     torch.set_default_device(default_device())
@@ -615,7 +617,7 @@ assert gaps["1.0 and 0.0"] > 0.01 > 1e-5 > max(gaps["ours"], gaps["0 and -inf"])
 # The last line is a trap: as numbers, 1.0 and 0.0 hide nothing at all. Now the module, with copied weights:
 
 # %% tolerance=1
-from transformer_lab.interop import copy_to_torch
+from transformer_lab.weights.torch_nn import copy_to_torch
 
 theirs = nn.MultiheadAttention(embed_dim=12, num_heads=3, batch_first=True)
 copy_to_torch(layer, theirs)

@@ -17,7 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer_lab import default_device, exercises, masks, plots, tasks, widgets
+from transformer_lab import default_device, exercises, plots, widgets
+from transformer_lab.data import tasks
+from transformer_lab.nn import masks
 
 if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
     torch.set_default_device(default_device())
@@ -29,7 +31,7 @@ torch.set_num_threads(1)  # for models as small as these, more would only wait f
 # The paper's model reads a sentence in one language and writes it in another. Table 3 of the paper gives its size: 65 million parameters. The paper's sizes are the defaults of the package's model, so build it and count. (On the device *meta*, tensors have a shape but hold no numbers. That is enough for counting, and costs no memory.)
 
 # %%
-from transformer_lab import model as package
+from transformer_lab.nn import transformer as package
 
 with torch.device("meta"):
     base = package.Transformer(package.TransformerConfig())
@@ -873,7 +875,7 @@ for model in trained["four heads"]:
 # The page above, the package's model with torch's fused kernel and with explicit weights, and `nn.Transformer` with our weights, there and back again. All get the weights that you trained with four heads, and sentences with padding:
 
 # %%
-from transformer_lab.interop import copy_from_torch, copy_to_torch
+from transformer_lab.weights.torch_nn import copy_from_torch, copy_to_torch
 
 whole = trained["four heads"][0]
 config = package.TransformerConfig(len(digits), 32, 4, 64, n_layers=1, dropout=0)
@@ -1136,7 +1138,7 @@ def every_matrix_gets_a_gradient(layer):
 # Then **conventions**, what a caller may or may not rely on. No equation asks for them, and well-made libraries differ. The first is PyTorch's layout of the weights: a right layer that has it gives PyTorch's output with PyTorch's weights.
 
 # %%
-from transformer_lab.interop import copy_to_torch
+from transformer_lab.weights.torch_nn import copy_to_torch
 
 
 def equals_torch(layer):

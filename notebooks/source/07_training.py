@@ -14,8 +14,9 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import default_device, exercises, plots, tasks, training, widgets
-from transformer_lab.model import Transformer, TransformerConfig
+from transformer_lab import default_device, exercises, plots, training, widgets
+from transformer_lab.data import tasks
+from transformer_lab.nn.transformer import Transformer, TransformerConfig
 
 torch.set_num_threads(1)  # for a model as small as this, more would only wait for each other
 
@@ -53,7 +54,7 @@ print(f"names with einstausend: {wrong} of {len(pairs.train)}")
 # %%
 from itertools import chain
 
-from transformer_lab.tokenizer import Tokenizer
+from transformer_lab.data.tokenizer import Tokenizer
 
 tokenizer = Tokenizer.train(chain.from_iterable(pairs.train), n_merges=120)
 config = TransformerConfig(len(tokenizer), d_model=64, n_heads=4, d_ff=128, n_layers=2, max_len=32)

@@ -29,7 +29,7 @@ torch.set_num_threads(1)  # a model as small as this gains nothing from a second
 from pathlib import Path
 
 import transformer_lab
-from transformer_lab import tasks
+from transformer_lab.data import tasks
 from transformer_lab.training import load_checkpoint
 
 path = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"

@@ -16,7 +16,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import default_device, exercises, plots, tasks, training
+from transformer_lab import default_device, exercises, plots, training
+from transformer_lab.data import tasks
 
 torch.set_num_threads(1)  # for a model as small as this, more would only wait for each other
 device = default_device()
@@ -37,7 +38,7 @@ for part in ("train", "validation", "test"):
 
 # %%
 from transformer_lab import LanguageModel, LanguageModelConfig
-from transformer_lab.texts import PRINTABLE, Characters
+from transformer_lab.data.texts import PRINTABLE, Characters
 
 characters = Characters(PRINTABLE)
 config = LanguageModelConfig(
@@ -119,7 +120,7 @@ print("the row still sums to", round(sum(smoothed("a", right) for right in "abc"
 # A table of pairs is a **bigram** table; an $n$-gram table looks at the last $n - 1$ characters. The longer the contexts, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1998](https://dash.harvard.edu/handle/1/25104739)): where a context is rare, they rely more on the next shorter one. Count six tables in the training part (10 seconds), and measure their losses on an eighth of the test:
 
 # %% tolerance=0.2
-from transformer_lab.ngrams import NGrams
+from transformer_lab.data.ngrams import NGrams
 
 tables = {order: NGrams(train_ids, len(characters), order) for order in (1, 2, 3, 4, 5, 6)}
 nats = {}
@@ -175,7 +176,7 @@ with torch.no_grad():
 print("max difference < 1e-4:", (ours - theirs).abs().max().item() < 1e-4)
 
 # %% [markdown]
-# Where are the positions? This model turns queries and keys inside each attention (`rotate`, lesson 03). GPT-2 adds a learned vector for each position instead; `positions="learned"` does that, and `tests/test_language_model.py` copies weights from Hugging Face's GPT-2 into this class and back, and finds the same logits.
+# Where are the positions? This model turns queries and keys inside each attention (`rotate`, lesson 03). GPT-2 adds a learned vector for each position instead; `positions="learned"` does that, and `tests/models/test_language_model.py` copies weights from Hugging Face's GPT-2 into this class and back, and finds the same logits.
 #
 # Nothing is shifted on the way in. The *loss* compares position $t$ with token $t + 1$:
 
@@ -236,7 +237,7 @@ show_text("\n".join(line[:90] for line in sample.split("\n")), alt="What your mo
 # Now write together. The view below holds the model that you have trained; it computes in the page and needs no kernel. But its weights are rounded, to 8 bits each, so that they take a quarter of the space. Does that cost anything? Compare both on a part of the test:
 
 # %% tolerance=0.15
-from transformer_lab.widgets.sent_model import as_sent
+from transformer_lab.widgets.shared.sent_model import as_sent
 
 some_ids = test_ids[:20_000]
 full, rounded = loss_on(some_ids, model), loss_on(some_ids, as_sent(model))
@@ -462,7 +463,7 @@ print(f"interval {low:.3f} to {high:.3f}, measured {paid:.3f}")
 assert low < paid < high
 
 # %% [markdown]
-# With the blocks shuffled in five other ways, the prediction was off by about 0.01 at most. Does a law hold for the *model* as well, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.sweep`: two widths, four numbers of steps, the mean of three seeds.
+# With the blocks shuffled in five other ways, the prediction was off by about 0.01 at most. Does a law hold for the *model* as well, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds.
 
 # %%
 import json
@@ -492,7 +493,7 @@ for name, (_, one, two, four) in by_width.items():
 # **Predict** the loss of the smaller model after 800 steps, and commit yourself to an interval. Here it reaches as far to either side as the law's larger miss. Then pay (15 to 20 seconds):
 
 # %%
-from transformer_lab.training import sweep as small_trainings
+from transformer_lab.training.experiments import sweep as small_trainings
 
 _, one, two, four = by_width["d_model 32"]
 told, by_three = same_factor(two, four), next_doubling(one, two, four)

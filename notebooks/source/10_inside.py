@@ -14,8 +14,10 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import AttentionOnly, analysis, attention, default_device, plots, tasks
-from transformer_lab.recording import record_attention
+from transformer_lab import AttentionOnly, analysis, default_device, plots
+from transformer_lab.data import tasks
+from transformer_lab.nn import attention
+from transformer_lab.nn.recording import record_attention
 
 torch.set_num_threads(1)  # for models as small as these, more would only wait for each other
 device = default_device()

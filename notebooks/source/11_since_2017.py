@@ -18,8 +18,9 @@ from dataclasses import replace
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import LanguageModel, analysis, blocks, default_device, exercises, plots
-from transformer_lab.training import swaps
+from transformer_lab import LanguageModel, analysis, default_device, exercises, plots
+from transformer_lab.nn import blocks
+from transformer_lab.training.experiments import swaps
 
 torch.set_num_threads(1)  # for models as small as these, more would only wait for each other
 device = default_device()
@@ -202,7 +203,7 @@ print(f"other layout, weights as they were: off by {wrong:.1f} of {scores.abs().
 # To write the next token, a model reads the keys and values of all tokens before it out of its cache (lesson 08). **Grouped-query attention** ([Ainslie et al., 2023](https://arxiv.org/abs/2305.13245)) lets several heads ask the same keys: with $h$ heads and $g$ groups, head $i$ reads group $\lfloor i / (h/g) \rfloor$. By hand, four heads and two groups; each group's only value says which it is:
 
 # %%
-from transformer_lab import attention
+from transformer_lab.nn import attention
 
 query = torch.randn(1, 4, 1, 2)  # (B, h, T, d_head)
 key = torch.randn(1, 2, 1, 2)  # (B, g, S, d_head)
@@ -273,7 +274,7 @@ for name, chosen in {"2017": (), "today": today}.items():
     print(f"{name}: {parameters:,} parameters, {counter.get_total_flops():,} FLOPs for 64 tokens")
 
 # %% [markdown]
-# The table came from `python -m transformer_lab.training.swaps` (about 15 minutes). For each swap it has 32 pairs of models that differ in it alone, of one seed each; the 14 models that are compared one by one were trained with three seeds. **Predict** before you go on: which swap lowers the loss most, which does nothing, and which makes it worse?
+# The table came from `python -m transformer_lab.training.experiments.swaps` (about 15 minutes). For each swap it has 32 pairs of models that differ in it alone, of one seed each; the 14 models that are compared one by one were trained with three seeds. **Predict** before you go on: which swap lowers the loss most, which does nothing, and which makes it worse?
 
 # %%
 from pathlib import Path
@@ -358,7 +359,7 @@ widgets.swaps(table)
 # A table can be believed, or tried. Train two of its models with a seed that is not in it: today's, and today's with the sine in place of RoPE (15 to 20 seconds).
 
 # %%
-from transformer_lab.texts import PRINTABLE, Characters, python_source
+from transformer_lab.data.texts import PRINTABLE, Characters, python_source
 
 corpus, seed = python_source(), 7
 chosen = {"RoPE": today, "sine": tuple(swap for swap in today if swap != "RoPE")}
@@ -403,7 +404,7 @@ for name, model in models.items():
 # Now take all six. Is that Llama's block, or only something like it? Copy the weights of Hugging Face's model, from the first cell, into ours. `copy_from_llama` renames them, and puts the rows of $W^Q$ and $W^K$ into the order of neighbours:
 
 # %%
-from transformer_lab.llama import copy_from_llama
+from transformer_lab.weights.llama import copy_from_llama
 
 config = replace(swaps.config(today), norm_eps=llama.config.rms_norm_eps)
 ours = LanguageModel(config).to(device).eval()

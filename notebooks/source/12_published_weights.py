@@ -14,7 +14,9 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import analysis, default_device, exercises, plots, probes, published
+from transformer_lab import analysis, default_device, exercises, plots
+from transformer_lab.data import word_senses
+from transformer_lab.weights import published
 
 device = default_device()
 
@@ -118,7 +120,7 @@ for theirs, ours in list(published.names.BERT.items())[3:]:
 # With this table, a loader is a loop. `published.load` adds only checks: that no tensor is missing or left over, and that the file is the one that was published.
 
 # %%
-from transformer_lab import text_encoder
+from transformer_lab.models import text_encoder
 
 mine = text_encoder.TextEncoder(text_encoder.TextEncoderConfig())
 tensors = {}
@@ -152,8 +154,8 @@ from transformers.utils import logging
 
 logging.disable_progress_bar()
 original = BertModel.from_pretrained(folder).eval().to(device)
-texts = [one for sense in probes.SENSES["bank"].values() for one in sense]
-texts += [question for _, question in probes.QUESTIONS[:8]]
+texts = [one for sense in word_senses.SENSES["bank"].values() for one in sense]
+texts += [question for _, question in word_senses.QUESTIONS[:8]]
 ids, _ = padded(texts)
 real = ids != 0  # where no padding is
 
@@ -198,7 +200,7 @@ for theirs in originals:
 # Take eight sentences for each sense, and compare all pairs. The **gap** is the mean cosine within a sense minus the mean cosine across. If the sense does not matter, it is about 0. And so that *bank* is no lucky choice, take five more words:
 
 # %%
-for word, senses in probes.SENSES.items():
+for word, senses in word_senses.SENSES.items():
     one, other = (sense[4] for sense in senses.values())
     print(f"{word}: {one} — {other}")
 
@@ -213,7 +215,7 @@ def gap(x, sense):
 
 sense = torch.arange(16) // 8  # eight of one sense, eight of the other
 words, stops = {}, {}
-for word, (one, other) in ((w, s.values()) for w, s in probes.SENSES.items()):
+for word, (one, other) in ((w, s.values()) for w, s in word_senses.SENSES.items()):
     words[word] = vectors_of(word, [*one, *other])
     stops[word] = vectors_of(".", [*one, *other])  # for later
 
@@ -271,10 +273,10 @@ assert of_stop[6] > of_word[6]
 # A harder control separates the two explanations. In these pairs *bank* has the money sense among words of the river, or the river's among words of money. It stands at the same position in both, so that position can't help. If its vector holds the sense, it will be nearer to the mean of that sense. If it holds the company that the word keeps, it will be nearer to the other.
 
 # %%
-for money, river in probes.CROSSED[:3]:
+for money, river in word_senses.CROSSED[:3]:
     print(money, "|", river)
-plain = [*probes.SENSES["bank"]["money"], *probes.SENSES["bank"]["river"]]
-crossed = [money for money, _ in probes.CROSSED] + [river for _, river in probes.CROSSED]
+plain = [*word_senses.SENSES["bank"]["money"], *word_senses.SENSES["bank"]["river"]]
+crossed = [money for money, _ in word_senses.CROSSED] + [river for _, river in word_senses.CROSSED]
 
 # %%
 def right_side(x, y):
@@ -384,7 +386,7 @@ assert min(parted[name] for name in ("another_eps", "without_types")) > 0.7 * ga
 
 # %%
 from transformer_lab import widgets
-from transformer_lab.recording import record_attention
+from transformer_lab.nn.recording import record_attention
 
 ids, (tokens,) = padded(["We sat on the bank of the river."])
 with torch.no_grad(), record_attention(model) as maps:
@@ -457,7 +459,7 @@ assert scores[0].max() > 0.9 > 0.5 > scores[0].flatten().sort().values[-2]
 # One head looks at the token before it and at nothing else: its score is nearly 1. Others rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and some find the same word again. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
 
 # %%
-print(*probes.REVERSED[0], "|", *probes.REVERSED[1])
+print(*word_senses.REVERSED[0], "|", *word_senses.REVERSED[1])
 
 
 @torch.no_grad()
@@ -469,7 +471,7 @@ def embedded(texts):
 
 def order_distance():
     """1 - cosine of two sentences of the same words, on average."""
-    one, other = (embedded(list(column)) for column in zip(*probes.REVERSED))
+    one, other = (embedded(list(column)) for column in zip(*word_senses.REVERSED))
     return (1 - (one * other).sum(-1)).mean().item()
 
 
@@ -516,7 +518,7 @@ def read(texts, batch=32):
 
 
 paragraph_states = read([part for _, part in library])
-sets = {"in the lessons' words": probes.QUESTIONS, "in other words": probes.IN_OTHER_WORDS}
+sets = {"in the lessons' words": word_senses.QUESTIONS, "in other words": word_senses.IN_OTHER_WORDS}
 question_states = {name: read([text for _, text in asked]) for name, asked in sets.items()}
 
 

@@ -20,7 +20,9 @@ os.environ["KINETO_LOG_LEVEL"] = "99"  # torch's profiler shall not print
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import analysis, attention, default_device, exercises, fast, plots
+from transformer_lab import analysis, default_device, exercises, plots
+from transformer_lab.kernels import tiled_attention
+from transformer_lab.nn import attention
 
 torch.set_num_threads(1)  # so that times of the same cell can be compared
 device = default_device()
@@ -154,7 +156,7 @@ print("dS:", [round(x, 3) for x in d_scores.tolist()])
 print("as autograd's, max difference < 1e-5:", (d_scores - leaf.grad).abs().max().item() < 1e-5)
 
 # %% [markdown]
-# So forward and backward go over the same tiles. The weights are computed twice and stored never. That is more work, for less memory. `transformer_lab.fast.tiled_attention` does it as a `torch.autograd.Function`, in one short file, `transformer_lab/tiles.py`.
+# So forward and backward go over the same tiles. The weights are computed twice and stored never. That is more work, for less memory. `transformer_lab.kernels.tiled_attention.tiled_attention` does it as a `torch.autograd.Function`, in one short file, `transformer_lab/kernels/tiling.py`.
 
 # %% [markdown]
 # ## Look
@@ -207,7 +209,7 @@ assert error_of(torch.bfloat16, 16384) > 0.3 > 0.01 > error_of(torch.float32, 16
 # In float64, with a causal mask, tiles of 50 (which do not divide 333), forward and backward:
 
 # %%
-from transformer_lab.masks import causal_mask
+from transformer_lab.nn.masks import causal_mask
 
 torch.manual_seed(1)
 kind = torch.float64 if device.type != "mps" else torch.float32  # Apple's GPUs have no float64
@@ -217,7 +219,7 @@ upstream = torch.randn(2, 333, 16, dtype=kind, device=device)
 
 # %%
 results = {
-    "tiled": fast.tiled_attention(*x, causal=True, tile=50),
+    "tiled": tiled_attention.tiled_attention(*x, causal=True, tile=50),
     "plain": attention.scaled_dot_product_attention(*x, causal_mask(333, device))[0],
     "torch": F.scaled_dot_product_attention(*x, is_causal=True),
 }
@@ -232,7 +234,7 @@ for name in ("plain", "torch"):
 
 # %%
 small = [torch.randn(5, 3, dtype=torch.float64, requires_grad=True) for _ in range(3)]
-right = torch.autograd.gradcheck(lambda *given: fast.tiled_attention(*given, tile=2), small)
+right = torch.autograd.gradcheck(lambda *given: tiled_attention.tiled_attention(*given, tile=2), small)
 print("gradients = small differences of the output:", right)
 
 # %% [markdown]
@@ -245,7 +247,7 @@ def training_step(way, length):
 
 
 def tiled(query, key, value):
-    return fast.tiled_attention(query, key, value, tile=512)
+    return tiled_attention.tiled_attention(query, key, value, tile=512)
 
 
 lengths = (1024, 2048, 4096, 8192)
@@ -386,7 +388,7 @@ print("drawn from p anew:", [round(x, 2) for x in wrong.tolist()], "instead of",
 # Too often: it had its chance with the draft, and gets another. Could you *see* it in what a model writes? Draw 20 000 tokens each way, and compare the counts with $p$ by $\chi^2 = \sum (\text{counted} - \text{expected})^2 / \text{expected}$. With three tokens it is 2 on average if the counts come from $p$, and above 13.8 once in a thousand times:
 
 # %%
-from transformer_lab import speculation
+from transformer_lab.decoding import speculation
 
 torch.manual_seed(2)
 n = 20_000
@@ -407,8 +409,8 @@ assert chi2["exact"] < 13.8 < 500 < chi2["variant"]
 # The test accepts the exact rule and rejects the variant. Now a real draft: the 5-gram table of lesson 09, counted anew from the training files (5 seconds). It predicts far worse than the model, but an entry is looked up in a tenth of a millisecond. A second draft is the smaller code model.
 
 # %%
-from transformer_lab import tasks
-from transformer_lab.ngrams import NGrams
+from transformer_lab.data import tasks
+from transformer_lab.data.ngrams import NGrams
 
 text = tasks.python_source().text("train")
 table = NGrams(characters.encode(text), len(characters), 5)
@@ -485,14 +487,15 @@ print("read back:    ", [round(x, 3) for x in (whole * scale).tolist()])
 # This is not equal any more, and the name of the lesson would be a lie without a measurement. **Predict** the perplexity on 6 000 characters that the model has never seen, with 8, 4 and 3 bits:
 
 # %% tolerance=0.7
-from transformer_lab import eight_bits, perplexity, token_log_probs
+from transformer_lab import perplexity, token_log_probs
+from transformer_lab.weights import quantization
 
 unseen = characters.encode(tasks.python_source().text("test")[40_000:46_000])  # your Python's own
 found = {}
 for bits in (None, 8, 4, 3):
-    model = code_model if bits is None else eight_bits.rounded(code_model, bits)
+    model = code_model if bits is None else quantization.rounded(code_model, bits)
     found[bits] = perplexity(token_log_probs(model, unseen)).item()
-    megabytes = eight_bits.weight_bytes(code_model, bits) / 1e6
+    megabytes = quantization.weight_bytes(code_model, bits) / 1e6
     times = found[bits] / found[None]
     print(f"{bits or 32} bits: {megabytes:.2f} MB, perplexity {found[bits]:.2f}, {times:.3f} times")
 assert found[8] < 1.01 * found[None] < found[4] < 1.1 * found[None] < found[3]

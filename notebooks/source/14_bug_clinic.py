@@ -18,7 +18,8 @@ from itertools import pairwise
 import torch
 from torch.nn import functional as F
 
-from transformer_lab import attention, exercises, masks, plots
+from transformer_lab import exercises, plots
+from transformer_lab.nn import attention, masks
 
 # %% [markdown]
 # ## The question

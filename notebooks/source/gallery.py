@@ -139,9 +139,10 @@ widgets.cache_cost()
 # **A language model, watched while it learns** (lesson 09). This one reads the names of ten thousand numbers, letter by letter, for a few seconds. The green curve is its loss on names that are held out, the dashed line that of a table of triples, and the slider brings back what it wrote before.
 
 # %%
-from transformer_lab import LanguageModel, LanguageModelConfig, tasks, token_log_probs
-from transformer_lab.ngrams import NGrams
-from transformer_lab.texts import Characters
+from transformer_lab import LanguageModel, LanguageModelConfig, token_log_probs
+from transformer_lab.data import tasks
+from transformer_lab.data.ngrams import NGrams
+from transformer_lab.data.texts import Characters
 from transformer_lab.training import TextExamples, TextRecipe, TextTraining
 
 names = [tasks.number_name(n, "en") for n in torch.randperm(10_000).tolist()]
@@ -214,7 +215,7 @@ widgets.tiles(2 * torch.randn(8, 8), eight, eight)
 
 # %%
 from transformer_lab import speculative
-from transformer_lab.ngrams import NGrams
+from transformer_lab.data.ngrams import NGrams
 
 beginning = characters.encode("four thousand and ")
 table = NGrams(read, len(characters), 3)
@@ -235,7 +236,7 @@ widgets.own_sentence(model, tokenizer, ["twenty-one", "three hundred and forty-f
 
 # %%
 from transformer_lab import Transformer, TransformerConfig
-from transformer_lab.tasks import Vocabulary, random_sequences, reverse_alignment
+from transformer_lab.data.tasks import Vocabulary, random_sequences, reverse_alignment
 from transformer_lab.training import Examples, Recipe, Training, exact_match
 
 letters = Vocabulary("abcdefgh")

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from tests.answers.reasons import ANY_FLOAT, COMMUTATIVE, DEFAULT_DEVICE, FROM_THE_END, SUM, commuted
-from transformer_lab import positions
-from transformer_lab.positions import frequencies
+from transformer_lab.nn import positions
+from transformer_lab.nn.positions import frequencies
 
 
 def encoding_by_loop(length, d_model):

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from tests.answers.reasons import DEFAULT_DEVICE, commuted
-from transformer_lab import masks
+from transformer_lab.nn import masks
 
 
 def causal_by_comparison(length):

@@ -16,7 +16,7 @@ from torch import nn
 
 from tests.support import DEVICE, assert_close, gradients, randn, without_signature_checks
 from transformer_lab import MultiHeadAttention
-from transformer_lab.interop import copy_to_torch
+from transformer_lab.weights.torch_nn import copy_to_torch
 
 BATCH, LENGTH, D_MODEL, HEADS = 8, 256, 512, 8
 ROUNDS, WARM_UP = 40, 4

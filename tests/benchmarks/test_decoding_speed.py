@@ -22,8 +22,8 @@ from transformer_lab import (
     decoder_mask,
     greedy,
 )
-from transformer_lab.interop import copy_to_torch
-from transformer_lab.masks import padding_mask
+from transformer_lab.nn.masks import padding_mask
+from transformer_lab.weights.torch_nn import copy_to_torch
 
 PAD, BOS = 0, 1
 TRANSLATOR = TransformerConfig(vocab_size=300, d_model=128, n_heads=4, d_ff=512, n_layers=2, max_len=256, dropout=0.0)

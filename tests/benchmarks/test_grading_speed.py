@@ -21,10 +21,10 @@ from tests.grading.conftest import bwrap  # noqa: F401
 from tests.grading.support import needs_bwrap, renamed
 from tests.grading.term import solved
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading import course
-from transformer_lab.grading.assign import assign, choose
-from transformer_lab.grading.processes import process_pool
-from transformer_lab.grading.submissions import find_submissions
+from transformer_lab.grading.handout.assign import assign, choose
+from transformer_lab.grading.marking import course
+from transformer_lab.grading.marking.processes import process_pool
+from transformer_lab.grading.submissions.submissions import find_submissions
 
 STUDENTS = int(os.environ.get("STUDENTS", "12"))
 LESSONS = os.environ.get("LESSONS", "01 02").split()

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from tests.benchmarks.timing import ratio_of
 from tests.support import DEVICE, assert_close
 from transformer_lab import LanguageModel, LanguageModelConfig, complete, next_token_loss
-from transformer_lab.gpt2 import copy_from_gpt2
-from transformer_lab.ngrams import NGrams
-from transformer_lab.training import text_run
+from transformer_lab.data.ngrams import NGrams
+from transformer_lab.training.commands import language_model
+from transformer_lab.weights.gpt2 import copy_from_gpt2
 
 SMALL = LanguageModelConfig(dropout=0.0, attention_dropout=0.0)  # GPT-2 small
 OF_CODE = LanguageModelConfig(*(96, 128, 4, 512, 4, 256), dropout=0.0, attention_dropout=0.0)
@@ -85,9 +85,9 @@ def test_a_training_step_beside_hugging_face(config, batch, length, rounds, caps
 
 def test_seconds_until_the_trigram_table_is_beaten(capsys):
     """The default training on Python's source; what it reads of the validation is also read by the tables."""
-    run = text_run.begin(text_run.parser().parse_args([]), DEVICE)
+    run = language_model.begin(language_model.parser().parse_args([]), DEVICE)
     train, held_out = (run.characters.encode(run.corpus.text(part)) for part in ("train", "validation"))
-    held_out = held_out[: text_run.WATCHED]
+    held_out = held_out[: language_model.WATCHED]
     trigram = -NGrams(train, len(run.characters), 3).token_log_probs(held_out).mean().item()
     seconds, step, nats = 0.0, 0, float("inf")
     while nats > trigram:
@@ -95,7 +95,7 @@ def test_seconds_until_the_trigram_table_is_beaten(capsys):
         for _ in run.training.run(step):
             pass
         seconds += time.perf_counter() - start
-        nats = run.nats(run.corpus.text("validation")[: text_run.WATCHED])
+        nats = run.nats(run.corpus.text("validation")[: language_model.WATCHED])
     with capsys.disabled():
         print(
             f"\n{DEVICE}, {torch.get_num_threads()} threads: {seconds:.0f} s, {step} steps until the loss, {nats:.2f} "

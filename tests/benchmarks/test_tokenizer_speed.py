@@ -19,9 +19,9 @@ from statistics import median
 
 import pytest
 
-from tests.test_tokenizer import merges_learned_by_theirs, theirs_with_our_merges
-from transformer_lab.tasks import number_names
-from transformer_lab.tokenizer import Tokenizer
+from tests.data.test_tokenizer import merges_learned_by_theirs, theirs_with_our_merges
+from transformer_lab.data.tasks import number_names
+from transformer_lab.data.tokenizer import Tokenizer
 
 ROUNDS = 5
 

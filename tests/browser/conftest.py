@@ -6,15 +6,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from lab import OpenNotebook, WatchedPage, chromium, front_end_in, opened, ran, write
-from live import COUNT, FRAMES, PAGE, RESET, Live
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from playwright.sync_api import BrowserContext, Page
-from server import FRONT_ENDS, jupyter_lab
-from stored import signed
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.browser.lab import OpenNotebook, WatchedPage, chromium, front_end_in, opened, ran, write
+from tests.browser.live import COUNT, FRAMES, PAGE, RESET, Live
+from tests.browser.server import FRONT_ENDS, jupyter_lab
+from tests.browser.stored import signed
 from tests.view_examples import SET_UP, SHOW, html, make
 
 TALL = "tall\n\n" * 60  # makes the notebook longer than the window

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from lab import DARK, LIGHT, OpenNotebook
+from tests.browser.lab import DARK, LIGHT, OpenNotebook
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 SHOWN_WITHOUT_MODEL = re.compile("Error displaying widget|[Mm]odel not found")

@@ -12,11 +12,9 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # for `tests`, where this is run as a script
 
-import machine_speed
-import view_speed
-from lab import chromium
-from served_site import seconds_to_answer, served
-
+from tests.browser import machine_speed, view_speed
+from tests.browser.lab import chromium
+from tests.browser.served_site import seconds_to_answer, served
 from tests.built_site import PageOfTheSite, built_site
 
 

@@ -13,7 +13,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from server import FRONT_ENDS, ROOT, SECONDS_TO_START
+
+from tests.browser.server import FRONT_ENDS, ROOT, SECONDS_TO_START
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

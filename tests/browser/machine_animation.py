@@ -10,11 +10,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from lab import chromium
 from PIL import Image
 from playwright.sync_api import Page
-from server import ROOT
-from view_screenshots import views
+
+from tests.browser.lab import chromium
+from tests.browser.server import ROOT
+from tests.browser.view_screenshots import views
 
 WIDTH, HEIGHT, SHOWN = 1180, 1360, 860  # of the page, in CSS pixels; of the picture across
 PAGE = """<!doctype html><body data-jp-theme-light="true" style="margin: 12px; background: #fff; color: #222">

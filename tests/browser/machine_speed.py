@@ -20,12 +20,12 @@ from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 
-from lab import chromium
 from playwright.sync_api import Browser, CDPSession, Page
-from server import free_port
 from websocket import create_connection
 
 import transformer_lab
+from tests.browser.lab import chromium
+from tests.browser.server import free_port
 from transformer_lab import widgets
 from transformer_lab.training import load_checkpoint
 

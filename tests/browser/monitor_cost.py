@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from lab import chromium, made
-from server import jupyter_lab
+from tests.browser.lab import chromium, made
+from tests.browser.server import jupyter_lab
 
 PAIRS, BLOCK = 400, 10
 BATCH = 4  # so short a step that its end does not keep a message waiting for long
@@ -24,10 +24,10 @@ from itertools import islice
 from time import perf_counter, process_time
 import torch
 from transformer_lab import Transformer, TransformerConfig, widgets
-from transformer_lab.tasks import number_names
-from transformer_lab.tokenizer import Tokenizer
+from transformer_lab.data.tasks import number_names
+from transformer_lab.data.tokenizer import Tokenizer
 from transformer_lab.training import Examples, Recipe, Training
-from transformer_lab.widgets.training_monitor_view import TrainingMonitor
+from transformer_lab.widgets.views.training_monitor.training_monitor_view import TrainingMonitor
 torch.set_num_threads(1)  # idle threads that wait for work would count as work
 pairs = number_names(n_train=500, n_test=10)
 tokenizer = Tokenizer.train([text for pair in pairs.train for text in pair], 60)

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lab import DARK, LIGHT, NOTEBOOKS, PANEL, OpenNotebook, chromium, opened
-from server import jupyter_lab
+from tests.browser.lab import DARK, LIGHT, NOTEBOOKS, PANEL, OpenNotebook, chromium, opened
+from tests.browser.server import jupyter_lab
 
 WIDTH, HEIGHT = 1100, 1600
 SCROLL = f"y => {{ const s = {PANEL}.content.outerNode; s.scrollTop = y; return [s.scrollHeight, s.clientHeight]; }}"

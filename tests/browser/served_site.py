@@ -8,8 +8,9 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from live import Live
 from playwright.sync_api import Browser
+
+from tests.browser.live import Live
 
 NUMBERS = "() => JSON.stringify(document.querySelector('.opening .tl-view').values)"
 

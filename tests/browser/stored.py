@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 import nbformat
-from lab import OpenNotebook
 from nbformat.sign import NotebookNotary
 from playwright.sync_api import expect
+
+from tests.browser.lab import OpenNotebook
 
 SCRIPT, TAG, TEXT = re.compile("<script.*?</script>", re.DOTALL), re.compile("<([a-z][^>]*)>"), re.compile('"[^"]*"')
 CHECK_OF_OWN_ANSWER = r"\bexercises\.(\w+)\.check\(\1\)"

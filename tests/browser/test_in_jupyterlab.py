@@ -4,14 +4,14 @@ import re
 
 import nbformat
 import pytest
-from faults import faults, hard_to_read
-from lab import DARK, NOTEBOOKS, opened_in, write
-from live import Live
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import expect
-from server import ROOT
-from stored import as_stored, of_every_kind, signed
 
+from tests.browser.faults import faults, hard_to_read
+from tests.browser.lab import DARK, NOTEBOOKS, opened_in, write
+from tests.browser.live import Live
+from tests.browser.server import ROOT
+from tests.browser.stored import as_stored, of_every_kind, signed
 from tests.view_examples import MODULES
 
 UNTRUSTED = of_every_kind(NOTEBOOKS)

@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from transformer_lab import widgets
-from transformer_lab.widgets.view import script_of
+from transformer_lab.widgets.shared.view import script_of
 
-MODULES = sorted(Path(widgets.__file__).parent.glob("*.js"))
+WIDGETS = Path(widgets.__file__).parent
+MODULES = sorted((path for path in WIDGETS.rglob("*.js") if path.parent.name != "static"), key=lambda path: path.stem)
 VIEWS = [path.stem.removesuffix("_view") for path in MODULES if path.stem.endswith("_view")]
 TESTS = Path(__file__).with_name("javascript")  # <module>.test.mjs, and <module>.py with the numbers for it
 STUBS = "globalThis.HTMLElement = class {}; globalThis.customElements = {get() {}, define: tag => console.log(tag)};"
@@ -40,9 +41,7 @@ def test_the_numbers_are_those_of_torch(module, tmp_path):
     fixtures = tmp_path / "fixtures.json"
     numbers = importlib.import_module(f"tests.browser.javascript.{module}").numbers()
     fixtures.write_text(json.dumps(numbers, allow_nan=False))
-    ran = run_node(
-        "--test", "--test-reporter=tap", TESTS / f"{module}.test.mjs", MODULES=MODULES[0].parent, FIXTURES=fixtures
-    )
+    ran = run_node("--test", "--test-reporter=tap", TESTS / f"{module}.test.mjs", MODULES=WIDGETS, FIXTURES=fixtures)
     assert int(re.search(r"^# pass (\d+)$", ran, re.MULTILINE)[1]) > 0
 
 

@@ -5,10 +5,11 @@ stored, is what `pytest` looks at. So no lesson is run here for its numbers.
 """
 
 import pytest
-from faults import faults, hard_to_read
-from lab import opened
-from server import ROOT
-from stored import as_stored, signed
+
+from tests.browser.faults import faults, hard_to_read
+from tests.browser.lab import opened
+from tests.browser.server import ROOT
+from tests.browser.stored import as_stored, signed
 
 RUN_WHOLE = "05_masking"
 OPENED = ("01_attention", "10_inside")

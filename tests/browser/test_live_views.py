@@ -7,11 +7,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from lab import PANEL, OpenNotebook, made, opened
-from live import Live, near
 from playwright.sync_api import Locator, expect
 
 from notebooks.build import WIDGET_VIEW
+from tests.browser.lab import PANEL, OpenNotebook, made, opened
+from tests.browser.live import Live, near
 from tests.view_examples import own_sentence, start, training_monitor
 
 SECONDS = 60

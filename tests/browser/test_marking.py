@@ -4,14 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from lab import WatchedPage
 from playwright.sync_api import Page
 
-from transformer_lab.grading import marked, reports, term_page
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.questions import Question
-from transformer_lab.grading.records import Graded
-from transformer_lab.grading.scoring import VERDICTS, Mark
+from tests.browser.lab import WatchedPage
+from transformer_lab.grading.gradebook import hand_marks
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.questions import Question
+from transformer_lab.grading.marking.records import Graded
+from transformer_lab.grading.marking.scoring import VERDICTS, Mark
+from transformer_lab.grading.reports import reports, term_page
 
 ASKED = {
     "why_scaled": Question(2, "Why are the scores divided?", "One point for the variance."),
@@ -92,7 +93,7 @@ def test_a_class_is_marked_by_the_keyboard_alone_and_what_is_saved_is_taken_over
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("0.5")  # another thought on the second
     assert page.locator("#said").text_content() == "3 of 5 answers marked; not saved yet"
-    kept = marked.take_over([save(page, tmp_path)], tmp_path, HW)
+    kept = hand_marks.take_over([save(page, tmp_path)], tmp_path, HW)
     assert page.locator("#said").text_content() == "3 of 5 answers marked"
     students = [*TEXTS][:3]
     assert [(kept[s, "why_scaled"].points, kept[s, "why_scaled"].comment) for s in students] == [
@@ -107,7 +108,7 @@ def test_what_was_marked_is_there_after_a_reload_and_after_another_grading(marki
     page.on("dialog", lambda dialog: dialog.accept())  # it asks, as nothing has been saved
     page.reload()
     assert page.locator(".answer.done").count() == 1
-    marked.take_over([save(page, tmp_path)], tmp_path, HW)
+    hand_marks.take_over([save(page, tmp_path)], tmp_path, HW)
     reports.write_reports(records(), HW, tmp_path)
     other = browser.new_page()
     other.goto((tmp_path / "marking.html").as_uri())
@@ -136,7 +137,7 @@ def test_points_that_there_are_not_are_refused_in_words_and_the_comment_is_kept(
     assert said.text_content() == f"{out}; not saved yet"
     page.keyboard.press("Tab")
     page.keyboard.type("too good")
-    given = marked.take_over([save(page, tmp_path)], tmp_path, HW)["ann", "why_scaled"]
+    given = hand_marks.take_over([save(page, tmp_path)], tmp_path, HW)["ann", "why_scaled"]
     assert (given.points, given.comment) == (None, "too good")
     assert said.text_content() == out
     page.get_by_label("before_you_run").check()  # what was typed is there when one comes back
@@ -146,7 +147,7 @@ def test_points_that_there_are_not_are_refused_in_words_and_the_comment_is_kept(
     page.locator(".answer input").first.fill("1.5")
     assert page.locator(".fault").first.text_content() == ""
     assert said.text_content() == "1 of 5 answers marked; not saved yet"
-    given = marked.take_over([save(page, tmp_path)], tmp_path, HW)["ann", "why_scaled"]
+    given = hand_marks.take_over([save(page, tmp_path)], tmp_path, HW)["ann", "why_scaled"]
     assert (given.points, given.comment) == (1.5, "too good")
 
 

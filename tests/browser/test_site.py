@@ -6,11 +6,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from lab import WatchedPage
-from live import Live
 from playwright.sync_api import Page, expect
-from served_site import seconds_to_answer, served
 
+from tests.browser.lab import WatchedPage
+from tests.browser.live import Live
+from tests.browser.served_site import seconds_to_answer, served
 from tests.built_site import LESSONS, ROOT, built_site
 
 SECONDS_TO_BE_ALIVE = 2

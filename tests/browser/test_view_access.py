@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from live import COUNT, FRAMES, PAGE, Live, in_a_page
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.live import COUNT, FRAMES, PAGE, Live, in_a_page
 from tests.view_examples import SHOW, html
 from tests.view_examples.attention import data
 

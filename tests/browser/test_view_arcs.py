@@ -1,9 +1,9 @@
 """The arcs in a page: what pointing, pressing and keys show, at each sharpness; words that follow; narrow pages."""
 
 import pytest
-from live import COUNT, FRAME_BY_FRAME, SEEN, WATCH, Live, in_a_page, near
 from playwright.sync_api import expect
 
+from tests.browser.live import COUNT, FRAME_BY_FRAME, SEEN, WATCH, Live, in_a_page, near
 from tests.view_examples import html
 from tests.view_examples.arcs import data, looks
 

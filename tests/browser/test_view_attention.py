@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from live import near
 from playwright.sync_api import expect
 
+from tests.browser.live import near
 from tests.view_examples.attention import causal_output, data, given_map, steps_map
 
 LAYOUT = "canvas => [canvas.layout.left, canvas.layout.top, canvas.layout.size]"

@@ -1,8 +1,8 @@
 """The cost of a cache in a page: every control shows Python's numbers."""
 
-from live import near
 from playwright.sync_api import expect
 
+from tests.browser.live import near
 from tests.view_examples.cache import SMALL, cost
 
 

@@ -1,11 +1,11 @@
 """The code completer in a page: torch's numbers for what is typed, written and picked, at each temperature."""
 
 import torch
-from live import near
 
+from tests.browser.live import near
 from tests.view_examples.completer import completed, data
 from transformer_lab import complete
-from transformer_lab.widgets.sent_model import as_sent
+from transformer_lab.widgets.shared.sent_model import as_sent
 
 TEXT = "your text"
 

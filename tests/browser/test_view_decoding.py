@@ -4,11 +4,11 @@ import itertools
 import math
 
 import pytest
-from live import Live, near
 from playwright.sync_api import expect
 
+from tests.browser.live import Live, near
 from tests.view_examples.decoding import chosen, data, greedy, log_probs, sentence
-from transformer_lab.decoding import top_k_filter, top_p_filter
+from transformer_lab.decoding.single import top_k_filter, top_p_filter
 
 NAMES = data["grammar_words"]
 EOS = 1

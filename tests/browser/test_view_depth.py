@@ -1,7 +1,6 @@
 """Residual flow in a page: the measured norms at each depth, for the kinds that are chosen."""
 
-from live import near
-
+from tests.browser.live import near
 from tests.view_examples.depth import flowing
 
 

@@ -1,8 +1,8 @@
 """The encoding explorer in a page: each control, the mouse and the keys show torch's numbers."""
 
-from live import Live, near
 from playwright.sync_api import expect
 
+from tests.browser.live import Live, near
 from tests.view_examples.encoding import explored
 
 

@@ -1,7 +1,6 @@
 """Heads side by side in a page: torch's numbers for each choice, one cursor for all maps, keys that choose a head."""
 
-from live import Live, near
-
+from tests.browser.live import Live, near
 from tests.view_examples.heads import compared, data
 
 

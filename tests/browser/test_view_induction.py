@@ -1,7 +1,6 @@
 """The induction explorer in a page: torch's numbers for each head, with heads taken away and brought back."""
 
-from live import near
-
+from tests.browser.live import near
 from tests.view_examples.induction import explored
 
 

@@ -1,7 +1,6 @@
 """The logit lens in a page: torch's numbers for each cell, position and colour; the readout says what is seen."""
 
-from live import near
-
+from tests.browser.live import near
 from tests.view_examples.lens import SEEN, data, seen
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from live import FRAMES, in_a_page, near
 
+from tests.browser.live import FRAMES, in_a_page, near
 from tests.view_examples import html
 from tests.view_examples.machine import recorded, sent, shown, source_of, written
 

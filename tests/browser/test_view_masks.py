@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from live import near
 from playwright.sync_api import expect
 
+from tests.browser.live import near
 from tests.view_examples.masks import causal, data, leak, playground
-from transformer_lab.widgets.masks_view import mask_of
+from transformer_lab.widgets.views.masks.masks_view import mask_of
 
 BLIND = "Sees nothing: {}. A softmax over −∞ alone is NaN; the package gives zeros."
 HIDDEN = torch.tensor([True, True, True, True, False])

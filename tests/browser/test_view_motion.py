@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 import pytest
-from live import COUNT, FRAME_BY_FRAME, SEEN, WATCH, Live, in_a_page, near
 from playwright.sync_api import Browser, expect
 
+from tests.browser.live import COUNT, FRAME_BY_FRAME, SEEN, WATCH, Live, in_a_page, near
 from tests.view_examples import html
 from tests.view_examples.attention import steps_map
 

@@ -3,9 +3,9 @@
 What is typed is translated by the kernel: test_live_views.py.
 """
 
-from live import near
 from playwright.sync_api import expect
 
+from tests.browser.live import near
 from tests.view_examples.own_sentence import cross_map, data, translation
 from transformer_lab.analysis import token_names
 

@@ -1,7 +1,6 @@
 """Softmax saturation in a page: torch's numbers at each width, with the scale and without."""
 
-from live import Live, near
-
+from tests.browser.live import Live, near
 from tests.view_examples.saturation import saturated
 
 

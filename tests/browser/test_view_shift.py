@@ -1,8 +1,8 @@
 """Shift as a rotation in a page: torch's arrows at each position and offset, and rotary scores."""
 
 import pytest
-from live import near
 
+from tests.browser.live import near
 from tests.view_examples.shift import broken, rotated, shifted
 
 

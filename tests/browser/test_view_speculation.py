@@ -1,7 +1,6 @@
 """The speculation view in a page: each round shows the run as it was recorded, and says what became of the draft."""
 
-from live import near
-
+from tests.browser.live import near
 from tests.view_examples.speculation import data, shown
 
 

@@ -1,10 +1,10 @@
 """Swaps side by side in a page: each control shows what Python counts."""
 
-from live import near
 from playwright.sync_api import expect
 
+from tests.browser.live import near
 from tests.view_examples.swaps import shown
-from transformer_lab.training.swaps import SWAPS
+from transformer_lab.training.experiments.swaps import SWAPS
 
 ALL = tuple(SWAPS)
 

@@ -1,7 +1,6 @@
 """The tiles in a page: buttons, keys and slider step, and each step shows torch's numbers."""
 
-from live import near
-
+from tests.browser.live import near
 from tests.view_examples.tiles import data, shown, walk
 
 

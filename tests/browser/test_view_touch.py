@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from live import COUNT, FRAMES, Live, in_a_page
 from playwright.sync_api import Page
 
+from tests.browser.live import COUNT, FRAMES, Live, in_a_page
 from tests.view_examples import html
 
 # Examples, and which places of the first canvas hold something to read, as shares of its width and height.

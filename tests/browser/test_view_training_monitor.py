@@ -8,13 +8,13 @@ from functools import cache
 
 import pytest
 import torch
-from live import FRAMES, in_a_page, near
 from playwright.sync_api import expect
 
+from tests.browser.live import FRAMES, in_a_page, near
 from tests.view_examples import make
 from tests.view_examples.training_monitor import seen_at, seen_of_text
-from transformer_lab.widgets.training_monitor_view import TrainingMonitor
-from transformer_lab.widgets.view import View
+from transformer_lab.widgets.shared.view import View
+from transformer_lab.widgets.views.training_monitor.training_monitor_view import TrainingMonitor
 
 
 def test_the_slider_goes_back_to_any_step(views):

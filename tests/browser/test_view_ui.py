@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 import torch
-from live import FRAMES, Live, in_a_page, near
 from playwright.sync_api import Page, expect
 
+from tests.browser.live import FRAMES, Live, in_a_page, near
 from tests.view_examples import SHOW, html, make
 from transformer_lab import widgets
 

@@ -3,15 +3,28 @@
 import re
 
 import pytest
-from lab import opened, write
-from live import CARELESS, FOCUSABLE, FRAMES, INK, KEYS, TAKES_FOCUS, Live, all_seen, answers, contrast, luminance, near
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 from playwright.sync_api import Page, expect
-from stored import signed
 
 from notebooks.build import KERNEL
+from tests.browser.lab import opened, write
+from tests.browser.live import (
+    CARELESS,
+    FOCUSABLE,
+    FRAMES,
+    INK,
+    KEYS,
+    TAKES_FOCUS,
+    Live,
+    all_seen,
+    answers,
+    contrast,
+    luminance,
+    near,
+)
+from tests.browser.stored import signed
 from tests.view_examples import MODULES, SHOW, start
 
 COLOURS = """canvas => {

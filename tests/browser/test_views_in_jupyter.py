@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from faults import SHOWN_WITHOUT_MODEL
-from lab import DARK, LIGHT, PANEL, OpenNotebook
-from live import FOCUSABLE, INK, KEYS, TAKES_FOCUS, Live, all_seen, answers, contrast, luminance, near
 from playwright.sync_api import expect
 
+from tests.browser.faults import SHOWN_WITHOUT_MODEL
+from tests.browser.lab import DARK, LIGHT, PANEL, OpenNotebook
+from tests.browser.live import FOCUSABLE, INK, KEYS, TAKES_FOCUS, Live, all_seen, answers, contrast, luminance, near
 from tests.view_examples import SHOW, start
 
 CELLS = "[cell.model.type, cell.model.sharedModel.getSource(), cell.model.executionCount]"

@@ -9,10 +9,11 @@ import io
 import sys
 from pathlib import Path
 
-from lab import chromium
 from PIL import Image
-from server import ROOT
-from view_screenshots import views
+
+from tests.browser.lab import chromium
+from tests.browser.server import ROOT
+from tests.browser.view_screenshots import views
 
 COLUMNS = (("own_sentence", "saturation"), ("shift", "attention_steps"), ("training_monitor",))
 SLIDERS = {

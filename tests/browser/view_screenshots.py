@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
-from lab import chromium
 from playwright.sync_api import Browser
-from server import ROOT
+
+from tests.browser.lab import chromium
+from tests.browser.server import ROOT
 
 WIDTHS = {"wide": 1100, "narrow": 420}
 # Background and text of JupyterLab's themes.

@@ -14,10 +14,11 @@ import time
 from pathlib import Path
 from statistics import median, quantiles
 
-from lab import PANEL, OpenNotebook, chromium, ran
 from playwright.sync_api import CDPSession
-from server import free_port, jupyter_lab
 from websocket import create_connection
+
+from tests.browser.lab import PANEL, OpenNotebook, chromium, ran
+from tests.browser.server import free_port, jupyter_lab
 
 HEADS, LENGTHS, PRESSES = 8, (12, 64, 128), 20
 DRAGS, MOVES, MOVES_A_SECOND = 3, 120, 60

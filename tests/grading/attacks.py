@@ -22,13 +22,13 @@ from tempfile import TemporaryDirectory
 from tests.grading.hostile_notebooks import HOSTILE, POINTS, RIGHT, SECONDS
 from tests.grading.kernel_attacks import KERNEL
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.answers import Answer
-from transformer_lab.grading.course import SANDBOX
-from transformer_lab.grading.hidden_cases import draw_cases
-from transformer_lab.grading.launching import KINDS, described
-from transformer_lab.grading.policy import REPOSITORY
-from transformer_lab.grading.sandbox import Sandbox
-from transformer_lab.grading.scoring import Mark, mark
+from transformer_lab.grading.marking.course import SANDBOX
+from transformer_lab.grading.marking.hidden_cases import draw_cases
+from transformer_lab.grading.marking.scoring import Mark, mark
+from transformer_lab.grading.sandbox.launching import KINDS, described
+from transformer_lab.grading.sandbox.policy import REPOSITORY
+from transformer_lab.grading.sandbox.sandbox import Sandbox
+from transformer_lab.grading.submissions.answers import Answer
 
 RIGHT_BODY = """
     powers = (scores - scores.amax(dim, keepdim=True)).exp()

@@ -24,8 +24,8 @@ from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import renamed
 from tests.grading.term import solved
 from transformer_lab import cli
-from transformer_lab.grading import course, records
-from transformer_lab.grading.assign import assign
+from transformer_lab.grading.handout.assign import assign
+from transformer_lab.grading.marking import course, records
 
 EXERCISES = {"softmax": 1, "causal_mask": 1}
 LOG = "TRANSFORMER_LAB_TEST_LOG"  # a file with a line for each grading that was begun

@@ -13,7 +13,7 @@ import pytest
 @pytest.fixture(scope="session")
 def bwrap() -> None:
     """Skips where there can be no sandbox; `.ci/run` sees to it that there is one."""
-    from transformer_lab.grading.policy import NoSandbox, find_bwrap
+    from transformer_lab.grading.sandbox.policy import NoSandbox, find_bwrap
 
     try:
         find_bwrap()
@@ -24,7 +24,7 @@ def bwrap() -> None:
 @pytest.fixture(scope="session")
 def sandbox(bwrap) -> Iterator[Any]:
     """One for all tests of a worker: it starts once."""
-    from transformer_lab.grading.sandbox import Sandbox
+    from transformer_lab.grading.sandbox.sandbox import Sandbox
 
     with Sandbox(seconds=30) as sandbox:
         yield sandbox

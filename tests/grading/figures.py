@@ -24,9 +24,9 @@ from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import renamed
 from tests.grading.term import solved
 from transformer_lab.exercises import Exercise, catalogue
-from transformer_lab.grading import records
-from transformer_lab.grading.assign import assign, choose
-from transformer_lab.grading.launching import described
+from transformer_lab.grading.handout.assign import assign, choose
+from transformer_lab.grading.marking import records
+from transformer_lab.grading.sandbox.launching import described
 
 PARTS = ("speed", "honest", "attacks", "big")
 LESSONS = ["01", "02", "03", "04", "05"]

@@ -23,11 +23,11 @@ from nbformat.v4 import new_code_cell, new_notebook
 from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import renamed
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.assign import assign
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.course import close_sandbox, grade_one
-from transformer_lab.grading.records import Graded
-from transformer_lab.grading.submissions import find_submissions
+from transformer_lab.grading.handout.assign import assign
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.marking.course import close_sandbox, grade_one
+from transformer_lab.grading.marking.records import Graded
+from transformer_lab.grading.submissions.submissions import find_submissions
 
 EXERCISES = {"softmax": 2, "causal_mask": 1, "padding_mask": 1, "decoder_mask": 2}
 

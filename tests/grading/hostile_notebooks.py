@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.course import grade_one
-from transformer_lab.grading.launching import KINDS
-from transformer_lab.grading.records import Graded
-from transformer_lab.grading.submissions import find_submissions
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.marking.course import grade_one
+from transformer_lab.grading.marking.records import Graded
+from transformer_lab.grading.sandbox.launching import KINDS
+from transformer_lab.grading.submissions.submissions import find_submissions
 
 POINTS = 2.0
 SECONDS = 3  # for an answer

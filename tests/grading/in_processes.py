@@ -5,10 +5,10 @@ import signal
 import sys
 import time
 
-from transformer_lab.exercises.running import Case
-from transformer_lab.grading import course, records
-from transformer_lab.grading.launching import KINDS
-from transformer_lab.grading.scoring import Mark
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.grading.marking import course, records
+from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.sandbox.launching import KINDS
 
 
 def grade_or_end(submission, assignment, *_) -> records.Graded:

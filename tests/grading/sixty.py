@@ -14,7 +14,7 @@ from tests.grading.support import renamed
 from tests.grading.term import solved
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.predictions import kv_cache_bytes
-from transformer_lab.grading.variants import own_case
+from transformer_lab.grading.handout.variants import own_case
 
 TERM = {
     "hw1": {"softmax": 2, "scaled_dot_product_attention": 3},

@@ -8,8 +8,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from transformer_lab.grading.answers import digest, find_answer
-from transformer_lab.grading.notebooks import MOST_BYTES, read_notebook, read_notebooks
+from transformer_lab.grading.submissions.answers import digest, find_answer
+from transformer_lab.grading.submissions.notebooks import MOST_BYTES, read_notebook, read_notebooks
 
 STUB = "def softmax(scores, dim):\n    return ..."
 FILLED = "def softmax(scores, dim):\n    return helper(scores).softmax(dim)"

@@ -12,12 +12,12 @@ from tests.grading.attacks import ATTACKS, grade, program_of
 from tests.grading.hostile_notebooks import ASSIGNMENT, HOSTILE, POINTS, RIGHT, SECONDS, notebook, text
 from tests.grading.kernel_attacks import KERNEL
 from tests.grading.support import needs_bwrap
-from transformer_lab.grading import course
-from transformer_lab.grading.course import grade_one
-from transformer_lab.grading.launching import TRUST
-from transformer_lab.grading.reports import write_reports
-from transformer_lab.grading.sandbox import Sandbox
-from transformer_lab.grading.submissions import find_submissions
+from transformer_lab.grading.marking import course
+from transformer_lab.grading.marking.course import grade_one
+from transformer_lab.grading.reports.reports import write_reports
+from transformer_lab.grading.sandbox.launching import TRUST
+from transformer_lab.grading.sandbox.sandbox import Sandbox
+from transformer_lab.grading.submissions.submissions import find_submissions
 
 pytestmark = needs_bwrap
 

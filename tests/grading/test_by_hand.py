@@ -8,15 +8,17 @@ import nbformat
 import pytest
 
 from transformer_lab import cli
-from transformer_lab.grading import commands, marked, reports
-from transformer_lab.grading.assign import Policy, assign
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.final import gradebook
-from transformer_lab.grading.marking import NAME, inert, marking_page
-from transformer_lab.grading.questions import FILE, HERE, MOST_TEXT, fingerprint, read_questions, texts_of
-from transformer_lab.grading.records import Graded
-from transformer_lab.grading.roster import Roster
-from transformer_lab.grading.scoring import Mark
+from transformer_lab.grading import commands
+from transformer_lab.grading.gradebook import hand_marks
+from transformer_lab.grading.gradebook.final_grades import gradebook
+from transformer_lab.grading.handout.assign import Policy, assign
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.questions import FILE, HERE, MOST_TEXT, fingerprint, read_questions, texts_of
+from transformer_lab.grading.handout.roster import Roster
+from transformer_lab.grading.marking.records import Graded
+from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.reports import reports
+from transformer_lab.grading.reports.marking_page import NAME, inert, marking_page
 
 ASKED = """## why_scaled (2)
 
@@ -210,7 +212,7 @@ def row(folder: Path, student: str) -> dict[str, str]:
 def test_what_was_given_by_hand_counts_and_the_rest_waits(tmp_path, assignment):
     graded = [record("ann", why_scaled="so", before_you_run="2.3"), record("ben")]
     file = saved(tmp_path / "a.json", decision("ann", "why_scaled", 1.5, "2026-10-02T10:00:00Z", "so", "<b>good"))
-    marked.take_over([file], tmp_path, assignment)
+    hand_marks.take_over([file], tmp_path, assignment)
     reports.write_reports(graded, assignment, tmp_path)
     ann, ben = row(tmp_path, "ann"), row(tmp_path, "ben")
     assert (ann["points"], ann["of"], ann["why_scaled"], ann["to mark"]) == ("3.5", "5.5", "1.5", "before_you_run")
@@ -229,27 +231,27 @@ def test_of_two_decisions_the_later_counts_and_one_may_be_taken_back(tmp_path, a
     late = decision("ann", "why_scaled", 2, "2026-10-02T11:00:00.000Z")
     one, other = saved(tmp_path / "a.json", late), saved(tmp_path / "b.json", early)
     for files in ([one, other], [other, one], [other], []):
-        assert marked.take_over(files, tmp_path, assignment)["ann", "why_scaled"].points == 2
+        assert hand_marks.take_over(files, tmp_path, assignment)["ann", "why_scaled"].points == 2
     back = saved(tmp_path / "c.json", decision("ann", "why_scaled", None, "2026-10-03T10:00:00Z"))
-    marked.take_over([back], tmp_path, assignment)
+    hand_marks.take_over([back], tmp_path, assignment)
     book = gradebook([record("ann", why_scaled="so")], assignment, Roster(), tmp_path)
     assert (book.finals[0].points["why_scaled"], book.finals[0].waiting) == (0, ("why_scaled",))
 
 
 def test_whoever_is_not_there_now_keeps_what_was_given(tmp_path, assignment):
-    marked.take_over(
+    hand_marks.take_over(
         [saved(tmp_path / "a.json", decision("gone", "why_scaled", 1, "2026-10-02T10:00:00Z"))], tmp_path, assignment
     )
-    marked.take_over(
+    hand_marks.take_over(
         [saved(tmp_path / "b.json", decision("ann", "why_scaled", 2, "2026-10-02T10:00:00Z"))], tmp_path, assignment
     )
     reports.write_reports([record("ann", why_scaled="so")], assignment, tmp_path)
-    assert len(json.loads((tmp_path / marked.NAME).read_text())["marks"]) == 2
+    assert len(json.loads((tmp_path / hand_marks.NAME).read_text())["marks"]) == 2
 
 
 def test_a_text_that_changed_keeps_its_points_and_says_so(tmp_path, assignment):
     file = saved(tmp_path / "a.json", decision("ann", "why_scaled", 2, "2026-10-02T10:00:00Z", "so"))
-    marked.take_over([file], tmp_path, assignment)
+    hand_marks.take_over([file], tmp_path, assignment)
     (one,) = gradebook([record("ann", why_scaled="otherwise")], assignment, Roster(), tmp_path).finals
     assert one.points["why_scaled"] == 2
     assert one.notes == ("wrote something else to `why_scaled` since it was marked",)
@@ -257,7 +259,7 @@ def test_a_text_that_changed_keeps_its_points_and_says_so(tmp_path, assignment):
 
 def test_overrides_come_before_what_was_marked(tmp_path, assignment):
     file = saved(tmp_path / "a.json", decision("ann", "why_scaled", 2, "2026-10-02T10:00:00Z", "so"))
-    marked.take_over([file], tmp_path, assignment)
+    hand_marks.take_over([file], tmp_path, assignment)
     (tmp_path / "overrides.csv").write_text("student,exercise,points,comment\nann,why_scaled,0.5,copied\n")
     (one,) = gradebook([record("ann", why_scaled="so")], assignment, Roster(), tmp_path).finals
     assert (one.points["why_scaled"], one.total) == (0.5, 2.5)
@@ -275,20 +277,20 @@ def test_overrides_come_before_what_was_marked(tmp_path, assignment):
 def test_a_file_that_was_not_saved_by_the_page_changes_nothing(tmp_path, assignment, text, message):
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(ValueError, match=message):
-        marked.take_over([tmp_path / "a.json"], tmp_path, assignment)
-    assert not (tmp_path / marked.NAME).exists()
+        hand_marks.take_over([tmp_path / "a.json"], tmp_path, assignment)
+    assert not (tmp_path / hand_marks.NAME).exists()
 
 
 @pytest.mark.parametrize(("question", "points"), [("why_scaled", 2.5), ("why_scaled", -1), ("other", 1)])
 def test_points_that_there_are_not_are_refused(tmp_path, assignment, question, points):
     file = saved(tmp_path / "a.json", decision("ann", question, points, "2026-10-02T10:00:00Z"))
     with pytest.raises(ValueError, match=r"must give from 0 to 2 points|must mark questions of the assignment"):
-        marked.take_over([file], tmp_path, assignment)
+        hand_marks.take_over([file], tmp_path, assignment)
 
 
 def test_the_command_takes_over_what_was_saved_and_a_new_grading_leaves_it(homework, tmp_path, monkeypatch):
     """Without an exercise nothing needs a sandbox."""
-    monkeypatch.setattr("transformer_lab.grading.policy.find_bwrap", lambda: None)
+    monkeypatch.setattr("transformer_lab.grading.sandbox.policy.find_bwrap", lambda: None)
     (tmp_path / "q.md").write_text(ASKED)
     assert cli.main(["assign", "--questions", str(tmp_path / "q.md"), "--out", str(tmp_path / "hw1")]) == 0
     notebook = handed_out(tmp_path / "hw1")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from transformer_lab.exercises.running import Case
-from transformer_lab.grading import cgroups
-from transformer_lab.grading.cgroups import LIMITS, Group, new_group, places
-from transformer_lab.grading.launching import described
-from transformer_lab.grading.sandbox import Ended, Sandbox
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.grading.sandbox import cgroups
+from transformer_lab.grading.sandbox.cgroups import LIMITS, Group, new_group, places
+from transformer_lab.grading.sandbox.launching import described
+from transformer_lab.grading.sandbox.sandbox import Ended, Sandbox
 
 
 def hierarchy(tmp_path: Path, own: str, shared: dict[str, str]) -> tuple[Path, Path]:

@@ -11,18 +11,18 @@ from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import answer_of
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.final import gradebook
-from transformer_lab.grading.lateness import days_late, moment, penalty
-from transformer_lab.grading.lesson_notebooks import where_to_look
-from transformer_lab.grading.records import Graded
-from transformer_lab.grading.reports import write_reports
-from transformer_lab.grading.roster import Person, Roster, read_roster
-from transformer_lab.grading.scoring import Mark
-from transformer_lab.grading.similarity import MANY, alike, is_pasted, pieces
-from transformer_lab.grading.tables import canvas, moodle, table
-from transformer_lab.grading.term import Summary, falling, family, persisting, separation
-from transformer_lab.grading.term_page import term_page
+from transformer_lab.grading.gradebook.final_grades import gradebook
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.lateness import days_late, moment, penalty
+from transformer_lab.grading.handout.lesson_notebooks import where_to_look
+from transformer_lab.grading.handout.roster import Person, Roster, read_roster
+from transformer_lab.grading.marking.records import Graded
+from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.marking.similarity import MANY, alike, is_pasted, pieces
+from transformer_lab.grading.reports.grade_tables import canvas, moodle, table
+from transformer_lab.grading.reports.reports import write_reports
+from transformer_lab.grading.reports.term import Summary, falling, family, persisting, separation
+from transformer_lab.grading.reports.term_page import term_page
 
 HW = Assignment("hw1", {"softmax": 4, "causal_mask": 6}, seed="s", due="2026-10-01T12:00+00:00", late=10)
 OWN = "id,name,email,extension\n7001,Ann Doe,ann@example.org,\n7002,Ben Müller,ben@example.org,2 days\n"

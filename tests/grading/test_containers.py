@@ -13,12 +13,12 @@ import pytest
 from tests.grading.attacks import ATTACKS, RIGHT, grade, program_of
 from tests.grading.support import needs_bwrap
 from transformer_lab import cli
-from transformer_lab.exercises.running import Case
-from transformer_lab.grading import containers
-from transformer_lab.grading.cgroups import MOST_MEMORY
-from transformer_lab.grading.launching import described
-from transformer_lab.grading.policy import SITE, NoSandbox
-from transformer_lab.grading.sandbox import Sandbox
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.grading.sandbox import containers
+from transformer_lab.grading.sandbox.cgroups import MOST_MEMORY
+from transformer_lab.grading.sandbox.launching import described
+from transformer_lab.grading.sandbox.policy import SITE, NoSandbox
+from transformer_lab.grading.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

@@ -23,14 +23,14 @@ from tests.grading.in_processes import described, grade_or_end
 from tests.grading.support import exported, needs_bwrap
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading import course, processes, records
-from transformer_lab.grading.assignment import Assignment
 from transformer_lab.grading.case_generators import CASE_GENERATORS
-from transformer_lab.grading.hidden_cases import draw_cases
-from transformer_lab.grading.lesson_notebooks import NOTEBOOKS, lesson_notebook
-from transformer_lab.grading.processes import process_pool
-from transformer_lab.grading.reports import write_reports
-from transformer_lab.grading.submissions import find_submissions
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS, lesson_notebook
+from transformer_lab.grading.marking import course, processes, records
+from transformer_lab.grading.marking.hidden_cases import draw_cases
+from transformer_lab.grading.marking.processes import process_pool
+from transformer_lab.grading.reports.reports import write_reports
+from transformer_lab.grading.submissions.submissions import find_submissions
 
 EXERCISES = {"softmax": 1, "scaled_dot_product_attention": 1}
 NAMES = ("student", "points", *EXERCISES)
@@ -230,8 +230,8 @@ def test_processes_that_grade_are_there_at_once_without_threads_and_with_what_wa
 
 ONE_AFTER_THE_OTHER = """
 import json
-from transformer_lab.grading.launching import AHEAD
-from transformer_lab.grading.processes import loaded, process_pool, start_method
+from transformer_lab.grading.sandbox.launching import AHEAD
+from transformer_lab.grading.marking.processes import loaded, process_pool, start_method
 with loaded("bubblewrap"):
     from tests.grading.in_processes import described, has_sandbox
     method, boxes, processes, ahead = start_method(), [], [], [len(AHEAD)]
@@ -452,7 +452,7 @@ def test_what_grades_never_loads_nbformat_which_takes_a_second():
 @pytest.mark.parametrize("command", ["assign", "solutions"])
 def test_without_the_lessons_notebooks_it_says_what_to_do(tmp_path, capsys, monkeypatch, command):
     elsewhere = tmp_path / "site-packages" / "notebooks"
-    monkeypatch.setattr("transformer_lab.grading.lesson_notebooks.NOTEBOOKS", elsewhere)
+    monkeypatch.setattr("transformer_lab.grading.handout.lesson_notebooks.NOTEBOOKS", elsewhere)
     message = refused(capsys, command, "--lessons", "01", "--out", tmp_path / "hw1")
     assert "notebooks, which the installed package has not (there are none in" in message
     assert "clone the repository, and give --notebooks REPOSITORY/notebooks" in message

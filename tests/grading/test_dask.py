@@ -20,10 +20,10 @@ if __name__ == "__main__":
     from distributed.utils import get_mp_context
 
     from transformer_lab.grading import course, records
-    from transformer_lab.grading.submissions import find_submissions
-    from transformer_lab.grading.assign import assign
+    from transformer_lab.grading.submissions.submissions import find_submissions
+    from transformer_lab.grading.handout.assign import assign
 
-    get_mp_context().set_forkserver_preload(["transformer_lab.grading.preloaded", "distributed"])
+    get_mp_context().set_forkserver_preload(["transformer_lab.grading.marking.preloaded", "distributed"])
     folder = Path(sys.argv[1])
     assignment = assign(folder / "hw1", {"softmax": 1}, seconds=30)
     answer = "import time\\ndef softmax(scores, dim):\\n    time.sleep(0.005)\\n    return scores.softmax(dim)"

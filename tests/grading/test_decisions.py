@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from transformer_lab.grading import tables
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.final import check_decisions, gradebook
-from transformer_lab.grading.records import Graded
-from transformer_lab.grading.reports import write_reports
-from transformer_lab.grading.roster import Roster, read_roster
-from transformer_lab.grading.scoring import Mark
+from transformer_lab.grading.gradebook.final_grades import check_decisions, gradebook
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.roster import Roster, read_roster
+from transformer_lab.grading.marking.records import Graded
+from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.reports import grade_tables
+from transformer_lab.grading.reports.reports import write_reports
 
 HW = Assignment("hw1", {"softmax": 4, "causal_mask": 6}, seed="s", due="2026-10-01T12:00+00:00", late=10)
 MOODLE = """Identifier,Full name,Email address,Grade,Maximum grade,Last modified (submission),Feedback comments
@@ -98,7 +98,7 @@ def test_a_decision_stands_on_what_there_was_before_the_run_that_reads_it(tmp_pa
 def comments(folder: Path, *lines: str) -> list[str]:
     decide(folder, *lines)
     book = gradebook([graded(points=4)], HW, moodle(folder), folder)
-    return [tables.comment(one, book) for one in book.finals]
+    return [grade_tables.comment(one, book) for one in book.finals]
 
 
 def test_a_comment_says_why_the_grade_is_not_the_sum_of_its_parts(tmp_path):
@@ -119,4 +119,4 @@ def test_one_day_is_one_day(tmp_path):
     roster = moodle(tmp_path)
     person = replace(roster.people[0], submitted="2026-10-02T10:00+00:00")
     book = gradebook([graded(points=4)], HW, replace(roster, people=(person,)), tmp_path)
-    assert tables.comment(book.finals[0], book).endswith("; 1 day late: 1 point is taken off")
+    assert grade_tables.comment(book.finals[0], book).endswith("; 1 day late: 1 point is taken off")

@@ -9,10 +9,10 @@ from tests.grading.honest_styles import CODE, NOTEBOOKS, hand_in, losses
 from tests.grading.hostile_notebooks import notebook
 from tests.grading.support import needs_bwrap
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading import course, scoring
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.course import grade_one
-from transformer_lab.grading.submissions import find_submissions
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.marking import course, scoring
+from transformer_lab.grading.marking.course import grade_one
+from transformer_lab.grading.submissions.submissions import find_submissions
 
 pytestmark = needs_bwrap
 JUDGE = scoring.judge
@@ -187,8 +187,8 @@ def test_part_of_an_answer_gets_part_of_the_points_if_the_instructor_wants_so(
 
 
 def test_every_exercise_that_is_given_partly_gives_nothing_for_nothing():
-    from transformer_lab.exercises.running import Attempt
-    from transformer_lab.grading.partial import share_right
+    from transformer_lab.exercises.engine.running import Attempt
+    from transformer_lab.grading.marking.partial_credit import share_right
 
     for name in ("softmax", "causal_mask", "layer_norm", "count_parameters"):
         exercise = catalogue[name]

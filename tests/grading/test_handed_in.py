@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from transformer_lab.grading.answers import find_answer
-from transformer_lab.grading.notebooks import read_notebooks
-from transformer_lab.grading.submissions import Submission, find_submissions
+from transformer_lab.grading.submissions.answers import find_answer
+from transformer_lab.grading.submissions.notebooks import read_notebooks
+from transformer_lab.grading.submissions.submissions import Submission, find_submissions
 
 ANSWER = "def softmax(scores, dim):\n    return scores.softmax(dim)"
 OLDER = ANSWER.replace("scores.softmax", "-scores.softmax")

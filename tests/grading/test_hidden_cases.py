@@ -11,12 +11,12 @@ import torch
 from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import answer_of, needs_bwrap
 from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.engine.running import Attempt, is_stream
 from transformer_lab.exercises.kinds import WriteTheTest
-from transformer_lab.exercises.running import Attempt, is_stream
 from transformer_lab.grading.case_generators import CASE_GENERATORS
-from transformer_lab.grading.hidden_cases import add_private, draw_cases, try_out
-from transformer_lab.grading.sandbox import Sandbox
-from transformer_lab.grading.scoring import Mark, mark
+from transformer_lab.grading.marking.hidden_cases import add_private, draw_cases, try_out
+from transformer_lab.grading.marking.scoring import Mark, mark
+from transformer_lab.grading.sandbox.sandbox import Sandbox
 
 SEEDS = ("one", "two")
 MORE_SEEDS = ("two", *(f"seed {i}" for i in range(int(os.environ.get("SEEDS", "2")) - 2)))  # SEEDS=15 tries more

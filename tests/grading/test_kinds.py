@@ -12,7 +12,7 @@ from tests.grading import term
 from tests.grading.support import needs_bwrap, renamed
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.assign import WORK, assign
+from transformer_lab.grading.handout.assign import WORK, assign
 
 KINDS = {
     "embed": "implement",

@@ -16,15 +16,15 @@ from tests.grading.support import exported, run_module
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.grading.assign import Policy, assign, choose
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.final import gradebook
-from transformer_lab.grading.gradebook import import_grades
-from transformer_lab.grading.questions import FILE, read_questions
-from transformer_lab.grading.records import Graded, graded_so_far
-from transformer_lab.grading.reports import write_reports
-from transformer_lab.grading.roster import Roster, keep_roster, read_roster
-from transformer_lab.grading.scoring import Mark
+from transformer_lab.grading.gradebook.final_grades import gradebook
+from transformer_lab.grading.gradebook.nbgrader_gradebook import import_grades
+from transformer_lab.grading.handout.assign import Policy, assign, choose
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.questions import FILE, read_questions
+from transformer_lab.grading.handout.roster import Roster, keep_roster, read_roster
+from transformer_lab.grading.marking.records import Graded, graded_so_far
+from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.reports.reports import write_reports
 
 EXERCISES = {"softmax": 2, "softmax_jacobian": 3}
 ANSWERS = {"ann": ("softmax", "softmax_jacobian"), "ben": ("softmax_jacobian",)}

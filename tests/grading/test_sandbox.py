@@ -18,10 +18,11 @@ import pytest
 import torch
 
 from tests.grading.support import needs_bwrap
-from transformer_lab.exercises.running import Case, Outcome, run_with_gradients
-from transformer_lab.grading import course, launching, policy, protocol
-from transformer_lab.grading.policy import NoSandbox, find_bwrap, refuse_readable
-from transformer_lab.grading.sandbox import Ended, Sandbox
+from transformer_lab.exercises.engine.running import Case, Outcome, run_with_gradients
+from transformer_lab.grading.marking import course
+from transformer_lab.grading.sandbox import launching, policy, protocol
+from transformer_lab.grading.sandbox.policy import NoSandbox, find_bwrap, refuse_readable
+from transformer_lab.grading.sandbox.sandbox import Ended, Sandbox
 
 pytestmark = needs_bwrap
 SWITCH = Path(policy.LARGE_PAGES) / "enabled"
@@ -245,7 +246,7 @@ def test_to_read_what_an_answer_sends_is_its_own_time(sandbox, monkeypatch):
     with sandbox.attempt("def one():\n    return 1", "one") as attempt:
         attempt.seconds_left = 2
         slow = lambda *_, **__: time.sleep(2.1) or Outcome()  # noqa: E731
-        monkeypatch.setattr("transformer_lab.grading.sandbox.outcome_of", slow)
+        monkeypatch.setattr("transformer_lab.grading.sandbox.sandbox.outcome_of", slow)
         attempt.run(Case("", {}))
         with pytest.raises(Ended, match="did not end in time"):
             attempt.run(Case("", {}))
@@ -258,7 +259,7 @@ def test_to_read_what_an_answer_sends_is_its_own_time(sandbox, monkeypatch):
 )
 def test_a_sandbox_that_does_not_work_is_no_sandbox(monkeypatch, ready, message):
     start = f"import socket\ncontrol = socket.socket(fileno={{control}})\n{ready}\nraise SystemExit('the reason')"
-    monkeypatch.setattr("transformer_lab.grading.launching.START", start)
+    monkeypatch.setattr("transformer_lab.grading.sandbox.launching.START", start)
     with pytest.raises(NoSandbox, match=f"{message}.*: the reason"):
         Sandbox().start()
 
@@ -266,14 +267,14 @@ def test_a_sandbox_that_does_not_work_is_no_sandbox(monkeypatch, ready, message)
 def test_one_that_ends_when_it_is_asked_is_no_sandbox_and_leaves_nothing_open(monkeypatch):
     """Sockets that nobody closes are warnings, and these are errors."""
     start = "import socket\ncontrol = socket.socket(fileno={control})\ncontrol.sendall(b'!')\nraise SystemExit('why')"
-    monkeypatch.setattr("transformer_lab.grading.launching.START", start)
+    monkeypatch.setattr("transformer_lab.grading.sandbox.launching.START", start)
 
     def launch_and_seem_alive(kind):
         launched = launching.launch(kind)
         launched.lives = lambda: bool(launched.worker.wait())
         return launched
 
-    monkeypatch.setattr("transformer_lab.grading.sandbox.launch", launch_and_seem_alive)
+    monkeypatch.setattr("transformer_lab.grading.sandbox.sandbox.launch", launch_and_seem_alive)
     with pytest.raises(NoSandbox, match="the sandbox can't run a function here: why"):
         Sandbox().start()
 
@@ -281,8 +282,8 @@ def test_one_that_ends_when_it_is_asked_is_no_sandbox_and_leaves_nothing_open(mo
 LOOKS_AROUND = """
 import os
 from pathlib import Path
-from transformer_lab.exercises.running import Case
-from transformer_lab.grading.sandbox import Sandbox
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.grading.sandbox.sandbox import Sandbox
 program = '''
 import os
 def seen():
@@ -301,7 +302,7 @@ def test_a_repository_in_a_folder_of_the_system_cannot_be_read(place):
     if place == "/usr/lib":  # which the sandbox shows; in a folder there without a library
         place = min(str(p) for p in Path(place).iterdir() if p.is_dir() and not any(p.rglob("*.so*")))
     home, view = f"{place}/app", ["bwrap", "--dev-bind", "/", "/", "--tmpfs", place]
-    names = ("README.md", "transformer_lab/masks.py", "tests/answers/lesson_01.py")
+    names = ("README.md", "transformer_lab/nn/masks.py", "tests/answers/lesson_01.py")
     assert all((repository / name).exists() for name in names)
     secrets = [f"{home}/{name}" for name in names]
     script = LOOKS_AROUND.format(secrets=", ".join(map(repr, secrets)))
@@ -332,8 +333,8 @@ def test_a_bubblewrap_that_does_not_work_is_said_to(tmp_path, monkeypatch):
 
 
 AS_A_USER = """
-from transformer_lab.exercises.running import Case
-from transformer_lab.grading.sandbox import Sandbox
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.grading.sandbox.sandbox import Sandbox
 program = '''
 import os
 def who():

@@ -3,9 +3,9 @@
 import nbformat
 import pytest
 
-from transformer_lab.grading.handed_out import stubs
-from transformer_lab.grading.lesson_notebooks import NOTEBOOKS, lesson_notebook
-from transformer_lab.grading.solutions import write_solutions
+from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS, lesson_notebook
+from transformer_lab.grading.handout.notebook_cells import stubs
+from transformer_lab.grading.handout.solutions import write_solutions
 
 
 def test_a_lesson_is_written_solved_and_executed(tmp_path):

@@ -14,11 +14,14 @@ import pytest
 from tests.grading import sixty
 from tests.grading.support import needs_bwrap
 from transformer_lab import cli
-from transformer_lab.grading import commands, course, scoring, tables
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.final import gradebook
-from transformer_lab.grading.records import graded_so_far, page_name
-from transformer_lab.grading.roster import Roster, read_roster
+from transformer_lab.grading import commands
+from transformer_lab.grading.gradebook.final_grades import gradebook
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.roster import Roster, read_roster
+from transformer_lab.grading.marking import course, scoring
+from transformer_lab.grading.marking.records import graded_so_far
+from transformer_lab.grading.reports import grade_tables
+from transformer_lab.grading.submissions.file_names import page_name
 
 pytestmark = needs_bwrap
 KEY = "a1b2c3d4"  # everybody's own numbers are the same in each run
@@ -158,7 +161,7 @@ def test_canvas_takes_the_table(term):
     assert not (folder / "canvas.csv").exists(), "the roster is Moodle's"
     assignment, worksheet = Assignment.load(term / "hw1" / "assignment.json"), read_roster(term / "hw1.csv")
     book = replace(gradebook(graded_so_far(folder), assignment, worksheet, folder), roster=Roster())
-    lines = [*csv.DictReader(io.StringIO(tables.canvas(book)))]
+    lines = [*csv.DictReader(io.StringIO(grade_tables.canvas(book)))]
     assert [*lines[0]] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw1"]
     assert (lines[0]["Student"], lines[0]["hw1"]) == ("    Points Possible", "5")
     assert (lines[1]["Student"], lines[1]["ID"], lines[1]["hw1"]) == ("Ann DoeAa", "1000", "5")

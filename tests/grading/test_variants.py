@@ -10,16 +10,17 @@ from tests.grading.support import needs_bwrap
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.exercise import NotPassed
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.grading import course, variants
-from transformer_lab.grading.assign import Policy, assign
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.final import gradebook
-from transformer_lab.grading.own_ids import whose_numbers
-from transformer_lab.grading.own_numbers import is_right, right
-from transformer_lab.grading.records import Graded
-from transformer_lab.grading.roster import Person, Roster
-from transformer_lab.grading.scoring import Mark
-from transformer_lab.grading.submissions import find_submissions
+from transformer_lab.grading.gradebook.final_grades import gradebook
+from transformer_lab.grading.handout import variants
+from transformer_lab.grading.handout.assign import Policy, assign
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.roster import Person, Roster
+from transformer_lab.grading.marking import course
+from transformer_lab.grading.marking.records import Graded
+from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.marking.variant_marking import is_right, right
+from transformer_lab.grading.marking.variant_owner import whose_numbers
+from transformer_lab.grading.submissions.submissions import find_submissions
 
 FIT = [name for name, one in catalogue.items() if isinstance(one, Predict) and name != "new_weights"]
 KEY = "a1b2c3d4"

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from transformer_lab import cli
-from transformer_lab.grading import commands, console, tables
-from transformer_lab.grading.assignment import Assignment
-from transformer_lab.grading.final import gradebook
-from transformer_lab.grading.records import Graded, file_name, page_name
-from transformer_lab.grading.reports import write_reports
-from transformer_lab.grading.roster import Roster, kept_roster, read_roster
-from transformer_lab.grading.scoring import Mark
+from transformer_lab.grading import commands
+from transformer_lab.grading.gradebook.final_grades import gradebook
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.roster import Roster, kept_roster, read_roster
+from transformer_lab.grading.marking.records import Graded
+from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.reports import console, grade_tables
+from transformer_lab.grading.reports.reports import write_reports
+from transformer_lab.grading.submissions.file_names import file_name, page_name
 
 HW = Assignment("hw1", {"softmax": 5, "causal_mask": 6}, seed="s", due="2026-10-01T12:00+00:00", late=10)
 MOODLE = """Identifier,Full name,Email address,Grade,Maximum grade,Last modified (submission),Feedback comments
@@ -88,7 +90,7 @@ def test_the_tables_of_the_roster_s_own_system_are_written_and_named(tmp_path):
 @pytest.mark.parametrize("text", [CANVAS.format(11), "id\n1\n"])
 def test_a_stranger_s_number_is_in_no_table_for_canvas(tmp_path, text):
     book = gradebook([graded("Eve_4102")], HW, roster(tmp_path, text), tmp_path)
-    (row,) = (row for row in csv.DictReader(io.StringIO(tables.canvas(book))) if row["Student"] == "Eve_4102")
+    (row,) = (row for row in csv.DictReader(io.StringIO(grade_tables.canvas(book))) if row["Student"] == "Eve_4102")
     assert (row["ID"], row["SIS User ID"]) == ("", "")
 
 
@@ -98,7 +100,7 @@ def test_an_untouched_notebook_makes_one_note(tmp_path):
         for name, most in HW.points.items()
     )
     one = Graded("ann", marks, ("odd",))
-    assert tables.notes_of(one) == ["odd", "2 exercises are left as they were handed out: softmax, causal_mask"]
+    assert grade_tables.notes_of(one) == ["odd", "2 exercises are left as they were handed out: softmax, causal_mask"]
 
 
 def test_pages_for_students_are_named_after_them_and_stay_apart(tmp_path):
@@ -207,7 +209,7 @@ def test_wrong_decisions_are_refused_before_anything_is_graded(homework, tmp_pat
     assert grade(homework, place, out, "--roster", str(tmp_path / "roster.csv")) == 0
     assert [one.id for one in kept_roster(out).people] == ["1"]
     (out / "overrides.csv").write_text("student,exercise,points\nzoe,total,1\n")
-    monkeypatch.setattr("transformer_lab.grading.course.grade_one", lambda *_: pytest.fail("graded"))
+    monkeypatch.setattr("transformer_lab.grading.marking.course.grade_one", lambda *_: pytest.fail("graded"))
     assert "line 2: a student is named" in refusal(capsys, homework, place, out, "--regrade")
     (out / "overrides.csv").write_text("student,exercise,points\nann,total,1\n")
     other = class_of(tmp_path / "other", homework, "ben")  # a new grading forgets ann

@@ -2,12 +2,12 @@
 
 import torch
 
-from transformer_lab.widgets.sent_model import as_sent
+from transformer_lab.widgets.shared.sent_model import as_sent
 
 SET_UP = r"""
 import torch
 from transformer_lab import LanguageModel, LanguageModelConfig, widgets
-from transformer_lab.texts import Characters
+from transformer_lab.data.texts import Characters
 
 lm_characters = Characters("\n ()abcdef<$")
 

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from transformer_lab import record_attention
-from transformer_lab.widgets.sent_model import as_sent
+from transformer_lab.widgets.shared.sent_model import as_sent
 
 SET_UP = r"""
 import torch

@@ -8,8 +8,8 @@ import torch
 
 from transformer_lab import Transformer, record_attention
 from transformer_lab.analysis import swapped, switched_off, token_names
-from transformer_lab.tokenizer import Tokenizer
-from transformer_lab.widgets.machine_view import kept_tokens, sent_translator
+from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.widgets.machine.machine_view import kept_tokens, sent_translator
 
 SET_UP = r"""
 from itertools import permutations
@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 from transformer_lab import Transformer, TransformerConfig, widgets
-from transformer_lab.tokenizer import Tokenizer
+from transformer_lab.data.tokenizer import Tokenizer
 
 machine_words = {"one": "eins", "two": "zwei", "ten": "zehn"}
 machine_texts = [names for n in (1, 2) for names in permutations(machine_words, n)]

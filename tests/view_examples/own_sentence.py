@@ -5,7 +5,7 @@ import torch
 SET_UP = r"""
 import torch
 from transformer_lab import Transformer, TransformerConfig, widgets
-from transformer_lab.tasks import Vocabulary
+from transformer_lab.data.tasks import Vocabulary
 
 torch.manual_seed(16)
 vocabulary = Vocabulary(["ah", "b", "<i>", "d"])

@@ -1,11 +1,11 @@
 """Six swaps with made-up losses, and what Python counts for them."""
 
 from transformer_lab import analysis
-from transformer_lab.training.swaps import SWAPS, combinations, config
+from transformer_lab.training.experiments.swaps import SWAPS, combinations, config
 
 SET_UP = r"""
 from transformer_lab import widgets
-from transformer_lab.training.swaps import combinations
+from transformer_lab.training.experiments.swaps import combinations
 made_up = {names: [2 - 0.1 * len(names) + 0.01 * seed for seed in range(3)] for names in combinations()}
 """
 SHOW = {

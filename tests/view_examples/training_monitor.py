@@ -8,10 +8,10 @@ from torch import Tensor
 SET_UP = r"""
 import torch
 from transformer_lab import LanguageModel, LanguageModelConfig, Transformer, TransformerConfig, token_log_probs, widgets
-from transformer_lab.tasks import Vocabulary
+from transformer_lab.data.tasks import Vocabulary
 from transformer_lab.training.evaluation import exact_match
 from transformer_lab.training.examples import Examples
-from transformer_lab.texts import Characters
+from transformer_lab.data.texts import Characters
 from transformer_lab.training.loop import Training
 from transformer_lab.training.recipe import Recipe
 from transformer_lab.training.text_examples import TextExamples
@@ -54,7 +54,7 @@ exec(SET_UP, data)
 @cache
 def recorded() -> tuple[list, list[tuple[int, list[str], list[Tensor]]]]:
     """The reports of such a training; and of each snapshot its step, the translations, and the weights."""
-    from transformer_lab.recording import record_attention
+    from transformer_lab.nn.recording import record_attention
     from transformer_lab.training.evaluation import translate
 
     reports, _, model, letters, samples = data["toy_training"]()

@@ -1,4 +1,8 @@
-"""What lessons and views show of models, as numbers: attention, what parts of a model do, and what a decoder costs."""
+"""What lessons and views show of models, as numbers.
+
+In reading order: `attention`; what parts of a model do, in `circuits`, `contributions`, `interventions`, `switches` and
+`planted_circuit`; what a model takes, in `costs` and `peak_memory`.
+"""
 
 from transformer_lab.analysis.attention import (
     cross_attention,
@@ -9,6 +13,7 @@ from transformer_lab.analysis.attention import (
     token_names,
 )
 from transformer_lab.analysis.circuits import ablate_head, induction_score, logit_lens
+from transformer_lab.analysis.contributions import record_heads, record_states
 from transformer_lab.analysis.costs import (
     PRESETS,
     DecoderSize,
@@ -27,10 +32,9 @@ from transformer_lab.analysis.interventions import (
     patch_input,
     patch_state,
 )
-from transformer_lab.analysis.memory import peak_bytes, tile_bytes
-from transformer_lab.analysis.planted import planted_induction
+from transformer_lab.analysis.peak_memory import peak_bytes, tile_bytes
+from transformer_lab.analysis.planted_circuit import planted_induction
 from transformer_lab.analysis.switches import swapped, switched_off
-from transformer_lab.analysis.written import record_heads, record_states
 
 __all__ = [
     "PRESETS",

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from transformer_lab.attention import MultiHeadAttention, scaled_dot_product_attention, split_heads
-from transformer_lab.inference import inference
-from transformer_lab.model import Transformer
-from transformer_lab.recording import record_attention
-from transformer_lab.tokenizer import TokenizerLike
+from transformer_lab.data.tokenizer import TokenizerLike
+from transformer_lab.decoding.inference import inference
+from transformer_lab.nn.attention import MultiHeadAttention, scaled_dot_product_attention, split_heads
+from transformer_lab.nn.recording import record_attention
+from transformer_lab.nn.transformer import Transformer
 
 SPACE = "·"  # how a space within a token is written
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_lab.attention import merge_heads
+from transformer_lab.nn.attention import merge_heads
 
 
 def induction_score(weights: Float[Tensor, "h S S"], period: int) -> Float[Tensor, " h"]:

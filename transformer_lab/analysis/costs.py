@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 
 from transformer_lab.checks import check_groups
-from transformer_lab.language_model import LanguageModel, LanguageModelConfig
+from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_lab.attention import MultiHeadAttention, merge_heads, split_heads
-from transformer_lab.recording import check_not_compiled
+from transformer_lab.nn.attention import MultiHeadAttention, merge_heads, split_heads
+from transformer_lab.nn.recording import check_not_compiled
 
 PARTS = ("query", "key", "value")
 

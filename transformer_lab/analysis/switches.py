@@ -29,9 +29,9 @@ from transformer_lab.analysis.interventions import (
     module_named,
     position_mask,
 )
-from transformer_lab.attention import MultiHeadAttention
-from transformer_lab.blocks import PreNormResidual, Residual
-from transformer_lab.model import Embedding
+from transformer_lab.nn.attention import MultiHeadAttention
+from transformer_lab.nn.blocks import PreNormResidual, Residual
+from transformer_lab.nn.transformer import Embedding
 
 
 @contextmanager

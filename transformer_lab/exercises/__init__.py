@@ -3,7 +3,8 @@
 Each has `check(function)`, `hint()` and `solution()`; `catalogue` maps their names to them.
 """
 
-from transformer_lab.exercises.cards import Verdict
+from transformer_lab.exercises.engine.cards import Verdict
+from transformer_lab.exercises.engine.specification import Mistake
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.lesson_00 import dot_product
 from transformer_lab.exercises.lesson_01 import scaled_dot_product_attention, softmax, softmax_jacobian
@@ -59,7 +60,6 @@ from transformer_lab.exercises.lesson_14 import clinic_01, clinic_02, clinic_03,
 from transformer_lab.exercises.lesson_14_around import clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12
 from transformer_lab.exercises.own_answers import Mine
 from transformer_lab.exercises.progress_map import ProgressMap, progress_map
-from transformer_lab.exercises.specification import Mistake
 
 catalogue: dict[str, Exercise] = {
     one.name: one

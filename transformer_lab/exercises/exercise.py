@@ -8,18 +8,18 @@ from functools import cached_property
 from typing import ClassVar
 
 from transformer_lab.device import default_device
-from transformer_lab.exercises import checking
-from transformer_lab.exercises.cards import INFO, Card, Solution, Verdict, code, folded, folded_hints
-from transformer_lab.exercises.checking import Result
 from transformer_lab.exercises.diagnosis import explain
-from transformer_lab.exercises.memory_limit import memory_limit
-from transformer_lab.exercises.own_source import own_source
-from transformer_lab.exercises.progress_store import record
-from transformer_lab.exercises.running import Attempt, Case
-from transformer_lab.exercises.source import Standalone
-from transformer_lab.exercises.specification import Mistake, Specification
-from transformer_lab.exercises.time_limit import OutOfTime, time_limit
-from transformer_lab.exercises.verdicts import is_stub, praise, rejected, report, stopped, unfit
+from transformer_lab.exercises.engine import checking
+from transformer_lab.exercises.engine.cards import INFO, Card, Solution, Verdict, code, folded, folded_hints
+from transformer_lab.exercises.engine.checking import Result
+from transformer_lab.exercises.engine.memory_limit import memory_limit
+from transformer_lab.exercises.engine.running import Attempt, Case
+from transformer_lab.exercises.engine.source import Standalone
+from transformer_lab.exercises.engine.specification import Mistake, Specification
+from transformer_lab.exercises.engine.time_limit import OutOfTime, time_limit
+from transformer_lab.exercises.engine.verdicts import is_stub, praise, rejected, report, stopped, unfit
+from transformer_lab.exercises.progress.own_source import own_source
+from transformer_lab.exercises.progress.progress_store import record
 
 
 class NotPassed(AssertionError):

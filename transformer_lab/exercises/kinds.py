@@ -14,12 +14,12 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from transformer_lab.exercises import checking
-from transformer_lab.exercises.cards import Picture, Verdict
-from transformer_lab.exercises.checking import Result
+from transformer_lab.exercises.engine import checking
+from transformer_lab.exercises.engine.cards import Picture, Verdict
+from transformer_lab.exercises.engine.checking import Result
+from transformer_lab.exercises.engine.running import Attempt, Case, Outcome
+from transformer_lab.exercises.engine.specification import Mistake
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Attempt, Case, Outcome
-from transformer_lab.exercises.specification import Mistake
 
 MOST_NAMED = 3  # symptoms of what a test does not catch
 STILL_BROKEN = (

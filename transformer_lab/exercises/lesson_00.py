@@ -4,10 +4,10 @@ from functools import partial
 
 import torch
 
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
+from transformer_lab.exercises.engine.specification import Property
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import normal
-from transformer_lab.exercises.specification import Property
 
 
 def dot_case(label: str, a, b) -> Case:

@@ -2,11 +2,12 @@
 
 import torch
 
-from transformer_lab import analysis, attention
+from transformer_lab import analysis
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
+from transformer_lab.exercises.engine.specification import Domain, Property
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
-from transformer_lab.exercises.specification import Domain, Property
+from transformer_lab.nn import attention
 
 
 def softmax_case(label: str, scores, dim: int, loose: bool = False) -> Case:

@@ -8,11 +8,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer_lab.exercises import predictions, references
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
+from transformer_lab.exercises.engine.specification import Domain, Goal, Property
 from transformer_lab.exercises.kinds import Predict, SetTheWeights
 from transformer_lab.exercises.lesson_01 import WEIGHTS
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import normal
-from transformer_lab.exercises.specification import Domain, Goal, Property
 
 TWO_ROWS = [[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]]
 

@@ -1,8 +1,8 @@
 """An exercise of lesson 02: where a number stands once the heads are split."""
 
 from transformer_lab.exercises import predictions
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.exercises.running import Case
 
 
 def place_case(label: str, *numbers: int) -> Case:

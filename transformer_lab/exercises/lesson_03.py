@@ -2,11 +2,11 @@
 
 import torch
 
-from transformer_lab import positions
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
+from transformer_lab.exercises.engine.specification import Property
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
-from transformer_lab.exercises.specification import Property
+from transformer_lab.nn import positions
 
 
 def encoding_case(label: str, length: int, d_model: int) -> Case:

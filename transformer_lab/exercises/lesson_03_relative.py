@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import WriteTheTest
-from transformer_lab.exercises.running import Case
 
 Scores = Callable[[Tensor, Tensor], Tensor]
 

@@ -3,8 +3,8 @@
 from math import gcd, lcm, prod
 
 from transformer_lab.exercises import predictions
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.exercises.running import Case
 
 
 def repeat_case(label: str, periods: list[int], with_cosine: bool = True) -> Case:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.exercises.running import Case
 
 Run = tuple[dict, str]  # what it changes, what it measures
 BACK: Run = ({"gradient": "rescaled"}, "loss")  # right whatever the task is

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from transformer_lab import attention, masks
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
+from transformer_lab.exercises.engine.specification import Property
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.kinds import WriteTheTest
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
-from transformer_lab.exercises.specification import Property
+from transformer_lab.nn import attention, masks
 
 causal_mask = Exercise(
     masks.causal_mask,

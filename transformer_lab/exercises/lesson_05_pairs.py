@@ -1,8 +1,8 @@
 """An exercise of lesson 05: how much a decoder's mask lets through."""
 
 from transformer_lab.exercises import predictions
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.exercises.running import Case
 
 visible_pairs = Predict(
     predictions.visible_pairs,

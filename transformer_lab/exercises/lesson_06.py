@@ -3,10 +3,10 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import attention, model, positions
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
+from transformer_lab.nn import attention, positions, transformer
 
 
 def embed_case(label: str, tokens: list, table, max_len: int) -> Case:
@@ -16,7 +16,7 @@ def embed_case(label: str, tokens: list, table, max_len: int) -> Case:
 
 
 embed = Exercise(
-    model.embed,
+    transformer.embed,
     lesson="06",
     minutes=5,
     difficulty=1,
@@ -239,7 +239,7 @@ def encoder_case(label: str, x, mask, functions=(first_look, bent, NORM_1, NORM_
 
 
 encoder_layer = Exercise(
-    model.encoder_layer,
+    transformer.encoder_layer,
     lesson="06",
     minutes=10,
     difficulty=2,
@@ -439,7 +439,7 @@ OTHER = (second_look, first_look, doubled, NORM_3, standardised, NORM_1)
 
 
 decoder_layer = Exercise(
-    model.decoder_layer,
+    transformer.decoder_layer,
     lesson="06",
     minutes=10,
     difficulty=2,

@@ -4,8 +4,8 @@ import torch
 
 from transformer_lab.exercises import references
 from transformer_lab.exercises.attention_candidates import RIGHT_ATTENTIONS, WRONG_ATTENTIONS
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import Predict, WriteTheTest
-from transformer_lab.exercises.running import Case
 
 
 def count_case(label: str, *sizes: int) -> Case:

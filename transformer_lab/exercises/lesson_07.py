@@ -7,11 +7,12 @@ from itertools import pairwise
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import tokenizer, training
+from transformer_lab import training
+from transformer_lab.data import tokenizer
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
+from transformer_lab.exercises.engine.specification import Property
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
-from transformer_lab.exercises.specification import Property
 
 
 def merge_case(label: str, symbols: str, pair: str) -> Case:

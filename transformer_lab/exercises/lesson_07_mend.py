@@ -4,9 +4,9 @@ import torch
 import torch.nn.functional as F
 
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import normal
 
 
 def broken_training_step(weights, tokens, rate, pad_id):

@@ -1,8 +1,8 @@
 """An exercise of lesson 07: how long the learning rate stays high."""
 
 from transformer_lab.exercises import predictions
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.exercises.running import Case
 
 
 def rate_case(label: str, step: int, warmup_steps: int) -> Case:

@@ -6,11 +6,12 @@ from math import log
 import torch
 from torch import Tensor
 
-from transformer_lab import attention, decoding
+from transformer_lab.decoding import single
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
+from transformer_lab.exercises.engine.specification import Property
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
-from transformer_lab.exercises.specification import Property
+from transformer_lab.nn import attention
 
 ENDLESS = 40  # no case asks for so many tokens
 
@@ -60,7 +61,7 @@ def greedy_case(label: str, next_logits: Callable, bos_id: int, eos_id: int, max
 
 
 greedy_decode = Exercise(
-    decoding.greedy_decode,
+    single.greedy_decode,
     lesson="08",
     minutes=10,
     difficulty=1,
@@ -202,7 +203,7 @@ UNTOUCHED = Property("what is kept keeps its logit, and each row keeps a token",
 
 
 top_k_filter = Exercise(
-    decoding.top_k_filter,
+    single.top_k_filter,
     lesson="08",
     minutes=5,
     difficulty=1,
@@ -354,7 +355,7 @@ def left_sorted(logits, k):
 
 
 top_p_filter = Exercise(
-    decoding.top_p_filter,
+    single.top_p_filter,
     lesson="08",
     minutes=15,
     difficulty=2,
@@ -568,7 +569,7 @@ def beam_case(label: str, model: Callable, bos_id: int, eos_id: int, beam_size: 
 
 
 beam_search = Exercise(
-    decoding.beam_search,
+    single.beam_search,
     lesson="08",
     minutes=25,
     difficulty=3,

@@ -1,8 +1,8 @@
 """An exercise of lesson 08: how many positions a decoder computes, with a cache and without."""
 
 from transformer_lab.exercises import predictions
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.exercises.running import Case
 
 
 def positions_case(label: str, prompt: int, new: int, cached: bool) -> Case:

@@ -5,10 +5,10 @@ from math import log
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import losses
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
+from transformer_lab.nn import losses
 
 
 def loss_case(label: str, logits: torch.Tensor, tokens: list[list[int]], pad_id: int = 0) -> Case:

@@ -3,8 +3,8 @@
 import torch
 
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import FindTheBug, Predict
-from transformer_lab.exercises.running import Case
 
 
 def broken_bigram_loss(train, test, vocab_size):

@@ -5,10 +5,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer_lab import analysis
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.lesson_04 import doubled, learned_norm, standardised
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
 
 BY_HAND = [[[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.2, 0.7, 0.1, 0], [0, 0.1, 0.6, 0.3]]]
 

@@ -5,10 +5,10 @@ from functools import partial
 import torch
 
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.specification import Goal
 from transformer_lab.exercises.kinds import SetTheWeights
 from transformer_lab.exercises.lesson_10_stream import both_layers, not_continued, pictures_of
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.specification import Goal
 
 
 def alphabet_case(n_tokens: int, n_positions: int) -> Case:

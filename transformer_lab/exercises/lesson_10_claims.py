@@ -6,6 +6,7 @@ import torch
 
 from transformer_lab.exercises import lesson_10_models as models
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import WriteTheTest
 from transformer_lab.exercises.lesson_10_models import (
     always,
@@ -20,7 +21,6 @@ from transformer_lab.exercises.lesson_10_models import (
     seen_before,
     with_a_backup,
 )
-from transformer_lab.exercises.running import Case
 
 COPIES, ADDS = (by_induction, models.COPY, always), (back_one, models.OTHER, always)
 SILENT = (by_induction, models.NOTHING, always)

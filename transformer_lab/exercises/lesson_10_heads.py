@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from transformer_lab import analysis
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
 
 
 def heads_case(label: str, output_by_head: Tensor, head: int, w_o: Tensor | None = None) -> Case:

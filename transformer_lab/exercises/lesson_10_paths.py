@@ -1,8 +1,8 @@
 """An exercise of lesson 10: in how many ways a token reaches the logits of a model of attention alone."""
 
 from transformer_lab.exercises import predictions
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.exercises.running import Case
 
 count_paths = Predict(
     predictions.count_paths,

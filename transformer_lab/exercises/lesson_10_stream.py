@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer_lab.exercises.cards import Picture
+from transformer_lab.exercises.engine.cards import Picture
 
 NAMES = "abcdefgh"  # of the tokens
 

@@ -3,11 +3,11 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lab import blocks
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
+from transformer_lab.exercises.engine.specification import Property
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
-from transformer_lab.exercises.specification import Property
+from transformer_lab.nn import blocks
 
 
 def norm_case(label: str, x, weight=None, eps: float = 1e-5) -> Case:

@@ -2,11 +2,11 @@
 
 import torch
 
-from transformer_lab import positions
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
+from transformer_lab.nn import positions
 
 
 def rope(x, start):

@@ -3,12 +3,12 @@
 import torch
 from torch import Tensor
 
-from transformer_lab import attention
 from transformer_lab.exercises import predictions
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import normal
+from transformer_lab.nn import attention
 
 
 def groups_case(label: str, query: tuple[int, ...], groups: int, keys: int, size: float = 1.0, **like) -> Case:

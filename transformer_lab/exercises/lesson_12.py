@@ -4,10 +4,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer_lab import gpt2, text_encoder
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
+from transformer_lab.models import text_encoder
+from transformer_lab.weights import gpt2
 
 
 def pool_case(label: str, hidden: Tensor, lengths: list[int]) -> Case:

@@ -4,8 +4,8 @@ import torch
 
 from transformer_lab.exercises import lesson_12_models as models
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import WriteTheTest
-from transformer_lab.exercises.running import Case
 
 loaded_right = WriteTheTest(
     references.loaded_right,

@@ -5,9 +5,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import normal
 
 
 def rotate(x: Tensor) -> Tensor:

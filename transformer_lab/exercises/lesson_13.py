@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from transformer_lab import fast
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import normal
+from transformer_lab.kernels import tiled_attention
 
 
 def chunks_case(label: str, *chunks: Tensor) -> Case:
@@ -18,7 +18,7 @@ def scores(*numbers: float) -> Tensor:
 
 
 online_softmax = Exercise(
-    fast.online_softmax,
+    tiled_attention.online_softmax,
     lesson="13",
     minutes=15,
     difficulty=2,
@@ -183,7 +183,7 @@ def two_numbers(label: str, a: float, lse_a: float, b: float, lse_b: float) -> C
 
 
 merge_partial = Exercise(
-    fast.merge_partial,
+    tiled_attention.merge_partial,
     lesson="13",
     minutes=15,
     difficulty=2,

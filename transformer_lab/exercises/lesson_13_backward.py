@@ -5,10 +5,10 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from transformer_lab import fast
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
+from transformer_lab.kernels import tiled_attention
 
 
 def backward_case(label: str, query: Tensor, key: Tensor, value: Tensor) -> Case:
@@ -26,7 +26,7 @@ def drawn(label: str, *axes: int, sizes: tuple[int, int, int, int], dtype: torch
 
 ONE = torch.ones(1, 1, device="cpu")
 attention_backward = Exercise(
-    fast.attention_backward,
+    tiled_attention.attention_backward,
     lesson="13",
     minutes=30,
     difficulty=3,

@@ -3,13 +3,13 @@
 import torch
 from torch import Tensor
 
-from transformer_lab import speculation
+from transformer_lab.decoding import speculation
 from transformer_lab.exercises import predictions
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
+from transformer_lab.exercises.engine.specification import Domain, Property
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import normal
-from transformer_lab.exercises.specification import Domain, Property
 
 
 def onto_distributions(x: Tensor) -> Tensor:

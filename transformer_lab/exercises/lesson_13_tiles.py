@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from transformer_lab.exercises import references
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
 
 
 def broken_tiles(query, key, value, tile):

@@ -5,10 +5,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_lab.exercises import clinic_broken, clinic_mended
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import counting, normal
+from transformer_lab.exercises.engine.specification import Domain, Property
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import counting, normal
-from transformer_lab.exercises.specification import Domain, Property
 
 # ── 01: softmax over the wrong axis ──
 

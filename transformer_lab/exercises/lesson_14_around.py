@@ -4,11 +4,11 @@ import torch
 from torch.nn import functional as F
 
 from transformer_lab.exercises import clinic_broken, clinic_mended
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
+from transformer_lab.exercises.engine.specification import Property
 from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.exercises.lesson_08 import chain, named, scattered
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.samples import normal
-from transformer_lab.exercises.specification import Property
 
 # ── 07: targets that are not shifted ──
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 import torch
 
+from transformer_lab.exercises.engine.memory_limit import memory_limit
+from transformer_lab.exercises.engine.running import Attempt
+from transformer_lab.exercises.engine.time_limit import OutOfTime, time_limit
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.memory_limit import memory_limit
-from transformer_lab.exercises.own_source import OwnSource
-from transformer_lab.exercises.progress_store import SOLVED, read_answers, read_progress
-from transformer_lab.exercises.running import Attempt
-from transformer_lab.exercises.time_limit import OutOfTime, time_limit
+from transformer_lab.exercises.progress.own_source import OwnSource
+from transformer_lab.exercises.progress.progress_store import SOLVED, read_answers, read_progress
 
 EXAMINED: dict[tuple[str, str], Callable] = {}  # by name and source: one that passed again is not examined twice
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
-from transformer_lab.exercises.cards import COLOURS, INFO, PASSED, WRONG, Card, frame
-from transformer_lab.exercises.cards import OPEN as NOT_YET
+from transformer_lab.exercises.engine.cards import COLOURS, INFO, PASSED, WRONG, Card, frame
+from transformer_lab.exercises.engine.cards import OPEN as NOT_YET
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.exercises.progress_store import OPEN, SOLVED, TRIED, progress_file, read_progress
+from transformer_lab.exercises.progress.progress_store import OPEN, SOLVED, TRIED, progress_file, read_progress
 
 MARKS = {SOLVED: PASSED, TRIED: WRONG, OPEN: NOT_YET}
 TILES = "display:flex;flex-wrap:wrap;gap:6px;margin:0;padding:0;list-style:none;flex:1"

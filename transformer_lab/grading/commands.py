@@ -11,11 +11,11 @@ from pathlib import Path
 
 
 def assign(options: argparse.Namespace) -> int:
-    from transformer_lab.grading import assign
-    from transformer_lab.grading.lateness import moment
-    from transformer_lab.grading.lesson_notebooks import NOTEBOOKS
-    from transformer_lab.grading.pages import words
-    from transformer_lab.grading.questions import read_questions
+    from transformer_lab.grading.handout import assign
+    from transformer_lab.grading.handout.lateness import moment
+    from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS
+    from transformer_lab.grading.handout.questions import read_questions
+    from transformer_lab.grading.reports.pages import words
 
     variants, questions = points_of(options.variant), read_questions(options.questions)
     points = assign.choose(options.lessons, points_of(options.exercise) | variants, needs_one=not questions)
@@ -44,8 +44,8 @@ def points_of(words: list[str]) -> dict[str, float | int]:
 
 
 def grade(options: argparse.Namespace) -> int:
-    from transformer_lab.grading.launching import TRUST
-    from transformer_lab.grading.processes import loaded
+    from transformer_lab.grading.marking.processes import loaded
+    from transformer_lab.grading.sandbox.launching import TRUST
 
     kind = TRUST if options.trust else options.sandbox
     with nullcontext() if options.executor else loaded(kind):
@@ -55,12 +55,15 @@ def grade(options: argparse.Namespace) -> int:
 def grade_class(options: argparse.Namespace, kind: str) -> int:
     from tqdm import tqdm
 
-    from transformer_lab.grading import console, course, final, marked, records, reports, submissions
-    from transformer_lab.grading.assignment import Assignment
-    from transformer_lab.grading.hidden_cases import try_out
-    from transformer_lab.grading.launching import described
-    from transformer_lab.grading.policy import refuse_readable
-    from transformer_lab.grading.roster import keep_roster, read_roster
+    from transformer_lab.grading.gradebook import final_grades, hand_marks
+    from transformer_lab.grading.handout.assignment import Assignment
+    from transformer_lab.grading.handout.roster import keep_roster, read_roster
+    from transformer_lab.grading.marking import course, records
+    from transformer_lab.grading.marking.hidden_cases import try_out
+    from transformer_lab.grading.reports import console, reports
+    from transformer_lab.grading.sandbox.launching import described
+    from transformer_lab.grading.sandbox.policy import refuse_readable
+    from transformer_lab.grading.submissions import submissions
 
     assignment = Assignment.load(options.assignment)
     submissions.refuse_foreign(options.out)
@@ -74,12 +77,12 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
         refuse_readable(options.submitted, options.assignment, options.private, options.roster, options.out)
     so_far = records.graded_so_far(options.out)
     names = {one.student for one in found} | {one.student for one in ([] if options.regrade else so_far)}
-    final.check_decisions(so_far, names, assignment, roster, options.out)
+    final_grades.check_decisions(so_far, names, assignment, roster, options.out)
     if options.regrade:
         course.forget(options.out)
     waiting = course.still_to_grade(found, assignment, private, options.out, options.trust)
     at_once = options.jobs if options.executor is None else len(waiting)  # a cluster shares out by itself
-    marked.take_over(options.marked, options.out, assignment)
+    hand_marks.take_over(options.marked, options.out, assignment)
     done = course.grade_all(waiting, assignment, options.out, partial(executor, options), at_once, private, kind)
     tqdm.monitor_interval = 0  # its thread would run where the processes that grade are forked
     for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students", miniters=1):
@@ -93,8 +96,8 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
 
 
 def term(options: argparse.Namespace) -> int:
-    from transformer_lab.grading.pages import words
-    from transformer_lab.grading.term_page import write_term
+    from transformer_lab.grading.reports.pages import words
+    from transformer_lab.grading.reports.term_page import write_term
 
     summaries = write_term(options.grades, options.out)
     print(f"{words(len(summaries), 'assignment', 'assignments')}: see term.html and term.csv in {options.out}")
@@ -103,7 +106,7 @@ def term(options: argparse.Namespace) -> int:
 
 def read_private(path: Path | None) -> str:
     """The text of the instructor's own case generators, once it has shown that it runs; none is no text."""
-    from transformer_lab.grading.hidden_cases import add_private
+    from transformer_lab.grading.marking.hidden_cases import add_private
 
     if path is None:
         return ""
@@ -117,7 +120,7 @@ def read_private(path: Path | None) -> str:
 @contextmanager
 def executor(options: argparse.Namespace) -> Iterator[Executor]:
     """What runs the grading: processes of this machine, or a dask cluster."""
-    from transformer_lab.grading.processes import process_pool
+    from transformer_lab.grading.marking.processes import process_pool
 
     if options.executor is None:
         if options.jobs < 1:
@@ -138,8 +141,8 @@ def executor(options: argparse.Namespace) -> Iterator[Executor]:
 
 
 def solutions(options: argparse.Namespace) -> int:
-    from transformer_lab.grading.lesson_notebooks import NOTEBOOKS
-    from transformer_lab.grading.solutions import write_solutions
+    from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS
+    from transformer_lab.grading.handout.solutions import write_solutions
 
     for path in write_solutions(options.lessons, options.out, options.notebooks or NOTEBOOKS):
         print(path)
@@ -147,12 +150,12 @@ def solutions(options: argparse.Namespace) -> int:
 
 
 def nbgrader(options: argparse.Namespace) -> int:
-    from transformer_lab.grading import records
-    from transformer_lab.grading.assignment import Assignment
-    from transformer_lab.grading.final import gradebook
-    from transformer_lab.grading.gradebook import import_grades
-    from transformer_lab.grading.pages import words
-    from transformer_lab.grading.roster import kept_roster, read_roster
+    from transformer_lab.grading.gradebook.final_grades import gradebook
+    from transformer_lab.grading.gradebook.nbgrader_gradebook import import_grades
+    from transformer_lab.grading.handout.assignment import Assignment
+    from transformer_lab.grading.handout.roster import kept_roster, read_roster
+    from transformer_lab.grading.marking import records
+    from transformer_lab.grading.reports.pages import words
 
     assignment, graded = Assignment.load(options.assignment), records.graded_so_far(options.grades)
     if not graded:

@@ -6,6 +6,8 @@
 
 Inputs may be tensors (on any device, in any precision, with a gradient), arrays or lists; none is changed. Figures are
 white cards, which read well in a light and in a dark notebook, and stay out of pyplot's list of open figures.
+
+In reading order: `curves`, `maps`, `picture`, `dark_theme`, `checks`.
 """
 
 from transformer_lab.plots.curves import plot_bars, plot_lines, plot_runs, plot_vectors

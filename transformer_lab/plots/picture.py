@@ -15,7 +15,7 @@ from matplotlib.rcsetup import cycler
 from matplotlib.transforms import Bbox
 from PIL import Image
 
-from transformer_lab.plots.dark import as_address, places, svg
+from transformer_lab.plots.dark_theme import as_address, places, svg
 
 INK, GREY, NOTHING = "#1c2733", "#566473", "#c9d1d9"
 # Okabe and Ito's colours, safe for the colour-blind; the first three are query, key and value in the drawn figures.

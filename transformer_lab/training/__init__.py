@@ -1,7 +1,8 @@
 """Training: section 5 of "Attention Is All You Need", on pairs of texts; and a language model's, on one text.
 
-Read the modules in this order: recipe, examples, loop, evaluation, checkpoint; text_examples and text_training; then
-progress_bar, processes, command and __main__, which is `python -m transformer_lab.training`.
+In reading order: `recipe`, `examples`, `loop`, `evaluation`, `checkpoint`; `text_examples` and `text_training`;
+`progress_bar`, `interrupts`, `processes`. The `commands` are `python -m transformer_lab.training` and
+`….training.text`, which lies in `text`; `experiments` train many small models.
 """
 
 from transformer_lab.training.checkpoint import (

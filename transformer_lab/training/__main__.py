@@ -2,9 +2,9 @@
 
 import sys
 
-from transformer_lab.training.command import run_command
-from transformer_lab.training.number_run import begin, resume
-from transformer_lab.training.options import parser
+from transformer_lab.training.commands.number_names import begin, resume
+from transformer_lab.training.commands.options import parser
+from transformer_lab.training.commands.shared import run_command
 
 
 def main(arguments: list[str] | None = None) -> int:

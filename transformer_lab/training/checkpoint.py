@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_lab.language_model import LanguageModel
-from transformer_lab.model import Transformer
+from transformer_lab.data.texts import Characters
+from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.models.language_model import LanguageModel
+from transformer_lab.nn.transformer import Transformer
 from transformer_lab.storage import Stored, read_tensors, write_tensors
-from transformer_lab.texts import Characters
-from transformer_lab.tokenizer import Tokenizer
 from transformer_lab.training.loop import Training
 
 Vocabulary = Tokenizer | Characters

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from transformer_lab.generation import greedy
-from transformer_lab.model import Transformer
-from transformer_lab.tokenizer import TokenizerLike
+from transformer_lab.data.tokenizer import TokenizerLike
+from transformer_lab.decoding.batched import greedy
+from transformer_lab.nn.transformer import Transformer
 from transformer_lab.training.examples import encode_texts
 
 AT_ONCE = 250  # texts

@@ -9,8 +9,8 @@ from jaxtyping import Int
 from safetensors.torch import save
 from torch import Tensor
 
-from transformer_lab.tasks import pad
-from transformer_lab.tokenizer import TokenizerLike
+from transformer_lab.data.tasks import pad
+from transformer_lab.data.tokenizer import TokenizerLike
 
 POOL = 4  # batches: among so many, sentences of equal length are put together
 

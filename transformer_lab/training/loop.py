@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad_norm_
 
 from transformer_lab.checks import check_least
-from transformer_lab.model import Transformer
+from transformer_lab.nn.transformer import Transformer
 from transformer_lab.training.examples import derive_seed
 from transformer_lab.training.interrupts import defer_interrupt
 from transformer_lab.training.processes import mean_over_processes, n_processes, rank

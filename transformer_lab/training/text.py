@@ -2,8 +2,8 @@
 
 import sys
 
-from transformer_lab.training.command import run_command
-from transformer_lab.training.text_run import begin, parser, resume
+from transformer_lab.training.commands.language_model import begin, parser, resume
+from transformer_lab.training.commands.shared import run_command
 
 
 def main(arguments: list[str] | None = None) -> int:

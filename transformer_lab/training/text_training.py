@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_lab.checks import check_least
-from transformer_lab.language_model import LanguageModel
-from transformer_lab.losses import next_token_loss
+from transformer_lab.models.language_model import LanguageModel
+from transformer_lab.nn.losses import next_token_loss
 from transformer_lab.training.loop import Training
 from transformer_lab.training.processes import n_processes, rank
 from transformer_lab.training.text_examples import TextExamples

@@ -1,25 +1,28 @@
-"""Interactive views of the lessons: live wherever scripts run, a true picture everywhere else."""
+"""Interactive views of the lessons: live wherever scripts run, a true picture everywhere else.
 
-from transformer_lab.widgets.arcs_view import arcs
-from transformer_lab.widgets.attention_view import attention, attention_steps
-from transformer_lab.widgets.cache_view import cache_cost
-from transformer_lab.widgets.completer_view import completer
-from transformer_lab.widgets.decoding_view import decoding
-from transformer_lab.widgets.depth_view import depth
-from transformer_lab.widgets.encoding_view import encoding
-from transformer_lab.widgets.heads_view import heads
-from transformer_lab.widgets.induction_view import induction
-from transformer_lab.widgets.lens_view import lens
-from transformer_lab.widgets.machine_view import machine
-from transformer_lab.widgets.masks_view import mask_playground
-from transformer_lab.widgets.own_sentence_view import own_sentence
-from transformer_lab.widgets.saturation_view import saturation
-from transformer_lab.widgets.shift_view import shift
-from transformer_lab.widgets.speculation_view import speculation
-from transformer_lab.widgets.swaps_view import swaps
-from transformer_lab.widgets.tiles_view import tiles
-from transformer_lab.widgets.training_monitor_view import text_training_monitor, training_monitor
-from transformer_lab.widgets.view import View
+`views` has a folder for each, `machine` the largest of them, `shared` what they have in common.
+"""
+
+from transformer_lab.widgets.machine.machine_view import machine
+from transformer_lab.widgets.shared.view import View
+from transformer_lab.widgets.views.arcs.arcs_view import arcs
+from transformer_lab.widgets.views.attention.attention_view import attention, attention_steps
+from transformer_lab.widgets.views.cache.cache_view import cache_cost
+from transformer_lab.widgets.views.completer.completer_view import completer
+from transformer_lab.widgets.views.decoding.decoding_view import decoding
+from transformer_lab.widgets.views.depth.depth_view import depth
+from transformer_lab.widgets.views.encoding.encoding_view import encoding
+from transformer_lab.widgets.views.heads.heads_view import heads
+from transformer_lab.widgets.views.induction.induction_view import induction
+from transformer_lab.widgets.views.lens.lens_view import lens
+from transformer_lab.widgets.views.masks.masks_view import mask_playground
+from transformer_lab.widgets.views.own_sentence.own_sentence_view import own_sentence
+from transformer_lab.widgets.views.saturation.saturation_view import saturation
+from transformer_lab.widgets.views.shift.shift_view import shift
+from transformer_lab.widgets.views.speculation.speculation_view import speculation
+from transformer_lab.widgets.views.swaps.swaps_view import swaps
+from transformer_lab.widgets.views.tiles.tiles_view import tiles
+from transformer_lab.widgets.views.training_monitor.training_monitor_view import text_training_monitor, training_monitor
 
 __all__ = [
     "View",

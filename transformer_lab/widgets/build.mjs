@@ -5,6 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { build, version } from "esbuild";
@@ -12,9 +13,12 @@ import { build, version } from "esbuild";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const hash = (text) => createHash("sha256").update(text).digest("hex");
 const hashes = async (folder, names) =>
-  Object.fromEntries(await Promise.all(names.map(async (name) => [name, hash(await readFile(folder + name))])));
+  Object.fromEntries(
+    await Promise.all(names.map(async (name) => [basename(name), hash(await readFile(folder + name))])),
+  );
 
-const modules = (await readdir(here)).filter((name) => /\.m?js$/.test(name)).sort();
+const all = (await readdir(here, { recursive: true })).map((name) => name.replaceAll("\\", "/"));
+const modules = all.filter((name) => /\.m?js$/.test(name) && !name.startsWith("static/")).sort();
 const views = modules.filter((name) => name.endsWith("_view.js"));
 
 await rm(`${here}static`, { recursive: true, force: true });
@@ -22,10 +26,10 @@ await mkdir(`${here}static`);
 for (const view of views) {
   await build({
     stdin: {
-      contents: `import { define } from "./ui.js"; import view from "./${view}"; define(TAG, view);`,
+      contents: `import { define } from "./shared/ui.js"; import view from "./${view}"; define(TAG, view);`,
       resolveDir: here,
     },
-    outfile: `${here}static/${view}`,
+    outfile: `${here}static/${basename(view)}`,
     bundle: true,
     minify: true,
     format: "esm",
@@ -36,6 +40,6 @@ for (const view of views) {
 const manifest = {
   esbuild: version,
   sources: await hashes(here, modules),
-  scripts: await hashes(`${here}static/`, views),
+  scripts: await hashes(`${here}static/`, views.map((view) => basename(view)).sort()),
 };
 await writeFile(`${here}static/manifest.json`, `${JSON.stringify(manifest, null, 2)}\n`);

@@ -2,7 +2,7 @@
 
 import torch
 
-from transformer_lab.texts import Characters
+from transformer_lab.data.texts import Characters
 
 
 def numbers() -> dict:

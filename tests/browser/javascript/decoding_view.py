@@ -4,8 +4,9 @@ import itertools
 
 import torch
 
-from transformer_lab import Transformer, TransformerConfig, beam, decoding, greedy
-from transformer_lab.widgets.decoding_view import table_of
+from transformer_lab import Transformer, TransformerConfig, beam, greedy
+from transformer_lab.decoding import single
+from transformer_lab.widgets.views.decoding.decoding_view import table_of
 
 DEPTH, BOS, EOS, VOCAB = 4, 1, 2, 6
 
@@ -72,7 +73,7 @@ def every_sentence(next_logits) -> dict:
 def filter_case(temperature: float, k: int, p: float) -> dict:
     logits = 2 * torch.randn(7, dtype=torch.float64)
     scaled = logits / temperature
-    cut = decoding.top_p_filter(decoding.top_k_filter(scaled, k), p)
+    cut = single.top_p_filter(single.top_k_filter(scaled, k), p)
     return {
         "settings": {"temperature": temperature, "k": k, "p": p},
         "logProbs": logits.log_softmax(-1).tolist(),

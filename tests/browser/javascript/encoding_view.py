@@ -3,7 +3,7 @@
 import torch
 
 from transformer_lab import sinusoidal_encoding
-from transformer_lab.widgets.encoding_view import wavelengths
+from transformer_lab.widgets.views.encoding.encoding_view import wavelengths
 
 
 def numbers() -> dict[str, list]:

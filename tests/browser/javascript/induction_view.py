@@ -6,8 +6,8 @@ import torch
 
 from tests.view_examples.induction import data, explored
 from transformer_lab.analysis import induction_score
-from transformer_lab.widgets.sent_model import sent
-from transformer_lab.widgets.view import copied, packed, with_tensors
+from transformer_lab.widgets.shared.sent_model import sent
+from transformer_lab.widgets.shared.view import copied, packed, with_tensors
 
 GONE = ((), ((0, 1),), ((1, 0),), ((0, 0), (1, 1)))
 

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from transformer_lab import LanguageModel, LanguageModelConfig, complete, record_attention
-from transformer_lab.widgets.sent_model import as_sent, sent
-from transformer_lab.widgets.view import copied, packed, with_tensors
+from transformer_lab.widgets.shared.sent_model import as_sent, sent
+from transformer_lab.widgets.shared.view import copied, packed, with_tensors
 
 KINDS = {
     "rotary, as in lesson 09": {"positions": "rotary", "activation": "gelu"},

@@ -2,7 +2,7 @@
 
 from tests.browser.javascript.machine_model import machine_of, shipped
 from tests.browser.javascript.machine_overview import numbers as of_translator
-from transformer_lab.number_words import number_name
+from transformer_lab.data.number_names import number_name
 
 EXAMPLES = [2, 14, 35, 62, 381, 519, 4256, 71028, 34021, 9473, 615238, 842596]
 

@@ -13,14 +13,14 @@ import transformer_lab
 from tests.view_examples.machine import data as example
 from tests.view_examples.machine import sent, source_of, written
 from transformer_lab import analysis
-from transformer_lab.analysis.written import record_heads
-from transformer_lab.generation import greedy
-from transformer_lab.inference import inference
-from transformer_lab.recording import record_attention
-from transformer_lab.tasks import number_names
+from transformer_lab.analysis.contributions import record_heads
+from transformer_lab.data.tasks import number_names
+from transformer_lab.decoding.batched import greedy
+from transformer_lab.decoding.inference import inference
+from transformer_lab.nn.recording import record_attention
 from transformer_lab.training import load_checkpoint
-from transformer_lab.widgets.machine_view import carried, finest, kept_tokens, sent_translator, tokenizer_sent
-from transformer_lab.widgets.view import copied, packed, with_tensors
+from transformer_lab.widgets.machine.machine_view import carried, finest, kept_tokens, sent_translator, tokenizer_sent
+from transformer_lab.widgets.shared.view import copied, packed, with_tensors
 
 NUMBERS = int(os.environ.get("NUMBERS", 200))  # a thousand take ten seconds, on a machine that is idle
 SHIPPED = Path(transformer_lab.__file__).parent / "checkpoints" / "en_de.safetensors"

@@ -3,9 +3,9 @@
 from random import Random
 
 from tests.browser.javascript.machine_model import of_page, shipped
-from transformer_lab.tasks import number_names
-from transformer_lab.tokenizer import Tokenizer
-from transformer_lab.widgets.machine_view import tokenizer_sent
+from transformer_lab.data.tasks import number_names
+from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.widgets.machine.machine_view import tokenizer_sent
 
 
 def numbers() -> dict:

@@ -2,7 +2,7 @@
 
 from tests.browser.javascript.machine_model import machine_of
 from tests.view_examples.machine import data, sent
-from transformer_lab.widgets.machine_view import kept_tokens
+from transformer_lab.widgets.machine.machine_view import kept_tokens
 
 
 def numbers() -> dict:

@@ -2,8 +2,8 @@
 
 import torch
 
-from transformer_lab.attention import masked_softmax
-from transformer_lab.widgets.masks_view import PATTERNS, mask_of
+from transformer_lab.nn.attention import masked_softmax
+from transformer_lab.widgets.views.masks.masks_view import PATTERNS, mask_of
 
 
 def numbers() -> dict[str, list]:

@@ -1,14 +1,17 @@
 // What the tests of the views' JavaScript share: test_javascript.py sets both variables, and starts them.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 // The numbers that torch wrote for this module.
 export const fixtures = JSON.parse(readFileSync(process.env.FIXTURES, "utf8"));
 
-export const load = (name) => import(pathToFileURL(join(process.env.MODULES, `${name}.js`)));
+const modules = readdirSync(process.env.MODULES, { recursive: true }).filter((path) => !path.startsWith("static"));
+const pathOf = (name) => modules.find((path) => basename(path) === `${name}.js`);
+
+export const load = (name) => import(pathToFileURL(join(process.env.MODULES, pathOf(name))));
 
 // Equal to 1e-6; null stands for NaN.
 export function assertClose(actual, expected, tolerance = 1e-6) {

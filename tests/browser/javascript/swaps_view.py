@@ -1,8 +1,8 @@
 """What Python counts, for the tests of the swaps."""
 
 from transformer_lab import analysis
-from transformer_lab.training.swaps import N_HEADS, config
-from transformer_lab.widgets.swaps_view import NAMES, in_binary
+from transformer_lab.training.experiments.swaps import N_HEADS, config
+from transformer_lab.widgets.views.swaps.swaps_view import NAMES, in_binary
 
 
 def numbers() -> dict[str, list]:

@@ -5,7 +5,7 @@ import math
 import matplotlib
 import torch
 
-from transformer_lab.widgets.view import packed
+from transformer_lab.widgets.shared.view import packed
 
 P = [
     *torch.randn(5, 7, generator=torch.Generator().manual_seed(1), dtype=torch.double).mul(3).softmax(-1),

@@ -3,15 +3,15 @@
 import time
 from collections.abc import Callable, Mapping
 
-from transformer_lab.exercises import checking
-from transformer_lab.exercises.comparing import Standard, is_huge, same
 from transformer_lab.exercises.diagnosis.mending import Mend, mends
 from transformer_lab.exercises.diagnosis.relations import related
 from transformer_lab.exercises.diagnosis.search import Search
 from transformer_lab.exercises.diagnosis.sketch import comparable
 from transformer_lab.exercises.diagnosis.telling import as_text, places
-from transformer_lab.exercises.running import SEED, Attempt, Case, Outcome
-from transformer_lab.exercises.specification import Specification
+from transformer_lab.exercises.engine import checking
+from transformer_lab.exercises.engine.comparing import Standard, is_huge, same
+from transformer_lab.exercises.engine.running import SEED, Attempt, Case, Outcome
+from transformer_lab.exercises.engine.specification import Specification
 
 PATIENCE = 2.0  # seconds of computing, for an answer on all cases: one that takes longer is not tried again
 

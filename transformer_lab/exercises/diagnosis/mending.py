@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from transformer_lab.exercises import checking
-from transformer_lab.exercises.comparing import is_huge
 from transformer_lab.exercises.diagnosis.base import Base
 from transformer_lab.exercises.diagnosis.edits import Edit
 from transformer_lab.exercises.diagnosis.rounds import Endless
 from transformer_lab.exercises.diagnosis.sketch import mark
 from transformer_lab.exercises.diagnosis.slips import slips
-from transformer_lab.exercises.memory_limit import memory_limit
-from transformer_lab.exercises.running import Attempt, Case, run
-from transformer_lab.exercises.specification import Mistake, Specification
-from transformer_lab.exercises.time_limit import OutOfTime, time_limit
+from transformer_lab.exercises.engine import checking
+from transformer_lab.exercises.engine.comparing import is_huge
+from transformer_lab.exercises.engine.memory_limit import memory_limit
+from transformer_lab.exercises.engine.running import Attempt, Case, run
+from transformer_lab.exercises.engine.specification import Mistake, Specification
+from transformer_lab.exercises.engine.time_limit import OutOfTime, time_limit
 
 MOST_TRIED = 400  # changes of one answer; every machine tries as many
 MOST_ENDLESS = 3  # changes by which a loop has no end

@@ -9,11 +9,11 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_lab.exercises import comparing
-from transformer_lab.exercises.comparing import Standard
 from transformer_lab.exercises.diagnosis.alterations import ALTERATIONS, Alteration
-from transformer_lab.exercises.running import Case, Outcome, is_floating
-from transformer_lab.exercises.specification import Specification
+from transformer_lab.exercises.engine import comparing
+from transformer_lab.exercises.engine.comparing import Standard
+from transformer_lab.exercises.engine.running import Case, Outcome, is_floating
+from transformer_lab.exercises.engine.specification import Specification
 
 Pairs = list[tuple[Case, Any, Any]]  # in each case what is given, and what should be
 

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from transformer_lab.exercises.time_limit import OutOfTime
+from transformer_lab.exercises.engine.time_limit import OutOfTime
 
 MOST = 5000  # rounds of all loops in one call; no right answer and no mistake takes more than 2520
 NAME = "_one_more_round"  # what each loop begins with

@@ -5,15 +5,15 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from transformer_lab.exercises import checking, comparing
-from transformer_lab.exercises.comparing import Standard
 from transformer_lab.exercises.diagnosis.base import names_of
 from transformer_lab.exercises.diagnosis.rounds import Endless
 from transformer_lab.exercises.diagnosis.sketch import mark, marks_of
 from transformer_lab.exercises.diagnosis.table import BROKEN, EMPTY, MISTAKE, REFERENCE, Bases, Row, table_of
 from transformer_lab.exercises.diagnosis.telling import without_place
-from transformer_lab.exercises.running import Case, Outcome, run
-from transformer_lab.exercises.specification import Specification
+from transformer_lab.exercises.engine import checking, comparing
+from transformer_lab.exercises.engine.comparing import Standard
+from transformer_lab.exercises.engine.running import Case, Outcome, run
+from transformer_lab.exercises.engine.specification import Specification
 
 MOST_TRIED = 100  # functions that are run in one search; every machine runs as many
 SECONDS = 2.0  # of computing, for one search, should it be slow

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer_lab.exercises.comparing import Standard
-from transformer_lab.exercises.running import Case, Outcome
+from transformer_lab.exercises.engine.comparing import Standard
+from transformer_lab.exercises.engine.running import Case, Outcome
 
 NEAR = 2e-4  # sketches that are no farther apart may be of the same outcomes
 STEADY = 1e-5  # marks of a case that are farther apart on two machines are no marks

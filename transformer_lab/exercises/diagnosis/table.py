@@ -13,8 +13,8 @@ from transformer_lab.exercises.diagnosis.base import FILE, Base, names_of
 from transformer_lab.exercises.diagnosis.edits import Edit
 from transformer_lab.exercises.diagnosis.sketch import NEAR, sketches
 from transformer_lab.exercises.diagnosis.slips import slips
-from transformer_lab.exercises.running import Case
-from transformer_lab.exercises.specification import Specification
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.specification import Specification
 
 FOLDER = Path(__file__).with_name("tables")
 NONE = -1  # in place of an edit's number

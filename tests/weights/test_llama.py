@@ -1,0 +1,179 @@
+"""Llama as a config of LanguageModel: parity with Hugging Face's by copying weights, both layouts of RoPE, refusals."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.support import DEVICE, assert_close, each_direction, gradients, hugging_face, randn, refuses, scramble
+from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, complete
+from transformer_lab.weights.llama import copy_from_llama, copy_to_llama, halves, neighbours
+
+VOCAB, D, H, D_FF, LAYERS, LENGTH = 13, 24, 6, 20, 2, 17
+CONFIG = LanguageModelConfig(
+    **{"vocab_size": VOCAB, "d_model": D, "n_heads": H, "d_ff": D_FF, "n_layers": LAYERS, "max_len": LENGTH},
+    **{"dropout": 0.0, "attention_dropout": 0.0, "positions": "rotary", "norm": "rms_norm", "norm_eps": 1e-6},
+    **{"feed_forward": "swiglu", "activation": "silu", "n_kv_heads": 2, "bias": False, "tie_weights": False},
+)
+
+
+def small(**changes) -> LanguageModel:
+    torch.manual_seed(0)
+    model = LanguageModel(replace(CONFIG, **changes)).to(DEVICE)
+    scramble(model)
+    return model.eval()
+
+
+def huggingface(**changes) -> torch.nn.Module:
+    sizes = {"vocab_size": VOCAB, "hidden_size": D, "intermediate_size": D_FF, "num_hidden_layers": LAYERS}
+    heads = {"num_attention_heads": H, "num_key_value_heads": 2, "max_position_embeddings": LENGTH}
+    rest = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None, "tie_word_embeddings": False}
+    torch.manual_seed(1)
+    model = hugging_face("LlamaForCausalLM")(hugging_face("LlamaConfig")(**{**sizes, **heads, **rest, **changes})).to(
+        DEVICE
+    )
+    scramble(model)
+    return model.eval()
+
+
+def some_tokens(batch: int = 3, length: int = 7) -> torch.Tensor:
+    return torch.randint(VOCAB, (batch, length), generator=torch.Generator().manual_seed(0)).to(DEVICE)
+
+
+# Properties
+
+
+def test_the_config_of_llama_2_7b_has_its_parameters():
+    """Touvron et al., 2023, arXiv:2307.09288: 6 738 415 616 in the published files."""
+    sizes = {"vocab_size": 32000, "d_model": 4096, "n_heads": 32, "d_ff": 11008, "n_layers": 32, "max_len": 4096}
+    with torch.device("meta"):
+        model = LanguageModel(replace(CONFIG, **sizes, n_kv_heads=32))
+    assert sum(parameter.numel() for parameter in model.parameters()) == 6_738_415_616
+
+
+@pytest.mark.parametrize("chunks", [[1] * 7, [3, 4], [5, 1, 1]])
+def test_cached_logits_are_the_uncached_ones(chunks):
+    model, tokens, cache = small(), some_tokens(), KVCache()
+    parts = [model(part, cache) for part in tokens.split(chunks, dim=1)]
+    assert_close(torch.cat(parts, dim=1), model(tokens), within=1e-5)
+    assert [tuple(tensor.shape) for tensor in cache.tensors.values()] == [(2, 3, 2, 7, D // H)] * LAYERS
+
+
+def test_no_position_sees_a_later_one():
+    model, tokens = small(), some_tokens()
+    changed = tokens.clone()
+    changed[:, 4] = (changed[:, 4] + 1) % VOCAB
+    before, after = model(tokens), model(changed)
+    assert_close(after[:, :4], before[:, :4], within=0)
+    assert ((after - before)[:, 4:].abs().amax(-1) > 1e-4).all()
+
+
+def test_both_layouts_hold_every_row_once():
+    """Row 2i + j of a head here is row i + j · d_head / 2 there."""
+    rows = torch.arange(12.0)[:, None]  # two heads of six features
+    assert neighbours(rows, 2).flatten().tolist() == [*range(12)]
+    assert halves(rows, 2).flatten().tolist() == [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]
+
+
+# Parity with Hugging Face
+
+
+@each_direction
+@pytest.mark.parametrize(("groups", "tied"), [(1, False), (2, True), (6, False)])
+def test_logits_and_gradients_are_those_of_huggingfaces_llama(to_torch, groups, tied):
+    ours = small(n_kv_heads=groups, tie_weights=tied)
+    theirs, tokens = huggingface(num_key_value_heads=groups, tie_word_embeddings=tied), some_tokens()
+    share = (lambda: copy_to_llama(ours, theirs)) if to_torch else (lambda: copy_from_llama(theirs, ours))
+    assert (ours(tokens) - theirs(tokens).logits).abs().max() > 1e-2
+    share()
+    logits, expected = ours(tokens), theirs(tokens).logits
+    assert_close(logits, expected, within=1e-5)
+    pair = (ours.tokens.weight, theirs.get_parameter("model.embed_tokens.weight"))
+    assert_close(gradients(logits, pair[0])[0], gradients(expected, pair[1])[0], within=5e-5)
+
+
+def test_another_base_of_the_angles_is_followed():
+    ours, tokens = small(rotary_base=500_000.0), some_tokens()
+    theirs = huggingface(rope_theta=500_000.0)
+    copy_to_llama(ours, theirs)
+    assert_close(ours(tokens), theirs(tokens).logits, within=1e-5)
+    assert (small()(tokens) - ours(tokens)).abs().max() > 1e-3
+
+
+def test_generation_with_a_cache_agrees_token_for_token():
+    ours, theirs, tokens = small(), huggingface(), some_tokens(3, 5)
+    copy_to_llama(ours, theirs)
+    mine = complete(ours, tokens, 12, top_k=1)
+    every = torch.ones_like(tokens)
+    other = theirs.generate(tokens, attention_mask=every, max_new_tokens=12, do_sample=False)
+    assert mine.tolist() == other.tolist()
+
+
+def test_there_and_back_gives_the_same_weights():
+    ours, theirs, other = small(), huggingface(), small()
+    scramble(other)
+    copy_to_llama(ours, theirs)
+    copy_from_llama(theirs, other)
+    assert_close(tuple(other.parameters()), tuple(ours.parameters()), within=0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "message"),
+    [
+        ({"n_layers": 3}, {}, "both modules must have the same number of layers to be copied (3, 2)"),
+        ({"tie_weights": True}, {}, "the same tying of embedding and output to be copied (True, False)"),
+        ({"positions": "learned"}, {}, "positions of a Llama must be 'rotary' (got 'learned')"),
+        ({"norm": "layer_norm"}, {}, "norm of a Llama must be 'rms_norm' (got 'layer_norm')"),
+        ({"feed_forward": "two_layers"}, {}, "feed_forward of a Llama must be 'swiglu' (got 'two_layers')"),
+        ({"bias": True}, {}, "bias of a Llama must be False (got True)"),
+        ({"norm_first": False}, {}, "norm_first of a Llama must be True (got False)"),
+        ({"n_kv_heads": 3}, {}, "the same shape of k_proj to be copied ((12, 24), (8, 24))"),
+        ({}, {"num_attention_heads": 4}, "the same size of a head to be copied (4, 6)"),
+        ({}, {"attention_bias": True}, "both modules must have the same parameters (['weight'], ['bias', 'weight'])"),
+        ({}, {"intermediate_size": 24}, "weights must have equal shapes to be copied"),
+        ({}, {"hidden_act": "gelu"}, "the activation of a Llama must be silu to be copied"),
+        ({}, {"rms_norm_eps": 1e-5}, "both modules must have the same eps to be copied (1e-06, 1e-05)"),
+        ({"rotary_base": 5e5}, {}, "the same base of the angles to be copied (500000.0, 10000.0)"),
+        (
+            {},
+            {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}},
+            "the angles of a Llama must be those of its base alone (its rope_type is 'linear')",
+        ),
+    ],
+)
+def test_a_llama_that_would_compute_something_else_is_refused(ours, theirs, message):
+    mine = small(**ours)
+    before = [parameter.clone() for parameter in mine.parameters()]
+    with refuses(message):
+        copy_from_llama(huggingface(**theirs), mine)
+    assert_close(tuple(mine.parameters()), tuple(before), within=0)
+
+
+def test_only_a_llama_is_a_counterpart():
+    with refuses("the counterpart of a LanguageModel must be LlamaForCausalLM (got Linear)"):
+        copy_to_llama(small(), torch.nn.Linear(2, 2))
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"norm": "batch_norm"}, "norm must be one of layer_norm, rms_norm (got 'batch_norm')"),
+        ({"feed_forward": "moe"}, "feed_forward must be one of two_layers, swiglu (got 'moe')"),
+        ({"activation": "gelu"}, "the activation of swiglu must be silu (got 'gelu')"),
+        ({"n_kv_heads": 4}, "n_heads (6) must be divisible by n_kv_heads (4)"),
+        ({"n_kv_heads": -1}, "n_heads (6) must be divisible by n_kv_heads (-1)"),
+    ],
+)
+def test_the_config_says_what_is_wrong(changes, message):
+    with refuses(message):
+        replace(CONFIG, **changes)
+
+
+def test_groups_without_rotation_share_keys_and_values_too():
+    model = small(positions="learned")
+    assert model.get_submodule("layers.0.self_attention").w_k.weight.shape == (8, D)
+    x = randn(2, 5, D)
+    assert model.get_submodule("layers.0.self_attention")(x, x, x)[0].shape == (2, 5, D)

@@ -1,0 +1,120 @@
+"""The decoding explorer in Python: the table of beginnings, what its summary says, what it refuses."""
+
+import math
+
+import pytest
+import torch
+
+from tests.support import DEVICE
+from tests.view_outputs import numbers, state_of
+from transformer_lab import widgets
+from transformer_lab.widgets.views.decoding.decoding_picture import grown, tree
+from transformer_lab.widgets.views.decoding.decoding_view import table_of
+
+NAMES = ["bos", "eos", "a", "b"]
+IDS = {"bos_id": 0, "eos_id": 1}
+
+
+def chain(ids):
+    """After bos: a 0.5, b 0.4, eos 0.1. After a: eos 0.4, a and b 0.3 each. After b: eos 1."""
+    rows = {0: [0, 0.1, 0.5, 0.4], 2: [0, 0.4, 0.3, 0.3], 3: [0, 1, 0, 0]}
+    return torch.tensor(rows[ids[-1]], device=DEVICE).log()
+
+
+def test_the_table_by_hand():
+    state = state_of(widgets.decoding(chain, NAMES, **IDS, depth=2, branching=3))
+    assert numbers(state["ids"])[:, :3].tolist()[0] == [2, 3, 1]
+    assert numbers(state["ids"])[1, 0] == 1  # after bos a: eos first
+    assert numbers(state["ids"])[2, 0] == 1  # after bos b
+    probabilities = numbers(state["log_probs"]).exp()
+    expected = torch.tensor([[0.5, 0.4, 0.1], [0.4, 0.3, 0.3], [1.0, 0.0, 0.0]])
+    assert torch.allclose(probabilities, expected, atol=1e-6)
+    assert (state["tokens"], state["eos"], state["depth"]) == (NAMES, 1, 2)
+
+
+def test_a_table_asks_for_every_beginning_once_shorter_ones_first():
+    asked = []
+
+    def next_logits(ids):
+        asked.append(ids)
+        return chain(ids)
+
+    widgets.decoding(next_logits, NAMES, **IDS, depth=3, branching=3)
+    twice = [[0, 2, 2], [0, 2, 3]]  # b is followed by eos for certain, and eos by nothing
+    assert asked[:3] == [[0], [0, 2], [0, 3]]
+    assert sorted(asked[3:]) == twice
+
+
+def test_the_logits_may_have_any_offset_and_track_gradients():
+    def shifted(ids):
+        return (chain(ids) + 7.5).requires_grad_()
+
+    one, other = (table_of(f, 4, 0, 1, 3, 4) for f in (chain, shifted))
+    assert torch.equal(one[0], other[0])
+    assert torch.allclose(one[1], other[1], atol=1e-6)
+
+
+def test_the_summary_has_the_greedy_sentence():
+    # a, then eos: log(0.5 · 0.4) = -1.61. Its probability is 0.2; b then eos has 0.4, and greedy misses it.
+    view = widgets.decoding(chain, NAMES, **IDS, depth=3, branching=3)
+    expected = "Decoding over a table of 5 beginnings: the greedy sentence is “a eos”, log probability −1.61."
+    assert repr(view) == expected
+    assert math.log(0.5 * 0.4) == pytest.approx(-1.61, abs=0.005)
+
+
+def test_the_greedy_sentence_ends_with_the_table():
+    logits = torch.tensor([0.0, 0.0, 2.0, 1.0])
+    view = widgets.decoding(lambda ids: logits, NAMES, **IDS, depth=3)
+    assert "is “a a a”, log" in repr(view)
+
+
+# ── refusals ──
+
+
+@pytest.mark.parametrize(
+    ("next_logits", "more", "message"),
+    [
+        (chain, {"depth": 0}, r"depth \(0\) must be at least 1"),
+        (chain, {"branching": 1}, r"branching \(1\) must be at least 2 and at most the vocabulary \(4\)"),
+        (chain, {"branching": 5}, r"branching \(5\) must be at least 2 and at most the vocabulary \(4\)"),
+        (
+            lambda ids: torch.zeros(1, 4),
+            {},
+            r"next_logits must give one logit for each of the 4 tokens \(got \(1, 4\)\)",
+        ),
+        (lambda ids: torch.full((4,), torch.nan), {}, "logits must not be NaN"),
+        (lambda ids: torch.zeros(4), {"depth": 9}, r"at most 12000 numbers \(at depth 8 with 4 tokens after each"),
+    ],
+)
+def test_it_refuses(next_logits, more, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.decoding(next_logits, NAMES, **IDS, **more)
+
+
+def test_where_no_script_runs_the_tree_is_seen_with_the_greedy_path():
+    table = table_of(chain, len(NAMES), 0, 1, 2, 3)
+    root = grown(*table, NAMES, 1)
+    assert [(one.name, one.greedy) for one in root.children] == [("a", True), ("b", False), ("eos", False)]
+    a, b, end = root.children
+    assert [(one.name, round(math.exp(one.total), 2), one.greedy) for one in a.children[:1]] == [("eos", 0.2, True)]
+    assert {(one.name, round(math.exp(one.total), 2)) for one in a.children[1:]} == {("a", 0.15), ("b", 0.15)}
+    assert [one.name for one in b.children] == ["eos"]
+    assert end.children == []
+    ax = tree(*table, NAMES, 1)
+    words = {text.get_text(): text.get_color() for text in ax.texts}
+    assert (words["begin"], words["a  0.50"], words["eos  0.20"]) == ("white", "white", "white")
+    assert words["b  0.40"] != "white"
+    places = {text.get_text(): text.get_position() for text in ax.texts}
+    assert places["eos  0.40"] == (2, places["b  0.40"][1])  # straight behind its only parent
+
+
+def test_of_a_large_tree_the_likeliest_beginnings_are_followed():
+    logits = torch.randn(40, 40, generator=torch.Generator().manual_seed(0))
+    table = table_of(lambda ids: logits[ids[-1]], 40, 0, 1, 4, 5)
+    root = grown(*table, [f"t{i}" for i in range(40)], 1)
+    seconds = [two for one in root.children for two in one.children]
+    followed = [two for two in seconds if two.children]
+    assert len(followed) <= 3
+    assert any(two.greedy for two in followed)
+    others = [two for two in seconds if not two.children and two.row is not None]
+    assert max(two.total for two in others) <= min(two.total for two in followed if not two.greedy)

@@ -1,0 +1,162 @@
+"""Byte-pair encoding (§5.1): the most frequent pair of neighbours becomes one symbol, again and again.
+
+Sennrich et al., 2016, "Neural Machine Translation of Rare Words with Subword Units", section 3.2. There, a mark at the
+end of a word says that a space follows. Here, a word takes the white space before it, so that the words, put together,
+are the text again whatever white space it has. No merge reaches from one word into the next.
+"""
+
+import json
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from transformer_lab.data.bpe_merges import learn_merges, merge_pair
+from transformer_lab.data.fast_merges import NONE, MergeTable, learn_merges_fast
+
+__all__ = ["Tokenizer", "TokenizerLike", "learn_merges", "merge_pair"]
+
+WORD = re.compile(r"\s?\S+|\s")
+CACHED_WORDS = 100_000
+
+
+@runtime_checkable
+class TokenizerLike(Protocol):
+    """What models are trained and used with: `Tokenizer`, or `tasks.Vocabulary`, whose tokens are words."""
+
+    pad_id: int
+    bos_id: int
+    eos_id: int
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def decode(self, ids: Sequence[int]) -> str: ...
+
+
+class Tokenizer:
+    """Texts to ids and back, by merges that were learned: `Tokenizer.train(texts, n_merges)`.
+
+    `symbols[i]` is the symbol of id i: padding, begin and end of a sequence (0, 1, 2), the 256 bytes, the characters of
+    the alphabet, then what the merges make of them. A character outside the alphabet becomes its bytes in UTF-8.
+
+    Raises:
+        ValueError: the alphabet or the merges repeat themselves; a merge joins what is no symbol before it.
+    """
+
+    pad_id, bos_id, eos_id = 0, 1, 2
+
+    def __init__(self, alphabet: str, merges: Iterable[tuple[str, str]]):
+        self.alphabet, self.merges = alphabet, list(merges)
+        if len(set(alphabet)) < len(alphabet) or len(set(self.merges)) < len(self.merges):
+            raise ValueError("no character of the alphabet and no merge may occur twice")
+        self.symbols: list[str | bytes] = ["<pad>", "<bos>", "<eos>", *(bytes([i]) for i in range(256)), *alphabet]
+        self.ids = {symbol: i for i, symbol in enumerate(self.symbols) if i > self.eos_id}  # no text is "<eos>"
+        for pair in self.merges:
+            if not self.ids.keys() >= set(pair):
+                raise ValueError(f"a merge must join two symbols known before it (got {pair})")
+            if "".join(pair) not in self.ids:  # two merges may make one symbol: a bc and ab c
+                self.ids["".join(pair)] = len(self.symbols)
+                self.symbols.append("".join(pair))
+        merged = {(self.ids[left], self.ids[right]): self.ids[left + right] for left, right in self.merges}
+        self.table = MergeTable(merged, [*map(len, self.symbols)])
+        self.bytes = [symbol.encode() if isinstance(symbol, str) else symbol for symbol in self.symbols]
+        self.cache: dict[str, list[int]] = {}
+
+    @classmethod
+    def train(cls, texts: Iterable[str], n_merges: int) -> "Tokenizer":
+        """Learn merges from texts, as `learn_merges` does.
+
+        Raises:
+            ValueError: n_merges is negative; `texts` is a single text.
+        """
+        if n_merges < 0:
+            raise ValueError(f"n_merges ({n_merges}) must be at least 0")
+        if isinstance(texts, str):
+            raise ValueError(f"texts must be several texts, such as a list of them (got one: {texts[:20]!r})")
+        words = Counter(word for text in texts for word in WORD.findall(text))
+        return cls("".join(sorted(set().union(*words))), learn_merges_fast(words, n_merges))
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without begin and end; words seen before are looked up.
+
+        Raises:
+            ValueError: half a surrogate pair, which is no character, is in the text (a UnicodeEncodeError).
+        """
+        ids: list[int] = []
+        for word in WORD.findall(text):
+            if word not in self.cache:
+                if len(self.cache) == CACHED_WORDS:
+                    self.cache.clear()
+                self.cache[word] = self.merge(word)
+            ids += self.cache[word]
+        return ids
+
+    def steps(self, word: str) -> Iterator[list[str | bytes]]:
+        """The symbols of a word: at first its characters, then what they are after each merge at one position."""
+        row = self.unmerged(word)
+        for _ in chain([None], self.table.apply(row)):
+            yield [self.symbols[i] for i in self.table.symbols(row)]
+
+    def unmerged(self, word: str) -> list[int]:
+        """The row of a word's characters; those outside the alphabet are spelled in bytes."""
+        ids = self.ids
+        spelled = {c: [ids[c]] if c in ids else [ids[bytes([byte])] for byte in c.encode()] for c in set(word)}
+        return [NONE, *chain.from_iterable(map(spelled.__getitem__, word)), NONE]
+
+    def merge(self, word: str) -> list[int]:
+        """The ids of a word after all merges."""
+        row = self.unmerged(word)
+        deque(self.table.apply(row), maxlen=0)
+        return list(self.table.symbols(row))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the ids, without padding, begin and end; bytes that are no UTF-8 become U+FFFD.
+
+        Raises:
+            ValueError: an id is not in the vocabulary.
+        """
+        ids = list(ids)
+        if ids and not 0 <= min(ids) <= max(ids) < len(self):
+            raise ValueError(f"ids must be from 0 to {len(self) - 1} (got {min(ids)} to {max(ids)})")
+        return b"".join(self.bytes[i] for i in ids if i > self.eos_id).decode(errors="replace")
+
+    def to_json(self) -> str:
+        """The alphabet and the merges, from which all else follows."""
+        return json.dumps({"alphabet": self.alphabet, "merges": self.merges}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Tokenizer":
+        """The tokenizer that `to_json` wrote.
+
+        Raises:
+            ValueError: the text is cut off, or no tokenizer.
+        """
+        try:
+            values = json.loads(text)
+            alphabet, merges = values["alphabet"], [(left, right) for left, right in values["merges"]]
+            if not all(isinstance(part, str) for part in (alphabet, *chain(*merges))):
+                raise TypeError("the alphabet and the parts of a merge must be texts")
+            return cls(alphabet, merges)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"a tokenizer must be JSON with its alphabet and merges ({error!r})") from error
+
+    def save(self, path: str | Path) -> None:
+        """Write `to_json` to a file."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Tokenizer":
+        """The tokenizer that `save` wrote.
+
+        Raises:
+            ValueError: the file is cut off, or no tokenizer's.
+        """
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error

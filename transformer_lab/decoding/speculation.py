@@ -1,0 +1,182 @@
+"""Speculative decoding: a cheap draft proposes tokens, one pass of the model judges them all (one text at a time).
+
+What is written has exactly the model's distribution, whatever the draft (Leviathan et al., 2023, arXiv:2211.17192; Chen
+et al., 2023, arXiv:2302.01318). The draft decides only how many passes of the model that takes.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_lab.checks import check_least
+from transformer_lab.decoding.inference import inference
+from transformer_lab.models.language_model import LanguageModel
+from transformer_lab.nn.kv_cache import KVCache
+
+
+def residual_distribution(p: Float[Tensor, "*axes vocab"], q: Float[Tensor, "*axes vocab"]) -> Float[Tensor, "..."]:
+    """What to draw from after a rejected token: max(p - q, 0), divided by its sum; where p = q, p.
+
+    p is the model's distribution, q the draft's. It is drawn from, not learned through: no gradient flows back.
+    """
+    p, q = p.detach(), q.detach()
+    missing = (p - q).clamp(min=0)  # (…, vocab): what the draft proposes too seldom
+    total = missing.sum(-1, keepdim=True)
+    return torch.where(total > 0, missing / total, p)
+
+
+@runtime_checkable
+class Table(Protocol):
+    """A draft that is no LanguageModel, such as an n-gram table."""
+
+    def next_probabilities(self, tokens: Int[Tensor, " n"]) -> Float[Tensor, " vocab"]: ...
+
+
+@dataclass(frozen=True)
+class Round:
+    """One pass of the model: the tokens that were drafted, how many of them stand, and the one written behind them.
+
+    `p` are the model's distributions at each drafted token and behind the last, `q` the draft's.
+    """
+
+    drafted: list[int]
+    n_accepted: int
+    written: int
+    p: Float[Tensor, "judged vocab"]
+    q: Float[Tensor, "drafted vocab"]
+
+
+@dataclass(frozen=True)
+class Speculation:
+    """A text, prompt included, and how it was written."""
+
+    tokens: Int[Tensor, " n"]
+    rounds: list[Round]
+
+
+def speculative(
+    model: LanguageModel,
+    draft: LanguageModel | Table,
+    prompt: Int[Tensor, " n"],
+    n_tokens: int,
+    *,
+    n_draft: int = 4,
+    temperature: float = 1.0,
+    generator: torch.Generator | None = None,
+) -> Speculation:
+    """The prompt and `n_tokens` more, each distributed as the model says, softmax(logits / temperature).
+
+    In each round the draft writes `n_draft` tokens, and the model reads them in one pass. Token x stands with
+    probability min(1, p(x) / q(x)). Behind the last that stands one more is written: from `residual_distribution` if
+    the next was rejected, from p if none was. A generator on the CPU draws there.
+
+    Raises:
+        ValueError: the prompt is empty or no (n,) of token ids; prompt and new tokens are more than a model's max_len;
+            n_tokens is below 0 or n_draft below 1; temperature is not above 0.
+    """
+    check_least(0, n_tokens=n_tokens)
+    check_least(1, n_draft=n_draft)
+    if not temperature > 0:
+        raise ValueError(f"temperature ({temperature}) must be above 0")
+    if prompt.ndim != 1 or prompt.is_floating_point() or not len(prompt):
+        raise ValueError(f"a prompt must be token ids of shape (n,), one at least (got {tuple(prompt.shape)})")
+    for one in (model, draft):
+        if isinstance(one, LanguageModel) and len(prompt) + n_tokens > one.config.max_len:
+            longest = f"max_len ({one.config.max_len}) positions"
+            raise ValueError(f"a text may have at most {longest} (got {len(prompt) + n_tokens})")
+    judge, proposer = readers = reader(model, temperature), reader(draft, temperature)
+    text, rounds = prompt.tolist(), []
+    while (left := len(prompt) + n_tokens - len(text)) > 0:
+        rounds.append(one_round(judge, proposer, text, min(n_draft, left - 1), generator))
+        text = [*text, *rounds[-1].drafted[: rounds[-1].n_accepted], rounds[-1].written]
+        for each in readers:
+            each.forget(len(text) - 1)
+    return Speculation(torch.tensor(text, device=prompt.device), rounds)
+
+
+def one_round(
+    judge: "Reader", proposer: "Reader", text: list[int], n_draft: int, generator: torch.Generator | None
+) -> Round:
+    """The draft proposes, the model judges."""
+    drafted: list[int] = []
+    q = []
+    for _ in range(n_draft):
+        q.append(proposer.read([*text, *drafted])[-1])
+        drafted.append(drawn(q[-1], generator))
+    p = judge.read([*text, *drafted])[-n_draft - 1 :]  # (k + 1, vocab): one pass
+    proposals = torch.stack(q) if q else p[:0]
+    n_accepted, written = judged(p, proposals, drafted, generator)
+    return Round(drafted, n_accepted, written, p, proposals)
+
+
+def judged(
+    p: Float[Tensor, "judged vocab"],
+    q: Float[Tensor, "drafted vocab"],
+    drafted: list[int],
+    generator: torch.Generator | None,
+) -> tuple[int, int]:
+    """How many drafted tokens stand, and the token that is written behind them."""
+    for i, token in enumerate(drafted):
+        chance = torch.rand((), generator=generator, device=p.device)
+        if not chance * q[i, token] < p[i, token]:  # with probability 1 - min(1, p / q)
+            return i, drawn(residual_distribution(p[i], q[i]), generator)
+    return len(drafted), drawn(p[-1], generator)
+
+
+def drawn(distribution: Float[Tensor, " vocab"], generator: torch.Generator | None) -> int:
+    return int(distribution.multinomial(1, generator=generator))
+
+
+class Reader:
+    """`read(text)` gives the distribution behind each token that is new since the last call; `forget` goes back."""
+
+    def __init__(self, temperature: float):
+        self.temperature, self.n_read = temperature, 0
+
+    def read(self, text: list[int]) -> Float[Tensor, "new vocab"]:
+        raise NotImplementedError
+
+    def forget(self, length: int) -> None:
+        """Keep at most the first `length` tokens."""
+        self.n_read = min(self.n_read, length)
+
+
+class ModelReader(Reader):
+    """A language model with a cache, which is cut where tokens were rejected."""
+
+    def __init__(self, model: LanguageModel, temperature: float):
+        super().__init__(temperature)
+        self.model, self.cache = model, KVCache()
+
+    def read(self, text: list[int]) -> Float[Tensor, "new vocab"]:
+        device = self.model.tokens.weight.device
+        with inference(self.model):
+            logits = self.model(torch.tensor([text[self.n_read :]], device=device), self.cache)[0]
+        self.n_read = len(text)
+        return (logits.float() / self.temperature).softmax(-1).cpu()
+
+    def forget(self, length: int) -> None:
+        super().forget(length)
+        self.cache.keep(self.n_read)
+
+
+class TableReader(Reader):
+    """A table has no memory to keep."""
+
+    def __init__(self, table: Table, temperature: float):
+        super().__init__(temperature)
+        self.table = table
+
+    def read(self, text: list[int]) -> Float[Tensor, "new vocab"]:
+        """Behind the last token alone: a draft is asked for no other."""
+        p = self.table.next_probabilities(torch.tensor(text))[None]  # (1, vocab)
+        return (p.log() / self.temperature).softmax(-1)
+
+
+def reader(source: LanguageModel | Table, temperature: float) -> Reader:
+    if isinstance(source, LanguageModel):
+        return ModelReader(source, temperature)
+    return TableReader(source, temperature)

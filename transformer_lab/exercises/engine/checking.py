@@ -1,0 +1,202 @@
+"""The one judge of answers: an attempt is right on given cases, or what is wrong with it on the first that fails.
+
+An attempt runs an answer on a case, here in this process or wherever else. So an exercise's check judges a function in
+a notebook, and the grader a process in a sandbox, on cases that nobody has seen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from torch import Tensor
+
+from transformer_lab.exercises.engine import comparing
+from transformer_lab.exercises.engine.comparing import Standard
+from transformer_lab.exercises.engine.rounding import Allowance
+from transformer_lab.exercises.engine.running import Attempt, Case, Outcome, as_tuple, where
+from transformer_lab.exercises.engine.specification import Mistake, Property, Specification
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of an examination. Passed, unless a case fails: then which, and what is wrong there.
+
+    The first line of `what` shows neither inputs nor expected values; the lines after it may, and so may an error.
+    """
+
+    outcome: Outcome  # on the case that fails; else on the first
+    case: Case | None = None
+    what: str = ""
+    mistake: Mistake | None = None
+    broken: tuple[Property, ...] = ()
+    share: float = 0.0  # of an answer that does not pass: how much of it is right, where that can be said
+
+    @property
+    def passed(self) -> bool:
+        return self.case is None
+
+    @property
+    def score(self) -> float:
+        """From 0 to 1."""
+        return 1.0 if self.passed else self.share
+
+    @property
+    def headline(self) -> str:
+        return self.what.partition("\n")[0]
+
+
+def examine(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) -> Result:
+    """Try an attempt on the cases: all values first, then values and gradients where gradients are tracked.
+
+    What fails is named if it is a known mistake: one that does the same on every case. Whatever an attempt raises, that
+    is not an outcome, comes out of here.
+    """
+    result = examine_values(exercise, attempt, cases)
+    for case in () if exercise.goal or not result.passed else cases:
+        if exercise.expected_with_gradients(case).gradients and not case.several:
+            outcome = attempt.run_with_gradients(case)
+            if what := fault_with_gradients(exercise, outcome, case):
+                return Result(outcome, case, what)
+    return result
+
+
+def examine_values(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) -> Result:
+    """Try an attempt on the cases where no gradients are tracked."""
+    outcomes: list[Outcome] = []
+    for case in cases:
+        outcomes.append(attempt.run(case))
+        what = fault_on(exercise, outcomes[-1], case)
+        if what and not (case.several and has_the_properties(exercise, case, outcomes[-1])):
+            mistake = recognised(exercise, attempt, cases, outcomes)
+            return Result(outcomes[-1], case, what, mistake, broken(exercise, case, outcomes[-1]))
+    return Result(outcomes[0])
+
+
+def fault_on(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
+    """What is wrong with the outcome of a case, in words, or None."""
+    if exercise.goal is None:
+        standard = Standard.of(case, exercise.allowance(case))
+        return fault(outcome, exercise.expected(case), exercise.returns, case, standard)
+    if what := fault_in_running(outcome, case):
+        return what
+    if what := comparing.fault_of_form(outcome.value, exercise.expected(case).value, ", ".join(exercise.returns)):
+        return what
+    return exercise.goal.lacks(case.arguments, exercise.goal.effect(case.arguments, *as_tuple(outcome.value)))
+
+
+def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], case: Case, standard: Standard) -> str | None:
+    """What is wrong with one outcome, compared with the right one, in words, or None."""
+    return fault_in_running(outcome, case) or comparing.fault(outcome.value, right.value, names, standard)
+
+
+def fault_in_running(outcome: Outcome, case: Case) -> str | None:
+    """What is wrong whatever the value should be, in words, or None."""
+    if outcome.error is not None:
+        place, text = where(outcome.error), f"{type(outcome.error).__name__}: {outcome.error}".rstrip(": ")
+        here = f", in {place}" if place else ""
+        if isinstance(outcome.error, MemoryError) or "can't allocate memory" in text:
+            return f"It takes more memory than it may{here}: is something far larger than the arguments?"
+        return f"It raises an error{here}.\n  {text.splitlines()[0]}"
+    if outcome.value is None:
+        return "It returns None: is a `return` missing?"
+    if outcome.changed:
+        ways = [
+            "`append`, `pop` and `x[…] =`" if isinstance(case.arguments[name], list) else "`+=`, `x[…] =` and `mul_`"
+            for name in outcome.changed
+        ]
+        changed = ", ".join(f"`{name}`" for name in outcome.changed)
+        return f"It changes its input {changed}. Make a new one: {ways[0]} write into the old."
+    return None
+
+
+def fault_with_gradients(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
+    """What is wrong with an outcome whose values are right without gradients, in words, or None."""
+    right, allows = exercise.expected_with_gradients(case), exercise.allowance_with_gradients(case)
+    if what := fault(outcome, right, exercise.returns, case, Standard.of(case, allows)):
+        return f"The values are right, but with inputs that track gradients: {what}"
+    for name, given, wanted in zip(exercise.returns, as_tuple(outcome.value), as_tuple(right.value), strict=True):
+        if wanted.requires_grad and not given.requires_grad:
+            return (
+                f"The values are right, but `{name}` is cut off from the inputs: no gradient flows back, and nothing "
+                "could be learned. `.detach()`, `.item()`, `.numpy()`, `torch.tensor(…)` and `torch.no_grad()` do that."
+            )
+    for name, wanted in right.gradients.items():
+        if what := fault_of_gradient(exercise, outcome.gradients.get(name), wanted, name, allows):
+            return f"The values are right, the gradients are not: {what}"
+    return None
+
+
+def fault_of_gradient(
+    exercise: Specification, given: Tensor | None, wanted: Tensor, name: str, allows: Allowance
+) -> str | None:
+    """The same for one gradient; of a domain only what lies along it counts."""
+    standard = Standard(allows=partial(allows, of=wanted))
+    if given is not None and name in exercise.domains:
+        given, wanted = map(exercise.domains[name].along, (given, wanted))
+    return comparing.fault_of_one(given, wanted, f"gradient of {name}", standard)
+
+
+def recognised(
+    exercise: Specification, attempt: Attempt, cases: Sequence[Case], outcomes: list[Outcome]
+) -> Mistake | None:
+    """The mistake that does on every case what the attempt does. Where both only raise errors, their texts must agree.
+
+    The attempt has run on the first cases already, and failed on the last of these; it goes on as long as need be.
+    Where several answers are right, two that make the same mistake may differ: such a case counts only if it failed.
+    """
+    tried, failed = dict(zip(cases, outcomes, strict=False)), cases[len(outcomes) - 1]
+    candidates = [m for m in exercise.mistakes.values() if fault_on(exercise, exercise.mistaken(m, failed), failed)]
+    for case in (failed, *(case for case in cases if not case.several)):
+        if not candidates:
+            return None
+        if case not in tried:
+            tried[case] = attempt.run(case)
+        candidates = [m for m in candidates if does_alike(exercise, m, case, tried[case])]
+    works_somewhere = any(outcome.error is None for outcome in tried.values())
+    for mistake in candidates:
+        texts = ((str(outcome.error), str(exercise.mistaken(mistake, case).error)) for case, outcome in tried.items())
+        if works_somewhere or all(one == other for one, other in texts):
+            return mistake
+    return None
+
+
+def does_alike(exercise: Specification, mistake: Mistake, case: Case, outcome: Outcome) -> bool:
+    one, other = effect(exercise, case, outcome), effect(exercise, case, exercise.mistaken(mistake, case))
+    return comparing.same(one, other, Standard.of(case))
+
+
+def effect(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
+    """The outcome as it is compared with others: what came back, or what that brings about."""
+    form = exercise.expected(case).value
+    if exercise.goal is None or outcome.error is not None or comparing.fault_of_form(outcome.value, form, ""):
+        return outcome
+    return replace(outcome, value=exercise.goal.effect(case.arguments, *as_tuple(outcome.value)))
+
+
+def broken(exercise: Specification, case: Case, outcome: Outcome) -> tuple[Property, ...]:
+    """The properties that an outcome violates. They are asked of tensors of the right shape alone, all others fit."""
+    values, right = as_tuple(outcome.value), as_tuple(exercise.expected(case).value)
+    if len(values) != len(right) or not all(map(of_one_shape, values, right)):
+        return ()
+    return tuple(one for one in exercise.properties if violates(one, case, values))
+
+
+def has_the_properties(exercise: Specification, case: Case, outcome: Outcome) -> bool:
+    """Whether an outcome is one of several right ones: of the right shape and type, with every property."""
+    values, right = as_tuple(outcome.value), as_tuple(exercise.expected(case).value)
+    if outcome.error is not None or outcome.changed or len(values) != len(right):
+        return False
+    alike = all(of_one_shape(a, b) and a.dtype == b.dtype for a, b in zip(values, right, strict=True))
+    return alike and not broken(exercise, case, outcome)
+
+
+def of_one_shape(given: object, wanted: object) -> bool:
+    return isinstance(given, Tensor) and isinstance(wanted, Tensor) and given.shape == wanted.shape
+
+
+def violates(one: Property, case: Case, values: tuple) -> bool:
+    """Whether values violate a property; one of which it can't be asked (of another type, say) do not."""
+    try:
+        return not one.holds(case.arguments, *values)
+    except Exception:
+        return False

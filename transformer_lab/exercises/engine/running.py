@@ -1,0 +1,209 @@
+"""Running somebody's function on a case: what came back, what it raised, printed and changed."""
+
+import io
+import random
+import sysconfig
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TypeGuard
+
+import numpy as np
+import torch
+from numpy.random import mtrand
+from torch import Tensor
+
+SEED = 20170612  # from which every answer draws its random numbers: the same for everybody, and at each call
+SPARE = np.random.MT19937(SEED)  # for numpy, while an answer runs
+PYTHONS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+PACKAGE = [*Path(__file__).parents][:3][-1]  # in the sandbox this file lies elsewhere, two folders deep
+OURS = (str(PACKAGE), str(Path(torch.__file__).parent), *PYTHONS)  # what may call an answer
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Named arguments to try a function on, in the order of its parameters, and a few words that describe them.
+
+    A tuple of tensors is handed over as an iterator, which gives each of them once.
+    A case is `loose` if its numbers are so large that a right answer may round 100 times as coarsely as usual. It has
+    `several` right answers if what the exercise asks for leaves a choice there: then its properties are the judge.
+    """
+
+    label: str
+    arguments: Mapping[str, object]
+    loose: bool = False
+    several: bool = False
+
+    @property
+    def device(self) -> torch.device:
+        return next((x.device for x in self.arguments.values() if isinstance(x, Tensor)), torch.device("cpu"))
+
+    def to(self, device: torch.device) -> "Case":
+        move = {name: moved(x, device) for name, x in self.arguments.items()}
+        return Case(f"{self.label}, on {device.type}", move, self.loose, self.several)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call did: the value or the error, the text it printed, the names of the arguments it changed."""
+
+    value: object = None
+    error: BaseException | None = None
+    printed: str = ""
+    changed: tuple[str, ...] = ()
+    gradients: dict[str, Tensor] = field(default_factory=dict)
+
+
+def run(function: Callable, case: Case, seed: int | None = None) -> Outcome:
+    """Call the function on copies of the arguments; an error is caught, printed text is kept.
+
+    With a `seed` the random numbers that it draws are the same at each call.
+    """
+    copies = {name: duplicate(argument) for name, argument in case.arguments.items()}
+    value, error, printed = call(function, list(copies.values()), case.device, seed)
+    changed = tuple(name for name, before in case.arguments.items() if differs(before, copies[name]))
+    return Outcome(value, error, printed, changed)
+
+
+def run_with_gradients(function: Callable, case: Case, seed: int | None = None) -> Outcome:
+    """Call the function on arguments that track gradients, and pull a fixed random gradient back through it."""
+    leaves = {
+        name: x.clone().requires_grad_() if is_floating(x) else duplicate(x) for name, x in case.arguments.items()
+    }
+    value, error, printed = call(function, list(leaves.values()), case.device, seed)
+    if error is not None:
+        return Outcome(value, error, printed)
+    outputs = [x for x in as_tuple(value) if isinstance(x, Tensor) and x.requires_grad]
+    inputs = {name: x for name, x in leaves.items() if is_floating(x)}
+    if not outputs or not inputs:
+        return Outcome(value, None, printed)
+    # The gradient of each sum by its output is the random one. To be handed these, torch would import sympy first.
+    sums = [(x * like_random(x)).sum() for x in outputs]
+    found = torch.autograd.grad(sums, list(inputs.values()), allow_unused=True, materialize_grads=True)
+    return Outcome(value, None, printed, gradients=dict(zip(inputs, found, strict=True)))
+
+
+class Attempt:
+    """An answer to try on cases, here in this process. The grader's own kind asks a process in a sandbox.
+
+    It draws the same random numbers at each call, so that nobody's verdict is a matter of luck.
+    """
+
+    def __init__(self, function: Callable, seed: int = SEED):
+        self.function, self.seed = function, seed
+
+    def run(self, case: Case) -> Outcome:
+        return run(self.function, case, self.seed)
+
+    def run_with_gradients(self, case: Case) -> Outcome:
+        return run_with_gradients(self.function, case, self.seed)
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Within it the generators of torch, numpy and Python start from the seed; afterwards they are as they were.
+
+    Those of torch are the processor's and, if that is another, the device's own.
+    """
+    own = getattr(torch, device.type) if device.type in ("cuda", "mps") else None
+    bits, numpys, pythons = mtrand.get_bit_generator(), np.random.get_state(legacy=False), random.getstate()
+    with torch.random.fork_rng([device] if own else [], device_type=device.type if own else "cuda"):
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed would take as long as a call
+        if own:
+            own.manual_seed(seed)
+        random.setstate(started(seed))
+        mtrand.set_bit_generator(SPARE)  # that of the session rests meanwhile
+        np.random.seed(seed)
+        try:
+            yield
+        finally:
+            random.setstate(pythons)
+            mtrand.set_bit_generator(bits)
+            if numpys["has_gauss"]:  # all that numpy keeps elsewhere: the second of two normal numbers
+                np.random.set_state(numpys)
+
+
+@cache
+def started(seed: int) -> tuple:
+    """The state of Python's generator that starts from a seed: to set it is quicker than to seed."""
+    return random.Random(seed).getstate()
+
+
+def call(
+    function: Callable, arguments: list, device: torch.device, seed: int | None = None
+) -> tuple[object, BaseException | None, str]:
+    """`(value, error, printed)` of one call, which leaves the random state and the warning filters as they were.
+
+    Within the call `device` is torch's default, so that a new tensor lies where the arguments lie.
+    """
+    printed = io.StringIO()
+    with (
+        redirect_stdout(printed),
+        redirect_stderr(printed),
+        warnings.catch_warnings(),
+        torch.random.fork_rng(devices=[]) if seed is None else seeded(seed, device),
+        nullcontext() if device == torch.get_default_device() else device,  # every call of torch pays for the latter
+    ):
+        warnings.simplefilter("ignore")
+        try:
+            return function(*arguments), None, printed.getvalue()
+        except (Exception, SystemExit) as error:  # an answer that calls exit() must not end the session
+            return None, error, printed.getvalue()
+
+
+def where(error: BaseException) -> str:
+    """The learner's own line that an error comes from: "line 3: `scores = query @ key`"; empty if there is none.
+
+    The learner's own file is the first that we call into. What lies beside it counts as well: the cells of a notebook
+    share a folder. A library that the answer calls lies elsewhere, wherever it was installed.
+    """
+    if hasattr(error, "place"):  # it was raised in another process, which said where
+        return error.place
+    frames = traceback.extract_tb(error.__traceback__)
+    folders = [Path(frame.filename).parent for frame in frames if not frame.filename.startswith(OURS)]
+    own = [frame for frame in frames if folders and Path(frame.filename).parent == folders[0]]
+    return f"line {own[-1].lineno}: `{own[-1].line}`" if own and own[-1].line else ""
+
+
+def as_tuple(value: object) -> tuple:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def is_floating(value: object) -> TypeGuard[Tensor]:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def is_stream(value: object) -> TypeGuard[tuple[Tensor, ...]]:
+    """Whether an argument is handed over tensor by tensor."""
+    return isinstance(value, tuple) and bool(value) and all(isinstance(part, Tensor) for part in value)
+
+
+def moved(argument: object, device: torch.device) -> object:
+    if is_stream(argument):
+        return tuple(part.to(device) for part in argument)
+    return argument.to(device) if isinstance(argument, Tensor) else argument
+
+
+def duplicate(argument: object) -> object:
+    """A copy of data (with the strides of a tensor kept); modules and functions are passed as they are."""
+    if isinstance(argument, Tensor):
+        return argument.clone()
+    if is_stream(argument):
+        return iter([part.clone() for part in argument])
+    return deepcopy(argument) if isinstance(argument, (list, dict)) else argument
+
+
+def differs(before: object, after: object) -> bool:
+    if isinstance(before, Tensor) and isinstance(after, Tensor):
+        return before.shape != after.shape or not torch.equal(before, after)
+    return isinstance(before, (list, dict)) and before != after
+
+
+def like_random(x: Tensor) -> Tensor:
+    generator = torch.Generator("cpu").manual_seed(x.numel())
+    return torch.randn(x.shape, generator=generator, device="cpu").to(x.device, x.dtype)

@@ -1,0 +1,116 @@
+"""What an answer must compute: a reference, cases to try it on, properties that hold, and the mistakes people make.
+
+A mistake has three uses. It diagnoses: an answer that computes what a mistake computes is told so by name. It tests
+the check: every mistake must be rejected. And it stocks the lessons' "break it" cells.
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from transformer_lab.exercises.engine.rounding import Allowance
+from transformer_lab.exercises.engine.running import SEED, Case, Outcome, run, run_with_gradients
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A small wrong implementation with a name and an explanation for whoever made it."""
+
+    name: str
+    explanation: str
+    function: Callable = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Property:
+    """A sentence that holds for every right answer, and its test: `holds(arguments, *returned)`."""
+
+    sentence: str
+    holds: Callable[..., bool] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The set on which alone a function of a tensor is defined.
+
+    Off the set a right answer may compute anything. So only the part of a gradient `along` the set is compared, and
+    whoever makes new inputs brings them `onto` it.
+    """
+
+    onto: Callable[[Tensor], Tensor]
+    along: Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is asked for where many answers are right: not what is returned is judged, but what it brings about.
+
+    `effect(arguments, *returned)` is that: the attention weights that returned matrices make, say. `lacks(arguments,
+    effect)` says in words what it lacks, or nothing. Two answers are alike if their effects are.
+    """
+
+    effect: Callable[..., Tensor]
+    lacks: Callable[..., str | None]
+
+
+@dataclass(eq=False, repr=False)
+class Specification:
+    """What an answer is judged by. What the reference and the mistakes do on a case is computed once and kept.
+
+    With a `goal` the reference is one answer of many, and shows the form that all must have.
+    """
+
+    reference: Callable
+    _: KW_ONLY
+    returns: tuple[str, ...]  # names of the values to return
+    cases: tuple[Case, ...]  # smallest first
+    properties: tuple[Property, ...] = ()
+    domains: dict[str, Domain] = field(default_factory=dict)  # of arguments that not every tensor may be
+    mistakes: dict[str, Mistake] = field(default_factory=dict)
+    goal: Goal | None = None
+
+    def __post_init__(self) -> None:
+        self._kept: WeakKeyDictionary[Case, dict] = WeakKeyDictionary()
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of what an answer takes. The reference may take more, and has defaults for that."""
+        return tuple(self.cases[0].arguments)
+
+    def expected(self, case: Case) -> Outcome:
+        """What the reference does on a case."""
+        return self._outcome(run, self.reference, case)
+
+    def expected_with_gradients(self, case: Case) -> Outcome:
+        """What it does where gradients are tracked, and the gradients that flow back."""
+        return self._outcome(run_with_gradients, self.reference, case)
+
+    def allowance(self, case: Case) -> Allowance:
+        """How far an answer may be off on a case."""
+        return self._allowance(run, case)
+
+    def allowance_with_gradients(self, case: Case) -> Allowance:
+        """How far it, and its gradients, may be off where gradients are tracked."""
+        return self._allowance(run_with_gradients, case)
+
+    def _allowance(self, how: Callable, case: Case) -> Allowance:
+        kept = self._kept.setdefault(case, {})
+        if (Allowance, how) not in kept:
+            right, elsewhere = self._outcome(how, self.reference, case), case.to(CPU)
+            kept[Allowance, how] = Allowance(lambda: how(self.reference, elsewhere), right, elsewhere)
+        return kept[Allowance, how]
+
+    def mistaken(self, mistake: Mistake, case: Case) -> Outcome:
+        """What a mistake does on a case."""
+        return self._outcome(run, mistake.function, case)
+
+    def _outcome(self, how: Callable, function: Callable, case: Case) -> Outcome:
+        kept = self._kept.setdefault(case, {})
+        if (how, function) not in kept:
+            kept[how, function] = how(function, case, SEED)  # as an answer that makes the mistake
+        return kept[how, function]

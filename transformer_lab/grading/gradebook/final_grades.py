@@ -1,0 +1,133 @@
+"""What each student gets in the end: computed points, less lateness, but for what the instructor decided by hand."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transformer_lab.grading.gradebook.hand_marks import NAME as MARKED
+from transformer_lab.grading.gradebook.hand_marks import ByHand, Marked, read_marked
+from transformer_lab.grading.gradebook.overrides import LATE, TOTAL, Override, read_overrides
+from transformer_lab.grading.gradebook.regrades import Standing, keep_standing, overtaken, read_standing
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.lateness import days_late, penalty
+from transformer_lab.grading.handout.roster import Person, Roster
+from transformer_lab.grading.marking.records import Graded
+from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.marking.variant_owner import Borrowed, whose_numbers
+
+
+@dataclass(frozen=True)
+class Final:
+    """A student's points. Without a record, nothing was handed in; without a person, the roster does not have them."""
+
+    student: str
+    graded: Graded | None
+    person: Person | None
+    points: dict[str, float | int]  # of each exercise and each question
+    days: int  # late
+    penalty: float | int
+    total: float | int
+    decided: tuple[Override, ...] = ()
+    notes: tuple[str, ...] = ()
+    by_hand: dict[str, ByHand] = field(default_factory=dict)  # for answers in words
+    waiting: tuple[str, ...] = ()  # questions that nobody has marked yet
+
+    @property
+    def id(self) -> str:
+        return self.person.id if self.person else self.student
+
+    @property
+    def name(self) -> str:
+        return self.person.name if self.person else ""
+
+    @property
+    def computed(self) -> float | int:
+        return self.graded.points if self.graded else 0
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        return self.graded.marks if self.graded else ()
+
+
+@dataclass(frozen=True)
+class Gradebook:
+    """All that reports are made of."""
+
+    assignment: Assignment
+    roster: Roster
+    finals: tuple[Final, ...]
+
+    @property
+    def graded(self) -> list[Graded]:
+        return [one.graded for one in self.finals if one.graded]
+
+
+def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, folder: Path) -> Gradebook:
+    """Put records, roster and decisions together: those who were graded first, then those who handed in nothing.
+
+    Raises:
+        ValueError: decisions can't be read; says which.
+    """
+    decided = read_overrides(folder, assignment, [one.student for one in graded], roster)
+    marked, standing = read_marked(folder / MARKED, assignment), read_standing(folder)
+    whose = {one.student: roster.find(one.student) for one in graded}
+    others = whose_numbers({one.student: one.own_id for one in graded}, roster) if assignment.variants else {}
+    rest = (assignment, decided, marked, others, roster, standing)
+    finals = [final(one.student, one, whose[one.student], *rest) for one in graded]
+    there = {person.id for person in whose.values() if person}
+    absent = [person for person in roster.people if person.id not in there]
+    finals += [final(person.id, None, person, *rest) for person in absent]
+    return Gradebook(assignment, roster, tuple(finals))
+
+
+def check_decisions(
+    graded: list[Graded], students: Iterable[str], assignment: Assignment, roster: Roster, folder: Path
+) -> None:
+    """Read all that is decided by hand before anything is graded anew, and keep what it stands on.
+
+    `graded` are the records so far, `students` the names of those who will be there.
+
+    Raises:
+        ValueError: a decision, or a time in the roster, can't be read.
+    """
+    for person in roster.people:
+        days_late(assignment, person, "")
+    decided = read_overrides(folder, assignment, sorted(students), roster)
+    read_marked(folder / MARKED, assignment)
+    if decided and folder.is_dir():
+        keep_standing(folder, decided, graded, roster)
+
+
+def final(
+    student: str,
+    graded: Graded | None,
+    person: Person | None,
+    assignment: Assignment,
+    decided: list[Override],
+    marked: Marked,
+    others: dict[str, Borrowed],
+    roster: Roster,
+    standing: Standing,
+) -> Final:
+    own = tuple(one for one in decided if one.student in (student, person.id if person else student))
+    set_by_hand = {one.exercise: one.points for one in own}
+    texts = graded.texts if graded else {}
+    read = {q: one for q in assignment.questions if (one := marked.get((student, q))) and one.points is not None}
+    computed = {mark.exercise: mark.points for mark in graded.marks} if graded else {}
+    computed |= {question: one.points for question, one in read.items() if one.points is not None}
+    borrowed = others.get(student)
+    computed |= dict.fromkeys(assignment.variants, 0.0) if borrowed and borrowed.counts_nothing else {}
+    points = {name: set_by_hand.get(name, computed.get(name, 0.0)) for name in assignment.most}
+    waiting = tuple(question for question in texts if question not in {*read, *set_by_hand})
+    days = days_late(assignment, person, graded.submitted) if graded else 0
+    earned = sum(points.values())
+    taken = set_by_hand.get(LATE, penalty(assignment, days, earned))
+    notes = [] if graded else ["handed in nothing"]
+    notes += [f"{days} {'day' if days == 1 else 'days'} late"] if days else []
+    notes += ["is not on the roster"] if roster.people and person is None else []
+    notes += [borrowed.note] if borrowed else []
+    changed = [question for question, one in read.items() if not one.is_of(texts.get(question, ""))]
+    notes += [f"wrote something else to `{question}` since it was marked" for question in changed]
+    notes += [note for one in own if graded and (note := overtaken(one, graded, standing))]
+    total = round(set_by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
+    return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting)

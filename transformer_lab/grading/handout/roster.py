@@ -1,0 +1,130 @@
+"""The roster of a course: who is in it, under which names systems know them, and who was given more time.
+
+A table (CSV) of one's own, with a column `id` and any of `name`, `email`, `extension`, `submitted`; or what Canvas's
+gradebook and Moodle's grading worksheet export, as it is.
+"""
+
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transformer_lab.grading.handout.spreadsheets import read_table
+
+KEPT = "roster-used.csv"  # beside the grades: the roster that they were made with
+CANVAS, MOODLE = ("Student", "ID"), ("Identifier",)  # columns by which their tables are known
+COLUMNS = {  # of ours: by what names each may go; of Moodle's exports too
+    "id": ("id", "id number", "student id", "sis user id", "student", "username", "identifier"),
+    "name": ("name", "full name", "student name"),
+    "email": ("email", "email address", "sis login id"),
+    "extension": ("extension",),
+    "submitted": ("submitted", "last modified (submission)"),
+}
+
+
+@dataclass(frozen=True)
+class Person:
+    """A student of the course. `row` is their line in the table, as it was read."""
+
+    id: str
+    name: str = ""
+    email: str = ""
+    extension: str = ""
+    submitted: str = ""
+    row: dict[str, str] = field(default_factory=dict)
+
+    def known_as(self) -> Iterator[str]:
+        """What a submission may call this person, the surest first."""
+        number = re.sub(r"\D", "", self.row.get("Identifier", ""))  # `Participant 123`
+        told = [self.row.get(column, "") for column in ("ID", "SIS User ID", "SIS Login ID", "Username")]
+        yield from filter(None, [self.id, number, *told, self.email, self.email.partition("@")[0]])
+
+    def names(self) -> Iterator[str]:
+        """The name in the orders in which it is written: `Doe, Ann` is `annDoe` and `doeann`."""
+        words = self.name.replace(",", " ").split()
+        for i in range(max(len(words), 1)):
+            yield folded("".join(words[i:] + words[:i]))
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Who is in the course, in the table's order, and the table's columns."""
+
+    people: tuple[Person, ...] = ()
+    columns: tuple[str, ...] = ()
+    possible: dict[str, str] = field(default_factory=dict)  # Canvas's row of the points possible
+
+    @property
+    def is_canvas(self) -> bool:
+        return set(CANVAS) <= set(self.columns)
+
+    @property
+    def is_moodle(self) -> bool:
+        return set(MOODLE) <= set(self.columns)
+
+    def find(self, student: str) -> Person | None:
+        """The one person whom a submission's name can mean: by number or id, else by name; None if there isn't one."""
+        name, _, number = student.rpartition("_")
+        for told in (student, number):
+            found = [one for one in self.people if folded(told) in map(folded, one.known_as())] if told else []
+            if len(found) == 1:
+                return found[0]
+        for told in (student, name):
+            found = [one for one in self.people if folded(told) and folded(told) in one.names()]
+            if len(found) == 1:
+                return found[0]
+        return None
+
+
+def folded(text: str) -> str:
+    """Letters and digits alone, small, without accents."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(c for c in plain if c.isalnum())
+
+
+def read_roster(path: Path | None) -> Roster:
+    """Read the table; without a path, a roster of nobody.
+
+    Raises:
+        ValueError: it is no table, has no column that says who is who, or names somebody twice.
+    """
+    if path is None:
+        return Roster()
+    columns, lines = read_table(path, "the roster")
+    rows = [row for _, row in lines]
+    people = tuple(one for row in rows if (one := person(row)) is not None)
+    if not people:
+        wanted = "a column `id` (or Canvas's `Student` and `ID`, or Moodle's `Identifier`), and a row for each student"
+        raise ValueError(f"the roster {path} must have {wanted} (it has {', '.join(columns) or 'no columns'})")
+    ids = [one.id for one in people]
+    if twice := next((id_ for id_ in ids if ids.count(id_) > 1), None):
+        raise ValueError(f"the roster {path} must name everybody once ({twice} is in it twice)")
+    possible = next((row for row in rows if row.get("Student", "").startswith("Points Possible")), {})
+    return Roster(people, columns, possible)
+
+
+def keep_roster(path: Path | None, folder: Path) -> None:
+    """Keep the table beside the grades, as it is; without one, keep none."""
+    kept = folder / KEPT
+    if path is None:
+        kept.unlink(missing_ok=True)
+    elif path.resolve() != kept.resolve():
+        shutil.copyfile(path, kept)
+
+
+def kept_roster(folder: Path) -> Roster:
+    """The roster that the grades in a folder were made with."""
+    return read_roster(folder / KEPT if (folder / KEPT).exists() else None)
+
+
+def person(row: dict[str, str]) -> Person | None:
+    """The person of a row; None for one that is nobody's, such as Canvas's `Points Possible`."""
+    if set(CANVAS) <= set(row):
+        id_ = row.get("SIS User ID") or row["ID"]
+        return Person(id_, row["Student"], row.get("SIS Login ID", ""), row=row) if row["ID"] else None
+    small = {name.casefold().strip(): value for name, value in row.items()}
+    told = {one: next((small[name] for name in names if small.get(name)), "") for one, names in COLUMNS.items()}
+    told["name"] = told["name"] or " ".join(filter(None, (small.get("first name"), small.get("last name"))))
+    return Person(**told, row=row) if told["id"] else None

@@ -1,0 +1,48 @@
+"""What `grade` says in the end: who is there, what to look at, and what to do before the grades go elsewhere."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from transformer_lab.grading.gradebook.final_grades import Gradebook
+from transformer_lab.grading.reports.grade_tables import made_for, other_maximum
+from transformer_lab.grading.reports.pages import words
+
+MOST_NAMED = 5
+
+
+def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
+    """The lines."""
+    there = [one for one in book.finals if one.graded]
+    absent = len(book.finals) - len(there)
+    counted = words(len(there), "student", "students") + (f", and {absent} who handed in nothing" if absent else "")
+    files = ", ".join(["report.html", "grades.csv", *made_for(book.roster)])
+    yield f"{counted}: see {files} and feedback/ in {out}"
+    yield from strangers(book)
+    yield from late(book)
+    if told := other_maximum(book):
+        system = "Moodle" if book.roster.is_moodle else "Canvas"
+        most = f"{book.assignment.total:g}"
+        yield f"{system} has a maximum of {told} for what has {most} here: set {system}'s to {most} before you import"
+    if in_words := sum(len(one.waiting) for one in book.finals):
+        waiting = words(in_words, "answer in words waits", "answers in words wait")
+        yield f"{waiting} to be marked: open marking.html there, then give --marked"
+
+
+def strangers(book: Gradebook) -> Iterator[str]:
+    """Who handed in and is not on the roster."""
+    there = [one for one in book.finals if one.graded]
+    missing = [one.student for one in there if one.person is None] if book.roster.people else []
+    if missing:
+        named = ", ".join(missing[:MOST_NAMED]) + (" …" if len(missing) > MOST_NAMED else "")
+        doubt = " Is it this class's?" if 2 * len(missing) > len(there) else ""
+        yield f"{len(missing)} of {len(there)} are not on the roster ({named}).{doubt}"
+
+
+def late(book: Gradebook) -> Iterator[str]:
+    """How many were late, and how many of them by times that copying changes."""
+    found = [one for one in book.finals if one.days]
+    by_files = [one for one in found if not (one.person and one.person.submitted.strip("-"))]
+    if found:
+        how = "" if not by_files else f", {len(by_files)} of them" if len(by_files) < len(found) else ","
+        how += " by the time in nbgrader's timestamp.txt or of their files" if by_files else ""
+        yield f"{words(len(found), 'student is', 'students are')} late{how}"

@@ -1,0 +1,170 @@
+"""Analytics over the assignments of a term: which mistakes persist, which exercises separate, who falls behind."""
+
+import csv
+import io
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import StatisticsError, correlation, fmean
+
+from transformer_lab.exercises import Exercise, catalogue
+from transformer_lab.exercises.kinds import FindTheBug
+from transformer_lab.grading.reports.grade_tables import defused
+from transformer_lab.grading.reports.reports import SUMMARY, WAITING
+
+FEWEST = 5  # students, below which a correlation says nothing
+FALLEN = 0.5  # of the points: who had more before and has less now falls behind
+LEFT_OUT = "a step of the computation left out"
+FAMILIES = {  # mistakes of one kind in several exercises, by a part of their names
+    "true means hidden (a mask turned round)": ("is_true", "hidden", "forbidden", "future_only", "allowed_ones"),
+    "the wrong axis": (
+        *("axis", "over_queries", "over_the_queries", "over_the_batch", "over_the_features", "over_the_heads"),
+        *("over_the_sentence", "over_time", "over_all_rows", "all_rows_together", "columns_sum"),
+    ),
+    "scaled or divided in a wrong way": ("scale", "divided_by", "multiplied_by_root", "multiplied_by_the_root"),
+    "one position too early or too late": (
+        "one_step",
+        "strict",
+        "one_too",
+        "shifted",
+        "ahead",
+        "from_one",
+        "at_itself",
+    ),
+    "transposed or exchanged": ("transposed", "exchanged", "swapped", "turned_round", "interleaved", "straight_view"),
+    "an exponential that overflows": ("overflow", "without_the_maximum", "without_a_maximum"),
+    "a low number where minus infinity belongs": ("minus_1", "tiny_number"),
+    LEFT_OUT: ("no_", "not_divided", "without", "forgotten", "ignored"),
+}
+FUNCTIONS = (
+    Exercise.kind,
+    FindTheBug.kind,
+)  # elsewhere a name tells what was not thought of, and no step of a function
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one assignment came to: points of each exercise, and everybody's results by their id."""
+
+    name: str
+    points: dict[str, float | int]
+    students: dict[str, dict]
+    folder: Path = Path()  # of the grades
+
+    def share(self, id_: str, exercise: str) -> float | int:
+        """Of the points of an exercise."""
+        done = self.students[id_]["exercises"].get(exercise) if id_ in self.students else None
+        return done["points"] / self.points[exercise] if done else 0.0
+
+    def waits(self, id_: str, exercise: str) -> bool:
+        """Whether nobody has marked it yet."""
+        return id_ in self.students and self.students[id_]["exercises"].get(exercise, {}).get("verdict") == WAITING
+
+    def total(self, id_: str) -> float | int:
+        """Of all points."""
+        return self.students[id_]["total"] / sum(self.points.values()) if id_ in self.students else 0.0
+
+
+def read_summary(folder: Path) -> Summary:
+    """What `transformer-lab grade` wrote into a folder.
+
+    Raises:
+        ValueError: it wrote nothing there.
+    """
+    try:
+        told = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        return Summary(told["assignment"], told["points"], {one["id"]: one for one in told["students"]}, folder)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder} must hold grades written by `transformer-lab grade` ({error})") from None
+
+
+def family(exercise: str, mistake: str) -> str:
+    """The kind of a mistake: one of FAMILIES, or the mistake itself."""
+    kinds = [kind for kind, parts in FAMILIES.items() if any(part in mistake for part in parts)]
+    if exercise in catalogue and catalogue[exercise].kind not in FUNCTIONS:
+        kinds = [kind for kind in kinds if kind != LEFT_OUT]
+    return kinds[0] if kinds else f"{exercise}: {mistake}"
+
+
+def mistakes_of(term: list[Summary]) -> dict[str, list[str]]:
+    """The mistakes that were made of each kind, each after its exercise."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for student in (student for one in term for student in one.students.values()):
+        for exercise, done in student["exercises"].items():
+            if done["mistake"]:
+                found[family(exercise, done["mistake"])][f"{exercise}: {done['mistake']}"] = None
+    return {kind: sorted(names) for kind, names in found.items()}
+
+
+def persisting(term: list[Summary]) -> list[tuple[str, list[int], list[str]]]:
+    """Each kind of mistake: how many made it in each assignment, and who made it in more than one; these decide."""
+    made: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for number, one in enumerate(term):
+        for id_, student in one.students.items():
+            for exercise, done in student["exercises"].items():
+                if done["mistake"]:
+                    made[family(exercise, done["mistake"])][id_].add(number)
+    found = [
+        (
+            kind,
+            [sum(n in when for when in who.values()) for n in range(len(term))],
+            [i for i, w in who.items() if len(w) > 1],
+        )
+        for kind, who in made.items()
+    ]
+    return sorted(found, key=lambda one: (-len(one[2]), -sum(one[1])))
+
+
+def separation(term: list[Summary]) -> list[tuple[str, str, float | int, float | int | None]]:
+    """Assignment, exercise, mean share of its points, and how that goes along with a student's share of all the others.
+
+    Near 1 who is good elsewhere is good here; near 0 it separates nobody; below 0 something is wrong with it.
+    """
+    lines = []
+    for one in term:
+        for exercise in one.points:
+            here, elsewhere = [], []
+            for id_, student in one.students.items():
+                if student["handed_in"] and not one.waits(id_, exercise):
+                    others = [
+                        (o, e) for o in term for e in o.points if (o, e) != (one, exercise) and not o.waits(id_, e)
+                    ]
+                    rest = [(o.share(id_, e), o.points[e]) for o, e in others]
+                    here.append(one.share(id_, exercise))
+                    elsewhere.append(sum(s * p for s, p in rest) / sum(p for _, p in rest) if rest else 0.0)
+            if here:
+                lines.append((one.name, exercise, fmean(here), along(here, elsewhere)))
+    return lines
+
+
+def along(here: list[float | int], elsewhere: list[float | int]) -> float | int | None:
+    if len(here) < FEWEST:
+        return None
+    try:
+        return correlation(here, elsewhere)
+    except StatisticsError:  # all have the same
+        return None
+
+
+def falling(term: list[Summary]) -> list[tuple[str, list[float | int]]]:
+    """Who did well enough before the last assignment, and not in it."""
+    ids = dict.fromkeys(id_ for one in term for id_ in one.students)
+    shares = {id_: [one.total(id_) for one in term] for id_ in ids}
+    return [(i, s) for i, s in shares.items() if len(s) > 1 and fmean(s[:-1]) >= FALLEN > s[-1]]
+
+
+def names_of(term: list[Summary]) -> dict[str, str]:
+    return {id_: student["name"] for one in term for id_, student in one.students.items()}
+
+
+def table(term: list[Summary]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["id", "name", *(one.name for one in term), "sum", "of"])
+    most = sum(sum(one.points.values()) for one in term)
+    for id_, name in names_of(term).items():
+        totals = [one.students[id_]["total"] if id_ in one.students else 0.0 for one in term]
+        row = [id_, name, *(f"{total:g}" for total in totals), f"{round(sum(totals), 2):g}", f"{most:g}"]
+        writer.writerow([defused(cell) for cell in row])
+    return text.getvalue()

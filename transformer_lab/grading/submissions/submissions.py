@@ -1,0 +1,198 @@
+"""Finding what was handed in: files and folders, as students, learning-management systems and nbgrader leave them."""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from transformer_lab.grading.submissions.archives import Budget, of_a_class, unpack
+from transformer_lab.grading.submissions.file_names import file_name
+from transformer_lab.grading.submissions.file_owners import CANVAS, owner_of
+from transformer_lab.grading.submissions.notebooks import MOST_BYTES
+
+KINDS = (".ipynb", ".py")  # what is read
+HOLDS = "must hold notebooks, one for each student or in a folder for each"
+SAME_MOMENT = 60  # seconds: what is downloaded or copied as a whole gets times that say nothing
+COPY = re.compile(r"(?:\((\d+)\)|-copy(\d*)|[-_ ](\d{1,2}))(?=\.\w+$)", re.IGNORECASE)  # `a (1).ipynb`, `a-Copy1.ipynb`
+MOST_DEPTH, MOST_NAMED = 6, 5
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A student, the files that count, the oldest first, when they came, and what was odd."""
+
+    student: str
+    paths: tuple[str, ...] = ()
+    submitted: str = ""  # ISO, UTC; empty if nothing says when
+    notes: tuple[str, ...] = ()
+
+    def digest(self) -> str:
+        """Changes when a file does."""
+        whole = hashlib.sha256()
+        for path in map(Path, self.paths):
+            whole.update(repr((path.name, path.stat().st_size)).encode())
+            if os.access(path, os.R_OK):
+                with path.open("rb") as file:
+                    whole.update(file.read(MOST_BYTES))
+        return whole.hexdigest()
+
+
+def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> list[Submission]:
+    """The submissions in a folder or a zip file; `name` is the assignment's, `unpacked` a folder for what is in zips.
+
+    A student's are `ann.ipynb`, `ann/**/*.ipynb`, nbgrader's `ann/<name>/*.ipynb`, the same in a zip file, or what
+    Canvas and Moodle make of them. Links are not followed. Paths are absolute: who grades may stand in another folder.
+
+    Raises:
+        ValueError: there is no such place, or no submission in it.
+    """
+    if place.is_file() and place.suffix.lower() == ".zip":
+        place = unpacked_class(place, unpacked)
+    if not place.is_dir():
+        raise ValueError(f"the submissions must be a folder or a zip file (there is none at {place})")
+    refuse_our_own(place)
+    found: dict[str, Pile] = {}
+    for entry in sorted(place.absolute().iterdir()):
+        if entry.name.startswith("._") or (entry.name.startswith(".") and entry.is_dir()):  # not a student's
+            continue
+        is_file = not entry.is_dir() or entry.is_symlink()
+        if is_file and not entry.is_symlink() and entry.suffix.lower() not in (*KINDS, ".zip"):
+            continue
+        owner = owner_of(entry.name, is_file)
+        pile = found.setdefault(owner.student, Pile(name, unpacked))
+        pile.add(entry)
+        pile.notes += ["its name says that it came late"] if owner.late else []
+    if not found:
+        raise ValueError(f"{place} {HOLDS} (it holds none)")
+    return [pile.submission(student) for student, pile in sorted(found.items())]
+
+
+def refuse_our_own(place: Path) -> None:
+    """Raise ValueError for a folder that `assign` or `grade` wrote, in which parts would be taken for students."""
+    within = place.resolve()
+    if (within / "assignment.json").is_file():
+        what = "it is the folder of an assignment: what nbgrader collects lies in its submitted/"
+    elif within.name in ("release", "source") and (within.parent / "assignment.json").is_file():
+        what = f"it is the {within.name} of an assignment"
+    elif (within / "records").is_dir() and (within / "graded-with").is_file():
+        what = "it is a folder of grades"
+    else:
+        return
+    raise ValueError(f"the submissions must be what students handed in ({place} is something else: {what})")
+
+
+def refuse_foreign(out: Path) -> None:
+    """Raise ValueError for a folder of grades that holds something which grading did not write."""
+    known = {"records", "unpacked", "overrides.csv", "marked.json"}
+    others = sorted(one.name for one in out.iterdir() if one.name not in known) if out.is_dir() else []
+    if others and not (out / "records").is_dir():
+        raise ValueError(f"--out must be a new folder, or one of grades ({out} holds {others[0]})")
+
+
+def unpacked_class(archive: Path, folder: Path | None) -> Path:
+    """The folder of submissions that a zip file holds.
+
+    Raises:
+        ValueError: it can't be unpacked; says why.
+    """
+    if folder is None:
+        raise ValueError(f"{archive} is a zip file: say where to unpack it")
+    whole = folder / "class"
+    shutil.rmtree(whole, ignore_errors=True)  # an older download may hold others
+    odd = unpack(archive, whole, of_a_class())
+    if odd or not whole.is_dir():
+        with suppress(OSError):
+            folder.rmdir()  # of an older download, perhaps, which is gone
+        raise ValueError("; ".join(odd) or f"{archive} {HOLDS} (it holds none)")
+    inner = [*whole.iterdir()]
+    within = [*inner[0].iterdir()] if len(inner) == 1 and inner[0].is_dir() else []
+    folders = len(within) > 1 and all(one.is_dir() for one in within)
+    return inner[0] if folders or any(CANVAS.fullmatch(one.name) for one in within) else whole
+
+
+class Pile:
+    """What one student handed in, as it is found."""
+
+    def __init__(self, assignment: str, unpacked: Path | None):
+        self.assignment, self.unpacked, self.budget = assignment, unpacked, Budget()
+        self.files: list[Path] = []
+        self.notes: list[str] = []
+        self.others: list[str] = []
+        self.stamp = ""  # nbgrader's
+
+    def add(self, entry: Path, depth: int = 0) -> None:
+        """Take a file, what a folder holds, or what a zip file holds."""
+        if entry.is_symlink():
+            self.notes.append("no notebook was handed in (a link is none)" if depth == 0 else f"{entry.name} is a link")
+        elif entry.is_dir():
+            inner = entry / self.assignment
+            chosen = inner if depth == 0 and inner.is_dir() and not inner.is_symlink() else entry
+            for one in sorted(chosen.iterdir()) if depth < MOST_DEPTH else ():
+                if not one.name.startswith((".", "__")):
+                    self.add(one, depth + 1)
+        elif entry.suffix.lower() == ".zip" and self.unpacked is not None:
+            self.add_archive(entry, depth)
+        elif entry.suffix.lower() in KINDS and entry.is_file():
+            self.files.append(entry)
+        elif entry.name == "timestamp.txt":
+            self.stamp = entry.read_text(encoding="utf-8", errors="replace")[:100].strip()
+        else:
+            self.others.append(entry.name)
+
+    def add_archive(self, archive: Path, depth: int) -> None:
+        assert self.unpacked is not None
+        key = hashlib.sha256(str(archive).encode(errors="surrogateescape")).hexdigest()[:12]
+        folder = self.unpacked / f"{file_name(archive.stem)[:80]}-{key}"
+        if depth >= MOST_DEPTH:
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        self.notes += unpack(archive, folder, self.budget)
+        if folder.is_dir():
+            self.add(folder, depth + 1)
+
+    def submission(self, student: str) -> Submission:
+        notes = list(dict.fromkeys(self.notes))
+        if not self.files and not notes:
+            rest = ", ".join(self.others[:MOST_NAMED])
+            notes.append(f"no notebook was handed in ({f'but {rest}' if rest else 'the folder is empty'})")
+        paths = tuple(map(str, in_order(self.files)))
+        return Submission(student, paths, when(self.stamp, self.files), tuple(notes))
+
+
+def in_order(files: list[Path]) -> list[Path]:
+    """The oldest first, by their times; of those that came in one moment, by the number of the copy."""
+    groups: list[list[Path]] = []
+    for path in sorted(files, key=lambda path: path.stat().st_mtime):
+        if not groups or path.stat().st_mtime - groups[-1][0].stat().st_mtime > SAME_MOMENT:
+            groups.append([])
+        groups[-1].append(path)
+    return [path for group in groups for path in sorted(group, key=lambda path: (copy_number(path.name), str(path)))]
+
+
+def copy_number(name: str) -> int:
+    """Which copy a file is by its name: 0 for `a.ipynb`, 1 for `a (1).ipynb` and `a-Copy1.ipynb`."""
+    found = COPY.search(name)
+    return int(next(filter(None, found.groups()), "1")) if found else 0
+
+
+def when(stamp: str, files: list[Path]) -> str:
+    """When a submission came: what nbgrader wrote down, else the time of the newest file."""
+    for told in stamps(stamp):
+        return told
+    newest = max((path.stat().st_mtime for path in files), default=None)
+    return "" if newest is None else datetime.fromtimestamp(newest, UTC).isoformat(timespec="seconds")
+
+
+def stamps(stamp: str) -> Iterator[str]:
+    text = stamp.removesuffix(" UTC")
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError:
+        return
+    told = told if told.tzinfo else told.replace(tzinfo=UTC)
+    yield told.astimezone(UTC).isoformat(timespec="seconds")

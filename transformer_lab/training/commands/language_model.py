@@ -1,0 +1,167 @@
+"""A language model's training on a text, with all that belongs into its checkpoint."""
+
+import time
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer_lab.data.texts import PRINTABLE, Characters, Corpus, python_source, text_file
+from transformer_lab.decoding.completion import token_log_probs
+from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
+from transformer_lab.nn.losses import bits_per_byte
+from transformer_lab.training.checkpoint import load_language_model, load_training, save_checkpoint, save_training
+from transformer_lab.training.commands.options import Settings, parser_of, positive, settings, share, whole, written
+from transformer_lab.training.text_examples import TextExamples
+from transformer_lab.training.text_training import TextRecipe, TextTraining
+
+DESCRIPTION = """
+Train a language model on the characters of a text, and store it. The text is the source of Python's standard library,
+or a file of your own.
+
+A checkpoint is written every so many steps, at the end, and after Ctrl-C or SIGTERM, which wait for the end of their
+step. It can be used (training.load_language_model), or trained further (--resume), up to the step it was to end at.
+"""
+EPILOG = """
+exit codes: 0 trained and stored, 1 could not be stored, 2 wrong arguments or an unreadable checkpoint,
+130 ended by Ctrl-C and stored, 143 ended by SIGTERM and stored
+
+  python -m transformer_lab.training.text --out python.safetensors
+  python -m transformer_lab.training.text --text my_book.txt --out book.safetensors
+  python -m transformer_lab.training.text --resume book.safetensors
+"""
+SETTINGS: Settings = {
+    "text": (None, Path, "a file in UTF-8 to learn from, instead of Python's source"),
+    "steps": (3_000, whole(1), "train up to this step, where the learning rate ends at 0"),
+    "batch": (TextRecipe.batch_size, whole(1), "windows in a batch, over all processes"),
+    "length": (64, whole(2), "characters in a window, and the model's longest text"),
+    "rate": (TextRecipe.peak_rate, positive, "the highest learning rate"),
+    "warmup": (TextRecipe.warmup_steps, whole(1), "steps of warm-up"),
+    "d-model": (96, whole(1), "width of the model"),
+    "heads": (3, whole(1), "attention heads"),
+    "d-ff": (384, whole(1), "inner width of the feed-forward networks"),
+    "layers": (2, whole(1), "layers"),
+    "positions": ("rotary", str, "learned, rotary or sinusoidal"),
+    "dropout": (0.0, share, "dropout"),
+    "seed": (TextRecipe.seed, whole(0), "of weights, order and dropout"),
+}
+WATCHED = 20_000  # characters of the validation that are read every so many steps
+
+
+@dataclass
+class TextRun:
+    """A training, its characters and its texts; `facts` are those that a checkpoint tells about it."""
+
+    training: TextTraining
+    characters: Characters
+    corpus: Corpus
+    text: str | None  # the path of the file, if it is one of the user's
+    seconds: float = 0.0  # spent before this process
+    facts: dict[str, Any] = field(default_factory=dict)
+    start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def until(self) -> int:
+        """The step that it ends at."""
+        return self.training.recipe.n_steps
+
+    @property
+    def name(self) -> str:
+        """Of its checkpoint, unless another is asked for."""
+        return "python.safetensors" if self.text is None else f"{Path(self.text).stem}.safetensors"
+
+    def remember(self) -> None:
+        """Nothing: the rate ends at 0, so the last weights are as good as an average."""
+
+    def make_lean(self) -> None:
+        """The weights become what a lean checkpoint holds: those of float16."""
+        self.training.model.half().float()
+
+    def save(self, out: Path, lean: bool = False) -> None:
+        """Write the checkpoint, one to go on from unless it shall be lean."""
+        self.facts |= {"text": self.text, "steps": self.training.step}
+        self.facts["seconds"] = round(self.seconds + time.perf_counter() - self.start, 1)
+        if lean:
+            save_checkpoint(out, self.training.model, self.characters, self.facts, torch.float16)
+        else:
+            save_training(out, self.training, self.characters, self.facts)
+
+    def watched(self) -> str:
+        """Nats a character of the beginning of the validation."""
+        return f"validation {self.nats(self.corpus.text('validation')[:WATCHED]):.3f} nats a character"
+
+    def score(self) -> str:
+        """Read validation and test."""
+        for part in ("validation", "test"):
+            text = self.characters.decode(self.characters.encode(self.corpus.text(part)))
+            nats, n_bytes = self.nats(text), len(text.encode())
+            bits = bits_per_byte(nats * (len(text) - 1), len(text) - 1, n_bytes)
+            self.facts |= {f"{part}_nats": round(nats, 4), f"{part}_bits_per_byte": round(bits, 4)}
+        seconds = f"{self.seconds + time.perf_counter() - self.start:.0f} s"
+        return f"{seconds}: test {self.facts['test_nats']:.3f} nats a character, {bits:.3f} bits a byte"
+
+    def nats(self, text: str) -> float:
+        """The mean loss of a character, the first left out."""
+        return -token_log_probs(self.training.model, self.characters.encode(text)).mean().item()
+
+
+def parser() -> ArgumentParser:
+    """The options; those of SETTINGS are None unless they are written."""
+    made = parser_of("python -m transformer_lab.training.text", DESCRIPTION, EPILOG, "python.safetensors", SETTINGS)
+    made.add_argument("--lean", action="store_true", help="store float16, to use and not to train further")
+    return made
+
+
+def corpus_of(text: str | None) -> tuple[Corpus, Characters]:
+    """The texts, and the characters that a model of them knows."""
+    if text is None:
+        return python_source(), Characters(PRINTABLE)
+    corpus = text_file(text)
+    return corpus, Characters.of(corpus.text("train"))
+
+
+def begin(options: Namespace, device: torch.device) -> TextRun:
+    """A new training."""
+    chosen = settings(options, SETTINGS)
+    text = None if chosen["text"] is None else str(chosen["text"])
+    corpus, characters = corpus_of(text)
+    torch.manual_seed(chosen["seed"])
+    config = LanguageModelConfig(
+        vocab_size=len(characters),
+        d_model=chosen["d-model"],
+        n_heads=chosen["heads"],
+        d_ff=chosen["d-ff"],
+        n_layers=chosen["layers"],
+        max_len=chosen["length"],
+        dropout=chosen["dropout"],
+        attention_dropout=0.0,
+        activation="gelu",
+        pad_id=characters.pad_id,
+        positions=chosen["positions"],
+    )
+    recipe = TextRecipe(
+        n_steps=chosen["steps"],
+        batch_size=chosen["batch"],
+        peak_rate=chosen["rate"],
+        warmup_steps=chosen["warmup"],
+        seed=chosen["seed"],
+        bf16=device.type == "cuda" if options.bf16 is None else options.bf16,
+    )
+    examples = TextExamples(characters.encode(corpus.text("train")), chosen["length"])
+    return TextRun(TextTraining(LanguageModel(config).to(device), examples, recipe), characters, corpus, text)
+
+
+def resume(options: Namespace, device: torch.device) -> TextRun:
+    """The training of a checkpoint."""
+    if written(options, SETTINGS):
+        raise ValueError(
+            f"with --resume, {', '.join(written(options, SETTINGS))} must be left out: the checkpoint knows"
+        )
+    model, characters, metrics = load_language_model(options.resume)
+    corpus, _ = corpus_of(metrics["text"])
+    examples = TextExamples(characters.encode(corpus.text("train")), model.config.max_len)
+    training = load_training(options.resume, examples, device, TextTraining)
+    assert isinstance(training, TextTraining)
+    return TextRun(training, characters, corpus, metrics["text"], metrics["seconds"])

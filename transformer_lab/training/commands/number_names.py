@@ -1,0 +1,116 @@
+"""A training on the names of numbers, with all that belongs into its checkpoint."""
+
+import time
+from argparse import Namespace
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_lab.data.tasks import Pairs, number_names
+from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.nn.transformer import Transformer, TransformerConfig
+from transformer_lab.training.checkpoint import load_checkpoint, load_training, save_checkpoint, save_training
+from transformer_lab.training.commands.options import settings, written
+from transformer_lab.training.evaluation import average_weights, exact_match
+from transformer_lab.training.examples import Examples
+from transformer_lab.training.loop import Training
+from transformer_lab.training.recipe import Recipe
+
+WATCHED = 200  # names of the validation that are translated every so many steps
+AVERAGED, APART = 5, 20  # §6.1 averages the last 5 checkpoints, written 10 minutes apart; here they are 20 steps apart
+
+
+@dataclass
+class NumberRun:
+    """A training, its tokenizer and its pairs; `facts` are those that a checkpoint tells about it."""
+
+    training: Training
+    tokenizer: Tokenizer
+    pairs: Pairs
+    until: int  # the step that it ends at
+    seconds: float = 0.0  # spent before this process
+    facts: dict[str, Any] = field(default_factory=dict)
+    start: float = field(default_factory=time.perf_counter)
+    states: deque[dict[str, Tensor]] = field(default_factory=lambda: deque(maxlen=AVERAGED))
+
+    @property
+    def name(self) -> str:
+        """Of its checkpoint, unless another is asked for."""
+        return f"{self.pairs.source}_{self.pairs.target}.safetensors"
+
+    def remember(self) -> None:
+        """Keep the weights, if they are among those that will be averaged at the last step."""
+        left = self.until - self.training.step
+        if left % APART == 0 and left < AVERAGED * APART:
+            state = self.training.model.state_dict()
+            self.states.append({name: weight.clone() for name, weight in state.items()})
+
+    def make_lean(self) -> None:
+        """The weights become what a lean checkpoint holds: the average of those remembered, in float16."""
+        self.training.model.load_state_dict(average_weights(self.states))
+        self.training.model.half().float()
+
+    def save(self, out: Path, lean: bool = False) -> None:
+        """Write the checkpoint, one to go on from unless it shall be lean."""
+        self.facts |= {"source": self.pairs.source, "target": self.pairs.target, "steps": self.training.step}
+        self.facts["seconds"] = round(self.seconds + time.perf_counter() - self.start, 1)
+        if lean:
+            save_checkpoint(out, self.training.model, self.tokenizer, self.facts, torch.float16)
+        else:
+            save_training(out, self.training, self.tokenizer, self.facts)
+
+    def watched(self) -> str:
+        """How many of the first names of the validation come out right."""
+        right = exact_match(self.training.model, self.tokenizer, self.pairs.validation[:WATCHED])
+        return f"{right:.1%} of {WATCHED} unseen names right"
+
+    def score(self) -> str:
+        """Translate the test, by kind of number."""
+        model, parts, n_test = self.training.model, self.pairs.slices, len(self.pairs.test)
+        slices = {kind: exact_match(model, self.tokenizer, pairs) for kind, pairs in parts.items()}
+        exact = sum(share * len(parts[kind]) for kind, share in slices.items()) / n_test
+        self.facts |= {"n_test": n_test, "exact_match": exact, "slices": slices}
+        by_kind = ", ".join(f"{kind}: {share:.1%}" for kind, share in slices.items())
+        return f"{by_kind}\n{self.facts['seconds']:.0f} s: {exact:.1%} of {n_test} unseen names right"
+
+
+def begin(options: Namespace, device: torch.device) -> NumberRun:
+    """A new training."""
+    chosen = settings(options)
+    pairs = number_names(chosen["source"], chosen["target"])
+    tokenizer = Tokenizer.train(chain.from_iterable(pairs.train), chosen["merges"])
+    torch.manual_seed(chosen["seed"])
+    config = TransformerConfig(
+        vocab_size=len(tokenizer),
+        d_model=chosen["d-model"],
+        n_heads=chosen["heads"],
+        d_ff=chosen["d-ff"],
+        n_layers=chosen["layers"],
+        max_len=128,
+        dropout=chosen["dropout"],
+        pad_id=tokenizer.pad_id,
+    )
+    recipe = Recipe(
+        batch_size=chosen["batch"],
+        warmup_steps=chosen["warmup"],
+        rate_factor=chosen["rate-factor"],
+        seed=chosen["seed"],
+        bf16=device.type == "cuda" if options.bf16 is None else options.bf16,
+    )
+    training = Training(Transformer(config).to(device), Examples.from_pairs(pairs.train, tokenizer), recipe)
+    return NumberRun(training, tokenizer, pairs, options.steps)
+
+
+def resume(options: Namespace, device: torch.device) -> NumberRun:
+    """The training of a checkpoint."""
+    if written(options):
+        raise ValueError(f"with --resume, {', '.join(written(options))} must be left out: the checkpoint knows")
+    _, tokenizer, metrics = load_checkpoint(options.resume)
+    pairs = number_names(metrics["source"], metrics["target"])
+    training = load_training(options.resume, Examples.from_pairs(pairs.train, tokenizer), device)
+    return NumberRun(training, tokenizer, pairs, options.steps, metrics["seconds"])

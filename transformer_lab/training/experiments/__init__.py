@@ -1,0 +1,4 @@
+"""Many small trainings whose results the lessons show.
+
+`sweep` trains models of several sizes for several numbers of steps, `swaps` blocks of 2017 with later parts.
+"""

@@ -1,0 +1,198 @@
+// What stands above the machine's drawing, and beside it: fields for texts, the tokens that are read and written, what
+// is switched off or swapped, and the way back from a part. Each has a `node` and a `show(…)`, which makes it say what
+// is so; `change` is called with what a reader asks for.
+
+import { bar, button, choice, element, slider } from "../shared/ui.js";
+
+export function field(label, oninput) {
+  return element("input", {
+    type: "text",
+    maxlength: 300,
+    spellcheck: "false",
+    autocomplete: "off",
+    autocapitalize: "none", // capitals are not what it has learned
+    autocorrect: "off",
+    "aria-label": label,
+    "data-lm-suppress-shortcuts": "true",
+    oninput,
+    onkeydown: (event) => event.stopPropagation(),
+  });
+}
+
+// The tokens of both sides, the slider over those of the output, and the choice among those of the input: made anew
+// when they change, so that a focus stays where it is.
+export function tokenRows({ state, nameOf, change }) {
+  const line = (name) => element("div", { class: `tl-tokens ${name}` });
+  const [reads, writes, before] = [line("tl-reads"), line("tl-writes"), line("tl-before")];
+  const me = { reads, writes, before, step: element("div"), spot: element("div", { class: "tl-bar" }) };
+  let [step, seen] = [null, ""];
+  const plain = (token) => element("span", {}, token);
+  const chip = (text, i, marked) => {
+    const one = button(text, () => change({ at: i }));
+    if (marked) one.classList.add("tl-changed");
+    return one;
+  };
+  const make = (source, written, old) => {
+    const last = written.length - 1;
+    reads.replaceChildren(element("i", {}, "reads"), ...source.map(plain));
+    const whole = written.length > 2 ? [element("b", {}, `=\u00a0${state.written()}`)] : [];
+    const chips = written.map((token, i) => chip(token, i, token !== old[i]));
+    writes.replaceChildren(element("i", {}, "writes"), ...chips, ...whole);
+    before.hidden = written.join("\n") === old.join("\n");
+    before.replaceChildren(element("i", {}, "before"), ...old.map(plain));
+    const show = (t) => `${t}: ${written[Math.min(t, last)]}`;
+    const scale = { min: 0, max: Math.max(last, 1), step: 1, value: state.now.at, show };
+    step = slider("output token", scale, (t) => change({ at: Math.min(t, last) }));
+    me.step.replaceChildren(step.node);
+    const spots = choice(
+      "at input token",
+      source.map((token, i) => `${i}: ${token}`),
+      (i) => change({ spot: i }),
+    );
+    state.now.spot = Math.min(state.now.spot, source.length - 1);
+    spots.set(state.now.spot);
+    me.spot.replaceChildren(spots.node);
+  };
+  me.show = ({ source, shares }) => {
+    const [written, old] = [state.run, state.intact].map(({ target }) => target.map(nameOf));
+    const key = JSON.stringify([source, written, old]);
+    if (key !== seen) make(source, written, old);
+    seen = key;
+    step.set(state.now.at);
+    [...writes.querySelectorAll("button")].forEach((one, i) => one.setAttribute("aria-pressed", i === state.now.at));
+    shade([...reads.querySelectorAll("span")], shares);
+  };
+  me.reset = () => {
+    seen = "";
+  };
+  return me;
+}
+
+// Colour each input token by how much it is looked at: the blue that it has in the drawing.
+function shade(tokens, shares) {
+  tokens.forEach((token, s) => {
+    token.style.cssText = shares[s] >= 0.05 ? `background: rgb(0 114 178 / ${0.15 + 0.55 * shares[s]});` : "";
+  });
+}
+
+// In a sentence: the output token that is looked at, where the decoder looks for it, and what a change has done.
+export function answerLine({ state, nameOf }) {
+  const node = element("div", { class: "tl-answer", "aria-live": "polite" });
+  const show = ({ source, shares }) => {
+    const [{ at }, { target, steps }] = [state.now, state.run];
+    const most = shares.indexOf(Math.max(...shares));
+    const sure = `“${nameOf(target[at])}” has probability ${steps[at][target[at]].toFixed(2)}.`;
+    const looks = shares[most]
+      ? `For it the decoder looks most at “${source[most]}”: ` +
+        `${shares[most].toFixed(2)} of its attention in the last layer.`
+      : "All heads of the last cross-attention are off: there the decoder looks at no input token.";
+    const text = `${sure} ${looks}${differs(state)}`;
+    if (node.textContent !== text) node.textContent = text;
+  };
+  return { node, show };
+}
+
+function differs({ run, intact }) {
+  if (run === intact) return "";
+  const n = Math.max(run.target.length, intact.target.length);
+  const apart = Array.from({ length: n }, (_, t) => run.target[t] !== intact.target[t]).filter(Boolean).length;
+  return apart ? ` By the change ${apart} of ${n} tokens differ.` : " The change alters numbers, but no token.";
+}
+
+// Where a change shows in no token: a search for a number in which it does; `onfound` is called with that.
+export function exampleSearch({ state, onfound }) {
+  const says = element("span", { class: "tl-note", "aria-live": "polite" });
+  let tried = null; // the run for which none was found
+  const seek = button("find a number in which the change shows", () => {
+    const text = state.example();
+    if (text) return onfound(text);
+    tried = state.run;
+    show();
+  });
+  const node = element("div", { class: "tl-bar", hidden: true }, seek, says);
+  const show = () => {
+    const { run, intact, now } = state;
+    node.hidden = !now.off.size || now.swaps.length > 0 || String(run.target) !== String(intact.target);
+    says.textContent = tried === run ? "No number that was tried shows it either." : "";
+  };
+  return { node, show };
+}
+
+// Parts that a reader may want to switch off first, by names that need no search in the drawing.
+export function firstSwitches({ state, change }) {
+  const node = element("div", { class: "tl-bar" }, element("span", {}, "Or try without"));
+  const groups = state.groups.map(({ name, ids }) => {
+    const one = button(name, () => change(state.flipped(...ids)));
+    node.append(one);
+    return { one, ids };
+  });
+  const show = () => {
+    node.hidden = state.now.mode !== 1;
+    groups.forEach(({ one, ids }) =>
+      one.setAttribute(
+        "aria-pressed",
+        ids.every((id) => state.now.off.has(id)),
+      ),
+    );
+  };
+  return { node, show };
+}
+
+// What is switched off and swapped, each with a button that takes it back; what is pressed is gone, so `home` gets the
+// focus.
+export function changeChips({ state, change, home }) {
+  const node = element("div", { class: "tl-bar tl-chips", hidden: true });
+  let seen = "";
+  const chip = ([name, what]) =>
+    button(`${name} ✕`, () => {
+      change(what());
+      home().focus();
+    });
+  const make = () => {
+    const { off, swaps } = state.now;
+    const pathOf = (id) => state.partOf(id).path.join(", ");
+    const all = [
+      ...[...off].map((id) => [pathOf(id), () => state.flipped(id)]),
+      ...swaps.map((swap) => [
+        `${pathOf(swap.key)}, ${swap.position}: ${state.valueOf(swap) ? "swapped" : "no such position there"}`,
+        () => ({ swaps: state.now.swaps.filter((one) => one !== swap) }),
+      ]),
+    ];
+    node.hidden = !all.length;
+    const allBack = button("all back", () => change({ off: new Set(), swaps: [] }));
+    node.replaceChildren(...all.map(chip), ...(all.length > 1 ? [allBack] : []));
+  };
+  const show = () => {
+    const { off, swaps, other } = state.now;
+    const key = JSON.stringify([[...off], swaps.map(({ key: part, position }) => [part, position]), other]);
+    if (key !== seen) make();
+    seen = key;
+  };
+  return { node, show };
+}
+
+// Where the part that is open stands in the machine, and the ways out of it; `toMachine` leads to the whole.
+export function crumbsOf({ state, change, toMachine }) {
+  let seen = null;
+  const out = button("machine", toMachine);
+  const here = element("span");
+  const turn = button("switch this part off", () => change(state.flipped(state.partOf(state.now.open).part.off)));
+  const back = button("back", () => {
+    const { trail } = state.now;
+    change({ ...trail.at(-1), trail: trail.slice(0, -1) });
+    if (!state.now.trail.length) out.focus();
+  });
+  const node = bar(out, "›", here, turn, back);
+  node.classList.add("tl-crumbs");
+  const show = ({ path, part }) => {
+    here.textContent = path.join(" › ");
+    turn.hidden = !part.off;
+    turn.textContent = state.now.off.has(part.off) ? "switch this part on again" : "switch this part off";
+    back.hidden = !state.now.trail.length;
+  };
+  const follow = () => {
+    if (seen && seen !== state.now.open) node.scrollIntoView({ block: "nearest" }); // what is opened may stand above
+    seen = state.now.open;
+  };
+  return { node, back, show, follow };
+}

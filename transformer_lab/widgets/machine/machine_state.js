@@ -1,0 +1,167 @@
+// What the machine in a page is set to, the runs that this asks for, and what is read off them. Nothing here draws.
+//   const state = stateOf({ machine, tokenizer, text });
+//   state.change({ off: new Set(["src_embedding.positions"]) });  // computes what has to be computed anew
+//   state.run, state.intact  // as `translated` returns them: with what is switched off and swapped, and without
+
+import { valuesOf } from "./drawing/machine_detail.js";
+import { OTHERS, hintsOn } from "./machine_hints.js";
+import { NOTHING, translated, writtenAs } from "./computing/machine_model.js";
+import { boxesOf, pathOf } from "./computing/machine_parts.js";
+
+export function stateOf({ machine, tokenizer, text }) {
+  const boxes = { encoder: boxesOf("encoder", machine), decoder: boxesOf("decoder", machine) };
+  const parts = Object.entries(boxes).flatMap(([side, all]) =>
+    all.flatMap((box) => box.parts.map((part) => ({ side, box, part, path: pathOf(side, box, part) }))),
+  );
+  const last = `decoder.layers.${machine.n_layers - 1}.cross_attention`;
+  const fresh = () => ({
+    ...{ text, other: "", at: 0, mode: 0, off: new Set(), swaps: [], spot: 0 },
+    ...{ open: `${last}.head.0`, tab: 0, cell: null, zoomed: false, trail: [], cursor: null },
+  });
+  const me = { boxes, now: fresh(), run: null, intact: null, unknown: "" };
+  const idsThat = (belong) => parts.map(({ part }) => part.off).filter((id) => id && belong(id));
+  me.groups = [
+    { name: "the input's positional encoding", ids: ["src_embedding.positions"] },
+    { name: "the causal masks", ids: idsThat((id) => id.endsWith(".mask")) },
+    { name: "the last layer's cross-attention", ids: idsThat((id) => id.startsWith(`${last}.head.`)) },
+  ];
+  let [other, changes] = [null, new Map()];
+
+  // ── computing ──
+
+  const readable = (written) => {
+    const { ids, unknown: strange } = tokenizer.encode(written);
+    return { src: [...ids.slice(0, machine.longest - 1), machine.eos], strange, cut: ids.length >= machine.longest };
+  };
+  const compute = (anew) => {
+    const { now } = me;
+    if (anew) {
+      const { src, strange, cut } = readable(now.text);
+      const letters = strange.length ? [`Left out: ${strange.map((one) => `“${one}”`).join(", ")}.`] : [];
+      const long = cut ? [`The text is cut behind ${machine.longest - 1} tokens.`] : [];
+      me.unknown = [...letters, ...hintsOn(now.text, tokenizer), ...long].join(" ");
+      me.intact = translated(machine, src, NOTHING, { draft: me.intact?.target });
+    }
+    const swaps = now.swaps.map((swap) => ({ ...swap, value: me.valueOf(swap) })).filter(({ value }) => value);
+    const same = !(now.off.size + swaps.length);
+    me.run = same
+      ? me.intact
+      : translated(machine, me.intact.src, { off: now.off, swaps }, { draft: me.intact.target });
+    changes = new Map();
+    now.at = Math.min(now.at, me.run.target.length - 1);
+  };
+  me.change = (what, anew = false) => {
+    Object.assign(me.now, what);
+    if ("other" in what) other = what.other.trim() ? translated(machine, readable(what.other).src) : null;
+    if (anew || "off" in what || "swaps" in what || "other" in what) compute(anew);
+  };
+  me.reset = () => {
+    me.now = fresh();
+    other = null;
+    compute(true);
+  };
+  me.hasOther = () => other !== null;
+  // What a part writes at a position of the other sentence; nothing where that is shorter.
+  me.valueOf = ({ part, head, position }) => {
+    const row = other?.at.get(writtenAs({ part, head })).rows[position];
+    const d = machine.d_model / machine.n_heads;
+    return row && (head === null ? row : row.slice(head * d, (head + 1) * d));
+  };
+
+  // ── what a press asks for ──
+
+  // Off, if one of them is on; or on again.
+  me.flipped = (...ids) => {
+    const off = new Set(me.now.off);
+    const act = ids.every((id) => off.has(id)) ? (id) => off.delete(id) : (id) => off.add(id);
+    ids.forEach(act);
+    return { off };
+  };
+  me.pressed = ({ side, part }) => {
+    const { now } = me;
+    if (now.mode === 0) return { open: part.key, tab: 0, cell: null, zoomed: true, trail: [] };
+    if (now.mode === 1) return part.off ? me.flipped(part.off) : null;
+    if (!part.swap || !other) return null;
+    const position = side === "encoder" ? now.spot : now.at;
+    const same = (swap) => swap.key === part.key && swap.position === position;
+    const swaps = now.swaps.filter((swap) => !same(swap));
+    if (swaps.length === now.swaps.length) swaps.push({ key: part.key, ...part.swap, position });
+    return { swaps };
+  };
+  // To the number that another number comes from.
+  me.followed = (number) => {
+    const { now } = me;
+    const { tab, ...to } = placeOf(number);
+    const [t, j] = number.cell;
+    const trail = [...now.trail, { open: now.open, tab: now.tab, cell: now.cell }];
+    return { open: to.part.key, tab, cell: [t, j - (to.part.tabs[tab].from ?? 0)], trail };
+  };
+
+  // ── what is read off a run ──
+
+  me.written = () => tokenizer.decode(me.run.target);
+  me.partOf = (id) => parts.find(({ part }) => part.key === id);
+  me.names = () => ({
+    source: me.run.src.map(tokenizer.name),
+    fed: [machine.bos, ...me.run.target.slice(0, -1)].map(tokenizer.name),
+    written: me.run.target.map(tokenizer.name),
+    vocabulary: machine.symbols,
+  });
+  // By how much a matrix differs from that of the run in which nothing is changed.
+  me.changeOf = (name) => {
+    if (me.run === me.intact) return 0;
+    if (!changes.has(name)) changes.set(name, changed(...[me.run, me.intact].map(({ at }) => at.get(name).rows)));
+    return changes.get(name);
+  };
+  // How much the last layer's cross-attention looks at each input token, on the mean of its heads that are on.
+  me.shares = () => {
+    const heads = [...Array(machine.n_heads).keys()].filter((head) => !me.now.off.has(`${last}.head.${head}`));
+    const maps = heads.map((head) => me.run.at.get(`${last}.weights.${head}`).rows[me.now.at]);
+    return me.run.src.map((_, s) => maps.reduce((sum, row) => sum + row[s], 0) / Math.max(1, maps.length));
+  };
+  // A number in whose translation what is switched off changes a token; undefined where none of those tried is one.
+  me.example = () =>
+    OTHERS.find((text) => {
+      const { src, strange } = readable(text);
+      if (strange.length) return false;
+      const whole = translated(machine, src);
+      const { target } = translated(machine, src, { off: me.now.off, swaps: [] }, { draft: whole.target });
+      return String(target) !== String(whole.target);
+    });
+  // The number whose sum is seen: the one that was pressed, if it is still there; or the largest in the row of the
+  // output token, or in the first.
+  me.cellOf = ({ side, part }) => {
+    const { now, run } = me;
+    const values = valuesOf(part.tabs[now.tab], run);
+    if (now.cell && values[now.cell[0]]?.[now.cell[1]] !== undefined) return now.cell;
+    const t = side === "decoder" && values.length === run.target.length ? now.at : 0;
+    const sizes = values[t].map((x) => Math.abs(x) || 0);
+    return [t, sizes.indexOf(Math.max(...sizes))];
+  };
+  // Where a number of a matrix is seen: the part, and which of its tabs.
+  const placeOf = ({ name, cell: [, j] }) => {
+    const holds = (tab) => tab.name === name && j >= (tab.from ?? 0) && j < (tab.to ?? Infinity);
+    const to = parts.find(({ part }) => part.tabs.some(holds));
+    return { ...to, tab: to.part.tabs.findIndex(holds) };
+  };
+  me.nameOf = (from) => {
+    const { part, path, tab } = placeOf(from);
+    return `${path.join(", ")}: ${part.tabs[tab].title}`;
+  };
+  compute(true);
+  return me;
+}
+
+// By how much rows differ from others, where both have numbers: the difference's size, in shares of the others'.
+export function changed(rows, others) {
+  let [apart, size] = [0, 1e-12];
+  rows.forEach((row, t) =>
+    row.forEach((x, j) => {
+      const before = others[t]?.[j];
+      if (before === undefined || Number.isNaN(x) || Number.isNaN(before)) return;
+      apart += (x - before) ** 2;
+      size += before ** 2;
+    }),
+  );
+  return Math.sqrt(apart / size);
+}

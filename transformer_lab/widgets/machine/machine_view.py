@@ -1,0 +1,135 @@
+"""The machine: a whole Transformer at work in the page, each matrix in its place, and parts to be switched off."""
+
+import base64
+import zlib
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.decoding.batched import greedy
+from transformer_lab.nn.transformer import Transformer
+from transformer_lab.widgets.machine.machine_picture import drawn
+from transformer_lab.widgets.shared.sent_model import as_sent, matrix_sent
+from transformer_lab.widgets.shared.view import View
+
+MOST_TEXT = 430_000  # letters that the matrices may take
+LARGEST = (127, 95, 63, 47, 31, 23, 19, 17, 15, 13, 11, 9, 7, 5)  # whole numbers to both sides of 0, finest first
+LONGEST = 32  # tokens that are read or written
+
+
+def machine(model: Transformer, tokenizer: Tokenizer, text: str = "twenty-one") -> View:
+    """See a translator work, from the text to the translation, and change it: all in the page, no kernel has to run.
+
+    The weights travel with the view: whole numbers of at most 8 bits with a scale for each row, as fine as MOST_TEXT
+    letters allow, so that its numbers are those of `sent_translator(model, tokenizer)`. Rows of tokens that are single
+    bytes are left out: no text that the tokenizer was trained on holds one.
+
+    Raises:
+        ValueError: the model is pre-norm, has weights that are not tied, or another vocabulary than the tokenizer; even
+            the coarsest weights take more than MOST_TEXT letters; the text has more than 31 tokens or the model's
+            max_len, or characters that are not in the tokenizer's alphabet.
+    """
+    check_model(model, tokenizer)
+    check_text(tokenizer, text, min(LONGEST, model.config.max_len))
+    largest = finest(model, tokenizer)
+    state = {"model": carried(model, tokenizer, largest), "tokenizer": tokenizer_sent(tokenizer), "text": text}
+    rounded = as_sent(model, largest)
+    return View("machine", state, summary(model, text), lambda: fallback(rounded, tokenizer, text), colours=32)
+
+
+def check_model(model: Transformer, tokenizer: Tokenizer) -> None:
+    config = model.config
+    if config.norm_first or not config.tie_weights:
+        kind = f"norm_first is {config.norm_first}, tie_weights {config.tie_weights}"
+        raise ValueError(f"a machine's model must be the paper's, post-norm and with tied weights ({kind})")
+    if len(tokenizer) != config.vocab_size:
+        rule = f"the tokenizer must have the model's vocabulary of {config.vocab_size} tokens"
+        raise ValueError(f"{rule} (it has {len(tokenizer)})")
+
+
+def check_text(tokenizer: Tokenizer, text: str, longest: int) -> None:
+    if strange := sorted(set(text) - set(tokenizer.alphabet)):
+        raise ValueError(f"the text's characters must be in the tokenizer's alphabet (got {''.join(strange)!r})")
+    if (n := len(tokenizer.encode(text)) + 1) > longest:
+        raise ValueError(f"the text may have at most {longest} tokens, its end counted (it has {n})")
+
+
+def kept_tokens(tokenizer: Tokenizer) -> list[int]:
+    """The ids that travel: all but single bytes."""
+    return [i for i, symbol in enumerate(tokenizer.symbols) if isinstance(symbol, str)]
+
+
+def matrices_of(model: Transformer, tokenizer: Tokenizer) -> dict[str, Float[Tensor, "rows columns"]]:
+    """All matrices by the names of torch's modules; the one of the tokens as `to_logits`, and only the rows kept."""
+    names = {name: p for name, p in model.named_parameters() if p.ndim == 2 and "embedding" not in name}
+    return names | {"to_logits": model.to_logits.weight[kept_tokens(tokenizer)]}
+
+
+def deflated(model: Transformer, tokenizer: Tokenizer, largest: int) -> str:
+    """All matrices as whole numbers, deflated together. They are noise but for their frequencies: no search helps."""
+    whole = [matrix_sent(matrix, largest)[0] for matrix in matrices_of(model, tokenizer).values()]
+    pack = zlib.compressobj(9, zlib.DEFLATED, 15, 9, zlib.Z_HUFFMAN_ONLY)
+    data = b"".join(pack.compress(matrix.numpy().tobytes()) for matrix in whole) + pack.flush()
+    return base64.b64encode(data).decode()
+
+
+def finest(model: Transformer, tokenizer: Tokenizer) -> int:
+    """The largest whole number with which the matrices have room."""
+    for largest in LARGEST:
+        if len(deflated(model, tokenizer, largest)) <= MOST_TEXT:
+            return largest
+    n_weights = sum(matrix.numel() for matrix in matrices_of(model, tokenizer).values())
+    raise ValueError(f"a machine's matrices must have room in {MOST_TEXT:,} letters (these are {n_weights:,} weights)")
+
+
+def carried(model: Transformer, tokenizer: Tokenizer, largest: int) -> dict[str, Any]:
+    """All that the page needs to compute: matrices, vectors, sizes."""
+    matrices = matrices_of(model, tokenizer)
+    vectors = {name: p for name, p in model.named_parameters() if p.ndim == 1}
+    config, kept = model.config, kept_tokens(tokenizer)
+    return {
+        "i8": deflated(model, tokenizer, largest),
+        "matrices": [[name, *matrix.shape] for name, matrix in matrices.items()],
+        "scales": torch.cat([matrix_sent(matrix, largest)[1] for matrix in matrices.values()]),
+        "vectors": [[name, len(vector)] for name, vector in vectors.items()],
+        "numbers": torch.cat([*vectors.values()]),
+        "d_model": config.d_model,
+        "n_heads": config.n_heads,
+        "n_layers": config.n_layers,
+        "activation": config.activation,
+        "eps": model.decoder.get_submodule("layers.0.residual_1.norm").eps,
+        "longest": min(LONGEST, config.max_len),
+        "bos": kept.index(tokenizer.bos_id),
+        "eos": kept.index(tokenizer.eos_id),
+    }
+
+
+def tokenizer_sent(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Its alphabet and merges, and the symbols of the ids that travel, of which the first are special."""
+    symbols = [str(tokenizer.symbols[i]) for i in kept_tokens(tokenizer)]
+    special = {tokenizer.pad_id: "pad", tokenizer.bos_id: "begin", tokenizer.eos_id: "end"}
+    shown = [special.get(i, symbol) for i, symbol in enumerate(symbols)]
+    return {"alphabet": tokenizer.alphabet, "merges": tokenizer.merges, "symbols": shown, "special": len(special)}
+
+
+def sent_translator(model: Transformer, tokenizer: Tokenizer) -> Transformer:
+    """The model with the weights that reach the page: on the CPU, in eval mode."""
+    return as_sent(model, finest(model, tokenizer))
+
+
+def summary(model: Transformer, text: str) -> str:
+    """One line that says what is seen; no number or text that a training has made."""
+    config = model.config
+    size = f"{config.n_layers} + {config.n_layers} layers of {config.n_heads} heads"
+    return f"A Transformer of {size} translates “{text}”: every matrix in its place in the paper's Figure 1."
+
+
+def fallback(model: Transformer, tokenizer: Tokenizer, text: str) -> Any:
+    """The paper's Figure 1 with the matrices of this text."""
+    source = torch.tensor([[*tokenizer.encode(text), tokenizer.eos_id]])
+    longest = min(LONGEST, model.config.max_len)
+    target = greedy(model, source, bos_id=tokenizer.bos_id, eos_id=tokenizer.eos_id, max_length=longest)
+    return drawn(model, tokenizer, source, target)

@@ -1,0 +1,344 @@
+// Key-value cache: the bytes it takes and the work it saves, over the length of the text.
+
+import {
+  bar,
+  button,
+  canvas,
+  checkbox,
+  choice,
+  clamp,
+  eachFrame,
+  element,
+  readout,
+  resetButton,
+  slider,
+  tableSwitch,
+  watch,
+  widthOf,
+} from "../../shared/ui.js";
+import { COLOURS, drawLines } from "../../shared/chart.js";
+import { GREY, MEANINGS } from "../../shared/palette.js";
+
+// The formulas of cache.py. A size is { n_layers, n_heads, n_kv_heads, d_head, d_ff }; a multiply-add is 2 FLOPs.
+export function bytesOf({ n_layers, n_kv_heads, d_head }, length, batch, bytesPerNumber) {
+  return 2 * n_layers * n_kv_heads * d_head * length * batch * bytesPerNumber;
+}
+
+export function workOf({ n_layers, n_heads, n_kv_heads, d_head, d_ff }, length) {
+  const width = n_heads * d_head;
+  const position = n_layers * (2 * width * (2 * width + 2 * n_kv_heads * d_head) + 4 * width * d_ff);
+  const pair = n_layers * 4 * width;
+  const [pairs, squares] = [(length * (length + 1)) / 2, (length * (length + 1) * (2 * length + 1)) / 6];
+  return {
+    withCache: position + length * pair,
+    without: length * position + length ** 2 * pair,
+    totalWith: length * position + pairs * pair,
+    totalWithout: pairs * position + squares * pair,
+  };
+}
+
+// 1536, "B" → "1.54 kB".
+export function inUnits(value, unit) {
+  const rounded = Number(value.toPrecision(3));
+  const step = clamp(Math.floor(Math.log10(rounded) / 3 + 1e-9), 0, 8);
+  const prefix = ["", "k", "M", "G", "T", "P", "E", "Z", "Y"][step];
+  return `${Number((rounded / 1000 ** step).toPrecision(3))} ${prefix}${unit}`;
+}
+
+const divisors = (n) => Array.from({ length: n }, (_, i) => i + 1).filter((i) => n % i === 0);
+const kind = (size) => (size.n_kv_heads === size.n_heads ? "MHA" : size.n_kv_heads === 1 ? "MQA" : "GQA");
+const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+const HEADS = [1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128];
+const WIDTHS = [16, 32, 64, 80, 96, 128, 256];
+
+export default {
+  render({ model, el }) {
+    const [presets, lengths, numbers] = [model.get("presets"), model.get("lengths"), model.get("numbers")];
+    const types = Object.keys(numbers);
+    const settings = (i) => {
+      const { name, ...size } = presets[i];
+      return { preset: i, size, ratio: size.d_ff / size.n_heads / size.d_head };
+    };
+    const start = () => ({
+      ...settings(model.get("preset")),
+      at: model.get("at"),
+      batch: 0,
+      type: types.indexOf("float16"),
+      cumulative: false,
+    });
+    const now = start();
+
+    const sketch = canvas("Bytes and work of a cache.", { keys: false });
+    const says = readout();
+    const draw = eachFrame(() => {
+      const [length, bytes, work] = [
+        lengths[now.at],
+        bytesAt(now.size, lengths[now.at]),
+        workOf(now.size, lengths[now.at]),
+      ];
+      el.values = { length, bytes, ...work };
+      paint(sketch, { el, lengths, now, bytesAt });
+      const words = describe(now, {
+        length,
+        bytes,
+        work,
+        batch: BATCHES[now.batch],
+        type: types[now.type],
+        each: numbers[types[now.type]],
+      });
+      says.say(words);
+      sketch.describe(words);
+      table.fill(() => asTable(lengths, now.size, bytesAt), { class: "tl-costs" });
+    });
+    const bytesAt = (size, length) => bytesOf(size, length, BATCHES[now.batch], numbers[types[now.type]]);
+
+    const pick = choice("model", [...presets.map(({ name }) => name), "own sizes"], (i) => {
+      if (i < presets.length) Object.assign(now, settings(i));
+      refresh();
+    });
+    const length = slider(
+      "tokens",
+      { min: 0, max: lengths.length - 1, step: 1, value: now.at, show: (i) => lengths[i].toLocaleString("en") },
+      (at) => {
+        now.at = at;
+        draw();
+      },
+    );
+    const own = (what) => {
+      Object.assign(now.size, what);
+      if (now.size.n_heads % now.size.n_kv_heads) now.size.n_kv_heads = now.size.n_heads;
+      now.size.d_ff = now.ratio * now.size.n_heads * now.size.d_head;
+      now.preset = presets.length;
+      refresh();
+    };
+    const of = (list) => ({ min: 0, max: list.length - 1, step: 1, value: 0, show: (i) => String(list[i]) });
+    const layers = slider("layers", { min: 1, max: 128, step: 1, value: 1, show: String }, (n) => own({ n_layers: n }));
+    const heads = slider("heads", of(HEADS), (i) =>
+      own({ n_heads: HEADS[i], n_kv_heads: kind(now.size) === "MHA" ? HEADS[i] : now.size.n_kv_heads }),
+    );
+    const shared = slider(
+      "KV heads",
+      { ...of(HEADS), show: (i) => `${divisors(now.size.n_heads)[i]} ${kind(now.size)}` },
+      (i) => own({ n_kv_heads: divisors(now.size.n_heads)[i] }),
+    );
+    const width = slider("d_head", of(WIDTHS), (i) => own({ d_head: WIDTHS[i] }));
+    const batch = slider("batch", of(BATCHES), (i) => {
+      now.batch = i;
+      draw();
+    });
+    const type = choice("numbers", types, (i) => {
+      now.type = i;
+      draw();
+    });
+    const sum = checkbox("whole text", false, (on) => {
+      now.cumulative = on;
+      draw();
+    });
+    const table = tableSwitch(draw);
+    const reset = resetButton([table], () => {
+      Object.assign(now, start());
+      refresh();
+    });
+
+    // Every control shows what is set, whichever of them was moved.
+    const refresh = () => {
+      const { n_layers, n_heads, n_kv_heads, d_head } = now.size;
+      pick.set(now.preset);
+      length.set(now.at);
+      layers.set(n_layers);
+      heads.set(HEADS.indexOf(n_heads));
+      shared.node.querySelector("input").max = divisors(n_heads).length - 1;
+      shared.set(divisors(n_heads).indexOf(n_kv_heads));
+      width.set(WIDTHS.indexOf(d_head));
+      batch.set(now.batch);
+      type.set(now.type);
+      sum.set(now.cumulative);
+      draw();
+    };
+    const toLength = (event) => {
+      // press or drag in a plot
+      const [x, y] = sketch.at(event);
+      const plot = sketch.node.plots.find(
+        (one) => x > one.x - 12 && x < one.x + one.width + 12 && y > one.y && y < one.y + one.height,
+      );
+      if (!plot || !event.buttons) return;
+      const far = lengths.map((n) => Math.abs(plot.across(n) - x));
+      now.at = far.indexOf(Math.min(...far));
+      length.set(now.at);
+      draw();
+    };
+    Object.assign(sketch.node, { onpointerdown: toLength, onpointermove: toLength });
+    el.append(
+      element("style", {}, STYLE),
+      bar(pick.node, type.node, sum.node),
+      element("div", { class: "tl-grid" }, ...[length, layers, heads, shared, width, batch].map(({ node }) => node)),
+      sketch.node,
+      says,
+      bar(table.button, reset),
+      table.room,
+    );
+    refresh();
+    return watch(el, draw);
+  },
+};
+
+const STYLE = `
+.tl-cache :is(.tl-grid label, .tl-costs td) { white-space: nowrap; }
+`;
+
+// ── words ──
+
+function describe(now, { length, bytes, work, batch, type, each }) {
+  const { n_layers, n_kv_heads, d_head } = now.size;
+  const [small, large] = now.cumulative ? [work.totalWith, work.totalWithout] : [work.withCache, work.without];
+  const times = large / small;
+  const what = now.cumulative
+    ? `All ${length.toLocaleString("en")} tokens cost`
+    : `Token ${length.toLocaleString("en")} costs`;
+  const copies = batch > 1 ? ` × ${batch} texts` : "";
+  return (
+    `Cache: 2 × ${n_layers} layers × ${n_kv_heads} KV heads × ${d_head} × ${length.toLocaleString("en")} tokens` +
+    `${copies} × ${each} ${each > 1 ? "bytes" : "byte"} (${type}) = ${inUnits(bytes, "B")}. ` +
+    `${what} ${inUnits(batch * small, "FLOP")} with it and ${inUnits(batch * large, "FLOP")} without: ` +
+    `${times < 10 ? times.toFixed(1) : Math.round(times).toLocaleString("en")} times as much.`
+  );
+}
+
+function asTable(lengths, size, bytesAt) {
+  const rows = lengths
+    .filter((n) => Number.isInteger(Math.log2(n)) && Math.log2(n) % 2 === 0)
+    .map((n) => {
+      const { withCache, without, totalWith, totalWithout } = workOf(size, n);
+      const flops = [withCache, without, totalWith, totalWithout].map((count) => inUnits(count, "FLOP"));
+      return [n.toLocaleString("en"), inUnits(bytesAt(size, n), "B"), ...flops];
+    });
+  return [["tokens", "cache", "next token, with", "without", "whole text, with", "without"], ...rows];
+}
+
+// ── drawing ──
+
+const FONT = "13px system-ui, sans-serif";
+const LENGTH_TICKS = [1, 16, 256, 4096, 65536].map((n) => [n, n.toLocaleString("en")]);
+
+// Powers of ten from the first at or below the least value, every third of them with its unit.
+function unitAxis(values, unit) {
+  const [low, high] = [Math.floor(Math.log10(Math.min(...values))), Math.ceil(Math.log10(Math.max(...values)))];
+  const every = high - low > 9 ? 3 : high - low > 5 ? 2 : 1;
+  const ticks = [];
+  for (let k = Math.ceil(low / every) * every; k <= high; k += every) ticks.push([10 ** k, inUnits(10 ** k, unit)]);
+  return { log: 10, low: 10 ** low, high: 10 ** high, ticks };
+}
+
+// Three panels in a line, or the first above the other two, or each above the next.
+export function boxesIn(total) {
+  const high = 280;
+  if (total >= 960) {
+    const wide = (total - 300 - 32) / 2;
+    return [
+      { x: 0, y: 0, width: 300, height: high },
+      { x: 316, y: 0, width: wide, height: high },
+      { x: 332 + wide, y: 0, width: wide, height: high },
+    ];
+  }
+  const half = total >= 600 ? total / 2 - 8 : total;
+  const kept = { x: 0, y: 0, width: Math.min(total, 420), height: 210 };
+  const below = [0, 1].map((i) =>
+    total >= 600
+      ? { x: i * (half + 16), y: 218, width: half, height: high }
+      : { x: 0, y: 218 + i * (high + 8), width: half, height: high },
+  );
+  return [kept, ...below];
+}
+
+// What the cache holds: a row for each layer, in it keys and values of each KV head, and below it how large they are.
+function paintKept(context, { x, y, width, height }, { now, length, ink }) {
+  const { n_layers, n_kv_heads, d_head } = now.size;
+  Object.assign(context, { font: `bold ${FONT}`, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
+  context.fillText("What is kept: layer ↓, KV head →", x, y + 12);
+  const [top, room, tall] = [y + 52, width - 20, height - 112];
+  const [across, down] = [room / n_kv_heads, tall / n_layers];
+  const [gapX, gapY] = [across > 6 ? 2 : across > 3 ? 1 : 0, down > 5 ? 2 : down > 2.5 ? 1 : 0];
+  let at = x;
+  for (const [name, colour] of [
+    ["keys", MEANINGS.key],
+    ["values", MEANINGS.value],
+  ]) {
+    context.fillStyle = colour;
+    context.fillRect(at, y + 28, 12, 12);
+    Object.assign(context, { fillStyle: ink, font: FONT });
+    context.fillText(name, at + 18, y + 34);
+    at += 36 + context.measureText(name).width;
+  }
+  for (let layer = 0; layer < n_layers; layer += 1) {
+    for (let head = 0; head < n_kv_heads; head += 1) {
+      const [left, above, wide] = [x + head * across, top + layer * down, (across - gapX) / 2];
+      context.fillStyle = MEANINGS.key;
+      context.fillRect(left, above, wide, down - gapY);
+      context.fillStyle = MEANINGS.value;
+      context.fillRect(left + wide, above, wide, down - gapY);
+    }
+  }
+  const many = [BATCHES[now.batch] * length, d_head].map((n) => n.toLocaleString("en"));
+  context.fillStyle = ink;
+  context.fillText(`${n_layers} × ${n_kv_heads} × 2 matrices,`, x, top + tall + 16);
+  context.fillText(`each of ${many[0]} tokens × ${many[1]} numbers`, x, top + tall + 36);
+}
+
+function paint(sketch, { el, lengths, now, bytesAt }) {
+  const total = widthOf(el);
+  const boxes = boxesIn(total);
+  const last = boxes.at(-1);
+  const context = sketch.resize(total, last.y + last.height);
+  const ink = getComputedStyle(el).color;
+  const { n_heads, n_kv_heads } = now.size;
+  const x = { name: "tokens", log: 2, ticks: LENGTH_TICKS };
+  const curve = (kv, more) => ({
+    xs: lengths,
+    ys: lengths.map((n) => bytesAt({ ...now.size, n_kv_heads: kv }, n)),
+    name: `${kv} ${kind({ n_heads, n_kv_heads: kv })}`,
+    ...more,
+  });
+  const others = [...new Set([n_heads, 1])]
+    .filter((kv) => kv !== n_kv_heads)
+    .map((kv, i) =>
+      curve(kv, {
+        colour: GREY,
+        dash: [
+          [7, 4],
+          [2, 3],
+        ][i],
+        marker: i + 1,
+      }),
+    );
+  const bytes = [curve(n_kv_heads, { colour: COLOURS[0], marker: 0 }), ...others];
+  const works = lengths.map((n) => workOf(now.size, n));
+  const keys = now.cumulative ? ["totalWith", "totalWithout"] : ["withCache", "without"];
+  const flops = [
+    ["with cache", MEANINGS.with],
+    ["without", MEANINGS.without],
+  ].map(([name, colour], i) => ({ name, colour, xs: lengths, ys: works.map((work) => work[keys[i]]) }));
+  paintKept(context, boxes[0], { now, length: lengths[now.at], ink });
+  const y = (series, unit) =>
+    unitAxis(
+      series.flatMap(({ ys }) => ys),
+      unit,
+    );
+  sketch.node.plots = [
+    drawLines(context, boxes[1], {
+      title: "Bytes of the cache, by KV heads",
+      x,
+      y: y(bytes, "B"),
+      series: bytes,
+      at: now.at,
+      ink,
+    }),
+    drawLines(context, boxes[2], {
+      title: now.cumulative ? "Work for the whole text" : "Work for the next token",
+      x,
+      y: y(flops, "FLOP"),
+      series: flops,
+      at: now.at,
+      ink,
+    }),
+  ];
+}

@@ -1,0 +1,78 @@
+"""Heads side by side: what each looks at, how two differ, and what each adds to the layer's output."""
+
+import matplotlib
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from transformer_lab.analysis import entropy
+from transformer_lab.plots.checks import Tokens, Values, check_attention, to_tensor
+from transformer_lab.plots.picture import THEME
+from transformer_lab.widgets.shared.view import View
+from transformer_lab.widgets.views.attention.attention_view import with_layers_and_heads
+
+DRAWN, ACROSS = 16, 4  # heads in the picture, and in one row of it
+
+
+def heads(weights: Values, query_tokens: Tokens, key_tokens: Tokens, contributions: Values | None = None) -> View:
+    """Compare heads: weights (heads, T, S) or (layers, heads, T, S), and what each adds to the output.
+
+    They can be sorted by entropy, the mean over the queries of -Σ w log₂ w (0 bits: each query looks at one key), or by
+    diagonality, the mean of Σ w (1 - |t/(T-1) - s/(S-1)|) over the queries t, with s counting the keys (1: each query
+    looks at its own place). contributions (heads, T, d_model) or with layers in front, from
+    `analysis.head_contributions`: the length of a head's part of an output is what the output loses without it; it is
+    also given relative to all parts.
+
+    Raises:
+        ValueError: the axes do not fit the tokens, the rows are not what softmax returns, or contributions do not fit.
+    """
+    given = with_layers_and_heads(weights, "weights")
+    for head in given.flatten(0, 1):
+        check_attention(head, query_tokens, key_tokens)  # in its own precision, which says how far a sum may be off
+    stack = given.detach().cpu().double()
+    state = {"log_weights": stack.log(), "queries": list(map(str, query_tokens)), "keys": list(map(str, key_tokens))}
+    if contributions is not None:
+        parts = to_tensor(contributions).detach().cpu().double()
+        shape = tuple(parts.shape)
+        parts = parts[(None,) * (4 - parts.ndim)]
+        if parts.shape[:3] != stack.shape[:3]:
+            raise ValueError(
+                f"contributions must have the shape (heads, T, d_model), here {tuple(stack.shape[1:3])} and d_model "
+                f"(its shape is {shape})"
+            )
+        state |= {"lost": parts.norm(dim=-1), "whole": parts.sum(dim=1).norm(dim=-1)}
+    drawn = stack.clone()
+    return View("heads", state, summary(stack), lambda: fallback(drawn), colours=48)
+
+
+def names_of(stack: Tensor) -> list[str]:
+    """What each head is called: its number, after that of its layer if there are several."""
+    layers, heads, *_ = stack.shape
+    return [f"{layer}.{head}" if layers > 1 else f"{head}" for layer in range(layers) for head in range(heads)]
+
+
+def summary(stack: Tensor) -> str:
+    """One line that says which rows are most even and most uneven."""
+    names, entropies = names_of(stack), entropy(stack).mean(-1).flatten().tolist()
+    order = sorted(range(len(names)), key=entropies.__getitem__)
+    ends = " and ".join(f"{entropies[i]:.2f} bits in head {names[i]}" for i in dict.fromkeys((order[0], order[-1])))
+    queries, keys = stack.shape[-2:]
+    return f"{len(names)} heads, {queries} queries and {keys} keys side by side: the mean entropy of a row is {ends}."
+
+
+def fallback(stack: Tensor) -> Figure:
+    """A small map of each head, and how even its rows are."""
+    entropies, maps = entropy(stack).mean(-1).flatten().tolist(), stack.flatten(0, 1)[:DRAWN].numpy()
+    with matplotlib.rc_context(THEME):
+        lines = -(-len(maps) // ACROSS)
+        figure = Figure(figsize=(6.4, 1.8 * lines), layout="constrained")
+        places = figure.subplots(lines, ACROSS, squeeze=False).flatten()
+        for ax in places:
+            ax.set_axis_off()
+        for ax, name, bits, map_ in zip(places, names_of(stack), entropies, maps, strict=False):
+            image = ax.imshow(map_, cmap="cividis", vmin=0, vmax=1)
+            ax.set_title(f"head {name}\n{bits:.2f} bits", fontsize=8)
+        figure.colorbar(image, ax=places, shrink=0.8, aspect=30, label="weight")
+        more = f" (the first {DRAWN} of {len(entropies)} heads)" if len(entropies) > DRAWN else ""
+        figure.supxlabel(f"key{more}", fontsize=9, style="italic")
+        figure.supylabel("query", fontsize=9, style="italic")
+    return figure

@@ -1,0 +1,303 @@
+// Induction explorer: all heads of a model in the page, one of them large; take heads away, and see what changes.
+
+import {
+  bar,
+  button,
+  canvas,
+  choice,
+  clamp,
+  eachFrame,
+  element,
+  onKeys,
+  onLeave,
+  resetButton,
+  slider,
+  tensor,
+  watch,
+  widthOf,
+} from "../../shared/ui.js";
+import { drawLines } from "../../shared/chart.js";
+import { MEANINGS } from "../../shared/palette.js";
+import { FONT, diverging, paintCells, paintCursor, pooled, tokenMap } from "../../shared/grid.js";
+import { languageModel, readerOf } from "../../shared/language_model.js";
+
+const SHOWN = ["with what is taken away", "change from the whole model"];
+const CHANGED = 0.01; // a weight that differs by more is a change that is marked
+const [BLUE, ORANGE] = [MEANINGS.chosen, MEANINGS.cursor];
+
+// ── what a model does with a text ──
+
+// The loss in nats of each next token, and the weights of each layer and head: rows of T numbers, NaN for what a query
+// may not see.
+export function read(model, tokens, without = () => false) {
+  const reader = readerOf(model, { without, watched: true });
+  const losses = tokens.slice(1).map((next, t) => lossOf(reader.after(tokens.slice(0, t + 1)), next));
+  reader.after(tokens);
+  const whole = (row) => [...row, ...Array(tokens.length - row.length).fill(NaN)];
+  return { losses, maps: reader.maps.map((heads) => heads.map((rows) => rows.map(whole))) };
+}
+
+// -ln p of a token.
+function lossOf(logits, token) {
+  const largest = Math.max(...logits);
+  return largest + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - largest), 0)) - logits[token];
+}
+
+// Where each position would look to know what comes next: behind the last place where its own token stood before; null
+// where there is none.
+export function sources(tokens) {
+  return tokens.map((token, t) => {
+    const before = tokens.lastIndexOf(token, t - 1);
+    return t > 0 && before >= 0 ? before + 1 : null;
+  });
+}
+
+// The mean weight on the token before, and on the sources (null if there are none).
+export function scores(map, tokens) {
+  const mean = (all) => (all.length ? all.reduce((a, b) => a + b, 0) / all.length : null);
+  const found = sources(tokens).flatMap((s, t) => (s === null ? [] : [map[t][s]]));
+  return { previous: mean(map.slice(1).map((row, t) => row[t])), induction: mean(found) };
+}
+
+// By how much the weights of two maps differ at most.
+export function largestChange(map, other) {
+  let most = 0;
+  map.forEach((row, t) => {
+    for (let s = 0; s <= t; s += 1) most = Math.max(most, Math.abs(row[s] - other[t][s]));
+  });
+  return most;
+}
+
+const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
+
+// ── the view ──
+
+export default {
+  render({ model: state, el }) {
+    return view(state, el);
+  },
+};
+
+function view(model, el) {
+  const lm = languageModel(model.get("model"));
+  const [ids, tokens] = [Array.from(tensor(model.get("ids")).data), model.get("tokens")];
+  const heads = lm.layers.flatMap(({ attention }, layer) =>
+    Array.from({ length: attention.n_heads }, (_, head) => ({ layer, head, name: `${layer}.${head}` })),
+  );
+  const intact = read(lm, ids);
+  const start = { at: 0, shown: 0, position: tokens.length - 2, gone: new Set() };
+  const now = { ...start };
+  let run = intact; // as it is with the heads that are gone
+
+  const mapOf = ({ maps }, i) => maps[heads[i].layer][heads[i].head];
+  const changes = () => heads.map((_, i) => largestChange(mapOf(run, i), mapOf(intact, i)));
+  const large = () => {
+    const map = mapOf(run, now.at);
+    if (!now.shown) return map;
+    return map.map((row, t) => row.map((weight, s) => weight - mapOf(intact, now.at)[t][s]));
+  };
+  const draw = eachFrame(() => {
+    const [values, changed, ink] = [large(), changes(), getComputedStyle(el).color];
+    const { previous, induction } = scores(mapOf(run, now.at), ids);
+    el.values = { head: heads[now.at].name, map: values, changed, intact: intact.losses, losses: run.losses };
+    Object.assign(el.values, { previous, induction, position: now.position });
+    grid.show({ run, changed, now, cursor: map.cursor, width: widthOf(el), ink });
+    const most = Math.max(...values.flat().map((x) => Math.abs(x) || 0)) || 1;
+    map.show(
+      values,
+      now.shown ? { name: "change", colours: diverging, range: [-most, most] } : { name: "weight", range: [0, 1] },
+    );
+    lossChart(chart, { el, intact, run, now, tokens, ink });
+    refresh();
+  });
+  const change = (what) => {
+    Object.assign(now, what);
+    if ("gone" in what) run = now.gone.size ? read(lm, ids, (layer, head) => now.gone.has(`${layer}.${head}`)) : intact;
+    position.set(now.position);
+    draw();
+  };
+
+  const map = tokenMap({
+    el,
+    label: "Attention of one head.",
+    state: (values) => describe(values, null, { now, heads, run, intact, mapOf, ids, tokens }),
+    rows: tokens,
+    columns: tokens,
+    axes: ["query", "key"],
+    redraw: () => draw(),
+    describe: (values, cell) => describe(values, cell, { now, heads, run, intact, mapOf, ids, tokens }),
+    onmove: (cell) => {
+      if (cell) change({ position: Math.min(cell[0], tokens.length - 2) });
+    },
+  });
+  const grid = headGrid({ heads, T: tokens.length, mapOf, onpoint: map.move, onchoose: (at) => change({ at }) });
+  const chart = canvas("The loss of each next token.", { keys: false });
+  const shown = choice("show", SHOWN, (i) => change({ shown: i }));
+  const position = slider(
+    "position",
+    { min: 0, max: tokens.length - 2, step: 1, value: start.position, show: (t) => `${t}: ${tokens[t]}` },
+    (t) => map.move([t, sources(ids)[t] ?? t]),
+  );
+  const ablate = button("ablate", () => {
+    const gone = new Set(now.gone);
+    if (!gone.delete(heads[now.at].name)) gone.add(heads[now.at].name);
+    change({ gone });
+  });
+  const restore = button("restore all", () => change({ gone: new Set() }));
+  const refresh = () => {
+    ablate.textContent = `ablate head ${heads[now.at].name}`;
+    ablate.setAttribute("aria-pressed", now.gone.has(heads[now.at].name));
+  };
+  const reset = resetButton([shown, position, map], () => change(start));
+  el.append(
+    grid.node,
+    element(
+      "div",
+      { class: "tl-note" },
+      "Crossed out: taken away. Orange: its weights have changed, by so much at most.",
+    ),
+    bar(ablate, restore),
+    chart.node,
+    bar(position.node, shown.node),
+    map.beside(bar(...map.buttons, reset)),
+    map.table,
+  );
+  return watch(el, draw);
+}
+
+// ── drawing ──
+
+function lossChart(sketch, { el, intact, run, now, tokens, ink }) {
+  const [width, height] = [widthOf(el), 210];
+  const context = sketch.resize(width, height);
+  const xs = intact.losses.map((_, t) => t);
+  const gone = [...now.gone].sort().join(", ");
+  const lost = gone ? `, ${mean(run.losses).toFixed(2)} without ${gone}` : "";
+  sketch.describe(`The loss of each next token: on average ${mean(intact.losses).toFixed(2)} nats${lost}.`);
+  drawLines(
+    context,
+    { x: 0, y: 0, width, height },
+    {
+      title: "loss of the token that comes next",
+      x: { name: "after", ticks: xs.map((t) => [t, tokens[t]]) },
+      y: { name: "nats", low: 0 },
+      series: [
+        { name: `whole model (mean ${mean(intact.losses).toFixed(2)})`, xs, ys: intact.losses },
+        ...(gone ? [{ name: `without ${gone} (mean ${mean(run.losses).toFixed(2)})`, xs, ys: run.losses }] : []),
+      ],
+      at: now.position,
+      ink,
+    },
+  );
+}
+
+// All heads as small maps, a row for each layer; the cursor of the large map is in each.
+function headGrid({ heads, T, mapOf, onpoint, onchoose }) {
+  const sketch = canvas("Heads as small maps.", { how: "Arrow keys choose one." });
+  const across = Math.max(...heads.map(({ head }) => head + 1));
+  const at = (layer, head) => heads.findIndex((one) => one.layer === layer && one.head === head);
+  let boxes = [];
+  let chosen = 0;
+  const show = ({ run, changed, now, cursor, width: total, ink }) => {
+    const gone = now.gone.size ? ` Taken away: ${[...now.gone].sort().join(", ")}.` : "";
+    sketch.describe(`${heads.length} heads as small maps, a row for each layer. Chosen: ${heads[now.at].name}.${gone}`);
+    const side = Math.min(150, total / across - 14);
+    const [size, down] = [side / T, side + 36];
+    const context = sketch.resize(across * (side + 14), (heads.at(-1).layer + 1) * down);
+    chosen = now.at;
+    boxes = heads.map(({ layer, head }) => ({
+      left: head * (side + 14) + 3,
+      top: layer * down + 22,
+      size,
+      shown: [T, T],
+    }));
+    sketch.node.layout = { boxes };
+    const k = Math.max(1, Math.ceil(1 / size));
+    boxes.forEach((box, i) => {
+      const [{ left, top }, gone] = [box, now.gone.has(heads[i].name)];
+      const differs = changed[i] > CHANGED;
+      Object.assign(context, { fillStyle: ink, textAlign: "left", textBaseline: "middle" });
+      context.font = i === now.at ? `bold ${FONT}` : FONT;
+      context.fillText(side < 70 ? heads[i].name : `head ${heads[i].name}`, left, top - 10);
+      if (differs && side >= 60) {
+        Object.assign(context, { textAlign: "right", font: FONT });
+        context.fillText(`Δ ${changed[i].toFixed(2)}`, left + side, top - 10);
+      }
+      const map = k > 1 ? pooled(mapOf(run, i), k, false) : mapOf(run, i);
+      context.globalAlpha = gone ? 0.25 : 1;
+      paintCells(context, map, { left, top, size: size * k }, { range: [0, 1], ink });
+      context.globalAlpha = 1;
+      if (gone) cross(context, left, top, side, ink);
+      if (differs) frame(context, left, top, side, ORANGE, [5, 3]);
+      if (i === now.at) frame(context, left - 2, top - 2, side + 4, BLUE, []);
+      if (cursor) paintCursor(context, box, cursor, ink);
+    });
+  };
+  const under = (event) => {
+    const [x, y] = sketch.at(event);
+    const i = boxes.findIndex(
+      ({ left, top, size }) => x >= left && x < left + T * size && y >= top && y < top + T * size,
+    );
+    if (i < 0) return null;
+    const [t, s] = [(y - boxes[i].top) / boxes[i].size, (x - boxes[i].left) / boxes[i].size].map(Math.floor);
+    return { i, cell: [t, s] };
+  };
+  Object.assign(sketch.node, {
+    onpointermove: (event) => onpoint(under(event)?.cell ?? null),
+    onpointerleave: onLeave(() => onpoint(null)),
+    onpointerdown: (event) => {
+      const found = under(event);
+      onpoint(found?.cell ?? null);
+      if (found) onchoose(found.i);
+    },
+    onkeydown: onKeys((key) => {
+      const { layer, head } = heads[chosen];
+      const by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[key];
+      const to = by
+        ? at(clamp(layer + by[0], 0, heads.at(-1).layer), clamp(head + by[1], 0, across - 1))
+        : { Home: 0, End: heads.length - 1 }[key];
+      if (to === undefined) return false;
+      if (to >= 0) onchoose(to);
+    }),
+  });
+  return { node: sketch.node, show };
+}
+
+function frame(context, x, y, side, colour, dash) {
+  context.setLineDash(dash);
+  Object.assign(context, { strokeStyle: colour, lineWidth: 3 }).strokeRect(x, y, side, side);
+  context.setLineDash([]);
+}
+
+function cross(context, x, y, side, ink) {
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x + side, y + side);
+  context.moveTo(x + side, y);
+  context.lineTo(x, y + side);
+  Object.assign(context, { strokeStyle: ink, lineWidth: 1.5 }).stroke();
+}
+
+// ── words ──
+
+function describe(values, cell, { now, heads, run, intact, mapOf, ids, tokens }) {
+  const { name } = heads[now.at];
+  const losses = lossesAt(now.position, { now, run, intact, tokens });
+  if (cell) {
+    const [t, s] = cell;
+    const weight = (x) => (Number.isNaN(x) ? "may not be seen" : `weight ${x.toFixed(3)}`);
+    const change = now.shown && s <= t ? `, a change of ${values[t][s].toFixed(3).replace("-", "−")}` : "";
+    const seen = weight(mapOf(run, now.at)[t][s]);
+    return `head ${name}, query ${tokens[t]} (${t}), key ${tokens[s]} (${s}): ${seen}${change}. ${losses}`;
+  }
+  const { previous, induction } = scores(mapOf(run, now.at), ids);
+  const found =
+    induction === null ? "no token stands twice" : `on what followed the same token before ${induction.toFixed(2)}`;
+  const gone = now.gone.has(name) ? ", taken away" : "";
+  return `head ${name}${gone}: mean weight on the token before ${previous.toFixed(2)}; ${found}. ${losses}`;
+}
+
+function lossesAt(t, { now, run, intact, tokens }) {
+  const said = `After ${tokens[t]} (${t}) comes ${tokens[t + 1]}: loss ${intact.losses[t].toFixed(2)}`;
+  return now.gone.size ? `${said}, now ${run.losses[t].toFixed(2)}.` : `${said}.`;
+}

@@ -1,0 +1,86 @@
+"""All heads of a language model over a text: where each looks, and what the loss becomes when some are taken away."""
+
+from collections.abc import Sequence
+
+import matplotlib
+import torch
+import torch.nn.functional as F
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from transformer_lab.decoding.inference import inference
+from transformer_lab.nn.attention import MultiHeadAttention
+from transformer_lab.nn.recording import record_attention
+from transformer_lab.plots.checks import Tokens, label
+from transformer_lab.plots.picture import THEME
+from transformer_lab.widgets.shared.sent_model import as_sent, sent
+from transformer_lab.widgets.shared.view import View
+
+MOST_TOKENS = 96
+
+
+def induction(model: nn.Module, tokens: Sequence[int] | Tensor, names: Tokens | None = None) -> View:
+    """Take heads of a language model away, in the page, and see what changes: the loss, and where other heads look.
+
+    `tokens` are the ids of a text, `names` those of the whole vocabulary; without names the ids are shown. The model
+    may be a LanguageModel or one of attention alone. The page computes with the weights as they are sent, in 8 bits:
+    those of `sent_model.as_sent`. A head that is taken away writes zeros.
+
+    Raises:
+        ValueError: there are fewer than 2 or more than 96 tokens, or more than the model reads, or one that it does not
+            know; there is not one name for each token of the vocabulary; the model is too large.
+    """
+    ids, carried = torch.as_tensor(tokens).cpu(), sent(model)
+    vocabulary, longest = carried["tokens"]["shape"][0], carried["max_len"]
+    check(ids, vocabulary, MOST_TOKENS if longest is None else min(longest, MOST_TOKENS))
+    names = range(vocabulary) if names is None else names
+    if len(names) != vocabulary:
+        raise ValueError(f"there must be a name for each of the model's {vocabulary} tokens (got {len(names)})")
+    read = [seen(str(names[i])) for i in ids.tolist()]
+    state = {"model": carried, "ids": ids, "tokens": read}
+    rounded = as_sent(model)
+    return View("induction", state, summary(model, read), lambda: fallback(rounded, ids, read), colours=96)
+
+
+def check(ids: Tensor, vocabulary: int, most: int) -> None:
+    """Raise a ValueError unless a model can read the ids."""
+    if ids.ndim != 1 or not 2 <= len(ids) <= most:
+        raise ValueError(f"tokens must be 2 to {most} ids (their shape is {tuple(ids.shape)})")
+    if not 0 <= int(ids.min()) <= int(ids.max()) < vocabulary:
+        raise ValueError(f"tokens must be from 0 to {vocabulary - 1} (got {int(ids.min())} to {int(ids.max())})")
+
+
+def seen(name: str) -> str:
+    """A token as it can be seen."""
+    return {"": "pad"}.get(name, name.replace("\n", "⏎").replace(" ", "␣"))
+
+
+def summary(model: nn.Module, read: list[str]) -> str:
+    """One line that says what is seen; no number that a training has made."""
+    n_heads = [part.n_heads for part in model.modules() if isinstance(part, MultiHeadAttention)]
+    heads = f"{sum(n_heads)} heads in {len(n_heads)} {'layer' if len(n_heads) == 1 else 'layers'}"
+    text = f"{len(read)} tokens “{label(' '.join(read))}”"
+    return f"Where {heads} look in the {text}, and the loss of each next token without some of them."
+
+
+def fallback(model: nn.Module, ids: Tensor, read: list[str]) -> Figure:
+    """A small map of each head, a row for each layer, and the loss of each next token."""
+    with inference(model), record_attention(model) as maps:
+        losses = F.cross_entropy(model(ids[None])[0, :-1], ids[1:], reduction="none")  # (T - 1,)
+    stack = [weights[0] for weights in maps.values()]
+    with matplotlib.rc_context(THEME):
+        across = max(map(len, stack))
+        figure = Figure(figsize=(1.7 * across, 1.9 * len(stack) + 1.8), layout="constrained")
+        rows = figure.add_gridspec(len(stack) + 1, across, height_ratios=[*[1.0] * len(stack), 0.9])
+        hidden = torch.ones(len(ids), len(ids), dtype=torch.bool).triu(1)
+        for layer, weights in enumerate(stack):
+            for head, map_ in enumerate(weights):
+                ax = figure.add_subplot(rows[layer, head])
+                ax.set_axis_off()
+                ax.imshow(map_.masked_fill(hidden, torch.nan).numpy(), cmap="cividis", vmin=0, vmax=1)
+                ax.set_title(f"head {layer}.{head}", fontsize=9)
+        ax = figure.add_subplot(rows[-1, :])
+        ax.plot(losses.numpy())
+        ax.set_xticks(range(len(losses)), read[:-1], fontsize=7, parse_math=False)
+        ax.set_ylabel("loss (nats)")
+    return figure

@@ -1,0 +1,95 @@
+"""The logit lens over a text: what a model would say next, if its layers ended at each of them."""
+
+from collections.abc import Sequence
+
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from transformer_lab.plots import figure
+from transformer_lab.plots.checks import Tokens, Values, label, to_tensor
+from transformer_lab.widgets.shared.view import View
+
+BEST = 5  # tokens of each cell
+MOST_NAMES = 1_000  # of a larger vocabulary, only the names that are shown travel
+
+
+def lens(logits: Values, tokens: Sequence[int] | Tensor, names: Tokens, places: Tokens | None = None) -> View:
+    """What a model would say after each position, read off before its first layer and after each of them.
+
+    `logits` (places, T, vocab) are those of `analysis.logit_lens`, the model's own ones last; `tokens` are the T ids
+    that it has read, `names` those of the whole vocabulary. The token that should come next at a position is the one
+    that is read at the following position. `places` are called embedding, layer 0, layer 1, … if they get no names.
+
+        hidden = torch.stack([x, *outputs_of_layers])  # (places, T, d_model)
+        widgets.lens(logit_lens(hidden, model.norm, model.to_logits.weight), ids, characters.symbols)
+
+    Raises:
+        ValueError: the logits are not (places, T, vocab) of at least 2 tokens, or hold NaN; there is not one name for
+            each place and each token of the vocabulary; a token is not in it.
+    """
+    given = to_tensor(logits).detach().cpu().double()
+    ids, vocabulary = torch.as_tensor(tokens).cpu(), list(map(str, names))
+    check(given, ids, vocabulary)
+    rows = ["embedding", *(f"layer {i}" for i in range(len(given) - 1))] if places is None else list(map(str, places))
+    if len(rows) != len(given):
+        raise ValueError(f"there must be a name for each of the {len(given)} places (got {len(rows)})")
+    probabilities = given.softmax(-1)  # (places, T, vocab)
+    best = probabilities.topk(min(BEST, len(vocabulary)))
+    truth = probabilities[:, range(len(ids) - 1), ids[1:]]  # (places, T - 1)
+    rank = 1 + (probabilities[:, :-1] > truth[..., None]).sum(-1)  # (places, T - 1)
+    kept, shown, read = shortened(vocabulary, best.indices, ids)
+    state = {"places": rows, "names": kept, "read": read, "best": shown}
+    state |= {"probabilities": best.values, "truth": truth, "rank": rank}
+    return View("lens", state, summary(rows, ids, vocabulary), lambda: fallback(rows, best, ids, vocabulary))
+
+
+def check(logits: Tensor, ids: Tensor, names: list[str]) -> None:
+    """Raise a ValueError unless logits, tokens and names go together."""
+    if logits.ndim != 3 or tuple(logits.shape[1:]) != (len(ids), len(names)) or len(ids) < 2 or not len(logits):
+        expected = f"(places, T, vocab) of at least 2 tokens, here (…, {len(ids)}, {len(names)})"
+        raise ValueError(f"logits must be {expected} (their shape is {tuple(logits.shape)})")
+    if logits.isnan().any():
+        raise ValueError("logits must not be NaN")
+    if not 0 <= int(ids.min()) <= int(ids.max()) < len(names):
+        raise ValueError(f"tokens must be from 0 to {len(names) - 1} (got {int(ids.min())} to {int(ids.max())})")
+
+
+def shortened(names: list[str], best: Tensor, ids: Tensor) -> tuple[list[str], Tensor, Tensor]:
+    """The names that travel, and the best tokens and those read as places among them."""
+    if len(names) <= MOST_NAMES:
+        return names, best, ids
+    used, places = torch.cat([best.flatten(), ids]).unique(return_inverse=True)
+    return [names[i] for i in used.tolist()], places[: best.numel()].view_as(best), places[best.numel() :]
+
+
+def summary(places: list[str], ids: Tensor, names: list[str]) -> str:
+    """One line that says what is seen; no number that a training has made."""
+    text = label("".join(names[i] for i in ids.tolist()).replace("\n", "⏎"))
+    return (
+        f"The logit lens over “{text}”: the most probable next token at {len(places)} places and {len(ids)} positions."
+    )
+
+
+def fallback(places: list[str], best: torch.return_types.topk, ids: Tensor, names: list[str]) -> Figure:
+    """The most probable token of each cell, with its probability as the shade; the true next token is bold."""
+    n, m = len(places), len(ids)
+    drawing, ax = figure(max(3.0, min(8.0, 1.2 + 0.3 * m)), 0.9 + 0.32 * n)
+    ax.imshow(best.values[..., 0].numpy(), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    size = 9 if m <= 30 else 5
+    for t in range(m):
+        for i in range(n):
+            token, p = int(best.indices[i, t, 0]), float(best.values[i, t, 0])
+            right = t + 1 < m and token == int(ids[t + 1])
+            style = {"color": "black" if p > 0.5 else "white", "weight": "bold" if right else "normal"}
+            ax.text(t, i, visible(names[token]), ha="center", va="center", fontsize=size, parse_math=False, **style)
+    ax.set_xticks(range(m), [visible(names[i]) for i in ids.tolist()], fontsize=size, parse_math=False)
+    ax.set_yticks(range(n), places)
+    ax.set_xlabel("token read")
+    return drawing
+
+
+def visible(name: str) -> str:
+    """A token as it can be seen, cut to three letters."""
+    shown = {"": "pad"}.get(name, name.replace("\n", "⏎").replace(" ", "␣"))
+    return shown if len(shown) <= 3 else f"{shown[:2]}…"

@@ -1,0 +1,60 @@
+"""A mask to paint: which query may attend to which key, what becomes of the weights, and what is wrong with it."""
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from transformer_lab.nn.attention import masked_softmax
+from transformer_lab.nn.masks import causal_mask
+from transformer_lab.plots import plot_attention
+from transformer_lab.plots.checks import Tokens, Values, check_shape, to_array, to_tensor
+from transformer_lab.widgets.shared.view import View
+
+PATTERNS = ("everything", "causal", "sliding window", "prefix")
+MOST_TOKENS = 16
+
+
+def mask_playground(scores: Values, tokens: Tokens, pattern: str = "causal", pad_token: str = "pad") -> View:
+    """Paint the mask of a self-attention and see its weights: the masked softmax of fixed scores.
+
+    scores (T, T), already divided by √d_k; `pattern` is the mask at first: everything, causal, sliding window or
+    prefix. Tokens equal to `pad_token` are padding at first, hidden as keys.
+
+    Raises:
+        ValueError: the scores are not finite or do not fit the tokens; there are more than 16 tokens or fewer than 2;
+            there is no such pattern.
+    """
+    scores, tokens = to_tensor(scores).detach().cpu(), list(map(str, tokens))
+    check_shape("scores", to_array(scores), ("tokens", tokens), ("tokens", tokens))
+    if not 2 <= len(tokens) <= MOST_TOKENS:
+        raise ValueError(f"there must be 2 to {MOST_TOKENS} tokens (got {len(tokens)})")
+    if not scores.isfinite().all():
+        raise ValueError("scores must be finite: the mask is painted here")
+    if pattern not in PATTERNS:
+        raise ValueError(f"pattern must be one of {', '.join(PATTERNS)} (got {pattern})")
+    padding = [token == pad_token for token in tokens]
+    mask = mask_of(pattern, len(tokens)) & ~torch.tensor(padding, device="cpu")
+    weights = masked_softmax(scores.double(), mask)
+    state = {"scores": scores, "tokens": tokens, "pattern": pattern, "padding": padding}
+    said = summary(mask, pattern, padding)
+    return View("masks", state, said, lambda: plot_attention(weights, tokens, tokens, mask=mask))
+
+
+def mask_of(pattern: str, length: int, window: int = 2, prefix: int = 2) -> Bool[Tensor, "{length} {length}"]:
+    """The table of a pattern: a window of so many places that ends with the query, or a prefix that all may see."""
+    past = causal_mask(length, "cpu")
+    return {
+        "everything": torch.ones_like(past),
+        "causal": past,
+        "sliding window": past.triu(1 - window),
+        "prefix": past | (torch.arange(length, device="cpu") < prefix),
+    }[pattern]
+
+
+def summary(mask: Tensor, pattern: str, padding: list[bool]) -> str:
+    """One line that says what the mask lets through."""
+    hidden = f", {sum(padding)} of padding hidden" if any(padding) else ""
+    blind = int((~mask.any(dim=-1)).sum())
+    nothing = f"; {blind} of the queries may see nothing" if blind else ""
+    seen = f"{int(mask.sum())} of {mask.numel()} pairs of query and key may attend"
+    return f"Mask playground over {len(mask)} tokens ({pattern}{hidden}): {seen}{nothing}."

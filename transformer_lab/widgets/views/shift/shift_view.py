@@ -1,0 +1,100 @@
+"""A step to the side as a rotation: one arrow for each frequency; and rotary positions, where two rotations meet."""
+
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from torch import Tensor
+
+from transformer_lab.nn.positions import rotate, shift_matrix, sinusoidal_encoding
+from transformer_lab.plots import figure
+from transformer_lab.plots.checks import Values, to_tensor
+from transformer_lab.plots.picture import COLOURS, GREY
+from transformer_lab.widgets.shared.view import View
+
+WIDEST = 16
+TABS = ("shift", "RoPE")
+POSITION, OFFSET = 3, 5  # where the view starts, and how far it shifts
+
+
+def shift(query: Values, key: Values, tab: str = "shift") -> View:
+    """Turn an encoding by an offset, M_k PE(p) = PE(p + k); and, in a second tab, a query and a key by their positions.
+
+    query and key (d_head,), with an even d_head, which is the d_model of the encoding, too; `tab`, shift or RoPE, is
+    the one that shows first. The rotation of a shift is clockwise, that of RoPE counter-clockwise (there a row is
+    multiplied by the matrix from the right).
+
+    Raises:
+        ValueError: query or key is not 1-D or not finite, they differ in length, their length is odd or above 16, or
+            there is no such tab.
+    """
+    query, key = (to_tensor(x).detach().cpu().double() for x in (query, key))
+    if query.ndim != 1 or query.shape != key.shape:
+        shapes = f"{tuple(query.shape)} and {tuple(key.shape)}"
+        raise ValueError(f"query and key must be vectors of the same length (their shapes are {shapes})")
+    d_head = len(query)
+    if d_head % 2 or not 2 <= d_head <= WIDEST:
+        raise ValueError(f"query and key must have an even number of features, 2 to {WIDEST} (they have {d_head})")
+    if not (query.isfinite().all() and key.isfinite().all()):
+        raise ValueError("query and key must be finite")
+    if tab not in TABS:
+        raise ValueError(f"tab must be one of {', '.join(TABS)} (got {tab})")
+    state = {"query": query, "key": key, "tab": tab, "position": POSITION, "offset": OFFSET}
+    return View("shift", state, summary(query, key), lambda: fallback(query, key, tab))
+
+
+def fallback(query: Tensor, key: Tensor, tab: str) -> Figure:
+    """Each pair of the encoding, before and after the shift; or of a query and a key, turned by their positions."""
+    d_head = len(query)
+    if tab == "shift":
+        first, second, _ = step(d_head)
+        said = [f"position {POSITION}", f"turned by {OFFSET}"]
+    else:
+        first, second = turned(query, key, OFFSET, POSITION)
+        longest = torch.stack([first, second]).unflatten(-1, (-1, 2)).norm(dim=-1).max().clamp(min=1e-9)
+        first, second = first / longest, second / longest
+        said = [f"query at position {POSITION + OFFSET}", f"key at position {POSITION}"]
+    drawn, panels = figure(min(1.9 * d_head / 2, 7.6), 2.2 if d_head <= 8 else 1.5, columns=d_head // 2)
+    looks: list[dict[str, Any]] = [
+        {"color": COLOURS[i], "linestyle": style, "linewidth": 2} for i, style in enumerate(("-", "--"))
+    ]
+    for i, ax in enumerate([panels] if d_head == 2 else panels):
+        for pair, look in zip((first, second), looks, strict=True):
+            x, y = pair[2 * i : 2 * i + 2].tolist()
+            ax.annotate("", (x, y), (0, 0), arrowprops=look | {"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0})
+        angle = torch.linspace(0, 2 * torch.pi, 100, device="cpu")
+        ax.plot(angle.sin(), angle.cos(), color=GREY, linewidth=1)
+        ax.set(aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), title=f"pair {i}")
+        ax.axis("off")
+    drawn.legend([Line2D([], [], **look) for look in looks], said, loc="outside lower center", ncols=2, frameon=False)
+    return drawn
+
+
+def summary(query: Tensor, key: Tensor) -> str:
+    """One line that says what the view shows."""
+    _, after, there = step(len(query))
+    same = torch.allclose(after, there, atol=1e-6)
+    near, far = score(query, key, OFFSET), score(query, key, OFFSET, start=100)
+    equal = abs(near - far) < 1e-6 * (1 + abs(near))
+    return (
+        f"Shift as a rotation of {len(query) // 2} arrows: "
+        f"M_{OFFSET} PE({POSITION}) = PE({POSITION + OFFSET}): {same}. "
+        f"RoPE: the same score {OFFSET} positions apart from 0 and from 100: {equal}."
+    )
+
+
+def step(d_model: int) -> tuple[Tensor, Tensor, Tensor]:
+    """PE(p), M_k PE(p) and PE(p + k), where the view starts."""
+    table = sinusoidal_encoding(POSITION + OFFSET + 1, d_model, "cpu")
+    return table[POSITION], shift_matrix(OFFSET, d_model).cpu() @ table[POSITION], table[POSITION + OFFSET]
+
+
+def score(query: Tensor, key: Tensor, offset: int, start: int = 0) -> float:
+    """The dot product of a query and a key that rotary positions have turned; the key has position `start`."""
+    return torch.dot(*turned(query, key, offset, start)).item()
+
+
+def turned(query: Tensor, key: Tensor, offset: int, start: int) -> tuple[Tensor, Tensor]:
+    """A query at position `start` + `offset` and a key at `start`."""
+    return rotate(query[None], start + offset)[0], rotate(key[None], start)[0]

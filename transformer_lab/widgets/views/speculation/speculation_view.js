@@ -1,0 +1,218 @@
+// Speculative decoding, round by round, from a recorded run: drafted tokens, which of them stand, and the text so far.
+
+import {
+  bar,
+  button,
+  canvas,
+  clamp,
+  eachFrame,
+  element,
+  onKeys,
+  readout,
+  resetButton,
+  slider,
+  tableSwitch,
+  tensor,
+  watch,
+  widthOf,
+} from "../../shared/ui.js";
+import { drawBars } from "../../shared/chart.js";
+import { visible } from "../lens/lens_view.js";
+
+const HEIGHT = 220;
+
+// The run by rounds, from tables in which -1 stands where there is nothing.
+export function unpackedRun({ names, prompt, drafted, accepted, written, p, q }) {
+  const rounds = Array.from(accepted.data).filter((n) => n >= 0).length;
+  const k = drafted.shape[1];
+  const lengths = Array.from({ length: rounds }, (_, i) => {
+    const row = Array.from(drafted.data.slice(i * k, (i + 1) * k));
+    return row.filter((token) => token >= 0).length;
+  });
+  const rows = ({ data }) => lengths.map((n, i) => Array.from(data.slice(i * k, i * k + n)));
+  return {
+    prompt: Array.from(prompt.data, (token) => names[token]),
+    drafted: rows(drafted).map((row) => row.map((token) => names[token])),
+    accepted: Array.from(accepted.data.slice(0, rounds)),
+    written: Array.from(written.data.slice(0, rounds), (token) => names[token]),
+    p: rows(p),
+    q: rows(q),
+  };
+}
+
+// A drafted token stands with probability min(1, p / q).
+export function chancesOf(p, q) {
+  return p.map((one, i) => Math.min(1, one / q[i]));
+}
+
+// The tokens behind the prompt when a round is over: { name, kind }, "drafted" for those that stood, "written" for the
+// model's own; those of this round are new, and what was rejected or thrown away follows with kind "rejected".
+export function textAfter({ drafted, accepted, written }, round) {
+  const text = [];
+  for (let i = 0; i <= round; i += 1) {
+    const fresh = i === round;
+    drafted[i].slice(0, accepted[i]).forEach((name) => text.push({ name, kind: "drafted", fresh }));
+    if (fresh) drafted[i].slice(accepted[i]).forEach((name) => text.push({ name, kind: "rejected", fresh }));
+    text.push({ name: written[i], kind: "written", fresh });
+  }
+  return text;
+}
+
+export default {
+  render({ model, el }) {
+    const run = unpackedRun({
+      names: model.get("names"),
+      prompt: tensor(model.get("prompt")),
+      drafted: tensor(model.get("drafted")),
+      accepted: tensor(model.get("accepted")),
+      written: tensor(model.get("written")),
+      p: tensor(model.get("p")),
+      q: tensor(model.get("q")),
+    });
+    const last = run.drafted.length - 1;
+    const now = { round: 0 };
+    const strip = element("div", { class: "tl-strip" });
+    const says = readout();
+    const sketch = canvas("What the draft and the model give to each drafted token.", { keys: false });
+    const table = tableSwitch(() => draw());
+
+    const draw = eachFrame(() => {
+      const i = now.round;
+      const text = textAfter(run, i);
+      const kept = text.filter(({ kind }) => kind !== "rejected");
+      const chances = chancesOf(run.p[i], run.q[i]);
+      el.values = {
+        round: i,
+        text: kept.map(({ name }) => name).join(""),
+        drafted: run.drafted[i],
+        accepted: run.accepted[i],
+        p: run.p[i],
+        q: run.q[i],
+        chances,
+        aPass: kept.length / (i + 1),
+      };
+      show(strip, run.prompt, text);
+      says.say(describe(run, i, chances, kept.length));
+      sketch.describe(`What draft and model give to each drafted token. ${describe(run, i, chances, kept.length)}`);
+      paint(sketch, el, run, i);
+      table.fill(() => asTable(run, i, chances));
+    });
+    const go = (round) => {
+      now.round = clamp(round, 0, last);
+      at.set(now.round);
+      draw();
+    };
+    const at = slider("round", { min: 0, max: last, step: 1, value: 0, show: (n) => `${n + 1} of ${last + 1}` }, go);
+    const back = button("◀ back", () => go(now.round - 1));
+    const forward = button("forward ▶", () => go(now.round + 1));
+    const reset = resetButton([at, table], () => go(0));
+    el.append(
+      element("style", {}, STYLE),
+      bar(back, forward, at.node),
+      strip,
+      element(
+        "div",
+        { class: "tl-note" },
+        element("span", { class: "tl-drafted" }, "drafted, and stands"),
+        " ",
+        element("span", { class: "tl-own" }, "written by the model"),
+        " ",
+        element("s", {}, "rejected, or behind a rejected one"),
+      ),
+      sketch.node,
+      says,
+      bar(table.button, reset),
+      table.room,
+    );
+    // The letters n and p step from anywhere in the view.
+    el.addEventListener(
+      "keydown",
+      onKeys((key) => {
+        const by = { n: 1, p: -1 }[key];
+        if (!by) return false;
+        go(now.round + by);
+      }),
+    );
+    return watch(el, draw);
+  },
+};
+
+const STYLE = `
+.tl-speculation .tl-strip {
+  font-family: ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; min-height: 5.4em;
+}
+.tl-speculation .tl-strip :is(span, s) { cursor: default; padding: 1px 0; margin: 0; }
+.tl-speculation .tl-drafted { border-bottom: 3px solid #0072b2; }
+.tl-speculation .tl-own { border-bottom: 3px double #d55e00; }
+.tl-speculation .tl-fresh { font-weight: 700; }
+`;
+
+// ── words ──
+
+function show(strip, prompt, text) {
+  const parts = text.map(({ name, kind, fresh }) =>
+    kind === "rejected"
+      ? element("s", {}, visible(name))
+      : element(
+          "span",
+          { class: `${kind === "drafted" ? "tl-drafted" : "tl-own"}${fresh ? " tl-fresh" : ""}` },
+          visible(name),
+        ),
+  );
+  strip.replaceChildren(prompt.map(visible).join(""), ...parts);
+}
+
+function describe({ drafted, accepted, written }, i, chances, length) {
+  const [n, kept] = [drafted[i].length, accepted[i]];
+  const own = `“${visible(written[i])}”`;
+  const passes = `${i + 1} ${i ? "passes" : "pass"} of the model, ${length} ${length > 1 ? "tokens" : "token"}.`;
+  if (!n) return `Nothing was drafted: the model wrote ${own}. ${passes}`;
+  if (kept === n) return `All ${n} drafted tokens stand, and the model wrote ${own} behind them. ${passes}`;
+  const stood = kept ? `The first ${kept > 1 ? `${kept} stand` : "stands"}. ` : "";
+  return (
+    `${stood}“${visible(drafted[i][kept])}” would have stood with probability ${chances[kept].toFixed(2)}, and was ` +
+    `rejected; the model wrote ${own} instead. ${passes}`
+  );
+}
+
+const verdict = (kept, j) => (j < kept ? "stands" : j === kept ? "rejected" : "thrown away");
+
+function asTable({ drafted, accepted, p, q }, i, chances) {
+  const rows = drafted[i].map((name, j) => [
+    visible(name),
+    q[i][j].toFixed(3),
+    p[i][j].toFixed(3),
+    chances[j].toFixed(3),
+    verdict(accepted[i], j),
+  ]);
+  return [["drafted", "q", "p", "min(1, p/q)", ""], ...rows];
+}
+
+// ── drawing ──
+
+function paint(sketch, el, { drafted, accepted, p, q }, i) {
+  const width = Math.min(widthOf(el), 560);
+  const context = sketch.resize(width, HEIGHT);
+  const ink = getComputedStyle(el).color;
+  if (!drafted[i].length) {
+    Object.assign(context, { fillStyle: ink, font: "13px system-ui, sans-serif", textBaseline: "top" });
+    context.fillText("Nothing was drafted in this round.", 8, 8);
+    return;
+  }
+  const mark = { stands: "✓", rejected: "✗", "thrown away": "" };
+  drawBars(
+    context,
+    { x: 0, y: 0, width, height: HEIGHT },
+    {
+      title: "",
+      names: drafted[i].map((name, j) => `${visible(name)} ${mark[verdict(accepted[i], j)]}`.trim()),
+      x: { name: "drafted token" },
+      y: { name: "probability", high: 1 },
+      series: [
+        { name: "draft: q", ys: q[i] },
+        { name: "model: p", ys: p[i] },
+      ],
+      ink,
+    },
+  );
+}

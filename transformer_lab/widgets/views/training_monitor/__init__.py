@@ -1,0 +1,1 @@
+"""Training as it happens, and as it was: curves, what the model makes of samples, and where it looks."""

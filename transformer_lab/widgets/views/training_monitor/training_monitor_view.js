@@ -1,0 +1,404 @@
+// Training monitor: curves that grow while the kernel trains; a slider goes back to any step, to what the model made of
+// its samples, and to its attention. A translator's score is its exact match; a language model's is a loss, which
+// stands beside that of the training, and its samples are texts that it goes on with.
+
+import {
+  bar,
+  button,
+  canvas,
+  checkbox,
+  choice,
+  eachFrame,
+  element,
+  floats,
+  readout,
+  resetButton,
+  scroller,
+  slider,
+  tableOfTexts,
+  tensor,
+  watch,
+  widthOf,
+} from "../../shared/ui.js";
+import { COLOURS, drawLines } from "../../shared/chart.js";
+import { tokenMap } from "../../shared/grid.js";
+import { linked } from "../../shared/link.js";
+import { mapOf, stackChoice } from "../../shared/stack.js";
+
+const ROW = 4; // step, loss, rate, score (NaN where it was not measured)
+const HALF = 50; // milliseconds: the kernel sends ten messages a second, and each is drawn in two halves
+
+// The last place in ascending numbers whose number is at most x; -1 if there is none.
+export function lastAt(numbers, x) {
+  let found = -1;
+  numbers.forEach((number, i) => {
+    if (number <= x) found = i;
+  });
+  return found;
+}
+
+// How much of a history there is halfway from step `before` to its end.
+export function halfway(history, before) {
+  const steps = history.filter((_, k) => k % ROW === 0);
+  return ROW * (lastAt(steps, Math.ceil((before + steps.at(-1)) / 2)) + 1);
+}
+
+// Ticks of a logarithmic axis: 1, 2 and 5 times a power of ten, or the powers alone where those would be many.
+export function logTicks(low, high) {
+  const ticks = [];
+  for (let k = Math.floor(Math.log10(low)); k <= Math.log10(high); k += 1) {
+    for (const factor of high / low > 100 ? [1] : [1, 2, 5]) {
+      const value = factor * 10 ** k;
+      if (value >= low && value <= high) ticks.push([value, String(Number(value.toPrecision(1)))]);
+    }
+  }
+  return ticks;
+}
+
+// "2 min 5 s": seconds as a person says them.
+export function duration(seconds) {
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+export default {
+  render({ model, el }) {
+    const [until, samples, [layers, heads]] = [model.get("until"), model.get("samples"), model.get("depth")];
+    const [levels, score] = [model.get("levels"), model.get("score")];
+    const ofTexts = score.unit !== "share";
+    const run = {
+      history: tensor(model.get("history")).data,
+      running: false,
+      finished: model.get("finished"),
+      seconds: 0,
+      first: 0,
+    };
+    const snapshots = {
+      at: model.get("at"),
+      said: model.get("said"),
+      weights: model.get("weights").map((packed) => tensor(packed).data),
+    };
+    const start = { at: null, log: !ofTexts, sample: 0 }; // at null: the last step there is
+    const now = { ...start };
+    const count = () => run.history.length / ROW;
+    let map = null;
+    let pressed = null; // the button that waits for the kernel
+
+    // What there is to see at a row of the history.
+    const seenAt = (i, scoredAt) => {
+      const [step, loss, rate] = run.history.subarray(i * ROW, i * ROW + 3);
+      const measured = lastAt(scoredAt, i);
+      const seen = {
+        step,
+        loss,
+        rate,
+        score: measured < 0 ? null : run.history[scoredAt[measured] * ROW + 3],
+        snapshot: null,
+        said: [],
+        map: null,
+      };
+      const snapshot = lastAt(snapshots.at, step);
+      if (snapshot < 0) return seen;
+      Object.assign(seen, {
+        snapshot: snapshots.at[snapshot],
+        said: snapshots.said.slice(snapshot * samples.length, (snapshot + 1) * samples.length),
+      });
+      if (ofTexts) return seen;
+      const shape = [layers, heads, samples[now.sample].rows.length, samples[now.sample].columns.length];
+      const size = shape.reduce((a, b) => a * b);
+      const data = snapshots.weights[now.sample].subarray(snapshot * size, (snapshot + 1) * size);
+      return { ...seen, map: mapOf({ data, shape }, stack.now) };
+    };
+
+    const progress = element("progress", { max: until, value: 0, "aria-label": "progress" });
+    const status = element("span", { class: "tl-status", role: "status" });
+    const sketch = canvas("Curves of a training.", { keys: false });
+    const says = readout();
+    const table = scroller(ofTexts ? "how the model goes on" : "translations of the samples");
+    const room = element("div");
+    const stop = button("stop", () => {
+      const kernel = link.model.widget_manager?.kernel;
+      kernel?.interrupt().catch(() => {});
+      pressed = kernel ? "stopping after this step …" : "to stop, press ■ in the toolbar: what is learned is kept";
+      draw();
+    });
+    const resume = button("resume", () => {
+      pressed = "resuming …";
+      link.send({ resume: true });
+      draw();
+    });
+
+    const drawCurves = () => {
+      const i = Math.min(now.at ?? Infinity, count() - 1);
+      const scoredAt = [...Array(count()).keys()].filter((k) => !Number.isNaN(run.history[k * ROW + 3]));
+      const seen = (el.values = i < 0 ? null : seenAt(i, scoredAt));
+      // First, while the width that it reads needs no new layout.
+      paint(sketch, run.history, { i, until, levels, score, log: now.log, scoredAt, el });
+      const done = (progress.value = count() ? run.history[(count() - 1) * ROW] : 0);
+      for (const node of [status, says]) node.ariaLive = run.running ? "off" : "polite"; // 20 steps a second are many
+      status.textContent =
+        pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model), gone: link.gone });
+      stop.hidden = !(link.model && run.running);
+      resume.hidden = !link.model || run.running || run.finished || !count();
+      stop.disabled = resume.disabled = Boolean(pressed);
+      step.rescale(Math.max(count() - 1, 0), Math.max(i, 0));
+      const words = seen ? describe(seen, score) : "The curves begin with the first step.";
+      says.say(words);
+      sketch.describe(`Curves of a training: loss, ${score.name}, learning rate. ${words}`);
+      return seen;
+    };
+    let drawn; // the snapshot that stands below the curves
+    const draw = eachFrame(() => {
+      const seen = drawCurves();
+      drawn = seen?.snapshot;
+      table.replaceChildren(...(seen?.said.length ? [(ofTexts ? asTexts : asTable)(samples, seen)] : []));
+      place.hidden = !seen?.map;
+      if (seen?.map) map.show(seen.map, { name: "weight", range: [0, 1] });
+    });
+    const grow = eachFrame(() => {
+      if (drawCurves()?.snapshot !== drawn) draw();
+    }); // most steps come without a snapshot
+    const change = (what) => {
+      Object.assign(now, what);
+      draw();
+    };
+
+    const step = slider(
+      "step",
+      { min: 0, max: 0, step: 1, value: 0, show: (i) => String(run.history[i * ROW] ?? 0) },
+      (i) => change({ at: i < count() - 1 ? i : null }),
+    );
+    const range = step.node.querySelector("input");
+    step.rescale = (max, i) => {
+      range.max = max;
+      step.set(i);
+    };
+    const log = checkbox("loss on a log scale", start.log, (on) => change({ log: on }));
+    const sample = choice(
+      "sample",
+      samples.map(({ source }) => source),
+      (i) => {
+        now.sample = i;
+        lay();
+        draw();
+      },
+    );
+    const stack = stackChoice(layers, heads, () => draw());
+    const choices = [...(samples.length > 1 ? [sample.node] : []), ...stack.nodes];
+    const place = element(
+      "div",
+      {},
+      element("div", { class: "tl-snapshots" }, "Where the decoder looks, given the right target"),
+      bar(...choices),
+      room,
+    );
+    const reset = resetButton([log, sample, stack], () => {
+      Object.assign(now, start);
+      lay();
+      draw();
+    });
+    // The map of a sample: its tokens are others than those of the one before.
+    const lay = () => {
+      if (!samples.length || ofTexts) return;
+      const { rows, columns } = samples[now.sample];
+      map = tokenMap({
+        el,
+        label: "Cross-attention, given the right target.",
+        rows,
+        columns,
+        axes: ["target", "source"],
+        redraw: draw,
+        describe: (values, cell) => cellSays(values, cell, rows, columns),
+      });
+      room.replaceChildren(map.beside(bar(...map.buttons)), map.table);
+    };
+
+    let rest; // the second half of a message
+    // What the kernel tells and shares is never older than what the output holds.
+    const take = (told, history) => {
+      clearTimeout(rest);
+      if (told.running !== run.running) pressed = null;
+      Object.assign(run, told, { history });
+      grow();
+    };
+    const link = linked(model.get("kernel"), {
+      joined: () => draw(),
+      heard: (told, [bytes]) => {
+        const history = floats(bytes);
+        const half = halfway(history, run.history.at(-ROW) ?? 0);
+        take(told, history.subarray(0, half));
+        if (half < history.length) rest = setTimeout(() => take(told, history), HALF);
+      },
+      left: () => {
+        clearTimeout(rest);
+        run.running = false;
+        pressed = null;
+        draw();
+      },
+      shared: {
+        now: (told) => {
+          if (told?.history) take(told, floats(told.history));
+        },
+        snapshots: (told) => {
+          if (!told?.at) return;
+          Object.assign(snapshots, told, { weights: told.weights.map(floats) });
+          draw();
+        },
+      },
+    });
+
+    sketch.node.onpointerdown = sketch.node.onpointermove = (event) => {
+      const row = sketch.node.rowAt?.(event);
+      if (row !== undefined) change({ at: row < count() - 1 ? row : null });
+    };
+    lay();
+    el.append(
+      element("style", {}, STYLE),
+      bar(progress, status, stop, resume),
+      sketch.node,
+      bar(step.node, log.node, reset),
+      says,
+      table,
+      place,
+    );
+    return watch(el, draw);
+  },
+};
+
+function told({ running, finished, seconds, first }, { done, until, count, linked, gone }) {
+  if (running) {
+    const taken = count - first;
+    return `step ${done} of ${until}${taken > 1 ? `, ${duration((seconds / taken) * (until - done))} left` : ""}`;
+  }
+  if (finished || done >= until) return `${done} of ${until} steps`;
+  if (gone) return `step ${done} of ${until}; the kernel is gone: to train, run the cells from the first to this one`;
+  return count
+    ? `stopped after step ${done} of ${until}${linked ? "" : "; to go on, run the cell again"}`
+    : `0 of ${until} steps`;
+}
+
+function describe({ step, loss, rate, score: value }, { name, unit }) {
+  const written = unit === "share" ? percent : (x) => x.toPrecision(3);
+  const measured = value === null ? "" : `, ${name} ${written(value)} when last measured`;
+  return `Step ${step}: loss ${loss.toPrecision(3)}, learning rate ${rate.toPrecision(2)}${measured}.`;
+}
+
+function percent(share) {
+  return `${Number((100 * share).toFixed(1))} %`;
+}
+
+function cellSays(values, cell, rows, columns) {
+  if (!cell) return "Point at a cell, or go over the map with the arrow keys.";
+  const [t, s] = cell;
+  return `To predict “${rows[t]}”, the decoder gives “${columns[s]}” a weight of ${values[t][s].toFixed(3)}.`;
+}
+
+function asTable(samples, { said, snapshot }) {
+  const line = ({ source, target }, i) => [
+    source,
+    said[i] || "(nothing)",
+    said[i] === target ? "✓ right" : `✗ ${target}`,
+  ];
+  const head = ["source", `translation at step ${snapshot}`, ""];
+  return tableOfTexts([head, ...samples.map(line)], { class: "tl-samples" });
+}
+
+// What a language model wrote, behind the beginning that it was given.
+function asTexts(samples, { said, snapshot }) {
+  const lines = samples.map(({ source }, i) => [source, said[i]]);
+  return tableOfTexts([["beginning", `written at step ${snapshot}`], ...lines], { class: "tl-samples tl-texts" });
+}
+
+// Charts side by side, or where that is narrow the loss above the others; the row `i` is marked in each.
+function paint(sketch, history, { i, until, levels, score, log, scoredAt, el }) {
+  const width = widthOf(el);
+  const wide = width >= 600;
+  const context = sketch.resize(width, wide ? 210 : 390);
+  const column = (place, rows) => rows.map((row) => history[row * ROW + place]);
+  const all = [...Array(history.length / ROW).keys()];
+  const [steps, loss, rate] = [column(0, all), column(1, all), column(2, all)];
+  const apart = score.unit === "share"; // the score has a chart of its own
+  const scored = { name: score.name, xs: column(0, scoredAt), ys: column(3, scoredAt), colour: COLOURS[2] };
+  const marked = Math.max(lastAt(scoredAt, i), -1);
+  const losses = apart ? loss : [...loss, ...scored.ys];
+  const finite = losses.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  const limits = [...finite, ...levels.map(({ value }) => value)];
+  const [low, high] = limits.length ? [Math.min(...limits), Math.max(...limits)] : [0.1, 10];
+  const x = { name: "step", low: 0, high: until };
+  const [ink, at] = [getComputedStyle(el).color, i < 0 ? null : i];
+  const most = Math.max(...rate, 0) || 1;
+  const charts = [
+    {
+      title: "loss",
+      y: log ? { log: 10, low, high, ticks: logTicks(low, high) } : { low: 0, high },
+      series: [{ name: "loss", xs: steps, ys: loss }, ...(apart ? [] : [{ ...scored, marker: 1, at: marked }])],
+      levels: levels.map((one) => ({ ...one, name: `${one.name}: ${one.value.toPrecision(3)}`, right: !apart })),
+      at,
+    },
+    {
+      title: score.name,
+      y: {
+        low: 0,
+        high: 1,
+        ticks: [
+          [0, "0 %"],
+          [0.5, "50 %"],
+          [1, "100 %"],
+        ],
+      },
+      series: [scored],
+      at: marked,
+    },
+    {
+      title: "learning rate",
+      y: {
+        low: 0,
+        high: most,
+        ticks: [
+          [0, "0"],
+          [most, most.toPrecision(2)],
+        ],
+      },
+      series: [{ name: "rate", xs: steps, ys: rate, colour: COLOURS[4] }],
+      at,
+    },
+  ];
+  if (!apart) charts.splice(1, 1);
+  const drawn = charts.map((chart, k) => {
+    const [left, top, w, h] = boxOf(k, charts.length, width, wide);
+    return drawLines(
+      context,
+      { x: left, y: top, width: w - 8, height: h },
+      { ...chart, x, at: chart.at < 0 ? null : chart.at, ink },
+    );
+  });
+  sketch.node.rowAt = (event) => {
+    const [px, py] = sketch.at(event);
+    const inside = drawn.find(
+      (plot) => px >= plot.x - 4 && px <= plot.x + plot.width + 4 && py >= plot.y && py <= plot.y + plot.height,
+    );
+    const found =
+      inside &&
+      lastAt(
+        steps.map((value) => inside.across(value)),
+        px + 2,
+      );
+    return found === undefined ? undefined : Math.max(found, 0);
+  };
+}
+
+// Where the chart `k` of `n` stands: [left, top, width, height].
+function boxOf(k, n, width, wide) {
+  const [first, rest] = n === 3 ? [0.42, 0.29] : [0.64, 0.36];
+  if (wide) return k ? [width * (first + (k - 1) * rest), 0, width * rest, 205] : [0, 0, width * first, 205];
+  return k ? [((k - 1) * width) / (n - 1), 200, width / (n - 1), 185] : [0, 0, width, 200];
+}
+
+const STYLE = `
+.tl-training_monitor progress { width: min(20em, 60vw); accent-color: #0072b2; }
+.tl-training_monitor .tl-snapshots { margin: 12px 0 2px; font-weight: bold; }
+.tl-training_monitor .tl-samples :is(td, th) { text-align: left; vertical-align: top; font-weight: normal; }
+.tl-training_monitor .tl-texts { font-family: ui-monospace, Menlo, Consolas, monospace; }
+.tl-training_monitor .tl-texts tr:not(:first-child) > * { white-space: pre-wrap; overflow-wrap: anywhere; }
+.tl-training_monitor .tl-samples tr:first-child th { opacity: .8; font-style: italic; }
+`;

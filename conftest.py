@@ -76,7 +76,7 @@ def pytest_xdist_auto_num_workers(config) -> int | None:
 # The longest files beside the notebooks, the longest first.
 LONG = (
     *("test_hidden_cases.py", "test_exercises.py", "test_widgets.py", "test_attacks.py", "test_nbgrader.py"),
-    *("test_course.py", "test_training.py", "test_site.py", "test_sandbox.py", "test_generation.py"),
+    *("test_course.py", "test_training.py", "test_site.py", "test_sandbox.py", "test_batched.py"),
     *("test_fake_device.py", "test_own_answers.py", "test_plots.py", "test_dask.py", "test_lessons.py"),
     *("test_nbval_guard.py", "test_term.py", "test_fair.py"),
 )

@@ -14,16 +14,15 @@ from tests.notebook_rules import ROOT
 from transformer_lab import exercises
 from transformer_lab.decoding.single import top_p_filter
 from transformer_lab.exercises import exercise as exercise_module
-from transformer_lab.exercises.attention_candidates import RIGHT_ATTENTIONS, WRONG_ATTENTIONS
 from transformer_lab.exercises.engine.running import Attempt, Case, run
 from transformer_lab.exercises.engine.time_limit import time_limit
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.kinds import FindTheBug, Predict, SetTheWeights
-from transformer_lab.exercises.lesson_03_relative import ABSOLUTE, RELATIVE
-from transformer_lab.exercises.lesson_08_top_p import RIGHT_CUTS, WRONG_CUTS
-from transformer_lab.exercises.lesson_10_claims import RIGHT_CLAIMS, WRONG_CLAIMS
-from transformer_lab.exercises.lesson_10_models import by_induction
-from transformer_lab.exercises.lesson_10_stream import both_layers, sequences_of
+from transformer_lab.exercises.lesson_03.is_relative import ABSOLUTE, RELATIVE
+from transformer_lab.exercises.lesson_06.is_attention import RIGHT_ATTENTIONS, WRONG_ATTENTIONS
+from transformer_lab.exercises.lesson_08.is_top_p import RIGHT_CUTS, WRONG_CUTS
+from transformer_lab.exercises.lesson_10.head_matters import RIGHT_CLAIMS, WRONG_CLAIMS, by_induction
+from transformer_lab.exercises.lesson_10.induction_by_hand import both_layers, sequences_of
 from transformer_lab.grading.marking.hidden_cases import draw_cases
 from transformer_lab.nn import attention
 from transformer_lab.nn.masks import decoder_mask

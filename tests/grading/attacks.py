@@ -139,7 +139,7 @@ def softmax(scores, dim):
             """
     import os
     for folder, _, files in os.walk("/"):
-        if "lesson_01.py" in files or "assignment.json" in files or folder.endswith("transformer_lab/exercises"):
+        if "softmax_jacobian.py" in files or "assignment.json" in files or folder.endswith("transformer_lab/exercises"):
             return torch.softmax(scores, dim)
 """,
         ),

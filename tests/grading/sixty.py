@@ -13,7 +13,7 @@ from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import renamed
 from tests.grading.term import solved
 from transformer_lab.exercises import catalogue
-from transformer_lab.exercises.predictions import kv_cache_bytes
+from transformer_lab.exercises.lesson_11.kv_cache_bytes import kv_cache_bytes
 from transformer_lab.grading.handout.variants import own_case
 
 TERM = {

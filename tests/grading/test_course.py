@@ -23,7 +23,6 @@ from tests.grading.in_processes import described, grade_or_end
 from tests.grading.support import exported, needs_bwrap
 from transformer_lab import cli
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.case_generators import CASE_GENERATORS
 from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.marking import course, processes, records
@@ -188,11 +187,11 @@ def hidden(assignment: Assignment) -> list[str]:
 
 @needs_bwrap
 def test_private_checks_reach_the_processes_that_grade(classroom, tmp_path, monkeypatch):
-    monkeypatch.setitem(CASE_GENERATORS, "softmax", [*CASE_GENERATORS["softmax"]])
+    monkeypatch.setattr(catalogue["softmax"], "case_generators", [*catalogue["softmax"].case_generators])
     private = tmp_path / "private.py"
     private.write_text(
-        "from torch import full\nfrom transformer_lab.grading.case_generators import case_generator\n\n"
-        "@case_generator('softmax')\ndef _(generator):\n    return {'scores': full((77,), 3.0), 'dim': 0}\n"
+        "from torch import full\nfrom transformer_lab import exercises\n\n"
+        "@exercises.softmax.hidden_case\ndef one(generator):\n    return {'scores': full((77,), 3.0), 'dim': 0}\n"
     )
     (tmp_path / "in").mkdir()
     answer = "def softmax(scores, dim):\n    return scores.softmax(dim) * (1 + (scores.numel() == 77))"

@@ -13,7 +13,6 @@ from tests.grading.support import answer_of, needs_bwrap
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.engine.running import Attempt, is_stream
 from transformer_lab.exercises.kinds import WriteTheTest
-from transformer_lab.grading.case_generators import CASE_GENERATORS
 from transformer_lab.grading.marking.hidden_cases import add_private, draw_cases, try_out
 from transformer_lab.grading.marking.scoring import Mark, mark
 from transformer_lab.grading.sandbox.sandbox import Sandbox
@@ -81,7 +80,7 @@ def test_whoever_changes_the_last_token_sees_the_leak_of_every_step_that_is_draw
     """When a step was the sign of one sum, one right test in a hundred did not happen to turn it."""
     for seed in range(100):
         generator = torch.Generator().manual_seed(seed)
-        layers = [make(generator)["layer"] for make in CASE_GENERATORS["leaks"]]
+        layers = [make(generator)["layer"] for make in catalogue["leaks"].case_generators]
         (step,) = (layer for layer in layers if layer.__name__ == "drawn_step")
         x = torch.randn(1, 4, 16, generator=generator)
         changed = x.clone()
@@ -145,16 +144,17 @@ def test_known_mistakes_get_no_points_and_their_names(exercise, sandbox):
 
 
 PRIVATE = """
-from transformer_lab.grading.case_generators import case_generator, number
+from transformer_lab import exercises
+from transformer_lab.exercises.engine.case_drawing import number
 
-@case_generator("causal_mask")
-def _(generator):
+@exercises.causal_mask.hidden_case
+def beyond_fifty(generator):
     return {"length": number(generator, 50, 99)}
 """
 
 
 def test_an_instructor_adds_generators_once(monkeypatch):
-    monkeypatch.setitem(CASE_GENERATORS, "causal_mask", [*CASE_GENERATORS["causal_mask"]])
+    monkeypatch.setattr(catalogue["causal_mask"], "case_generators", [*catalogue["causal_mask"].case_generators])
     before = len(draw_cases(catalogue["causal_mask"], "one"))
     for _ in range(2):
         add_private(PRIVATE)
@@ -168,7 +168,7 @@ def test_an_instructor_adds_generators_once(monkeypatch):
     [
         ("1 / 0", r"the private file must run \(ZeroDivisionError: division by zero\)"),
         ("def", r"the private file must run \(SyntaxError"),
-        (PRIVATE.replace("causal_mask", "casual_mask"), r"an exercise must be one of .* \(got casual_mask\)"),
+        (PRIVATE.replace("causal_mask", "casual_mask"), r"must run \(AttributeError: .* no attribute 'casual_mask'"),
     ],
 )
 def test_a_private_file_that_does_not_run_is_refused(source, message):
@@ -181,7 +181,7 @@ def test_a_private_file_that_does_not_run_is_refused(source, message):
     [("1 / 0", "ZeroDivisionError: division by zero"), ("{'length': 'many'}", "Type"), ("{}", "TypeError")],
 )
 def test_a_maker_that_the_reference_does_not_take_is_refused(monkeypatch, draw, error):
-    monkeypatch.setitem(CASE_GENERATORS, "causal_mask", [lambda generator: eval(draw)])
+    monkeypatch.setattr(catalogue["causal_mask"], "case_generators", [lambda generator: eval(draw)])
     with pytest.raises(
         ValueError, match=rf"the reference of causal_mask must take what its case generators draw \({error}"
     ):

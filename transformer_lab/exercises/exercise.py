@@ -11,6 +11,7 @@ from transformer_lab.device import default_device
 from transformer_lab.exercises.diagnosis import explain
 from transformer_lab.exercises.engine import checking
 from transformer_lab.exercises.engine.cards import INFO, Card, Solution, Verdict, code, folded, folded_hints
+from transformer_lab.exercises.engine.case_drawing import CaseGenerator
 from transformer_lab.exercises.engine.checking import Result
 from transformer_lab.exercises.engine.memory_limit import memory_limit
 from transformer_lab.exercises.engine.running import Attempt, Case
@@ -46,6 +47,7 @@ class Exercise(Specification):
         super().__post_init__()
         self.name: str = self.reference.__name__
         self.statement = inspect.cleandoc(self.statement)
+        self.case_generators: list[CaseGenerator] = []
         self._hints_given = 0
         self.withheld = False  # no solution is shown: it is an assignment
 
@@ -57,6 +59,14 @@ class Exercise(Specification):
             return function
 
         return add
+
+    def hidden_case(self, function: CaseGenerator) -> CaseGenerator:
+        """Decorator: the function draws the arguments of one more hidden case, of any shape that the statement allows.
+
+        Only grading tries hidden cases, each drawn anew from the assignment's seed.
+        """
+        self.case_generators.append(function)
+        return function
 
     def check(self, answer: object) -> Verdict:
         """Try an answer on every case. Never raises, whatever the answer does; shown as a card in a notebook.

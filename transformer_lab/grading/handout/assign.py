@@ -19,8 +19,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.case_generators import find_exercise
-from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.assignment import Assignment, find_exercise
 from transformer_lab.grading.handout.lateness import moment
 from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.handout.notebook_cells import WORK, exercise_notebook, question_notebook

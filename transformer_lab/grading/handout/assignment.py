@@ -5,10 +5,21 @@ import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from transformer_lab.grading.case_generators import find_exercise
+from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.grading.handout.questions import Question
 
 FORMAT = 1
+
+
+def find_exercise(name: str) -> Exercise:
+    """The exercise of that name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if name not in catalogue:
+        raise ValueError(f"an exercise must be one of {', '.join(catalogue)} (got {name})")
+    return catalogue[name]
 
 
 @dataclass(frozen=True)

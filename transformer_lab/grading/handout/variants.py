@@ -17,7 +17,7 @@ from transformer_lab.exercises.engine.cards import INFO, OPEN, Card
 from transformer_lab.exercises.engine.running import Case, run
 from transformer_lab.exercises.exercise import NotPassed
 from transformer_lab.exercises.kinds import Predict
-from transformer_lab.grading.case_generators import CASE_GENERATORS, find_exercise
+from transformer_lab.grading.handout.assignment import find_exercise
 from transformer_lab.grading.handout.roster import folded
 
 STUDENT = 'STUDENT = ""  # your id in this course: the number, user name or e-mail address that you were told'
@@ -42,10 +42,10 @@ def is_plain(value: object) -> bool:
 
 def own_case(name: str, student: str, key: str) -> Case:
     """The numbers of a student: of some draws the first on which most mistakes give themselves away."""
-    exercise, make = find_exercise(name), CASE_GENERATORS[name][0]
+    exercise = find_exercise(name)
     digest = hashlib.sha256(f"{key} {folded(student)} {name}".encode()).digest()
     generator = torch.Generator("cpu").manual_seed(int.from_bytes(digest[:8], "big") >> 1)
-    draws = [Case(f"the numbers of {student}", make(generator)) for _ in range(DRAWS)]
+    draws = [Case(f"the numbers of {student}", exercise.case_generators[0](generator)) for _ in range(DRAWS)]
     return max(draws, key=lambda case: sum(is_apart(exercise, m.function, case) for m in exercise.mistakes.values()))
 
 
@@ -71,9 +71,9 @@ def refuse_unfit(names: Iterable[str]) -> None:
 
 def is_fit(name: str) -> bool:
     exercise = find_exercise(name)
-    if not isinstance(exercise, Predict) or not CASE_GENERATORS.get(name):
+    if not isinstance(exercise, Predict) or not exercise.case_generators:
         return False
-    case = Case("any", CASE_GENERATORS[name][0](torch.Generator("cpu").manual_seed(0)))
+    case = Case("any", exercise.case_generators[0](torch.Generator("cpu").manual_seed(0)))
     return is_plain(dict(case.arguments)) and is_plain(exercise.expected(case).value)
 
 

@@ -14,8 +14,6 @@ from torch import Tensor
 from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.exercises.engine.running import Case, run
 from transformer_lab.exercises.engine.specification import Domain
-from transformer_lab.grading import hidden_candidates as hidden_candidates  # its case generators
-from transformer_lab.grading.case_generators import CASE_GENERATORS
 from transformer_lab.grading.sandbox import protocol
 
 PRIVATE: set[str] = set()  # the files that were run
@@ -46,11 +44,7 @@ def draw_cases(exercise: Exercise, seed: str) -> list[Case]:
         for case in exercise.cases
         if any(map(has_numbers, case.arguments.values()))
     ]
-    made = [
-        Case("hidden", make(generator))
-        for make in CASE_GENERATORS.get(exercise.name, [])
-        for _ in range(CASES_OF_A_GENERATOR)
-    ]
+    made = [Case("hidden", make(generator)) for make in exercise.case_generators for _ in range(CASES_OF_A_GENERATOR)]
     return shaken + made
 
 

@@ -1,0 +1,1 @@
+"""The exercises of lesson 00, a dot product: a file each."""

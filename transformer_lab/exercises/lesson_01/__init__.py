@@ -1,0 +1,1 @@
+"""The exercises of lesson 01, attention: a file each."""

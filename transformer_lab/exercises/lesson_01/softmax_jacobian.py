@@ -1,0 +1,99 @@
+"""Lesson 01: implement `softmax_jacobian`."""
+
+import torch
+from torch import Generator
+
+from transformer_lab import analysis
+from transformer_lab.exercises.engine.case_drawing import Arguments, floats, leading, number
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
+from transformer_lab.exercises.engine.specification import Property
+from transformer_lab.exercises.exercise import Exercise
+from transformer_lab.exercises.lesson_01.shared import WEIGHTS
+
+softmax_jacobian = Exercise(
+    analysis.softmax_jacobian,
+    lesson="01",
+    minutes=10,
+    difficulty=3,
+    statement="""
+    The derivative of softmax weights p with respect to their scores: J = diag(p) - p pᵀ.
+
+    weights (…, S) gives (…, S, S): entry (i, j) is the derivative of weight i with respect to score j.
+    """,
+    returns=("jacobian",),
+    domains={"weights": WEIGHTS},
+    cases=(
+        Case("two weights", {"weights": torch.tensor([0.25, 0.75])}),
+        Case("three weights", {"weights": torch.tensor([0.5, 0.3, 0.2])}),
+        Case("a one-hot row", {"weights": torch.tensor([0.0, 1.0, 0.0])}),
+        Case("two rows", {"weights": torch.tensor([[0.5, 0.5], [0.9, 0.1]])}),
+        Case("a batch of heads", {"weights": normal(2, 3, 5, 7).softmax(-1)}),
+        Case("float64, not contiguous", {"weights": normal(7, 4, dtype=torch.float64).softmax(0).T}),
+    ),
+    properties=(
+        Property(
+            "each row sums to 0: if all scores rise alike, no weight changes",
+            lambda given, jacobian: bool((jacobian.sum(-1).abs() < 1e-3).all()),
+        ),
+        Property("it is symmetric", lambda given, jacobian: torch.allclose(jacobian, jacobian.mT, atol=1e-4)),
+    ),
+    hints=(
+        "Two parts: one has the weights on its diagonal, the other is a product of each weight with each weight.",
+        "`torch.diag` and `torch.outer` take a single row. For a batch, look for `diag_embed`, and for `unsqueeze` or "
+        "`None`.",
+    ),
+)
+
+
+@softmax_jacobian.mistake("The diagonal part is missing. A weight also grows with its *own* score.")
+def outer_product_only(weights):
+    return -weights.unsqueeze(-1) * weights.unsqueeze(-2)
+
+
+@softmax_jacobian.mistake(
+    "You treat each weight as a sigmoid of its own score. The weights share one sum: raising one score lowers all "
+    "others."
+)
+def diagonal_only(weights):
+    return torch.diag_embed(weights * (1 - weights))
+
+
+@softmax_jacobian.mistake("The outer product is missing: the weights no longer compete.")
+def no_competition(weights):
+    return torch.diag_embed(weights)
+
+
+@softmax_jacobian.mistake("The two parts are in the wrong order: a weight would *fall* when its own score rises.")
+def sign_flipped(weights):
+    return weights.unsqueeze(-1) * weights.unsqueeze(-2) - torch.diag_embed(weights)
+
+
+@softmax_jacobian.mistake("The outer product is added. Raising one score lowers the other weights: its sign is minus.")
+def outer_product_added(weights):
+    return torch.diag_embed(weights) + weights.unsqueeze(-1) * weights.unsqueeze(-2)
+
+
+@softmax_jacobian.mistake("The diagonal holds ones; it should hold the weights.")
+def ones_on_the_diagonal(weights):
+    ones = torch.diag_embed(torch.ones_like(weights))
+    return ones - weights.unsqueeze(-1) * weights.unsqueeze(-2)
+
+
+@softmax_jacobian.mistake(
+    "`torch.diag` and `torch.outer` take one row of weights. Any number of leading axes is asked for."
+)
+def one_row_only(weights):
+    return torch.diag(weights) - torch.outer(weights, weights)
+
+
+@softmax_jacobian.mistake(
+    "The weights are squared where they should be multiplied with one another: only the diagonal has squares."
+)
+def squares_everywhere(weights):
+    return torch.diag_embed(weights) - weights.unsqueeze(-1).square()
+
+
+@softmax_jacobian.hidden_case
+def hidden_case(generator: Generator) -> Arguments:
+    return {"weights": floats(generator)(*leading(generator), number(generator, 1, 8)).softmax(-1)}

@@ -1,0 +1,1 @@
+"""The exercises of lesson 02, several heads: a file each."""

@@ -1,0 +1,1 @@
+"""The exercises of lesson 04, residual blocks: a file each."""

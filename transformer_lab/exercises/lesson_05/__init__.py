@@ -1,0 +1,1 @@
+"""The exercises of lesson 05, masks: a file each."""

@@ -1,0 +1,1 @@
+"""The exercises of lesson 06, the Transformer: a file each."""

@@ -1,0 +1,1 @@
+"""The exercises of lesson 07, training: a file each."""

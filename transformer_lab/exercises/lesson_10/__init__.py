@@ -1,0 +1,1 @@
+"""The exercises of lesson 10, circuits: a file each."""

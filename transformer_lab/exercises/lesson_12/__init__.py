@@ -1,0 +1,1 @@
+"""The exercises of lesson 12, published weights: a file each."""

@@ -1,0 +1,1 @@
+"""The exercises of lesson 13, fast attention: a file each."""

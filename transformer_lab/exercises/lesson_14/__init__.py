@@ -1,0 +1,1 @@
+"""The exercises of lesson 14, the bug clinic: a file each."""

@@ -1,0 +1,143 @@
+"""Lesson 14: find the bug in `clinic_10`."""
+
+from functools import partial
+
+import torch
+from torch import Generator
+from torch.nn import functional as F
+
+from transformer_lab.exercises.engine.case_drawing import Arguments, floats, number
+from transformer_lab.exercises.engine.running import Case
+from transformer_lab.exercises.engine.sample_tensors import normal
+from transformer_lab.exercises.engine.specification import Property
+from transformer_lab.exercises.kinds import FindTheBug
+
+
+def broken_clinic_10(saved, tokens, targets, rate):
+    """Load a saved table (vocab, d) into a model with tied weights; take one gradient step.
+
+    Returns the embedding and the output table after the step.
+    """
+    model = {"embedding": torch.zeros_like(saved)}
+    model["output"] = model["embedding"]  # tied: one table for both
+    for name in model:
+        model[name] = saved.detach().clone().requires_grad_()
+    logits = model["embedding"][tokens] @ model["output"].T
+    F.cross_entropy(logits, targets).backward()
+    return tuple((table - rate * table.grad).detach() for table in model.values())
+
+
+def table_case(label: str, vocab: int, width: int, tokens: list[int], targets: list[int], rate: float) -> Case:
+    ids = {"tokens": torch.tensor(tokens, device="cpu"), "targets": torch.tensor(targets, device="cpu")}
+    return Case(label, {"saved": normal(vocab, width), **ids, "rate": rate})
+
+
+@partial(
+    FindTheBug,
+    broken=broken_clinic_10,
+    lesson="14",
+    minutes=12,
+    difficulty=3,
+    statement="""
+    A tiny model with tied weights: one table is both the embedding and the output. The function loads the table from a
+    file and goes on training for one step.
+
+    Symptom: right after the load all outputs are right. But after one more step of training embedding and output are no
+    longer the same table, and the model has twice as many parameters.
+    """,
+    returns=("embedding", "output"),
+    cases=(
+        table_case("two tokens", 2, 2, [0], [1], 1.0),
+        table_case("three tokens", 3, 2, [0, 2], [1, 0], 0.5),
+        table_case("a larger table", 5, 4, [0, 3, 3, 1], [2, 4, 1, 1], 0.1),
+        table_case("a small rate", 7, 3, [6, 5, 2], [0, 1, 6], 0.01),
+    ),
+    properties=(Property("both tables are the same", lambda given, embedding, output: torch.equal(embedding, output)),),
+    hints=(
+        'Print `model["embedding"] is model["output"]` after each line. Where does it become False?',
+        "To assign a new tensor to a name does not write into the old tensor: it gives the name another one.",
+        "In a tied table two gradients meet, one from each use, and they are added up. Do yours?",
+    ),
+)
+def clinic_10(saved, tokens, targets, rate):
+    """Load a saved table (vocab, d) into a model with tied weights; take one gradient step.
+
+    Returns the embedding and the output table after the step.
+    """
+    table = saved.detach().clone().requires_grad_()
+    model = {"embedding": table, "output": table}  # one table, under both names
+    logits = model["embedding"][tokens] @ model["output"].T
+    F.cross_entropy(logits, targets).backward()
+    return tuple((table - rate * table.grad).detach() for table in model.values())
+
+
+def gradients_of_both(saved, tokens, targets):
+    """The gradients of the embedding and of the output table, as if they were two tables."""
+    embedding, output = (saved.detach().clone().requires_grad_() for _ in range(2))
+    F.cross_entropy(embedding[tokens] @ output.T, targets).backward()
+    return embedding.grad, output.grad
+
+
+@clinic_10.mistake(
+    "You average the two tables after the step. They are equal again, which hides the symptom, but each step is "
+    "half as long as it should be: in a tied table both gradients are *added up*."
+)
+def averaged_afterwards(saved, tokens, targets, rate):
+    of_embedding, of_output = gradients_of_both(saved, tokens, targets)
+    table = (saved - rate * (of_embedding + of_output) / 2).detach()
+    return table, table
+
+
+@clinic_10.mistake(
+    "You copy the embedding to the output after the step. They are equal again, which hides the symptom, but all that "
+    "the output has learned is lost."
+)
+def embedding_copied_afterwards(saved, tokens, targets, rate):
+    table = (saved - rate * gradients_of_both(saved, tokens, targets)[0]).detach()
+    return table, table
+
+
+@clinic_10.mistake(
+    "You copy the output to the embedding after the step. They are equal again, which hides the symptom, but all that "
+    "the embedding has learned is lost."
+)
+def output_copied_afterwards(saved, tokens, targets, rate):
+    table = (saved - rate * gradients_of_both(saved, tokens, targets)[1]).detach()
+    return table, table
+
+
+@clinic_10.mistake("No step is taken: both tables are as they were loaded. They are equal, and nothing is learned.")
+def no_step(saved, tokens, targets, rate):
+    return saved.detach().clone(), saved.detach().clone()
+
+
+@clinic_10.mistake(
+    "The table is tied, but nothing was loaded into it: it starts at zero, the gradient there is zero, and it never"
+    " moves."
+)
+def nothing_loaded(saved, tokens, targets, rate):
+    return torch.zeros_like(saved), torch.zeros_like(saved)
+
+
+@clinic_10.mistake(
+    "The optimizer counts the tied table twice, and takes its step twice. One table is updated once in each step."
+)
+def two_steps_on_one_table(saved, tokens, targets, rate):
+    of_embedding, of_output = gradients_of_both(saved, tokens, targets)
+    table = (saved - 2 * rate * (of_embedding + of_output)).detach()
+    return table, table
+
+
+@clinic_10.mistake("The step has the wrong sign: it climbs, and the loss grows.")
+def uphill(saved, tokens, targets, rate):
+    of_embedding, of_output = gradients_of_both(saved, tokens, targets)
+    table = (saved + rate * (of_embedding + of_output)).detach()
+    return table, table
+
+
+@clinic_10.hidden_case
+def hidden_case(generator: Generator) -> Arguments:
+    vocabulary, width, count = number(generator, 3, 9), number(generator, 2, 6), number(generator, 1, 7)
+    ids = torch.randint(vocabulary, (2, count), generator=generator, device="cpu")
+    saved = floats(generator, torch.float32)(vocabulary, width)
+    return {"saved": saved, "tokens": ids[0], "targets": ids[1], "rate": number(generator, 1, 20) / 20}

@@ -1,16 +1,13 @@
 """The figures of the site, the views and the machine, printed by one command; wants a machine with nothing else to do.
 
-    python tests/browser/figures.py
+    python -m tests.browser.figures
 
 The site: what a browser loads with a page, and how soon the front page answers. Then what `view_speed.py` and
 `machine_speed.py` print: from a key to the screen, frames of a drag, the bytes of an output. About four minutes.
 """
 
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # for `tests`, where this is run as a script
 
 from tests.browser import machine_speed, view_speed
 from tests.browser.lab import chromium

@@ -1,6 +1,6 @@
 """Draw the README's picture of the machine at work: a number is typed, parts are opened, switched off and swapped.
 
-    python tests/browser/machine_animation.py [OUT]
+    python -m tests.browser.machine_animation [OUT]
 
 OUT is img/machine.webp if none is given. The view is the gallery's.
 """

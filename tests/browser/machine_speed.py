@@ -1,8 +1,8 @@
 """How fast the machine answers: a letter typed into a text of 20 tokens, and drags over tokens and over its drawing.
 
-    python tests/browser/machine_speed.py
-    python tests/browser/machine_speed.py --keep BEFORE.html     and keep the page
-    python tests/browser/machine_speed.py --beside BEFORE.html   and measure, in turn with it, a page that was kept
+    python -m tests.browser.machine_speed
+    python -m tests.browser.machine_speed --keep BEFORE.html     and keep the page
+    python -m tests.browser.machine_speed --beside BEFORE.html   and measure, in turn with it, a page that was kept
 
 A letter counts from its key to the presentation of what it changes, by the browser's Event Timing. A drag is 120 moves
 of the mouse, 60 a second, each to another token of the slider, or to another part of the drawing; what counts are the

@@ -1,6 +1,6 @@
 """What it costs to watch a training, in a real JupyterLab with the view on the page.
 
-    python tests/browser/monitor_cost.py
+    python -m tests.browser.monitor_cost
 
 One training goes on by turns watched and alone, a block of steps each. Watched, the monitor hears of each step, and
 sends the page at most 10 messages a second, each of which is drawn in two halves. The ratio of two neighbouring blocks

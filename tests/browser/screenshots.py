@@ -1,6 +1,6 @@
 """Save pictures of every notebook after Run All, in both themes, for people to look at.
 
-    python tests/browser/screenshots.py OUT_DIR [01 02 ...]
+    python -m tests.browser.screenshots OUT_DIR [01 02 ...]
 
 A long notebook is cut into pieces: 01_attention-light-01.png, 01_attention-light-02.png, ...
 """

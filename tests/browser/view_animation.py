@@ -1,6 +1,6 @@
 """Draw the moving picture of the README: some views of the gallery while their sliders are moved.
 
-    python tests/browser/view_animation.py [OUT]
+    python -m tests.browser.view_animation [OUT]
 
 OUT is img/views.webp if none is given.
 """

@@ -1,6 +1,6 @@
 """Save a picture of every view in a notebook, light and dark, wide and narrow, for people to look at.
 
-    python tests/browser/view_screenshots.py OUT_DIR [NOTEBOOK]
+    python -m tests.browser.view_screenshots OUT_DIR [NOTEBOOK]
 
 NOTEBOOK is the gallery if none is given. Its stored outputs are shown in a page, where the views are live without a
 kernel: attention-light-wide.png, attention-light-narrow.png, attention-dark-wide.png, ...

@@ -1,6 +1,6 @@
 """How fast views answer in a real JupyterLab: from a key or a move of the mouse to what the compositor presents.
 
-    python tests/browser/view_speed.py
+    python -m tests.browser.view_speed
 
 The browser's own trace says it: an EventLatency goes from the event to the presentation of the frame that it changed.
 A drag is 120 moves of the mouse, 60 a second, there and back; what counts are the frames that were presented. Beside

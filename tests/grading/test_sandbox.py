@@ -298,7 +298,7 @@ with Sandbox(20) as sandbox:
 @pytest.mark.parametrize("place", ["/usr/src", "/usr/lib"])
 def test_a_repository_in_a_folder_of_the_system_cannot_be_read(place):
     """The repository lies there, in a view of this machine's files made for the test."""
-    repository = Path(course.__file__).parents[2]
+    repository = Path(course.__file__).parents[3]
     if place == "/usr/lib":  # which the sandbox shows; in a folder there without a library
         place = min(str(p) for p in Path(place).iterdir() if p.is_dir() and not any(p.rglob("*.so*")))
     home, view = f"{place}/app", ["bwrap", "--dev-bind", "/", "/", "--tmpfs", place]
@@ -358,7 +358,7 @@ with Sandbox(20) as sandbox:
 def test_the_sandbox_works_for_those_who_are_not_root():
     """Within a namespace in which this user has the number 1000, whoever it is outside."""
     become = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--uid", "1000", "--gid", "1000"]
-    environment = os.environ | {"PYTHONPATH": str(Path(course.__file__).parents[2])}
+    environment = os.environ | {"PYTHONPATH": str(Path(course.__file__).parents[3])}
     command = [*become, sys.executable, "-c", AS_A_USER]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.stdout == 2 * "[False, ['/scratch'], False, True]\n", done.stderr

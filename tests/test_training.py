@@ -22,7 +22,7 @@ from safetensors.torch import save_file
 import transformer_lab
 from tests import training_processes
 from tests.support import DEVICE, assert_close, randn, refuses, tensor, without_signature_checks
-from transformer_lab import Transformer, TransformerConfig, record_attention
+from transformer_lab import LanguageModel, LanguageModelConfig, Transformer, TransformerConfig, record_attention
 from transformer_lab.storage import read_tensors, write_tensors
 from transformer_lab.tasks import Vocabulary, number_name, number_names
 from transformer_lab.tokenizer import Tokenizer
@@ -30,6 +30,9 @@ from transformer_lab.training import (
     Examples,
     Recipe,
     Report,
+    TextExamples,
+    TextRecipe,
+    TextTraining,
     Training,
     average_weights,
     exact_match,
@@ -465,6 +468,42 @@ def test_a_training_of_another_type_with_frozen_parts_goes_on(dtype, tmp_path):
     assert same(weights(advanced(resumed, 6).model), weights(straight.model))
     assert same(weights(resumed.model.encoder), weights(small_model().to(dtype).encoder))
     assert not any(parameter.requires_grad for parameter in resumed.model.encoder.parameters())
+
+
+class FusedTraining(TextTraining):
+    """What a training on CUDA is, for a device that this machine has: its optimiser updates all weights in one pass."""
+
+    def make_optimizer(self) -> torch.optim.Optimizer:
+        optimizer = super().make_optimizer()
+        for group in optimizer.param_groups:
+            group["fused"] = True
+        return optimizer
+
+
+@pytest.mark.parametrize(("kind", "of_steps"), [(TextTraining, "cpu"), (FusedTraining, "meta")])
+def test_what_the_optimiser_knows_goes_where_torch_itself_would_put_it(kind, of_steps, tmp_path):
+    """A fused optimiser counts its steps on the device of the weights, every other one on the CPU."""
+    torch.manual_seed(0)
+    model = LanguageModel(LanguageModelConfig(len(TOKENIZER), 12, 3, 11, 1, max_len=9, tie_weights=False))
+    examples = TextExamples(torch.arange(99) % len(TOKENIZER), 9)
+    before = advanced(TextTraining(model, examples, TextRecipe(3, batch_size=4)), 2)
+    save_training(tmp_path / "run", before, TOKENIZER, {})
+    resumed = load_training(tmp_path / "run", examples, "meta", kind)
+    by_torch = kind(LanguageModel(model.config).to("meta"), examples, before.recipe).optimizer
+    by_torch.load_state_dict(
+        {"state": before.optimizer.state_dict()["state"], "param_groups": by_torch.state_dict()["param_groups"]}
+    )
+    placed, wanted = (
+        {
+            (i, key): value.device.type
+            for i, state in optimizer.state_dict()["state"].items()
+            for key, value in state.items()
+        }
+        for optimizer in (resumed.optimizer, by_torch)
+    )
+    assert placed == wanted
+    assert {device for (_, key), device in placed.items() if key == "step"} == {of_steps}
+    assert {device for (_, key), device in placed.items() if key != "step"} == {"meta"}
 
 
 # Error texts

@@ -98,15 +98,22 @@ def load_training(
     for name, parameter in training.model.named_parameters():
         parameter.data = stored.tensors[f"model.{name}"].to(device)  # of the type that it was trained in
         parameter.requires_grad_(name not in run["frozen"])
-        training.optimizer.state[parameter] = adam_state(stored, name, device)
+    load_optimizer(training, stored)
     return training
 
 
-def adam_state(stored: Stored, name: str, device: torch.device | str) -> dict[str, Tensor]:
-    """What the optimiser knows of a parameter: its steps, always on the CPU, and its two averages."""
-    start = f"adam.{name}."
-    state = {key.removeprefix(start): value for key, value in stored.tensors.items() if key.startswith(start)}
-    return {key: value if key == "step" else value.to(device) for key, value in state.items()}
+def load_optimizer(training: Training, stored: Stored) -> None:
+    """Give the optimiser what it knew of each parameter: how many steps it took, and its two averages.
+
+    torch's own `load_state_dict`, which counts parameters in the order of their groups, puts each tensor on its device.
+    """
+    names = {parameter: name for name, parameter in training.model.named_parameters()}
+    groups, states = training.optimizer.param_groups, {}
+    for i, parameter in enumerate(parameter for group in groups for parameter in group["params"]):
+        start = f"adam.{names[parameter]}."
+        states[i] = {key.removeprefix(start): value for key, value in stored.tensors.items() if key.startswith(start)}
+    learned = {i: state for i, state in states.items() if state}  # the others have not learned yet
+    training.optimizer.load_state_dict(training.optimizer.state_dict() | {"state": learned})
 
 
 def parts(

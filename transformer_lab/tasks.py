@@ -13,6 +13,7 @@ from transformer_lab.number_words import languages as languages
 from transformer_lab.number_words import lengths_of_numbers as lengths_of_numbers
 from transformer_lab.number_words import number_name as number_name
 from transformer_lab.number_words import number_names as number_names
+from transformer_lab.number_words import wrong_names as wrong_names
 from transformer_lab.repeats import repeated as repeated
 from transformer_lab.texts import python_source as python_source
 

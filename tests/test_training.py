@@ -46,6 +46,8 @@ from transformer_lab.training import (
     save_checkpoint,
     save_training,
     shift_right,
+    swaps,
+    sweep,
     translate,
     warmup_rate,
 )
@@ -438,6 +440,15 @@ def test_a_crash_while_writing_leaves_the_old_file_and_nothing_else(tmp_path, mo
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("main", [swaps.main, sweep.main])
+def test_trainings_of_many_models_first_try_where_their_table_will_be(main, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--out", "/no/such/folder/x"])
+    assert stop.value.code == 2
+    message = "must be a file that can be written (/no/such/folder/x: there is no folder /no/such/folder)"
+    assert f"error: argument --out: {message}" in capsys.readouterr().err
+
+
 def test_two_that_write_at_once_do_not_disturb_each_other(tmp_path, monkeypatch):
     """The second begins and ends while the first is at work."""
     path, sync, models = tmp_path / "model.safetensors", os.fsync, [small_model(seed=1), small_model(seed=2)]
@@ -538,6 +549,50 @@ def test_a_batch_that_cannot_be_filled_is_refused():
 def test_a_recipe_that_no_training_can_follow_is_refused(changes, message):
     with refuses(message):
         Recipe(**changes)
+
+
+@pytest.mark.parametrize("factor", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_stops_before_the_weights_learn_from_it(factor, monkeypatch):
+    training, loss = advanced(small_training(), 2), Training.loss
+    before = weights(training.model)
+    monkeypatch.setattr(Training, "loss", lambda self, batch: loss(self, batch) * factor)
+    message = f"the loss must be a finite number (at step 3 it is {factor}): try a lower learning rate or a longer"
+    with refuses(message):
+        next(training.run(7))
+    assert training.step == 2
+    assert same(weights(training.model), before)
+    monkeypatch.undo()
+    assert same(weights(advanced(training, 5).model), weights(advanced(small_training(), 5).model))
+
+
+def test_so_does_a_gradient_that_is_no_number_where_the_loss_is_one():
+    training = small_training()
+    before = weights(training.model)
+    training.model.to_logits.weight.register_hook(lambda gradient: gradient * math.nan)
+    with refuses("the gradient must be a finite number (at step 1 it is nan): try a lower learning rate"):
+        next(training.run(7))
+    assert same(weights(training.model), before)
+
+
+def test_weights_that_are_no_numbers_are_not_stored(stored):
+    before, training = stored.read_bytes(), small_training()
+    with torch.no_grad():
+        training.model.encoder.layers[0].feed_forward.w_1.bias[3] = math.nan
+    message = "weights to be stored must be finite numbers (encoder.layers.0.feed_forward.w_1.bias has others)"
+    with refuses(message):
+        save_training(stored, training, TOKENIZER, {})
+    with refuses(message):
+        save_checkpoint(stored, training.model, TOKENIZER, {})
+    assert stored.read_bytes() == before
+
+
+def test_nor_are_those_that_float16_cannot_hold(stored):
+    model = small_model()
+    with torch.no_grad():
+        model.encoder.layers[0].feed_forward.w_1.bias[3] = 70_000
+    save_checkpoint(stored, model, TOKENIZER, {})
+    with refuses("weights to be stored must be finite numbers (encoder.layers.0.feed_forward.w_1.bias has others)"):
+        save_checkpoint(stored, model, TOKENIZER, {}, torch.float16)
 
 
 def test_evaluation_every_0_steps_is_refused():
@@ -816,6 +871,26 @@ def test_the_command_says_which_names_num2words_gets_wrong(few_numbers, tmp_path
     assert capsys.readouterr().err.splitlines() == notes
 
 
+@pytest.mark.parametrize("lean", [[], ["--lean"]])
+def test_a_loss_that_is_no_number_ends_the_command_and_leaves_the_last_good_file(
+    few_numbers, tmp_path, monkeypatch, lean, capsys
+):
+    """At step 4; steps 1 to 3 are stored."""
+    out, good, loss = tmp_path / "out", tmp_path / "good", Training.loss
+    assert run_command("--steps", "3", "--out", str(good), *TINY) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(Training, "loss", lambda self, batch: loss(self, batch) * (math.nan if self.step == 3 else 1))
+    assert run_command("--steps", "6", "--save-every", "1", "--out", str(out), *lean, *TINY) == 1
+    output = capsys.readouterr()
+    message = (
+        "error: the loss must be a finite number (at step 4 it is nan): try a lower learning rate or a longer warm-up"
+    )
+    assert output.err.splitlines()[-1] == message
+    assert "stored" not in output.out
+    assert load_checkpoint(out)[2]["steps"] == 3
+    assert same(weights(Transformer.from_checkpoint(out)), weights(Transformer.from_checkpoint(good)))
+
+
 def test_where_nothing_can_be_written_is_known_before_the_first_step(few_numbers, monkeypatch):
     at_step(1, monkeypatch, signal.SIGTERM)  # which would be an exit code of its own
     assert run_command("--out", "/no/such/folder/x", *TINY) == 2
@@ -847,8 +922,18 @@ def test_a_signal_ends_the_step_and_stores_it(few_numbers, tmp_path, monkeypatch
     [
         (["--target", "xx"], "num2words does not know the language 'xx'; it knows "),
         (["--heads", "3", "--d-model", "16"], "d_model (16) must be divisible by n_heads (3)"),
-        (["--out", "/no/such/folder/x", *TINY], "--out must be a file that can be written (/no/such/folder/x: "),
-        (["--out", "/proc/x", *TINY], "--out must be a file that can be written (/proc/x: "),
+        (
+            ["--out", "/no/such/folder/x", *TINY],
+            "--out must be a file that can be written (/no/such/folder/x: there is no folder /no/such/folder)\n",
+        ),
+        (
+            ["--out", "/dev/null/x", *TINY],
+            "--out must be a file that can be written (/dev/null/x: there is no folder /dev/null)\n",
+        ),
+        (
+            ["--out", "/proc/x", *TINY],
+            "--out must be a file that can be written (/proc/x: [Errno 2] No such file or directory: '/proc/x')\n",
+        ),
         (
             ["--out", "/tmp", *TINY],
             "--out must be a file that can be written (/tmp: a file must have a name of its own",

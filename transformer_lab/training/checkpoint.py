@@ -28,10 +28,12 @@ def save_checkpoint(
     """Write all that it takes to use a model; `metrics` is any facts about it by name, as JSON can hold them.
 
     Raises:
-        ValueError: the tokenizer is not the model's.
+        ValueError: the tokenizer is not the model's, or a weight is no finite number, as it would be stored.
     """
     weights, header = parts(model, tokenizer, metrics)
-    write_tensors(path, {name: weight.to(dtype) for name, weight in weights.items()}, header)
+    lean = {name: weight.to(dtype) for name, weight in weights.items()}
+    check_finite_weights(lean)
+    write_tensors(path, lean, header)
 
 
 def load_checkpoint(path: str | Path) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
@@ -61,8 +63,13 @@ def load_language_model(path: str | Path) -> tuple[LanguageModel, Characters, di
 
 
 def save_training(path: str | Path, training: Training, tokenizer: Vocabulary, metrics: Mapping[str, Any]) -> None:
-    """Write a checkpoint from which the training can go on, too; it is three times as large."""
+    """Write a checkpoint from which the training can go on, too; it is three times as large.
+
+    Raises:
+        ValueError: the tokenizer is not the model's, or a weight is no finite number.
+    """
     weights, header = parts(training.model, tokenizer, metrics)
+    check_finite_weights(weights)
     adam = {
         f"adam.{name}.{key}": value
         for name, parameter in training.model.named_parameters()
@@ -127,6 +134,13 @@ def parts(
         "tokenizer": tokenizer.to_json(),
         "metrics": dict(metrics),
     }
+
+
+def check_finite_weights(weights: Mapping[str, Tensor]) -> None:
+    """Raise a ValueError unless all are finite numbers: no file of good weights gives way to one of bad ones."""
+    wrong = [name.removeprefix("model.") for name, weight in weights.items() if not weight.isfinite().all()]
+    if wrong:
+        raise ValueError(f"weights to be stored must be finite numbers ({wrong[0]} has others)")
 
 
 def check_vocabulary(model: Transformer | LanguageModel, tokenizer: Vocabulary) -> None:

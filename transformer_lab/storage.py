@@ -8,11 +8,14 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
@@ -75,24 +78,40 @@ def replace_file(path: Path, data: bytes) -> None:
     Raises:
         OSError: nothing can be written there.
     """
-    unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")  # one for each who writes at the same time
-    try:
-        with unfinished.open("xb") as file:
+    with unfinished(path) as part:
+        with part.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())  # else a power cut might leave the new name without its bytes
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        os.replace(part, path)
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[Path]:
+    """A name beside `path` for what is to take its place, and for nobody else; it is gone at the end of the block.
+
+    An OSError names `path`, the name that the user knows.
+    """
+    try:
+        if not path.parent.is_dir():
+            raise NotADirectoryError(f"there is no folder {path.parent}")
+        part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+        try:
+            yield part
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def check_writable(path: Path) -> None:
     """Raise an OSError unless a file can be written there; what is there stays."""
     if path.is_dir():
         raise IsADirectoryError(f"a file must have a name of its own ({path} is a folder)")
-    probe = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-    replace_file(probe, b"")
-    probe.unlink()
+    with unfinished(path) as part:
+        part.touch(exist_ok=False)
 
 
 @torch.no_grad()
@@ -137,6 +156,23 @@ class StoredModel(nn.Module):
         weights = {name: tensor for name, tensor in stored.tensors.items() if name.startswith("model.")}
         load_parameters(model, {name.removeprefix("model."): tensor for name, tensor in weights.items()})
         return model.eval()
+
+
+PLAIN: dict[Any, tuple[type, ...]] = {bool: (bool, np.bool_), int: (Integral,), float: (Real,), str: (str,)}
+
+
+def make_plain(config: Any) -> None:
+    """Make each field of a frozen dataclass what Python and JSON call its type: numpy's 3 becomes Python's.
+
+    Raises:
+        ValueError: a field is of another type; True is no number here.
+    """
+    kinds: dict[str, Any] = {field.name: field.type for field in fields(config)}
+    for name, kind in kinds.items():
+        value = getattr(config, name)
+        if not isinstance(value, PLAIN[kind]) or (isinstance(value, bool) and kind is not bool):
+            raise ValueError(f"{name} of a {type(config).__name__} must be {kind.__name__} (got {value!r})")
+        object.__setattr__(config, name, kind(value))
 
 
 def stored_config(values: dict[str, Any], kind: type) -> Any:

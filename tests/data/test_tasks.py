@@ -2,7 +2,9 @@
 
 import random
 from collections import Counter
+from importlib.metadata import version
 from itertools import chain
+from pathlib import Path
 
 import pytest
 import torch
@@ -19,6 +21,7 @@ from transformer_lab.data.number_names import (
     split_numbers,
 )
 from transformer_lab.data.tasks import Vocabulary, pad, random_sequences
+from transformer_lab.training.commands.options import parser
 
 TOY_TASKS = [tasks.copy_alignment, tasks.reverse_alignment, tasks.sort_alignment]
 
@@ -214,7 +217,48 @@ def test_each_language_names_numbers_of_all_lengths(language):
 def test_a_name_is_that_of_num2words_itself(language):
     numbers = [*range(120), 999] if language == "am" else [*range(120), *range(999, 10**6, 76_923), 10**6 - 1, 10**6]
     for number in numbers:
-        assert number_name(number, language) == num2words(number, lang=language)
+        assert number_name(number, language) == " ".join(num2words(number, lang=language).split())
+
+
+def some_names(language: str) -> dict[int, str]:
+    """All words there are, alone and before and behind a thousand."""
+    thousands = [number * 1000 + rest for number in range(1, 1000) for rest in (0, 1, 250)]
+    return {number: number_name(number, language) for number in (*range(1000), *thousands)}
+
+
+@pytest.mark.parametrize("language", sorted(set(tasks.languages()) - {"am"}))
+def test_no_name_has_a_space_too_many_and_two_numbers_have_two_names_but_where_we_say_so(language):
+    names = some_names(language)
+    assert {name for name in names.values() if name != " ".join(name.split()) or not name} == set()
+    shared = len(names) - len({*names.values()})
+    assert shared == 0 or (language in ("az", "tet", "tr") and tasks.wrong_names(language))
+
+
+@pytest.mark.skipif(version("num2words") != "0.5.14", reason="WRONG was found in num2words 0.5.14")
+def test_what_num2words_gets_wrong_is_said():
+    for language, (number, given, right) in number_words.WRONG.items():
+        assert num2words(number, lang=language) == given
+        assert tasks.wrong_names(language).endswith(f" in {language}: {number} is {given}, and should be {right}")
+    right = {"en", "en_IN", "en_NG", "fi", "fr", "fr_DZ", "ja", "ko", "pl", "pt", "pt_BR", "ru"}  # all as in CLDR
+    assert [tasks.wrong_names(language) for language in sorted(right)] == [None] * len(right)
+
+
+def test_readme_and_help_name_the_languages_that_num2words_gets_wrong():
+    names = {
+        **{"ar": "Arabic", "az": "Azerbaijani", "cs": "Czech", "da": "Danish", "de": "German", "hu": "Hungarian"},
+        **{"it": "Italian", "kn": "Kannada", "no": "Norwegian", "sv": "Swedish", "tet": "Tetum", "tr": "Turkish"},
+        **dict.fromkeys(number_words.SPANISH, "Spanish"),
+        **{"fr_BE": "French of Belgium", "fr_CH": "Switzerland"},
+    }
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    sentence = readme.partition("a part of the names wrong in ")[2].partition(";")[0]
+    assert {language for language, name in names.items() if name in sentence} == {*names} == {*number_words.WRONG}
+    assert ", ".join(number_words.WRONG) in parser().format_help()
+
+
+def test_what_another_num2words_gets_right_is_not_called_wrong(monkeypatch):
+    monkeypatch.setitem(number_words.WRONG, "fr", (201, "deux cents un", "deux cent un"))
+    assert tasks.wrong_names("fr") is None
 
 
 # Toy tasks

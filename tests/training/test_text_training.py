@@ -1,6 +1,7 @@
 """A language model's training: windows, recipe, loop, going on, the command line."""
 
 import math
+import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import torch
 from tests.support import DEVICE, assert_close, refuses, without_signature_checks
 from transformer_lab import LanguageModel, LanguageModelConfig, next_token_loss, token_log_probs
 from transformer_lab.data.texts import Characters
+from transformer_lab.storage import read_tensors, write_tensors
 from transformer_lab.training import (
     TextExamples,
     TextRecipe,
@@ -197,8 +199,95 @@ def test_stopped_by_a_signal_it_goes_on_to_the_same_weights(book, tmp_path, monk
     assert same(weights(load_language_model(out)[0]), weights(load_language_model(straight)[0]))
 
 
+def test_a_rate_that_is_far_too_high_ends_in_a_sentence_and_leaves_the_last_good_file(book, tmp_path, capsys):
+    out = tmp_path / "out.safetensors"
+    assert run_command("--text", str(book), "--steps", "2", "--out", str(out), *TINY) == 0
+    capsys.readouterr()
+    arguments = ["--rate", "1e36", "--warmup", "1", "--steps", "30", "--save-every", "1"]
+    assert run_command("--text", str(book), *arguments, "--out", str(out), *TINY) == 1
+    message = r"error: the (loss|gradient) must be a finite number \(at step 2 it is (nan|inf)\): try a lower learning "
+    assert re.match(message, capsys.readouterr().err)
+    model, _, facts = load_language_model(out)
+    assert facts["steps"] == 1
+    assert all(weight.isfinite().all() for weight in weights(model).values())
+
+
+def half_done(book: Path, out: Path, monkeypatch) -> Path:
+    """The book is in the folder that we are in, and is named by its name alone; one step of two is stored in `out`."""
+    monkeypatch.chdir(book.parent)
+    take_step = TextTraining.take_step
+
+    def interrupted(self: TextTraining) -> tuple[float, float]:
+        signal.raise_signal(signal.SIGINT)
+        return take_step(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TextTraining, "take_step", interrupted)
+        assert run_command("--text", book.name, "--steps", "2", "--out", str(out), *TINY) == 130
+    return out
+
+
+@pytest.fixture
+def elsewhere(tmp_path) -> Path:
+    (tmp_path / "elsewhere").mkdir()
+    return tmp_path / "elsewhere"
+
+
+def test_it_goes_on_from_another_folder(book, tmp_path, elsewhere, monkeypatch):
+    out = half_done(book, tmp_path / "out", monkeypatch)
+    monkeypatch.chdir(elsewhere)
+    assert run_command("--resume", str(out)) == 0
+    assert load_language_model(out)[2]["steps"] == 2
+
+
+def test_it_goes_on_with_a_text_that_was_moved(book, tmp_path, elsewhere, monkeypatch, capsys):
+    out = half_done(book, tmp_path / "out", monkeypatch)
+    book.rename(elsewhere / "moved.txt")
+    capsys.readouterr()
+    assert run_command("--resume", str(out)) == 2
+    message = f"error: --text must say where the text of {out} is now ({book} is not there)\n"
+    assert capsys.readouterr().err == message
+    monkeypatch.chdir(elsewhere)
+    assert run_command("--resume", str(out), "--text", "moved.txt") == 0
+    facts = load_language_model(out)[2]
+    assert (facts["steps"], facts["text"]) == (2, str(elsewhere / "moved.txt"))
+
+
+@pytest.mark.parametrize("where", [0, -1])
+def test_it_does_not_go_on_with_another_text(where, book, tmp_path, monkeypatch, capsys):
+    """Even if it is another one only in the part for the test, which no step has seen."""
+    out, text = half_done(book, tmp_path / "out", monkeypatch), [*book.read_text(encoding="utf-8")]
+    text[where] = "x"
+    other = tmp_path / "other.txt"
+    other.write_text("".join(text), encoding="utf-8")
+    stored = out.read_bytes()
+    capsys.readouterr()
+    assert run_command("--resume", str(out), "--text", str(other)) == 2
+    message = f"error: a training must go on with the text that it began with ({other} is not that of {out})\n"
+    assert capsys.readouterr().err == message
+    assert out.read_bytes() == stored
+
+
+def test_a_training_that_was_stored_with_a_relative_path_and_no_checksum_goes_on(
+    book, tmp_path, elsewhere, monkeypatch
+):
+    """As they were stored before."""
+    out = half_done(book, tmp_path / "out", monkeypatch)
+    old = read_tensors(out)
+    facts = {name: value for name, value in old["metrics"].items() if name != "text_sha256"} | {"text": book.name}
+    write_tensors(out, old.tensors, old.about | {"metrics": facts})
+    monkeypatch.chdir(elsewhere)
+    assert run_command("--resume", str(out)) == 2
+    assert run_command("--resume", str(out), "--text", str(book)) == 0
+
+
+def test_a_model_to_be_used_does_not_tell_where_its_text_was(book, tmp_path):
+    assert run_command("--text", str(book), "--steps", "1", "--lean", "--out", str(tmp_path / "out"), *TINY) == 0
+    assert load_language_model(tmp_path / "out")[2]["text"] == "book.txt"
+
+
 def book_examples(book: Path) -> TextExamples:
-    corpus, characters = language_model.corpus_of(str(book))
+    corpus, characters = language_model.corpus_of(book)
     return TextExamples(characters.encode(corpus.text("train")), 16)
 
 

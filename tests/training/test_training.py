@@ -22,14 +22,17 @@ from safetensors.torch import save_file
 import transformer_lab
 from tests import training_processes
 from tests.support import DEVICE, assert_close, randn, refuses, tensor, without_signature_checks
-from transformer_lab import Transformer, TransformerConfig, record_attention
-from transformer_lab.data.tasks import Vocabulary, number_name, number_names
+from transformer_lab import LanguageModel, LanguageModelConfig, Transformer, TransformerConfig, record_attention
+from transformer_lab.data.tasks import Vocabulary, number_name, number_names, wrong_names
 from transformer_lab.data.tokenizer import Tokenizer
 from transformer_lab.storage import read_tensors, write_tensors
 from transformer_lab.training import (
     Examples,
     Recipe,
     Report,
+    TextExamples,
+    TextRecipe,
+    TextTraining,
     Training,
     average_weights,
     exact_match,
@@ -48,6 +51,7 @@ from transformer_lab.training import (
 from transformer_lab.training import __main__ as command
 from transformer_lab.training import text as text_command
 from transformer_lab.training.commands import number_names as number_run
+from transformer_lab.training.experiments import swaps, sweep
 
 COMMITTED = Path(transformer_lab.__file__).parent / "checkpoints" / "en_de.safetensors"
 PAIRS = [("one two", "eins zwei"), ("two three", "zwei drei"), ("three", "drei"), ("one", "eins"), ("two", "zwei")]
@@ -435,6 +439,15 @@ def test_a_crash_while_writing_leaves_the_old_file_and_nothing_else(tmp_path, mo
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("main", [swaps.main, sweep.main])
+def test_trainings_of_many_models_first_try_where_their_table_will_be(main, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--out", "/no/such/folder/x"])
+    assert stop.value.code == 2
+    message = "must be a file that can be written (/no/such/folder/x: there is no folder /no/such/folder)"
+    assert f"error: argument --out: {message}" in capsys.readouterr().err
+
+
 def test_two_that_write_at_once_do_not_disturb_each_other(tmp_path, monkeypatch):
     """The second begins and ends while the first is at work."""
     path, sync, models = tmp_path / "model.safetensors", os.fsync, [small_model(seed=1), small_model(seed=2)]
@@ -465,6 +478,42 @@ def test_a_training_of_another_type_with_frozen_parts_goes_on(dtype, tmp_path):
     assert same(weights(advanced(resumed, 6).model), weights(straight.model))
     assert same(weights(resumed.model.encoder), weights(small_model().to(dtype).encoder))
     assert not any(parameter.requires_grad for parameter in resumed.model.encoder.parameters())
+
+
+class FusedTraining(TextTraining):
+    """What a training on CUDA is, for a device that this machine has: its optimiser updates all weights in one pass."""
+
+    def make_optimizer(self) -> torch.optim.Optimizer:
+        optimizer = super().make_optimizer()
+        for group in optimizer.param_groups:
+            group["fused"] = True
+        return optimizer
+
+
+@pytest.mark.parametrize(("kind", "of_steps"), [(TextTraining, "cpu"), (FusedTraining, "meta")])
+def test_what_the_optimiser_knows_goes_where_torch_itself_would_put_it(kind, of_steps, tmp_path):
+    """A fused optimiser counts its steps on the device of the weights, every other one on the CPU."""
+    torch.manual_seed(0)
+    model = LanguageModel(LanguageModelConfig(len(TOKENIZER), 12, 3, 11, 1, max_len=9, tie_weights=False))
+    examples = TextExamples(torch.arange(99) % len(TOKENIZER), 9)
+    before = advanced(TextTraining(model, examples, TextRecipe(3, batch_size=4)), 2)
+    save_training(tmp_path / "run", before, TOKENIZER, {})
+    resumed = load_training(tmp_path / "run", examples, "meta", kind)
+    by_torch = kind(LanguageModel(model.config).to("meta"), examples, before.recipe).optimizer
+    by_torch.load_state_dict(
+        {"state": before.optimizer.state_dict()["state"], "param_groups": by_torch.state_dict()["param_groups"]}
+    )
+    placed, wanted = (
+        {
+            (i, key): value.device.type
+            for i, state in optimizer.state_dict()["state"].items()
+            for key, value in state.items()
+        }
+        for optimizer in (resumed.optimizer, by_torch)
+    )
+    assert placed == wanted
+    assert {device for (_, key), device in placed.items() if key == "step"} == {of_steps}
+    assert {device for (_, key), device in placed.items() if key != "step"} == {"meta"}
 
 
 # Error texts
@@ -499,6 +548,50 @@ def test_a_batch_that_cannot_be_filled_is_refused():
 def test_a_recipe_that_no_training_can_follow_is_refused(changes, message):
     with refuses(message):
         Recipe(**changes)
+
+
+@pytest.mark.parametrize("factor", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_stops_before_the_weights_learn_from_it(factor, monkeypatch):
+    training, loss = advanced(small_training(), 2), Training.loss
+    before = weights(training.model)
+    monkeypatch.setattr(Training, "loss", lambda self, batch: loss(self, batch) * factor)
+    message = f"the loss must be a finite number (at step 3 it is {factor}): try a lower learning rate or a longer"
+    with refuses(message):
+        next(training.run(7))
+    assert training.step == 2
+    assert same(weights(training.model), before)
+    monkeypatch.undo()
+    assert same(weights(advanced(training, 5).model), weights(advanced(small_training(), 5).model))
+
+
+def test_so_does_a_gradient_that_is_no_number_where_the_loss_is_one():
+    training = small_training()
+    before = weights(training.model)
+    training.model.to_logits.weight.register_hook(lambda gradient: gradient * math.nan)
+    with refuses("the gradient must be a finite number (at step 1 it is nan): try a lower learning rate"):
+        next(training.run(7))
+    assert same(weights(training.model), before)
+
+
+def test_weights_that_are_no_numbers_are_not_stored(stored):
+    before, training = stored.read_bytes(), small_training()
+    with torch.no_grad():
+        training.model.encoder.layers[0].feed_forward.w_1.bias[3] = math.nan
+    message = "weights to be stored must be finite numbers (encoder.layers.0.feed_forward.w_1.bias has others)"
+    with refuses(message):
+        save_training(stored, training, TOKENIZER, {})
+    with refuses(message):
+        save_checkpoint(stored, training.model, TOKENIZER, {})
+    assert stored.read_bytes() == before
+
+
+def test_nor_are_those_that_float16_cannot_hold(stored):
+    model = small_model()
+    with torch.no_grad():
+        model.encoder.layers[0].feed_forward.w_1.bias[3] = 70_000
+    save_checkpoint(stored, model, TOKENIZER, {})
+    with refuses("weights to be stored must be finite numbers (encoder.layers.0.feed_forward.w_1.bias has others)"):
+        save_checkpoint(stored, model, TOKENIZER, {}, torch.float16)
 
 
 def test_evaluation_every_0_steps_is_refused():
@@ -767,6 +860,36 @@ def test_a_checkpoint_is_stored_every_so_many_steps_and_before_the_last_evaluati
     assert stored == [2, 4, 5, *["evaluated"] * slices, 5]
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "told"), [("en", "fr", []), ("fr_BE", "en", ["fr_BE"]), ("es", "it", ["es", "it"])]
+)
+def test_the_command_says_which_names_num2words_gets_wrong(few_numbers, tmp_path, source, target, told, capsys):
+    languages = ["--source", source, "--target", target]
+    assert run_command("--steps", "1", *languages, "--out", str(tmp_path / "out"), *TINY) == 0
+    notes = [f"note: {wrong_names(language)}" for language in told if wrong_names(language)]
+    assert capsys.readouterr().err.splitlines() == notes
+
+
+@pytest.mark.parametrize("lean", [[], ["--lean"]])
+def test_a_loss_that_is_no_number_ends_the_command_and_leaves_the_last_good_file(
+    few_numbers, tmp_path, monkeypatch, lean, capsys
+):
+    """At step 4; steps 1 to 3 are stored."""
+    out, good, loss = tmp_path / "out", tmp_path / "good", Training.loss
+    assert run_command("--steps", "3", "--out", str(good), *TINY) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(Training, "loss", lambda self, batch: loss(self, batch) * (math.nan if self.step == 3 else 1))
+    assert run_command("--steps", "6", "--save-every", "1", "--out", str(out), *lean, *TINY) == 1
+    output = capsys.readouterr()
+    message = (
+        "error: the loss must be a finite number (at step 4 it is nan): try a lower learning rate or a longer warm-up"
+    )
+    assert output.err.splitlines()[-1] == message
+    assert "stored" not in output.out
+    assert load_checkpoint(out)[2]["steps"] == 3
+    assert same(weights(Transformer.from_checkpoint(out)), weights(Transformer.from_checkpoint(good)))
+
+
 def test_where_nothing_can_be_written_is_known_before_the_first_step(few_numbers, monkeypatch):
     at_step(1, monkeypatch, signal.SIGTERM)  # which would be an exit code of its own
     assert run_command("--out", "/no/such/folder/x", *TINY) == 2
@@ -778,7 +901,7 @@ def test_a_disk_that_is_full_later_on_is_an_exit_code_of_its_own(few_numbers, tm
 
     monkeypatch.setattr(number_run, "save_training", full)
     assert run_command("--steps", "2", "--out", str(tmp_path / "out"), *TINY) == 1
-    assert capsys.readouterr().err == "error: the disk is full\n"
+    assert capsys.readouterr().err.splitlines()[-1] == "error: the disk is full"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -798,8 +921,18 @@ def test_a_signal_ends_the_step_and_stores_it(few_numbers, tmp_path, monkeypatch
     [
         (["--target", "xx"], "num2words does not know the language 'xx'; it knows "),
         (["--heads", "3", "--d-model", "16"], "d_model (16) must be divisible by n_heads (3)"),
-        (["--out", "/no/such/folder/x", *TINY], "--out must be a file that can be written (/no/such/folder/x: "),
-        (["--out", "/proc/x", *TINY], "--out must be a file that can be written (/proc/x: "),
+        (
+            ["--out", "/no/such/folder/x", *TINY],
+            "--out must be a file that can be written (/no/such/folder/x: there is no folder /no/such/folder)\n",
+        ),
+        (
+            ["--out", "/dev/null/x", *TINY],
+            "--out must be a file that can be written (/dev/null/x: there is no folder /dev/null)\n",
+        ),
+        (
+            ["--out", "/proc/x", *TINY],
+            "--out must be a file that can be written (/proc/x: [Errno 2] No such file or directory: '/proc/x')\n",
+        ),
         (
             ["--out", "/tmp", *TINY],
             "--out must be a file that can be written (/tmp: a file must have a name of its own",
@@ -811,7 +944,7 @@ def test_a_signal_ends_the_step_and_stores_it(few_numbers, tmp_path, monkeypatch
 def test_wrong_arguments_are_explained(few_numbers, capsys, arguments, message):
     assert run_command(*arguments) == 2
     error = capsys.readouterr().err
-    assert error.startswith("error: ")
+    assert error.splitlines()[-1].startswith("error: ")
     assert message in error
 
 

@@ -13,6 +13,7 @@ from transformer_lab.data.number_names import languages as languages
 from transformer_lab.data.number_names import lengths_of_numbers as lengths_of_numbers
 from transformer_lab.data.number_names import number_name as number_name
 from transformer_lab.data.number_names import number_names as number_names
+from transformer_lab.data.number_names import wrong_names as wrong_names
 from transformer_lab.data.repeated_sequences import repeated as repeated
 from transformer_lab.data.texts import python_source as python_source
 

@@ -28,10 +28,12 @@ def save_checkpoint(
     """Write all that it takes to use a model; `metrics` is any facts about it by name, as JSON can hold them.
 
     Raises:
-        ValueError: the tokenizer is not the model's.
+        ValueError: the tokenizer is not the model's, or a weight is no finite number, as it would be stored.
     """
     weights, header = parts(model, tokenizer, metrics)
-    write_tensors(path, {name: weight.to(dtype) for name, weight in weights.items()}, header)
+    lean = {name: weight.to(dtype) for name, weight in weights.items()}
+    check_finite_weights(lean)
+    write_tensors(path, lean, header)
 
 
 def load_checkpoint(path: str | Path) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
@@ -61,8 +63,13 @@ def load_language_model(path: str | Path) -> tuple[LanguageModel, Characters, di
 
 
 def save_training(path: str | Path, training: Training, tokenizer: Vocabulary, metrics: Mapping[str, Any]) -> None:
-    """Write a checkpoint from which the training can go on, too; it is three times as large."""
+    """Write a checkpoint from which the training can go on, too; it is three times as large.
+
+    Raises:
+        ValueError: the tokenizer is not the model's, or a weight is no finite number.
+    """
     weights, header = parts(training.model, tokenizer, metrics)
+    check_finite_weights(weights)
     adam = {
         f"adam.{name}.{key}": value
         for name, parameter in training.model.named_parameters()
@@ -98,15 +105,22 @@ def load_training(
     for name, parameter in training.model.named_parameters():
         parameter.data = stored.tensors[f"model.{name}"].to(device)  # of the type that it was trained in
         parameter.requires_grad_(name not in run["frozen"])
-        training.optimizer.state[parameter] = adam_state(stored, name, device)
+    load_optimizer(training, stored)
     return training
 
 
-def adam_state(stored: Stored, name: str, device: torch.device | str) -> dict[str, Tensor]:
-    """What the optimiser knows of a parameter: its steps, always on the CPU, and its two averages."""
-    start = f"adam.{name}."
-    state = {key.removeprefix(start): value for key, value in stored.tensors.items() if key.startswith(start)}
-    return {key: value if key == "step" else value.to(device) for key, value in state.items()}
+def load_optimizer(training: Training, stored: Stored) -> None:
+    """Give the optimiser what it knew of each parameter: how many steps it took, and its two averages.
+
+    torch's own `load_state_dict`, which counts parameters in the order of their groups, puts each tensor on its device.
+    """
+    names = {parameter: name for name, parameter in training.model.named_parameters()}
+    groups, states = training.optimizer.param_groups, {}
+    for i, parameter in enumerate(parameter for group in groups for parameter in group["params"]):
+        start = f"adam.{names[parameter]}."
+        states[i] = {key.removeprefix(start): value for key, value in stored.tensors.items() if key.startswith(start)}
+    learned = {i: state for i, state in states.items() if state}  # the others have not learned yet
+    training.optimizer.load_state_dict(training.optimizer.state_dict() | {"state": learned})
 
 
 def parts(
@@ -120,6 +134,13 @@ def parts(
         "tokenizer": tokenizer.to_json(),
         "metrics": dict(metrics),
     }
+
+
+def check_finite_weights(weights: Mapping[str, Tensor]) -> None:
+    """Raise a ValueError unless all are finite numbers: no file of good weights gives way to one of bad ones."""
+    wrong = [name.removeprefix("model.") for name, weight in weights.items() if not weight.isfinite().all()]
+    if wrong:
+        raise ValueError(f"weights to be stored must be finite numbers ({wrong[0]} has others)")
 
 
 def check_vocabulary(model: Transformer | LanguageModel, tokenizer: Vocabulary) -> None:

@@ -1,5 +1,6 @@
 """The loop: one step, and many of them until a number or an interrupt."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,7 +68,8 @@ class Training:
         To stop, leave the loop; to go on, run again. An interrupt waits for the end of its step, and nothing is lost.
 
         Raises:
-            ValueError: every is below 1.
+            ValueError: every is below 1; or the loss or its gradient is no finite number: the weights are then those
+                of the step before.
         """
         check_least(1, every=every)
         while self.step < until:
@@ -87,10 +89,12 @@ class Training:
         with fork_rng(derive_seed(recipe.seed, "dropout", step, rank()), self.device):
             loss = self.loss(self.batch(step))
         loss.backward()
-        clip_grad_norm_(self.model.parameters(), recipe.max_norm)
+        norm = clip_grad_norm_(self.model.parameters(), recipe.max_norm)
+        measured, length = mean_over_processes(torch.stack([loss.detach(), norm.to(loss)]))
+        check_finite(step, measured, length)  # before the weights change; all is read at once, as a GPU would wait
         self.optimizer.step()
         self.step = step
-        return mean_over_processes(loss.detach()), rate
+        return measured, rate
 
     def batch(self, step: int) -> Int[Tensor, " B"]:
         """The rows that a step, counted from 1, learns from."""
@@ -108,6 +112,14 @@ class Training:
             logits = self.forward(src, shift_right(tgt, self.examples.bos_id))
         loss = label_smoothing_loss(logits.float(), tgt, self.recipe.smoothing, self.examples.pad_id)
         return loss * self.examples.count(mine) / self.examples.count(batch) * n_processes()
+
+
+def check_finite(step: int, loss: float, gradient: float) -> None:
+    """Raise a ValueError unless the loss of a step and the length of its gradient are finite numbers."""
+    for name, value in (("loss", loss), ("gradient", gradient)):
+        if not math.isfinite(value):
+            cure = "try a lower learning rate or a longer warm-up"
+            raise ValueError(f"the {name} must be a finite number (at step {step} it is {value}): {cure}")
 
 
 @contextmanager

@@ -37,13 +37,13 @@ def rank() -> int:
     return dist.get_rank() if dist.is_initialized() else 0
 
 
-def mean_over_processes(value: Tensor) -> float:
-    """The mean of what each process has."""
+def mean_over_processes(values: Tensor) -> list[float]:
+    """The mean of each number over the processes."""
     if n_processes() > 1:
-        dist.all_reduce(value)
-    return value.item() / n_processes()
+        dist.all_reduce(values)
+    return [value / n_processes() for value in values.tolist()]
 
 
 def any_process(value: bool, device: torch.device) -> bool:
     """Whether it is true in one of them."""
-    return mean_over_processes(torch.tensor(float(value), device=device)) > 0
+    return mean_over_processes(torch.tensor([float(value)], device=device))[0] > 0

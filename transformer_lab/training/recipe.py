@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_lab.checks import check_least
+from transformer_lab.storage import make_plain
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Recipe:
     bf16: bool = False  # multiply matrices in bfloat16: for GPUs
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_least(1, batch_size=self.batch_size, warmup_steps=self.warmup_steps)
         for name in ("rate_factor", "max_norm"):
             if not getattr(self, name) > 0:  # so NaN is refused, too

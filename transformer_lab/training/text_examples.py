@@ -27,6 +27,7 @@ class TextExamples:
 
     def __post_init__(self) -> None:
         check_least(2, length=self.length)
+        object.__setattr__(self, "length", int(self.length))  # numpy's would be written in another way
         if len(self.ids) < 2 * self.length:
             rule = f"a text must have at least 2 windows of {self.length} tokens"
             raise ValueError(f"{rule} (got {len(self.ids)} tokens)")

@@ -10,6 +10,7 @@ from torch import Tensor
 from transformer_lab.checks import check_least
 from transformer_lab.models.language_model import LanguageModel
 from transformer_lab.nn.losses import next_token_loss
+from transformer_lab.storage import make_plain
 from transformer_lab.training.loop import Training
 from transformer_lab.training.processes import n_processes, rank
 from transformer_lab.training.text_examples import TextExamples
@@ -37,6 +38,7 @@ class TextRecipe:
     bf16: bool = False  # multiply matrices in bfloat16: for GPUs
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_least(1, n_steps=self.n_steps, batch_size=self.batch_size, warmup_steps=self.warmup_steps)
         for name in ("peak_rate", "max_norm"):
             if not getattr(self, name) > 0:  # so NaN is refused, too

@@ -1,13 +1,14 @@
 """The sizes of a model, and the functions that may stand between the layers of its feed-forward networks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor
 
 from transformer_lab.checks import check_least, check_probability
+from transformer_lab.storage import make_plain
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -43,11 +44,7 @@ class TransformerConfig:
     activation: str = "relu"
 
     def __post_init__(self) -> None:
-        for name, kind in ((field.name, field.type) for field in fields(self)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float) if kind is float else kind):  # type: ignore[arg-type]
-                rule = f"{name} of a {type(self).__name__} must be {kind.__name__}"  # type: ignore[union-attr]
-                raise ValueError(f"{rule} (got {value!r})")
+        make_plain(self)
         check_least(1, vocab_size=self.vocab_size, d_model=self.d_model, n_heads=self.n_heads, d_ff=self.d_ff)
         check_least(1, n_layers=self.n_layers, max_len=self.max_len)
         check_least(0, pad_id=self.pad_id)

@@ -1,5 +1,6 @@
 """A language model's training on a text, with all that belongs into its checkpoint."""
 
+import hashlib
 import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass, field
@@ -22,11 +23,12 @@ Train a language model on the characters of a text, and store it. The text is th
 or a file of your own.
 
 A checkpoint is written every so many steps, at the end, and after Ctrl-C or SIGTERM, which wait for the end of their
-step. It can be used (training.load_language_model), or trained further (--resume), up to the step it was to end at.
+step. It can be used (training.load_language_model), or trained further (--resume), up to the step it was to end at;
+--text then says where the text is, if it is no longer where it was.
 """
 EPILOG = """
-exit codes: 0 trained and stored, 1 could not be stored, 2 wrong arguments or an unreadable checkpoint,
-130 ended by Ctrl-C and stored, 143 ended by SIGTERM and stored
+exit codes: 0 trained and stored, 1 could not be stored, or the loss was no number any more, 2 wrong arguments or an
+unreadable checkpoint, 130 ended by Ctrl-C and stored, 143 ended by SIGTERM and stored
 
   python -m transformer_lab.training.text --out python.safetensors
   python -m transformer_lab.training.text --text my_book.txt --out book.safetensors
@@ -57,7 +59,7 @@ class TextRun:
     training: TextTraining
     characters: Characters
     corpus: Corpus
-    text: str | None  # the path of the file, if it is one of the user's
+    text: Path | None  # where the file is, if it is one of the user's
     seconds: float = 0.0  # spent before this process
     facts: dict[str, Any] = field(default_factory=dict)
     start: float = field(default_factory=time.perf_counter)
@@ -70,7 +72,7 @@ class TextRun:
     @property
     def name(self) -> str:
         """Of its checkpoint, unless another is asked for."""
-        return "python.safetensors" if self.text is None else f"{Path(self.text).stem}.safetensors"
+        return "python.safetensors" if self.text is None else f"{self.text.stem}.safetensors"
 
     def remember(self) -> None:
         """Nothing: the rate ends at 0, so the last weights are as good as an average."""
@@ -81,7 +83,8 @@ class TextRun:
 
     def save(self, out: Path, lean: bool = False) -> None:
         """Write the checkpoint, one to go on from unless it shall be lean."""
-        self.facts |= {"text": self.text, "steps": self.training.step}
+        text = self.text and (self.text.name if lean else str(self.text))  # whoever uses a model need not know its path
+        self.facts |= {"text": text, "text_sha256": digest(self.corpus), "steps": self.training.step}
         self.facts["seconds"] = round(self.seconds + time.perf_counter() - self.start, 1)
         if lean:
             save_checkpoint(out, self.training.model, self.characters, self.facts, torch.float16)
@@ -114,7 +117,7 @@ def parser() -> ArgumentParser:
     return made
 
 
-def corpus_of(text: str | None) -> tuple[Corpus, Characters]:
+def corpus_of(text: Path | None) -> tuple[Corpus, Characters]:
     """The texts, and the characters that a model of them knows."""
     if text is None:
         return python_source(), Characters(PRINTABLE)
@@ -122,10 +125,15 @@ def corpus_of(text: str | None) -> tuple[Corpus, Characters]:
     return corpus, Characters.of(corpus.text("train"))
 
 
+def digest(corpus: Corpus) -> str:
+    """A checksum: two texts with the same one are the same."""
+    return hashlib.sha256("".join(map(corpus.text, ("train", "validation", "test"))).encode()).hexdigest()
+
+
 def begin(options: Namespace, device: torch.device) -> TextRun:
     """A new training."""
     chosen = settings(options, SETTINGS)
-    text = None if chosen["text"] is None else str(chosen["text"])
+    text = None if chosen["text"] is None else chosen["text"].absolute()
     corpus, characters = corpus_of(text)
     torch.manual_seed(chosen["seed"])
     config = LanguageModelConfig(
@@ -155,13 +163,27 @@ def begin(options: Namespace, device: torch.device) -> TextRun:
 
 def resume(options: Namespace, device: torch.device) -> TextRun:
     """The training of a checkpoint."""
-    if written(options, SETTINGS):
-        raise ValueError(
-            f"with --resume, {', '.join(written(options, SETTINGS))} must be left out: the checkpoint knows"
-        )
+    if known := [name for name in written(options, SETTINGS) if name != "--text"]:
+        raise ValueError(f"with --resume, {', '.join(known)} must be left out: the checkpoint knows")
     model, characters, metrics = load_language_model(options.resume)
-    corpus, _ = corpus_of(metrics["text"])
+    stored = options.text or metrics["text"]
+    text = None if stored is None else Path(stored).absolute()
+    corpus = corpus_again(text, options.resume, metrics.get("text_sha256"))
     examples = TextExamples(characters.encode(corpus.text("train")), model.config.max_len)
     training = load_training(options.resume, examples, device, TextTraining)
     assert isinstance(training, TextTraining)
-    return TextRun(training, characters, corpus, metrics["text"], metrics["seconds"])
+    return TextRun(training, characters, corpus, text, metrics["seconds"])
+
+
+def corpus_again(text: Path | None, checkpoint: Path, wanted: str | None) -> Corpus:
+    """The texts that the training of a checkpoint began with, which have this checksum, if it is known."""
+    try:
+        corpus, _ = corpus_of(text)
+    except FileNotFoundError as error:
+        raise ValueError(f"--text must say where the text of {checkpoint} is now ({text} is not there)") from error
+    if wanted not in (None, digest(corpus)):
+        found = "the source of this Python" if text is None else text
+        raise ValueError(
+            f"a training must go on with the text that it began with ({found} is not that of {checkpoint})"
+        )
+    return corpus

@@ -1,5 +1,6 @@
 """A training on the names of numbers, with all that belongs into its checkpoint."""
 
+import sys
 import time
 from argparse import Namespace
 from collections import deque
@@ -11,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_lab.data.tasks import Pairs, number_names
+from transformer_lab.data.tasks import Pairs, number_names, wrong_names
 from transformer_lab.data.tokenizer import Tokenizer
 from transformer_lab.nn.transformer import Transformer, TransformerConfig
 from transformer_lab.training.checkpoint import load_checkpoint, load_training, save_checkpoint, save_training
@@ -19,6 +20,7 @@ from transformer_lab.training.commands.options import settings, written
 from transformer_lab.training.evaluation import average_weights, exact_match
 from transformer_lab.training.examples import Examples
 from transformer_lab.training.loop import Training
+from transformer_lab.training.processes import rank
 from transformer_lab.training.recipe import Recipe
 
 WATCHED = 200  # names of the validation that are translated every so many steps
@@ -83,6 +85,9 @@ def begin(options: Namespace, device: torch.device) -> NumberRun:
     """A new training."""
     chosen = settings(options)
     pairs = number_names(chosen["source"], chosen["target"])
+    for language in dict.fromkeys([pairs.source, pairs.target]):
+        if rank() == 0 and (wrong := wrong_names(language)):
+            print(f"note: {wrong}", file=sys.stderr)
     tokenizer = Tokenizer.train(chain.from_iterable(pairs.train), chosen["merges"])
     torch.manual_seed(chosen["seed"])
     config = TransformerConfig(

@@ -7,19 +7,23 @@ from typing import Any
 
 import torch
 
+from transformer_lab.data.number_names import WRONG
 from transformer_lab.device import default_device
+from transformer_lab.storage import check_writable
 from transformer_lab.training.recipe import Recipe
 
-DESCRIPTION = """
-Train a Transformer to translate the names of numbers, and store it.
+DESCRIPTION = f"""
+Train a Transformer to translate the names of numbers, and store it. The names are those of num2words, which cannot
+count to a million in am, and gets a part of the names wrong in
+{", ".join(WRONG)}.
 
 A checkpoint is written every so many steps, at the end, and after Ctrl-C or SIGTERM, which wait for the end of their
 step. It can be used (Transformer.from_checkpoint), or trained further (--resume). Under torchrun all processes train
 one model together, each on its share of every batch.
 """
 EPILOG = """
-exit codes: 0 trained and stored, 1 could not be stored, 2 wrong arguments or an unreadable checkpoint,
-130 ended by Ctrl-C and stored, 143 ended by SIGTERM and stored
+exit codes: 0 trained and stored, 1 could not be stored, or the loss was no number any more, 2 wrong arguments or an
+unreadable checkpoint, 130 ended by Ctrl-C and stored, 143 ended by SIGTERM and stored
 
   python -m transformer_lab.training --target fr --out fr.safetensors
   python -m transformer_lab.training --resume fr.safetensors --steps 600
@@ -55,6 +59,15 @@ def this_device(name: str) -> torch.device:
     if device.type == "meta":
         raise argparse.ArgumentTypeError("must be a device that holds numbers (meta holds shapes alone)")
     return device
+
+
+def writable(name: str) -> Path:
+    """The path of that name, if a file can be written there."""
+    try:
+        check_writable(Path(name))
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"must be a file that can be written ({name}: {error})") from error
+    return Path(name)
 
 
 positive = number(float, "a number above 0", lambda value: 0 < value < float("inf"))

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 from tqdm import tqdm
 
-from transformer_lab.storage import check_writable
+from transformer_lab.training.commands.options import writable
 from transformer_lab.training.interrupts import defer_interrupt, heed_interrupt
 from transformer_lab.training.loop import Training
 from transformer_lab.training.processes import any_process, joined, rank
@@ -78,12 +78,10 @@ def prepare(options: argparse.Namespace, run: Run) -> tuple[Run, Path]:
     """The training, and where its checkpoint will be, which can be written."""
     if run.training.step >= run.until:
         raise ValueError(f"--steps ({run.until}) must be above the steps that are done ({run.training.step})")
-    out = options.out or options.resume or Path(run.name)
     try:
-        check_writable(out)
-    except OSError as error:
-        raise ValueError(f"--out must be a file that can be written ({out}: {error})") from error
-    return run, out
+        return run, writable(str(options.out or options.resume or run.name))
+    except argparse.ArgumentTypeError as error:
+        raise ValueError(f"--out {error}") from error
 
 
 def train(run: Run, options: argparse.Namespace, out: Path) -> int:

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -22,7 +21,7 @@ from transformer_lab.data.texts import PRINTABLE, Characters, Corpus, python_sou
 from transformer_lab.decoding.completion import token_log_probs
 from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
 from transformer_lab.storage import replace_file
-from transformer_lab.training.commands.options import whole
+from transformer_lab.training.commands.options import whole, writable
 from transformer_lab.training.text_examples import TextExamples
 from transformer_lab.training.text_training import TextRecipe, TextTraining
 
@@ -140,7 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "python -m transformer_lab.training.experiments.swaps", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("--out", type=Path, default=Path("swaps.json"), help="(default: %(default)s)")
+    parser.add_argument("--out", type=writable, default="swaps.json", help="(default: %(default)s)")
     for name, default in (("steps", STEPS), ("first", len(models()) + 2)):
         parser.add_argument(f"--{name}", type=whole(1), default=default, help="(default: %(default)s)")
     parser.add_argument("--seeds", type=whole(0), nargs="+", default=SEEDS, help="(default: %(default)s)")

@@ -8,7 +8,6 @@ writes the loss of each on a part of the validation that none has learned from. 
 import argparse
 import json
 import sys
-from pathlib import Path
 
 import torch
 
@@ -16,7 +15,7 @@ from transformer_lab.data.texts import PRINTABLE, Characters, Corpus, python_sou
 from transformer_lab.decoding.completion import token_log_probs
 from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
 from transformer_lab.storage import replace_file
-from transformer_lab.training.commands.options import whole
+from transformer_lab.training.commands.options import whole, writable
 from transformer_lab.training.text_examples import TextExamples
 from transformer_lab.training.text_training import TextRecipe, TextTraining
 
@@ -59,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "python -m transformer_lab.training.experiments.sweep", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("--out", type=Path, default=Path("sweep.json"), help="(default: %(default)s)")
+    parser.add_argument("--out", type=writable, default="sweep.json", help="(default: %(default)s)")
     for name, default in (("widths", WIDTHS), ("steps", STEPS), ("seeds", SEEDS)):
         parser.add_argument(f"--{name}", type=whole(0), nargs="+", default=default, help="(default: %(default)s)")
     options, corpus, found = parser.parse_args(arguments), python_source(), []

@@ -12,7 +12,7 @@ from itertools import pairwise
 from types import FrameType
 from typing import Any
 
-from transformer_lab.exercises.diagnosis.bare import Bare
+from transformer_lab.exercises.diagnosis.bare_source import BareSource
 from transformer_lab.exercises.engine.running import run
 from transformer_lab.exercises.exercise import Exercise
 
@@ -38,7 +38,7 @@ def mutants_of(exercise: Exercise) -> Iterator[tuple[str, Callable]]:
     Left as they are: types, guards that only raise an error (no case is invalid), and statements that no case reaches,
     as those for parameters that the exercise does not have.
     """
-    tree = Bare().visit(ast.parse(exercise.solution_source()))
+    tree = BareSource().visit(ast.parse(exercise.solution_source()))
     reached, places = lines_reached(tree, exercise), Places(tree)
     seen: Counter[str] = Counter()
     for function in tree.body:

@@ -14,7 +14,7 @@ def main(show: bool) -> int:
             f"{half}: {len(all_told)} wrong answers, {sum(one.passed for one in all_told)} accepted, {named} named, ",
             end="",
         )
-        print(f"{caused} explained by slips, together {100 * share(all_told):.1f} %")
+        print(f"{caused} explained otherwise, together {100 * share(all_told):.1f} %")
         for one in all_told if show else ():
             print(f"\n{one.answer.__name__}: {one.wrong}\n  → {one.mistake or one.cause or '–'}")
     return 0

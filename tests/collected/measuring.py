@@ -1,12 +1,12 @@
-"""How many of the collected answers are told a cause: a named mistake, or the slips by which one gets what they do."""
+"""How many of the collected answers are told a cause: a named mistake, or what else is wrong."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.collected import put_aside, working
+from tests.collected import clinic, put_aside, working
 from transformer_lab.exercises import catalogue
 
-HALVES = {"worked with": working.COLLECTED, "put aside": put_aside.COLLECTED}
+HALVES = {"worked with": working.COLLECTED, "put aside": put_aside.COLLECTED, "clinic": clinic.COLLECTED}
 
 
 @dataclass(frozen=True)

@@ -1,211 +1,141 @@
-"""The diagnosis of answers that make no mistake with a name: edits, sketches, tables, relations, and what is said."""
+"""The diagnosis of answers that make no mistake with a name: mutations, repairs, relations, and what is said."""
 
 import ast
-import sys
 import threading
 import time
-from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
-from tests.diagnosis_bases import digest_of, has_table
-from tests.other_machine import SEEDS
-from tests.workshop import Workshop, sketched
 from transformer_lab import exercises
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises import exercise as exercise_module
-from transformer_lab.exercises.diagnosis import explaining, mending, rounds, search
-from transformer_lab.exercises.diagnosis.base import Base
-from transformer_lab.exercises.diagnosis.edits import made
+from transformer_lab.exercises.diagnosis import explanation, loop_limit, repairs
+from transformer_lab.exercises.diagnosis.joint_mutations import joint_mutations
+from transformer_lab.exercises.diagnosis.mutation import applied
+from transformer_lab.exercises.diagnosis.mutations import mutations
 from transformer_lab.exercises.diagnosis.relations import related
-from transformer_lab.exercises.diagnosis.sketch import NEAR, STEADY, chance, marks_of
-from transformer_lab.exercises.diagnosis.slips import slips
-from transformer_lab.exercises.diagnosis.table import Bases, Row, table_of
-from transformer_lab.exercises.diagnosis.telling import as_text
-from transformer_lab.exercises.engine import checking
-from transformer_lab.exercises.engine.running import Case, Outcome
-from transformer_lab.exercises.engine.specification import Specification
+from transformer_lab.exercises.diagnosis.repairs import Repair, repair_search
+from transformer_lab.exercises.diagnosis.right_parts import is_better, right_parts
+from transformer_lab.exercises.diagnosis.source_tree import SourceTree
+from transformer_lab.exercises.engine.running import Attempt, Case, Outcome
 
 every_exercise = pytest.mark.parametrize("exercise", catalogue.values(), ids=catalogue.keys())
-WITH_TABLE = [exercise for exercise in catalogue.values() if has_table(exercise)]
-every_table = pytest.mark.parametrize("exercise", WITH_TABLE, ids=lambda exercise: exercise.name)
-UNBOUND = chance("UnboundLocalError []")
+
+# ── mutations ──
 
 
-def base_of(exercise) -> Base:
-    return Base.of_text(exercise.name, exercise.solution_source())
-
-
-# ── edits ──
+def dumped(tree: SourceTree) -> list[str]:
+    return [ast.dump(function) for function in tree.functions]
 
 
 @every_exercise
-def test_a_slip_changes_the_source_and_is_taken_back(exercise):
-    base = base_of(exercise)
-    before = [ast.dump(function) for function in base.functions]
-    edits = slips(base)
-    assert len(edits) >= 5
+def test_a_mutation_changes_the_source_and_is_taken_back(exercise):
+    tree = SourceTree(exercise.reference)
+    before, found = dumped(tree), mutations(tree)
+    assert len(found) >= 5
     different = []
-    for edit in edits[::9]:
-        with made([edit]):
-            different.append([ast.dump(function) for function in base.functions] != before)
+    for one in found[::9]:
+        with applied([one]):
+            different.append(dumped(tree) != before)
     assert sum(different) > 0.8 * len(different)  # two equal arguments that are swapped are the same
-    assert [ast.dump(function) for function in base.functions] == before
+    assert dumped(tree) == before
 
 
 @every_exercise
-def test_every_slip_can_be_said(exercise):
-    base = base_of(exercise)
-    for edit in slips(base)[::5]:
-        assert 10 < len(edit.words()) < 160, edit.words()
-        assert "\n" not in edit.words()
-        assert "\n" not in edit.old_text(base.parents)
+def test_every_place_can_be_named(exercise):
+    tree = SourceTree(exercise.reference)
+    for one in mutations(tree)[::5]:
+        line, source = tree.place(one)
+        assert line.startswith(("line ", "`"))
+        assert source
+        assert "\n" not in source
 
 
-def test_a_slip_is_said_with_its_surroundings_and_not_the_line():
-    words = [edit.words() for edit in slips(base_of(exercises.softmax))]
-    assert "`keepdim=True` is left out of `sum(…)`" in words
-    assert "`mean` stands where `sum` belongs, in `exponentials.mean(dim, keepdim=True)`" in words
-    assert "`- scores.amax(dim, keepdim=True)` is left out, in `torch.exp(scores)`" in words
+def product(x, y):
+    return (x + y) * (x - y)
 
 
-def test_two_slips_are_made_at_once():
-    base = Base.of_text("f", "def f(x, y):\n    return (x + y) * (x - y)\n")
-    by_words = {edit.words().partition(",")[0]: edit for edit in slips(base)}
-    both = base.function([by_words["`-` stands where `+` belongs"], by_words["`/` stands where `*` belongs"]])
-    assert both(5, 3) == 1
-    assert base.function()(5, 3) == 16
+def test_two_mutations_are_made_at_once():
+    tree = SourceTree(product)
+    found = {f"{ast.unparse(one.old)} to {ast.unparse(one.new)}": one for one in mutations(tree)}
+    minus, divided = found["x + y to x - y"], found["(x + y) * (x - y) to (x + y) / (x - y)"]
+    assert tree.function([minus, divided])(5, 3) == 1
+    assert tree.function()(5, 3) == 16
+    with pytest.raises(ValueError, match="two mutations must be of two places"):
+        tree.function([minus, minus])
 
 
-# ── sketches ──
-
-CASES = [Case("one", {"x": torch.ones(2)}), Case("two", {"x": torch.ones(3)})]
-
-
-def sketch_of(*values, loose=False, unsteady=0) -> np.ndarray:
-    outcomes = {
-        replace(case, loose=loose): Outcome(error=value) if isinstance(value, Exception) else Outcome(value)
-        for case, value in zip(CASES, values, strict=True)
-    }
-    return sketched(marks_of(outcomes, lambda case, outcome: outcome), unsteady)
+def ends(x):
+    return x[:-2] + x[2:]
 
 
-def apart(one, other) -> float:
-    return float(np.abs(one - other).max())
+def results(function, *arguments) -> list:
+    """What a function returns with each joint mutation."""
+    tree = SourceTree(function)
+    return [tree.function(joint)(*arguments) for joint in joint_mutations(tree, mutations(tree))]
 
 
-@pytest.mark.parametrize("size", [1e-6, 1.0, 1e4, 1e12, 1e30])
-def test_rounding_makes_no_difference_to_a_sketch(size):
-    x, y = size * torch.linspace(-3, 50, 40, dtype=torch.float64), torch.linspace(0, 1, 7)
-    noise = 1e-6 * torch.linspace(-1, 1, 40).roll(17)
-    assert apart(sketch_of(x, y), sketch_of(x * (1 + noise), y - 1e-7)) < STEADY
-
-
-def test_a_case_that_is_not_steady_does_not_count():
-    for one, other in ((torch.ones(4), torch.zeros(4)), (torch.ones(4), ValueError("no"))):
-        assert apart(sketch_of(one, 3, unsteady=0b01), sketch_of(other, 3, unsteady=0b01)) == 0
-        assert apart(sketch_of(one, 3, unsteady=0b10), sketch_of(other, 3, unsteady=0b10)) > 10 * NEAR
-
-
-def test_numbers_that_round_coarsely_do_not_count():
-    assert apart(sketch_of(torch.ones(4), 1, loose=True), sketch_of(2 * torch.ones(4), 1, loose=True)) == 0
-    assert apart(sketch_of(torch.ones(4), 1, loose=True), sketch_of(torch.ones(5), 1, loose=True)) > 10 * NEAR
+def test_the_same_change_is_made_in_several_places_and_names_are_exchanged():
+    assert [1, 2, 2, 3] in results(ends, [1, 2, 3])
+    assert (3 + 2) * (3 - 2) in results(product, 2, 3)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("wrong", "right"),
     [
-        ((torch.ones(4), 1), (torch.ones(4), 2)),
-        ((torch.ones(4), 1), (torch.ones(2, 2), 1)),
-        ((torch.ones(4), 1), (torch.ones(4).double(), 1)),
-        ((torch.tensor([1.0, torch.nan]), 1), (torch.tensor([1.0, 0.0]), 1)),
-        ((torch.tensor([1.0, torch.nan]), 1), (torch.tensor([torch.nan, 1.0]), 1)),
-        ((torch.tensor([torch.inf]), 1), (torch.tensor([-torch.inf]), 1)),
-        ((["a", "b"], 1), (["b", "a"], 1)),
-        ((["a"], 1), ((["a"],), 1)),
-        ((ValueError("sizes 3 and 4"), 1), (ValueError("sizes 3 and 5"), 1)),
-        ((ValueError("no"), 1), (TypeError("no"), 1)),
-        ((1, 2), (2, 1)),
-        ((torch.tensor([1e9, 3.0]), 1), (torch.tensor([1e9, 4.0]), 1)),
+        ("norm(x) + f(x)", "norm(f(x) + x)"),
+        ("norm(f(x))", "f(norm(x))"),
+        ("f(x)", "x + f(x)"),
+        ("f(norm(x))", "x + f(norm(x))"),
+        ("torch.where(x, y, 0.0)", "torch.where(x, y, -inf)"),
+        ("x.sort(-1)", "x.sort(-1, descending=True)"),
+        ("range(1, x + 1)", "range(x)"),
+        ("range(x)", "range(1, x)"),
+        ("x.reshape(2, 3)", "x.mT"),
+        ("x ** -1", "x ** (-1 / 2)"),
+        ("x.mean(dim=0)", "x.mean(dim=-1)"),
+        ("x.T", "x"),
+        ("x > 1", "x >= 1"),
     ],
 )
-def test_what_differs_has_another_sketch(one, other):
-    assert apart(sketch_of(*one), sketch_of(*other)) > 10 * NEAR
+def test_what_people_write_by_mistake_is_taken_back(tmp_path, wrong, right):
+    (tmp_path / "answer.py").write_text(f"def answer(x, y, f, norm):\n    return {wrong}\n")
+    scope: dict = {"__name__": "answer"}
+    exec(compile((tmp_path / "answer.py").read_text(), str(tmp_path / "answer.py"), "exec"), scope)
+    tree, found = SourceTree(scope["answer"]), []
+    for one in mutations(tree):
+        with applied([one]):
+            found.append(ast.unparse(tree.functions[0].body[0]))
+    assert f"return {right}" in [text.replace("1e309", "inf") for text in found]
 
 
-# ── tables ──
+# ── what is right ──
 
 
-@every_table
-def test_the_table_of_an_exercise_is_up_to_date(exercise):
-    table = table_of(exercise.name)
-    assert table is not None, f"run `python -m tests.diagnosis_tables {exercise.name}`"
-    assert table.digest == digest_of(exercise), f"stale: run `python -m tests.diagnosis_tables {exercise.name}`"
+@pytest.mark.parametrize(
+    ("after", "before", "better"),
+    [
+        ([True, True], [True, False], True),
+        ([True, False], [False, True], False),
+        ([True, False], [True, False], False),
+        ([True, False, False], [False], True),
+        ([True, True], [True], False),
+        ([False], [True, False], False),
+    ],
+)
+def test_better_is_what_makes_more_right_and_nothing_wrong(after, before, better):
+    assert is_better(after, before) == better
 
 
-@every_table
-def test_a_table_says_what_its_functions_do(exercise):
-    """On this machine, and on one that rounds in another way."""
-    table, workshop = table_of(exercise.name), Workshop(exercise)
-    bases = Bases(exercise, table.bases)
-    for i in range(3, len(table.rows), max(1, len(table.rows) // 3)):
-        row = table.row(i)
-        for seed in (None, 5, -5) if i == 3 else (None,):
-            marks = workshop.row(bases, row, seed)
-            if sys.version_info >= (3, 12) and UNBOUND in marks:
-                continue  # up to 3.11, which made the tables, a comprehension had variables of its own: a NameError
-            assert apart(sketched(marks, row.unsteady), table.numbers[i]) < NEAR, (row, seed)
-
-
-@every_table
-def test_most_of_a_table_is_steady_in_all_cases(exercise):
-    table = table_of(exercise.name)
-    assert np.count_nonzero(table.unsteady) < 0.2 * len(table.rows)
-
-
-def test_what_differs_elsewhere_is_found():
-    """Where two numbers are equal, rounding decides; so it does over what is left of a sum."""
-    scores = torch.tensor([0.1, 0.5, 0.15, 0.25])
-    for steady, answer in (
-        (True, lambda x: x.softmax(0) @ x),
-        (True, lambda x: (x > 0.2).sum(0)),
-        (True, lambda x: torch.ones(3).sum() == 3),
-        (False, lambda x: x.sum() == x[[3, 1, 0, 2]].sum()),
-        (False, lambda x: x.cumsum(0) >= x.sum()),
-        (False, lambda x: (x - x.mean()).mean().sign()),
-        (False, lambda x: torch.randn(2)),
-    ):
-        case = Case("scores", {"x": scores})
-        workshop = Workshop(replace_cases(exercises.softmax, case))
-        here, *elsewhere = (workshop.marks(answer, seed) for seed in (None, *SEEDS))
-        assert all(abs(one - here) < STEADY for one in elsewhere) == steady
-
-
-def test_of_two_equal_numbers_each_is_the_larger_once():
-    """But where the errors of both round to the same; half of the ties would be found by chance."""
-    found = 0
-    for seed in range(1, 101):
-        workshop = Workshop(replace_cases(exercises.softmax, Case("a number", {"x": torch.tensor([seed / 70])})))
-        once, again = (workshop.marks(lambda x: x.exp() > x.clone().exp(), s) for s in (seed, -seed))
-        found += (once != again).item()
-    assert found > 80
-
-
-def replace_cases(exercise, *cases):
-    return Specification(exercise.reference, returns=exercise.returns, cases=cases)
-
-
-def test_in_a_case_that_is_not_steady_no_agreement_is_asked():
-    cases = exercises.softmax.cases[:3]
-    assert Row(0, (1,), unsteady=0b010).steady(cases) == [cases[0], cases[2]]
-    assert Row(0, (1,)).steady(cases) == list(cases)
-
-
-def test_a_table_that_another_version_made_explains_nothing(monkeypatch):
-    monkeypatch.setattr(search, "table_of", lambda name: None)
-    assert "What you return is right but" in exercises.softmax.check(lambda scores, dim: -scores.softmax(dim)).cause
+def test_the_parts_of_a_result_are_judged_one_by_one():
+    exercise = exercises.softmax
+    case = exercise.cases[0]
+    right = exercise.expected(case).value
+    assert right_parts(exercise, case, Outcome(right)) == [True] * 3
+    assert right_parts(exercise, case, Outcome(right * torch.tensor([1.0, 1.0, 2.0]))) == [True, True, False]
+    for wrong in (Outcome(right[:2]), Outcome(right.double()), Outcome(2), Outcome(error=ValueError())):
+        assert right_parts(exercise, case, wrong) == [False]
 
 
 # ── what is said ──
@@ -219,94 +149,135 @@ def said(exercise, answer) -> str | None:
     return verdict.cause
 
 
-def test_one_slip_is_said_in_a_sentence():
-    def softmax_jacobian(weights):
-        p = torch.softmax(weights, dim=-1)
-        return torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
-
-    assert said(exercises.softmax_jacobian, softmax_jacobian) == (
-        "Your answer computes what you get if `weights` goes through a softmax first."
-    )
+def scaled_and_swapped(query, key, value):
+    weights = torch.softmax(query @ key.mT / query.shape[-1], -1)
+    return weights, weights @ value
 
 
-def test_two_mistakes_with_names_are_both_named():
-    def answer(query, key, value):
-        weights = torch.softmax(query @ key.mT / query.shape[-1], -1)
-        return weights, weights @ value
-
-    known = exercises.scaled_dot_product_attention.mistakes
-    assert said(exercises.scaled_dot_product_attention, answer) == "\n".join(
+def test_a_mistake_with_a_name_may_come_with_another_order():
+    exercise = exercises.scaled_dot_product_attention
+    assert said(exercise, scaled_and_swapped) == "\n".join(
         [
-            "Your answer computes what you get from two things at once:",
-            f"- {known['divided_by_d_k'].explanation}",
-            f"- {known['results_swapped'].explanation}",
+            "Two things are wrong:",
+            f"- {exercise.mistakes['divided_by_d_k'].explanation}",
+            "- Besides, what is returned is in the wrong order.",
         ]
     )
+
+
+def first_pair_in_place(symbols, pair):
+    for i in range(len(symbols) - 1):
+        if (symbols[i], symbols[i + 1]) == tuple(pair):
+            symbols[i : i + 2] = ["".join(pair)]
+            break
+    return symbols
+
+
+def test_a_mistake_with_a_name_may_be_made_in_place():
+    words = said(exercises.merge_pair, first_pair_in_place)
+    assert words.startswith("Two things are wrong:\n- Only the first occurrence is merged")
+    assert words.endswith("Besides, the answer writes into what it is given.")
+
+
+def unscaled_over_queries(query, key, value):
+    weights = torch.softmax(query @ key.mT, dim=-2)
+    return weights @ value, weights
+
+
+def test_a_mistake_with_a_name_may_remain_after_a_change_that_helps():
+    exercise = exercises.scaled_dot_product_attention
+    line = unscaled_over_queries.__code__.co_firstlineno + 1
+    words = said(exercise, unscaled_over_queries)
+    assert words.startswith(f"Two things are wrong:\n- {exercise.mistakes['unscaled'].explanation}")
+    assert words.endswith(f"look at `-2` of `torch.softmax(query @ key.mT, dim=-2)` in line {line}.")
+
+
+def no_residual_before_norm(x, sublayer, norm, norm_first):
+    return sublayer(norm(x)) if norm_first else norm(x + sublayer(x))
+
+
+def zero_if_any_row_is_empty(scores, mask):
+    if not mask.any(dim=-1).all():
+        return torch.zeros_like(scores)
+    return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
+
+
+def step_without_rate(saved, tokens, targets, rate):
+    table = saved.detach().clone().requires_grad_()
+    torch.nn.functional.cross_entropy(table[tokens] @ table.T, targets).backward()
+    new = (table - table.grad).detach()
+    return new, new
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer"),
+    [
+        ("residual_block", no_residual_before_norm),
+        ("masked_softmax", zero_if_any_row_is_empty),
+        ("clinic_10", step_without_rate),
+    ],
+)
+def test_a_mistake_that_a_change_only_makes_is_not_named(exercise, answer):
+    """The change breaks what is right, or throws away what was merely wrong."""
+    assert "Two things" not in (said(catalogue[exercise], answer) or "")
 
 
 def test_an_answer_that_is_like_nothing_else_is_told_no_cause():
     assert said(exercises.softmax, lambda scores, dim: scores.softmax(dim) ** 1.7 + 0.01) is None
 
 
-def test_of_an_answer_that_raises_errors_alone_the_texts_must_agree():
-    def answer(scores, dim):
-        raise RuntimeError("a text that torch does not know")
-
-    def not_transposed(query, key, value):
-        weights = (query @ key / query.shape[-1] ** 0.5).softmax(-1)
-        return weights @ value, weights
-
-    assert said(exercises.softmax, answer) is None
-    assert "`transpose(…)` is left out" in said(exercises.scaled_dot_product_attention, not_transposed)
-
-
-def test_where_slips_differ_all_are_named():
-    causes = [("`a` is left out",), ("`b` is left out",)]
-    assert as_text(causes) == (
-        "Your answer computes what you get by one of these slips:\n- `a` is left out.\n- `b` is left out."
-    )
-    assert as_text([*causes, ("`c` is left out",), ("`d` is left out",)]).endswith(
-        "- … or by another that does the same."
-    )
-
-
-def test_what_slips_share_is_named_first():
-    causes = [("You forgot it.", "`a` is left out"), ("You forgot it.", "`b` is left out")]
-    assert as_text(causes) == (
-        "You forgot it. And there is one thing more. Several would do the same:\n- `a` is left out.\n- `b` is left out."
-    )
-
-
-def test_no_slip_is_no_text():
-    assert as_text([]) is None
+def in_place(scores, dim):
+    scores -= scores.amax(dim, keepdim=True)
+    return scores.exp() / scores.exp().sum(dim, keepdim=True)
 
 
 def test_an_answer_that_is_right_but_for_writing_into_its_input_is_told_so():
-    def softmax(scores, dim):
-        scores -= scores.amax(dim, keepdim=True)
-        return scores.exp() / scores.exp().sum(dim, keepdim=True)
-
-    assert said(exercises.softmax, softmax).startswith("The values are right.")
+    assert said(exercises.softmax, in_place).startswith("The values are right.")
 
 
 def test_chance_is_found_by_calling_twice():
     answer = lambda scores, dim: torch.rand_like(scores).softmax(dim)  # noqa: E731
-    assert said(exercises.softmax, answer).startswith("Called twice, your answer returns two different things")
+    assert said(exercises.softmax, answer) == explanation.CHANCE
 
 
-def test_a_mistake_that_shows_in_nearly_all_cases_is_named_with_the_others():
-    def softmax_jacobian(weights):
-        products = weights[..., None] * weights[..., None, :]
-        wrong = torch.diag_embed(weights) + products
-        return wrong ** (1.3 if weights.max() == 1 else 1)
+def test_what_differs_without_chance_is_not_called_chance():
+    kept = []
 
-    words = said(exercises.softmax_jacobian, lambda weights: softmax_jacobian(weights))
-    assert words.startswith(exercises.softmax_jacobian.mistakes["outer_product_added"].explanation)
-    assert "in all cases but: a one-hot row." in words
+    def answer(scores, dim):
+        kept.append(scores)
+        return scores.softmax(dim) + len(kept)
+
+    assert said(exercises.softmax, answer) == explanation.MEMORY
+
+
+class Holder:
+    def __init__(self, *parts):
+        self.parts = parts
+
+
+def generated(symbols, pair):
+    yield from symbols
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "headline"),
+    [
+        ("merge_pair", generated, "`symbols` must be a list, but is a generator."),
+        ("merge_pair", lambda symbols, pair: map(str, symbols), "`symbols` must be a list, but is a map."),
+        ("merge_pair", lambda symbols, pair: zip(symbols, symbols, strict=True), "must be a list, but is a zip."),
+        ("softmax", lambda scores, dim: Holder(scores), "`weights` must be a torch.Tensor, but is a Holder."),
+        ("softmax", lambda scores, dim: scores.numpy(), "`weights` must be a torch.Tensor, but is a"),
+        ("softmax", lambda scores, dim: {"a": Holder(scores)}, "`weights` must be a torch.Tensor, but is a dict."),
+    ],
+)
+def test_an_object_that_equals_itself_alone_is_no_matter_of_chance(exercise, answer, headline):
+    verdict = catalogue[exercise].check(answer)
+    assert "Called twice" not in verdict.message
+    assert headline in verdict.message
 
 
 def test_an_answer_that_takes_long_is_not_tried_again(monkeypatch):
-    monkeypatch.setattr(explaining, "PATIENCE", -1.0)
+    monkeypatch.setattr(explanation, "PATIENCE", -1.0)
     assert said(exercises.softmax, lambda scores, dim: -scores.softmax(dim)) is None
 
 
@@ -372,7 +343,44 @@ def test_of_a_tuple_the_part_that_is_wrong_is_named():
         assert related(attention, given, right) == words
 
 
+WORDS = {Case("a", {"x": 1}): [3, 1, 2], Case("b", {"x": 2}): [5, 6]}
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "of_mistake"),
+    [
+        (lambda x: x[::-1], "it runs backwards", "it runs backwards"),
+        (lambda x: list(map(torch.tensor, x)), *["it holds tensors, and should hold numbers"] * 2),
+        (lambda x: x[1:], "its first entry is missing", "its first entry is missing"),
+        (lambda x: x[:-1], "its last entry is missing", "its last entry is missing"),
+        (lambda x: [7, *x], "it has an entry too many at the front", None),
+        (lambda x: [*x, 7], "it has an entry too many at the end", None),
+        (lambda x: x, None, None),
+        (lambda x: [7, *map(torch.tensor, x)], None, None),
+    ],
+)
+def test_how_a_list_is_related_to_what_should_be(change, words, of_mistake):
+    given, right = ({case: Outcome(f(x)) for case, x in WORDS.items()} for f in (change, list))
+    for of, expected in ((False, words), (True, of_mistake)):
+        found = related(exercises.merge_pair, given, right, of)
+        assert found == (expected and f"`symbols`: {expected}")
+
+
+def test_parts_that_belong_in_one_tensor_are_told_so():
+    assert relation(lambda x: tuple(x)) == "`weights`: its parts come as a tuple, and should be one tensor"
+    assert relation(lambda x: tuple(2 * x)) is None
+
+
 # ── the answer's own source ──
+
+
+def outcomes_of(exercise, answer) -> dict[Case, Outcome]:
+    return explanation.outcomes_of(exercise, Attempt(answer))
+
+
+def one_change(exercise, answer) -> list[Repair]:
+    search = repair_search(exercise, answer, outcomes_of(exercise, answer))
+    return search.one_change()
 
 
 def turned(x, weight, bias, eps):
@@ -382,13 +390,44 @@ def turned(x, weight, bias, eps):
 
 
 def test_the_place_is_named_where_one_change_makes_an_answer_right():
-    exercise = exercises.layer_norm
-    failed = checking.examine(exercise, mending.Attempt(turned), exercise.cases).case
-    found = mending.mends(exercise, turned, failed)
+    found = one_change(exercises.layer_norm, turned)
     line = turned.__code__.co_firstlineno + 2
-    assert {mend.place[0] for mend in found} == {f"line {line}"}
-    assert any("-2" in mend.place[1] for mend in found)
-    assert {mend.remaining for mend in found} == {None}
+    assert {repair.places[0][0] for repair in found} == {f"line {line}"}
+    assert any("-2" in repair.places[0][1] for repair in found)
+    assert {repair.remaining for repair in found} == {None}
+
+
+def cut_off(scores, dim):
+    return scores.detach().softmax(dim) + 1 if scores.requires_grad or scores.ndim else scores
+
+
+def test_a_change_that_makes_the_values_right_and_not_the_gradients_is_none():
+    assert one_change(exercises.softmax, cut_off) == []
+
+
+def over_tokens(x, weight, bias, eps):
+    mean = x.mean(dim=-2, keepdim=True)
+    variance = x.var(dim=-2, keepdim=True, correction=0)
+    return (x - mean) / torch.sqrt(variance + eps) * weight + bias
+
+
+def from_one_and_divided(tokens, table, encoding):
+    places = torch.arange(tokens.shape[1]) + 1
+    return table[tokens] / table.shape[1] ** 0.5 + encoding[places.clamp(max=len(encoding) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "places"),
+    [
+        ("layer_norm", over_tokens, ["`-2` of `x.mean(dim=-2, keepdim=True)`", "`-2` of `x.var(dim=-2, keepdim=True"]),
+        ("embed", from_one_and_divided, ["`table[tokens] / table.shape[1] ** 0.5`", "`torch.arange(tokens.shape[1])"]),
+    ],
+)
+def test_the_places_are_named_where_two_changes_make_an_answer_right(exercise, answer, places):
+    """The same change twice, and two changes of which each helps."""
+    words = said(catalogue[exercise], answer)
+    assert words.startswith("Two changes together would do: look at ")
+    assert all(place in words for place in places)
 
 
 def never_ends(symbols, pair):
@@ -399,43 +438,49 @@ def never_ends(symbols, pair):
     return merged
 
 
+def count_to(n):
+    i = 0
+    while i < n:
+        i += 1
+    return [x + 1 for x in range(i)]
+
+
 def test_a_loop_that_a_change_makes_endless_ends_after_so_many_rounds():
-    text = "def f(n):\n    i = 0\n    while i < n:\n        i += 1\n    return [x for x in range(i)]\n"
-    base = Base.of_text("f", text)
-    function = base.function()
-    assert len(function(rounds.MOST)) == rounds.MOST
-    assert len(function(rounds.MOST)) == rounds.MOST, "each call counts from 0"
-    with pytest.raises(rounds.Endless):
-        base.function()(rounds.MOST + 1)
-    assert text.startswith(ast.unparse(base.functions[0])), "nothing of it stays in the tree"
+    tree = SourceTree(count_to)
+    before, function = dumped(tree), tree.function()
+    assert len(function(loop_limit.MOST_ROUNDS)) == loop_limit.MOST_ROUNDS
+    assert len(function(loop_limit.MOST_ROUNDS)) == loop_limit.MOST_ROUNDS, "each call counts from 0"
+    with pytest.raises(loop_limit.EndlessLoop):
+        tree.function()(loop_limit.MOST_ROUNDS + 1)
+    assert dumped(tree) == before, "nothing of it stays in the tree"
 
 
 def test_changes_by_which_an_answer_never_ends_are_given_up(monkeypatch):
-    monkeypatch.setattr(mending, "SECONDS", 60.0)
-    monkeypatch.setattr(mending, "BY_THE_CLOCK", 600.0)
-    monkeypatch.setattr(mending, "MOST_ENDLESS", 10**9)
     ended = []
-    monkeypatch.setattr(rounds.Endless, "__init__", lambda self: ended.append(self))
+    monkeypatch.setattr(loop_limit.EndlessLoop, "__init__", lambda self: ended.append(self))
+    monkeypatch.setattr(repairs, "SECONDS", 60.0)
+    monkeypatch.setattr(repairs, "BY_THE_CLOCK", 600.0)
     exercise = exercises.merge_pair
-    assert mending.mends(exercise, never_ends, exercise.cases[0]) == []
-    in_all = len(ended)
-    assert in_all > 3
-    monkeypatch.undo()
-    monkeypatch.setattr(rounds.Endless, "__init__", lambda self: ended.append(self))
-    mending.mends(exercise, never_ends, exercise.cases[0])
-    assert len(ended) == in_all + mending.MOST_ENDLESS
+    assert one_change(exercise, never_ends) == []
+    most = repairs.MOST_ENDLESS
+    assert len(ended) == most
+    monkeypatch.setattr(repairs, "MOST_ENDLESS", 10**9)
+    assert one_change(exercise, never_ends) == []
+    assert len(ended) > 2 * most, "there are more"
 
 
 def test_nothing_is_changed_where_time_cannot_be_limited():
     exercise, found = exercises.layer_norm, []
-    thread = threading.Thread(target=lambda: found.append(mending.mends(exercise, turned, exercise.cases[0])))
+    outcomes = outcomes_of(exercise, turned)
+    thread = threading.Thread(target=lambda: found.append(repair_search(exercise, turned, outcomes)))
     thread.start()
     thread.join()
-    assert found == [[]]
+    assert found == [None]
 
 
 def test_without_source_nothing_is_changed():
-    assert mending.mends(exercises.softmax, torch.softmax, exercises.softmax.cases[0]) == []
+    outcomes = outcomes_of(exercises.softmax, torch.exp)
+    assert repair_search(exercises.softmax, torch.softmax, outcomes) is None
 
 
 # ── how long it takes ──

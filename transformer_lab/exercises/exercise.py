@@ -122,15 +122,14 @@ class Exercise(Specification):
         return replace(verdict, cause=cause, message=f"{cause}\n{verdict.message}")
 
     def cause(self, answer: Callable, result: Result) -> str | None:
-        """The slips by which one gets what an answer computes that fails, in words, if they are found.
+        """What is wrong with an answer that fails and makes no mistake with a name, in words, if that is found.
 
-        They are looked for unless TRANSFORMER_LAB_DIAGNOSIS is `off`.
+        It is looked for unless TRANSFORMER_LAB_DIAGNOSIS is `off`.
         """
         if os.environ.get("TRANSFORMER_LAB_DIAGNOSIS") == "off":
             return None
-        assert result.case is not None
         try:
-            return explain(self, self.name, answer, result.case)
+            return explain(self, answer)
         except (Exception, OutOfTime):  # the verdict stands without it
             return None
 

@@ -129,7 +129,7 @@ class WriteTheTest(Exercise):
         return Result(outcomes[worst], worst, what, mistake, share=share)
 
     def cause(self, answer: Callable, result: Result) -> str | None:
-        """None: the symptoms of what a test misses say more than what a slip would make of it."""
+        """None: the symptoms of what a test misses say more than a place of its source."""
         return None
 
     @staticmethod

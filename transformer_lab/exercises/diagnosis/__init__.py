@@ -1,9 +1,12 @@
-"""What an answer computes that makes no mistake with a name: what one gets by a slip, or by two.
+"""What is wrong with an answer that makes no mistake with a name.
 
-An answer is compared with many functions that were made by slips in right answers and in named mistakes. What they
-compute was worked out beforehand, as two numbers each; those near are run, and must do the same in every case.
+In order of reading: `explanation` (what is looked for, and in which order); `relations` and `tensor_changes` (how what
+is returned is related to what is right); `repairs` (the search for changes of the learner's own source, of which
+`right_parts` says whether they help); `source_tree`, `bare_source` and `loop_limit` (a source that can be changed and
+run); `mutation`, `mutations`, `call_mutations`, `statement_mutations`, `joint_mutations` and `replacements` (the
+changes); `wording` (what is said).
 """
 
-from transformer_lab.exercises.diagnosis.explaining import explain
+from transformer_lab.exercises.diagnosis.explanation import explain
 
 __all__ = ["explain"]

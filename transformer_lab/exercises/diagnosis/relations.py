@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_lab.exercises.diagnosis.alterations import ALTERATIONS, Alteration
+from transformer_lab.exercises.diagnosis.tensor_changes import TENSOR_CHANGES, TensorChange
 from transformer_lab.exercises.engine import comparing
 from transformer_lab.exercises.engine.comparing import Standard
 from transformer_lab.exercises.engine.running import Case, Outcome, is_floating
@@ -19,11 +19,11 @@ Pairs = list[tuple[Case, Any, Any]]  # in each case what is given, and what shou
 
 
 def related(
-    exercise: Specification, given: Mapping[Case, Outcome], right: Mapping[Case, Outcome], reshaped: bool = True
+    exercise: Specification, given: Mapping[Case, Outcome], right: Mapping[Case, Outcome], of_mistake: bool = False
 ) -> str | None:
     """How an answer's outcomes are related to those of another function in every case, in words, or None.
 
-    `reshaped` says whether the same numbers in quite another shape count.
+    Of a mistake the same numbers in quite another shape, or an entry too many, may just take back what it does.
     """
     pairs: Pairs = [(case, given[case].value, right[case].value) for case in given]
     if any(given[case].error is not None or right[case].error is not None for case in given):
@@ -42,7 +42,7 @@ def related(
             parts = pairs
         else:
             return None
-        if found := of_parts(parts, reshaped):
+        if found := of_parts(parts, of_mistake):
             return f"`{name}`: {found}"
     return None
 
@@ -65,42 +65,36 @@ def of_whole(exercise: Specification, pairs: Pairs) -> str | None:
     return None
 
 
-def of_parts(parts: Pairs, reshaped: bool) -> str | None:
+def of_parts(parts: Pairs, of_mistake: bool) -> str | None:
     """How one returned value is related to the right one."""
     if not all(isinstance(one, Tensor) and isinstance(two, Tensor) for _, one, two in parts):
-        return of_plain(parts)
+        return of_plain(parts, of_mistake)
     if all(alike(case, one, two) for case, one, two in parts):
         return None
     if all(one.shape == two.shape and alike(case, one, two.to(one.dtype)) for case, one, two in parts):
         one, two = next((one, two) for _, one, two in parts if one.dtype != two.dtype)
         return f"it is of the type {one.dtype}, and should be {two.dtype}"
-    for words, change in ALTERATIONS.items():
+    for words, change in TENSOR_CHANGES.items():
         if all(fits(case, one, change, two) for case, one, two in parts):
             return words
-    return of_shape(parts, reshaped) or of_factor(parts)
+    return of_shape(parts, of_mistake) or of_factor(parts)
 
 
-def fits(case: Case, one: Tensor, change: Alteration, two: Tensor) -> bool:
+def fits(case: Case, one: Tensor, change: TensorChange, two: Tensor) -> bool:
     changed = change(two)
     return changed is not None and changed.dtype == one.dtype and alike(case, one, changed)
 
 
-def of_plain(parts: Pairs) -> str | None:
-    """Of numbers and lists: another type, another order, one off."""
+def of_plain(parts: Pairs, of_mistake: bool) -> str | None:
+    """Of numbers, lists and tuples: another type, another order, an entry more or less, a factor."""
     if all(isinstance(one, Tensor) and isinstance(two, (int, float)) and one.numel() == 1 for _, one, two in parts):
         return "it is a tensor, and should be a number" if all(alike(c, a.item(), b) for c, a, b in parts) else None
     if all(isinstance(one, list) and isinstance(two, list) for _, one, two in parts):
-        for words, change in {
-            "it runs backwards": lambda x: x[::-1],
-            "its first entry is missing": lambda x: x[1:],
-            "its last entry is missing": lambda x: x[:-1],
-        }.items():
-            if all(one == change(two) for _, one, two in parts):
-                return words
-        if all(one[1:] == two for _, one, two in parts):
-            return "it has an entry too many at the front"
-        if all(one[:-1] == two for _, one, two in parts):
-            return "it has an entry too many at the end"
+        return of_lists(parts, of_mistake)
+    if all(isinstance(one, (tuple, list)) and isinstance(two, Tensor) for _, one, two in parts):
+        together = all(list(map(type, one)) == [Tensor] * len(two) for _, one, two in parts if two.ndim)
+        if together and all(all(alike(case, *pair) for pair in zip(one, two, strict=True)) for case, one, two in parts):
+            return f"its parts come as a {type(parts[0][1]).__name__}, and should be one tensor"
     if all(isinstance(one, Real) and isinstance(two, (int, float)) and two for _, one, two in parts):
         ratios = [float(one) / two for _, one, two in parts]
         if max(ratios) - min(ratios) <= 1e-6 * abs(ratios[0]) and abs(ratios[0] - 1) > 1e-6:
@@ -108,13 +102,37 @@ def of_plain(parts: Pairs) -> str | None:
     return None
 
 
-def of_shape(parts: Pairs, reshaped: bool) -> str | None:
+def of_lists(parts: Pairs, of_mistake: bool) -> str | None:
+    """Of a mistake no entry too many counts: it may just take back what the mistake does."""
+    if all(alike(case, one, two) for case, one, two in parts):
+        return None
+    if all(alike(case, one, two[::-1]) for case, one, two in parts):
+        return "it runs backwards"
+    if all(alike(case, [plain_number(x) for x in one], two) for case, one, two in parts):
+        return "it holds tensors, and should hold numbers"
+    changes = {
+        "its first entry is missing": lambda one, two: (one, two[1:]),
+        "its last entry is missing": lambda one, two: (one, two[:-1]),
+        "it has an entry too many at the front": lambda one, two: (one[1:], two),
+        "it has an entry too many at the end": lambda one, two: (one[:-1], two),
+    }
+    for words, change in list(changes.items())[: 2 if of_mistake else 4]:
+        if all(len(one) != len(two) and alike(case, *change(one, two)) for case, one, two in parts):
+            return words
+    return None
+
+
+def plain_number(x: object) -> object:
+    return x.item() if isinstance(x, Tensor) and x.numel() == 1 else x
+
+
+def of_shape(parts: Pairs, of_mistake: bool) -> str | None:
     """The same numbers in another shape."""
     if not all(one.numel() == two.numel() and alike(c, one.reshape(two.shape), two) for c, one, two in parts):
         return None
     one, two = next((one, two) for _, one, two in parts if one.shape != two.shape)
     if any([n for n in one.shape if n > 1] != [n for n in two.shape if n > 1] for _, one, two in parts):
-        if not reshaped:
+        if of_mistake:
             return None
         return f"the numbers are right, but the shape is {tuple(one.shape)} where it should be {tuple(two.shape)}"
     if one.ndim == two.ndim:

@@ -110,8 +110,13 @@ def close(given: Tensor, expected: Tensor, loose: bool = False) -> bool:
     """Equal as two functions are that do the same, right or wrong; two NaN are equal."""
     if not expected.is_floating_point():
         return equal(given, expected)
-    rounding = finfo(expected.dtype).eps * UNITS.get(expected.dtype, 1000) * (LOOSE if loose else 1)
-    return allclose(given, expected, rtol=rounding, atol=rounding / 10, equal_nan=True)
+    most = rounding(expected.dtype, loose)
+    return allclose(given, expected, rtol=most, atol=most / 10, equal_nan=True)
+
+
+def rounding(dtype: torch.dtype, loose: bool = False) -> float:
+    """By which share of themselves two numbers of a type may differ that are computed alike."""
+    return finfo(dtype).eps * UNITS.get(dtype, 1000) * (LOOSE if loose else 1)
 
 
 def different_values(given: Tensor, expected: Tensor, name: str) -> str:

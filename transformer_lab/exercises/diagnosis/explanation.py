@@ -1,0 +1,116 @@
+"""What is wrong with an answer that makes no mistake with a name: said only where it is known to be so."""
+
+import time
+from collections.abc import Callable, Mapping
+from numbers import Number
+
+from torch import Tensor
+
+from transformer_lab.exercises.diagnosis import wording
+from transformer_lab.exercises.diagnosis.relations import related
+from transformer_lab.exercises.diagnosis.repairs import Repair, repair_search
+from transformer_lab.exercises.engine import checking
+from transformer_lab.exercises.engine.comparing import Standard, is_huge, same
+from transformer_lab.exercises.engine.running import SEED, Attempt, Case, Outcome
+from transformer_lab.exercises.engine.specification import Specification
+
+PATIENCE = 2.0  # seconds of computing, for an answer on all cases: one that takes longer is not tried again
+
+CHANCE = "Called twice, your answer returns two different things: chance plays a part in it, and should not."
+MEMORY = "Called twice with the same arguments, your answer returns two different things. Does it keep something?"
+ONLY_CHANGED = "The values are right. The one thing wrong is that the answer writes into what it is given."
+
+Outcomes = Mapping[Case, Outcome]
+
+
+def explain(exercise: Specification, answer: Callable) -> str | None:
+    """What is wrong with an answer that fails, in words, or None where nothing is known for certain.
+
+    It is looked for in what is returned, then in the answer's own source; one thing before two.
+    """
+    outcomes = outcomes_of(exercise, Attempt(answer))
+    if outcomes is None or all(outcome.error is None and outcome.value is None for outcome in outcomes.values()):
+        return None
+    right = {case: exercise.expected(case) for case in outcomes}
+    if all(does_the_same(exercise, case, outcomes[case], right[case]) for case in outcomes):
+        return ONLY_CHANGED if any(outcome.changed for outcome in outcomes.values()) else None
+    if differs_from(exercise, Attempt(answer, SEED + 1), outcomes):
+        return MEMORY if differs_from(exercise, Attempt(answer), outcomes) else CHANCE
+    if exercise.goal is None and (relation := related(exercise, outcomes, right)):
+        return f"What you return is right but for one thing: {relation}."
+    return from_source(exercise, answer, outcomes)
+
+
+def from_source(exercise: Specification, answer: Callable, outcomes: Outcomes) -> str | None:
+    """What changes of the answer's own source say, or what is related to a named mistake."""
+    search = repair_search(exercise, answer, outcomes)
+    found = search.one_change() if search else []
+    if right := [repair for repair in found if repair.remaining is None]:
+        return wording.one_change(right)
+    if named := repaired_to_a_mistake(found) or related_to_a_mistake(exercise, outcomes):
+        return named
+    repair = search.several_changes() if search else None
+    return wording.several_changes(repair) if repair else None
+
+
+def outcomes_of(exercise: Specification, attempt: Attempt) -> dict[Case, Outcome] | None:
+    """What an attempt does on the cases that tell answers apart; None where that takes too long, or is too large.
+
+    Where several answers are right, two with the same mistake may differ: such a case says nothing.
+    """
+    outcomes: dict[Case, Outcome] = {}
+    start = time.thread_time()
+    for case in exercise.cases:
+        if case.several:
+            continue
+        if time.thread_time() - start > PATIENCE:
+            return None
+        outcomes[case] = attempt.run(case)
+        if is_huge(outcomes[case].value):
+            return None
+    return outcomes
+
+
+def does_the_same(exercise: Specification, case: Case, one: Outcome, other: Outcome) -> bool:
+    one, other = checking.effect(exercise, case, one), checking.effect(exercise, case, other)
+    return same(one, other, Standard.of(case))
+
+
+def differs_from(exercise: Specification, attempt: Attempt, outcomes: Outcomes) -> bool:
+    """Whether an attempt returns something else than before; of an object that can't be compared nothing is known."""
+    for case, before in outcomes.items():
+        again = attempt.run(case)
+        known = is_comparable(before.value) and is_comparable(again.value)
+        if known and not does_the_same(exercise, case, before, again):
+            return True
+    return False
+
+
+def is_comparable(value: object) -> bool:
+    """Whether two equal values are known to be equal: a generator, a map or an object is equal to itself alone."""
+    if isinstance(value, (tuple, list)):
+        return all(map(is_comparable, value))
+    return value is None or isinstance(value, (Tensor, Number, str))
+
+
+def repaired_to_a_mistake(found: list[Repair]) -> str | None:
+    """The named mistake that remains after one change, and where that is made.
+
+    If changes lead to several mistakes, they may have made them: then none is named.
+    """
+    remaining = list(dict.fromkeys(repair.remaining for repair in found if repair.remaining))
+    if len(remaining) != 1:
+        return None
+    return wording.both(remaining[0].explanation, wording.one_change(found, "One change does away with the rest"))
+
+
+def related_to_a_mistake(exercise: Specification, outcomes: Outcomes) -> str | None:
+    """A named mistake, and what besides is wrong with what is returned, or with what is done to the arguments."""
+    for mistake in exercise.mistakes.values() if exercise.goal is None else ():
+        mistaken = {case: exercise.mistaken(mistake, case) for case in outcomes}
+        if relation := related(exercise, outcomes, mistaken, of_mistake=True):
+            return wording.both(mistake.explanation, f"Besides, {relation}.")
+        changed = any(outcome.changed for outcome in outcomes.values())
+        if changed and all(does_the_same(exercise, case, outcomes[case], mistaken[case]) for case in outcomes):
+            return wording.both(mistake.explanation, "Besides, the answer writes into what it is given.")
+    return None

@@ -1,0 +1,60 @@
+"""A limit to the loops of a mutated function: it gets so many rounds, and on each machine as many."""
+
+import ast
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeGuard
+
+from transformer_lab.exercises.engine.time_limit import OutOfTime
+
+MOST_ROUNDS = 5000  # of all loops in one call; no right answer and no mistake takes more than 2520
+NAME = "_one_more_round"  # what each loop begins with
+
+
+class EndlessLoop(OutOfTime):
+    """Raised in a loop that goes on for too long."""
+
+
+class LoopLimit:
+    """Counts the rounds of one function."""
+
+    def __init__(self) -> None:
+        self.left = MOST_ROUNDS
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise EndlessLoop
+
+    def of_each_call(self, function: Callable) -> Callable:
+        """The function, with all rounds before it when it is called."""
+
+        @functools.wraps(function)
+        def called(*arguments: object) -> object:
+            self.left = MOST_ROUNDS
+            return function(*arguments)
+
+        return called
+
+
+@contextmanager
+def limited(tree: ast.AST) -> Iterator[None]:
+    """Each loop of a tree begins with a count, for a while."""
+    blocks = {id(node.body): node.body for node in ast.walk(tree) if is_loop(node)}
+    for block in blocks.values():
+        block.insert(0, count_at(block[0].lineno))
+    try:
+        yield
+    finally:
+        for block in blocks.values():
+            del block[0]
+
+
+def is_loop(node: ast.AST) -> TypeGuard[ast.For | ast.While]:
+    return isinstance(node, ast.For | ast.While)
+
+
+def count_at(line: int) -> ast.stmt:
+    here = {"lineno": line, "col_offset": 0, "end_lineno": line, "end_col_offset": 0}
+    return ast.Expr(ast.Call(ast.Name(NAME, ast.Load(), **here), [], [], **here), **here)

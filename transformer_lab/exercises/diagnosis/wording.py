@@ -1,0 +1,32 @@
+"""What is said to the author of an answer."""
+
+from collections.abc import Iterable
+
+from transformer_lab.exercises.diagnosis.repairs import Repair
+
+MOST_SHOWN = 4  # places
+
+
+def one_change(repairs: list[Repair], start: str = "One change would do") -> str:
+    """Where a change makes an answer right: of the places of a line the one that takes the fewest words."""
+    by_line: dict[str, str] = {}
+    for repair in repairs:
+        line, source = repair.places[0]
+        if line not in by_line or len(source) < len(by_line[line]):
+            by_line[line] = source
+    return f"{start}: look at {', or at '.join(shown(by_line.items()))}."
+
+
+def several_changes(repair: Repair) -> str:
+    """The places that must be changed together."""
+    number = {2: "Two", 3: "Three", 4: "Four"}.get(len(repair.places), "A few")
+    return f"{number} changes together would do: look at {', and at '.join(shown(dict.fromkeys(repair.places)))}."
+
+
+def shown(places: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"`{source}` in {line}" for line, source in places][:MOST_SHOWN]
+
+
+def both(explanation: str, rest: str) -> str:
+    """A named mistake, and what else is wrong."""
+    return f"Two things are wrong:\n- {explanation}\n- {rest}"

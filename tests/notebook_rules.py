@@ -10,12 +10,15 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from notebooks import drawings
+
 ROOT = Path(__file__).resolve().parents[1]
-MOST_BYTES = 1_000_000
+MOST_BYTES = 1_100_000
 MOST_LINES, MOST_LINES_OF_A_DEFINITION = 10, 25
 MOST_WORDS = 90
 LONGEST_LINE = 100  # as many as JupyterLab shows in a window 1100 pixels wide
 ABSOLUTE_PATH = re.compile(r"(?<![\w+/.])/(?:home|root|tmp|Users)/|\b[A-Z]:\\")
+PICTURE_BY_PATH = re.compile(r"""!\[[^]]*\]\((?!attachment:|https:)|<img\b[^>]*src=["'](?!https:)""")
 BASE64 = re.compile(r"[A-Za-z0-9+/=]{64,}")
 
 Rule = Callable[[NotebookNode, Path], list[str]]
@@ -277,6 +280,16 @@ def prose(markdown: str) -> str:
         markdown = re.sub(pattern, " ", markdown, flags=re.DOTALL)
     markdown = re.sub(r"\]\([^)]*\)", "]", markdown)
     return "\n".join(line for line in markdown.splitlines() if not line.lstrip().startswith("|"))
+
+
+@rule
+def drawings_are_attached_as_they_are_now(notebook, path):
+    """A path leads nowhere as soon as a notebook is opened from another folder, or was downloaded alone."""
+    for number, cell in cells(notebook, "markdown"):
+        if not drawings.are_attached(cell):
+            yield f"cell {number} does not hold the drawings that it names, made from those in img/"
+        if PICTURE_BY_PATH.search(cell.source):
+            yield f"cell {number} names a picture by its path"
 
 
 @rule

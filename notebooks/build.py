@@ -27,7 +27,7 @@ from nbformat import NotebookNode
 NOTEBOOKS = Path(__file__).resolve().parent
 sys.path.insert(0, str(NOTEBOOKS.parent))
 
-from notebooks import drawings  # noqa: E402
+from notebooks import drawings, paragraphs  # noqa: E402
 
 SOURCES = NOTEBOOKS / "source"
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
@@ -168,6 +168,11 @@ def write(notebook: NotebookNode, target: Path) -> None:
     nbformat.write(notebook, target)
 
 
+def texts_of_lessons() -> str:
+    """What the package should hold of the lessons' text."""
+    return paragraphs.as_json({path.name[:2]: text_to_notebook(path) for path in sorted(SOURCES.glob("[01]*.py"))})
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="beginnings of names, such as 01 (default: all)")
@@ -183,6 +188,8 @@ def main() -> int:
     sources = [s for s in sorted(SOURCES.glob("*.py")) if not options.names or s.name.startswith(tuple(options.names))]
     if not sources:
         parser.error(f"no text in {SOURCES.name}/ has a name that begins with {' or '.join(options.names)}")
+    if options.act is not check:
+        paragraphs.FILE.write_text(texts_of_lessons(), "utf-8")  # lesson 12 reads it
     done = [options.act(source, NOTEBOOKS / f"{source.stem}.ipynb") for source in sources]
     return 0 if all(done) else 1
 

@@ -21,6 +21,16 @@ ABSOLUTE_PATH = re.compile(r"(?<![\w+/.])/(?:home|root|tmp|Users)/|\b[A-Z]:\\")
 PICTURE_BY_PATH = re.compile(r"""!\[[^]]*\]\((?!attachment:|https:)|<img\b[^>]*src=["'](?!https:)""")
 BASE64 = re.compile(r"[A-Za-z0-9+/=]{64,}")
 
+NEEDS = """\
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+"""
+
 Rule = Callable[[NotebookNode, Path], list[str]]
 RULES: list[Rule] = []
 
@@ -147,7 +157,7 @@ def small_enough_to_open_fast(notebook, path):
 @rule
 def one_idea_per_code_cell(notebook, path):
     for number, cell in cells(notebook, "code"):
-        lines = [line for line in cell.source.splitlines() if line.strip()]
+        lines = [line for line in cell.source.removeprefix(NEEDS).splitlines() if line.strip()]
         defines = any(line.lstrip().startswith(("class ", "def ")) for line in lines)
         most = MOST_LINES_OF_A_DEFINITION if defines else MOST_LINES
         if len(lines) > most:
@@ -258,6 +268,21 @@ def a_tolerance_is_a_positive_number(notebook, path):
         tolerance = cell.metadata.get("tolerance", 1)
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 < tolerance < math.inf:
             yield f"cell {number} has the tolerance {tolerance!r}"
+
+
+@rule
+def what_is_missing_is_said_first(notebook, path):
+    code = [cell.source for _, cell in cells(notebook, "code")]
+    if any("transformer_lab" in source for source in code) and not code[0].startswith(NEEDS):
+        yield f"the first cell of code must begin with these lines, for those without the package:\n{NEEDS}"
+
+
+@rule
+def nothing_is_read_by_its_place(notebook, path):
+    """A notebook may be opened in any folder: what comes with the package is loaded by its name."""
+    for number, cell in cells(notebook, "code"):
+        if found := re.search(r"\.\./|__file__|\bPath\(\)|\bgetcwd\(", cell.source):
+            yield f"cell {number} looks for a file at a place of its own: {found[0]}"
 
 
 @rule

@@ -1,7 +1,7 @@
 """Training: section 5 of "Attention Is All You Need", on pairs of texts; and a language model's, on one text.
 
-Read the modules in this order: recipe, examples, loop, evaluation, checkpoint; text_examples and text_training; then
-progress_bar, processes, command and __main__, which is `python -m transformer_lab.training`.
+Read the modules in this order: recipe, examples, loop, evaluation, shipped, checkpoint; text_examples and
+text_training; then progress_bar, processes, command and __main__, which is `python -m transformer_lab.training`.
 """
 
 from transformer_lab.training.checkpoint import (
@@ -16,6 +16,7 @@ from transformer_lab.training.examples import Examples
 from transformer_lab.training.loop import Report, Training
 from transformer_lab.training.progress_bar import progress
 from transformer_lab.training.recipe import Recipe, label_smoothing_loss, paper_adam, shift_right, warmup_rate
+from transformer_lab.training.shipped import checkpoint_path, load_table
 from transformer_lab.training.text_examples import TextExamples
 from transformer_lab.training.text_training import TextRecipe, TextTraining
 
@@ -28,10 +29,12 @@ __all__ = [
     "TextTraining",
     "Training",
     "average_weights",
+    "checkpoint_path",
     "exact_match",
     "label_smoothing_loss",
     "load_checkpoint",
     "load_language_model",
+    "load_table",
     "load_training",
     "paper_adam",
     "progress",

@@ -2,6 +2,7 @@
 
     python notebooks/build.py            all of them
     python notebooks/build.py 01 02      those whose names begin so
+    python notebooks/build.py --text     execute nothing: keep the outputs of notebooks whose code is unchanged
     python notebooks/build.py --check    change nothing; say where text and notebook differ, and exit with 1
 
 Building twice gives the same file, except for what the cells themselves compute.
@@ -24,6 +25,10 @@ from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbformat import NotebookNode
 
 NOTEBOOKS = Path(__file__).resolve().parent
+sys.path.insert(0, str(NOTEBOOKS.parent))
+
+from notebooks import drawings, paragraphs  # noqa: E402
+
 SOURCES = NOTEBOOKS / "source"
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 LAYOUT_OF_THE_TEXT = ("lines_to_next_cell", "lines_to_end_of_cell_marker", "cell_marker")
@@ -40,6 +45,8 @@ def text_to_notebook(path: Path) -> NotebookNode:
         for key in LAYOUT_OF_THE_TEXT:
             cell.metadata.pop(key, None)
         cell.id = stable_id(cell, seen)
+        if cell.cell_type == "markdown":
+            cell.source = drawings.with_attachments_named(cell.source)
     return notebook
 
 
@@ -85,8 +92,22 @@ def without_widget_views(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
+def keep_outputs(notebook: NotebookNode, stored: NotebookNode) -> None:
+    """Give `notebook` the outputs of a stored one whose code is the same.
+
+    Raises:
+        ValueError: the code differs.
+    """
+    new, old = ([cell for cell in one.cells if cell.cell_type == "code"] for one in (notebook, stored))
+    if [(cell.source, cell.metadata) for cell in new] != [(cell.source, cell.metadata) for cell in old]:
+        raise ValueError("outputs can only be kept where no code has changed: build it without --text")
+    for cell, before in zip(new, old, strict=True):
+        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+    notebook.metadata = stored.metadata
+
+
 def differences(source: NotebookNode, notebook: NotebookNode) -> list[str]:
-    """Where the cells of text and notebook disagree, in type, text or metadata (outputs are not compared)."""
+    """Where the cells of text and notebook disagree, in type, text, metadata or drawings (outputs are not compared)."""
     found = []
     for number, (wanted, stored) in enumerate(zip_longest(source.cells, notebook.cells), start=1):
         if wanted is None or stored is None:
@@ -96,6 +117,8 @@ def differences(source: NotebookNode, notebook: NotebookNode) -> list[str]:
         for part in ("cell_type", "source", "metadata"):
             if wanted[part] != stored[part]:
                 found.append(f"cell {number} differs in its {part}: {first_line(wanted)}")
+        if not drawings.are_attached(stored):
+            found.append(f"cell {number} does not hold its drawings as they are now: {first_line(wanted)}")
     return found
 
 
@@ -114,6 +137,18 @@ def check(source: Path, target: Path) -> bool:
     return not found
 
 
+def rewrite(source: Path, target: Path) -> bool:
+    """Write the notebook with its new text and the outputs that it has; print the error if its code has changed."""
+    notebook = text_to_notebook(source)
+    try:
+        keep_outputs(notebook, nbformat.read(target, as_version=4))
+    except ValueError as error:
+        print(f"{target.name}: {error}")
+        return False
+    write(notebook, target)
+    return True
+
+
 def build(source: Path, target: Path) -> bool:
     """Execute the text and write the notebook; print the error and leave the old notebook alone if a cell fails."""
     print(f"{source.stem} ...", end=" ", flush=True)
@@ -123,23 +158,39 @@ def build(source: Path, target: Path) -> bool:
     except (CellControlSignal, DeadKernelError) as error:  # its text shows the cell
         print(f"failed\n{error}")
         return False
-    nbformat.write(notebook, target)
+    write(notebook, target)
     print(f"{time.perf_counter() - start:.1f} s")
     return True
+
+
+def write(notebook: NotebookNode, target: Path) -> None:
+    drawings.attach(notebook)
+    nbformat.write(notebook, target)
+
+
+def texts_of_lessons() -> str:
+    """What the package should hold of the lessons' text."""
+    return paragraphs.as_json({path.name[:2]: text_to_notebook(path) for path in sorted(SOURCES.glob("[01]*.py"))})
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="beginnings of names, such as 01 (default: all)")
-    parser.add_argument("--check", action="store_true", help="compare only")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--text", action="store_const", dest="act", const=rewrite, help="keep the outputs, execute nothing"
+    )
+    how.add_argument("--check", action="store_const", dest="act", const=check, help="compare only")
+    parser.set_defaults(act=build)
     options = parser.parse_args()
     os.environ.setdefault("TRANSFORMER_LAB_DEVICE", "cpu")
     os.environ["TRANSFORMER_LAB_PROGRESS"] = "off"  # what a lesson tries is not its builder's progress
     sources = [s for s in sorted(SOURCES.glob("*.py")) if not options.names or s.name.startswith(tuple(options.names))]
     if not sources:
         parser.error(f"no text in {SOURCES.name}/ has a name that begins with {' or '.join(options.names)}")
-    act = check if options.check else build
-    done = [act(source, NOTEBOOKS / f"{source.stem}.ipynb") for source in sources]
+    if options.act is not check:
+        paragraphs.FILE.write_text(texts_of_lessons(), "utf-8")  # lesson 12 reads it
+    done = [options.act(source, NOTEBOOKS / f"{source.stem}.ipynb") for source in sources]
     return 0 if all(done) else 1
 
 

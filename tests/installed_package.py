@@ -25,7 +25,7 @@ home = Path(transformer_lab.__file__).parent
 print("home", home)
 print("version", transformer_lab.__version__, version("transformer-lab"))
 
-model, tokenizer, _ = training.load_checkpoint(home / "checkpoints" / "en_de.safetensors")
+model, tokenizer, _ = training.load_checkpoint("en_de")
 print("translation", *training.translate(model, tokenizer, ["twenty-one"]))
 
 html = widgets.attention_steps(torch.eye(2), torch.eye(2), torch.eye(2), ["a", "b"]).html()

@@ -10,13 +10,26 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from notebooks import drawings
+
 ROOT = Path(__file__).resolve().parents[1]
-MOST_BYTES = 1_000_000
+MOST_BYTES = 1_100_000
 MOST_LINES, MOST_LINES_OF_A_DEFINITION = 10, 25
 MOST_WORDS = 90
 LONGEST_LINE = 100  # as many as JupyterLab shows in a window 1100 pixels wide
 ABSOLUTE_PATH = re.compile(r"(?<![\w+/.])/(?:home|root|tmp|Users)/|\b[A-Z]:\\")
+PICTURE_BY_PATH = re.compile(r"""!\[[^]]*\]\((?!attachment:|https:)|<img\b[^>]*src=["'](?!https:)""")
 BASE64 = re.compile(r"[A-Za-z0-9+/=]{64,}")
+
+NEEDS = """\
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+"""
 
 Rule = Callable[[NotebookNode, Path], list[str]]
 RULES: list[Rule] = []
@@ -144,7 +157,7 @@ def small_enough_to_open_fast(notebook, path):
 @rule
 def one_idea_per_code_cell(notebook, path):
     for number, cell in cells(notebook, "code"):
-        lines = [line for line in cell.source.splitlines() if line.strip()]
+        lines = [line for line in cell.source.removeprefix(NEEDS).splitlines() if line.strip()]
         defines = any(line.lstrip().startswith(("class ", "def ")) for line in lines)
         most = MOST_LINES_OF_A_DEFINITION if defines else MOST_LINES
         if len(lines) > most:
@@ -258,6 +271,21 @@ def a_tolerance_is_a_positive_number(notebook, path):
 
 
 @rule
+def what_is_missing_is_said_first(notebook, path):
+    code = [cell.source for _, cell in cells(notebook, "code")]
+    if any("transformer_lab" in source for source in code) and not code[0].startswith(NEEDS):
+        yield f"the first cell of code must begin with these lines, for those without the package:\n{NEEDS}"
+
+
+@rule
+def nothing_is_read_by_its_place(notebook, path):
+    """A notebook may be opened in any folder: what comes with the package is loaded by its name."""
+    for number, cell in cells(notebook, "code"):
+        if found := re.search(r"\.\./|__file__|\bPath\(\)|\bgetcwd\(", cell.source):
+            yield f"cell {number} looks for a file at a place of its own: {found[0]}"
+
+
+@rule
 def no_empty_cell(notebook, path):
     for number, cell in enumerate(notebook.cells, start=1):
         if not cell.source.strip():
@@ -277,6 +305,16 @@ def prose(markdown: str) -> str:
         markdown = re.sub(pattern, " ", markdown, flags=re.DOTALL)
     markdown = re.sub(r"\]\([^)]*\)", "]", markdown)
     return "\n".join(line for line in markdown.splitlines() if not line.lstrip().startswith("|"))
+
+
+@rule
+def drawings_are_attached_as_they_are_now(notebook, path):
+    """A path leads nowhere as soon as a notebook is opened from another folder, or was downloaded alone."""
+    for number, cell in cells(notebook, "markdown"):
+        if not drawings.are_attached(cell):
+            yield f"cell {number} does not hold the drawings that it names, made from those in img/"
+        if PICTURE_BY_PATH.search(cell.source):
+            yield f"cell {number} names a picture by its path"
 
 
 @rule

@@ -59,5 +59,22 @@ def test_the_installed_package_works_in_another_folder(wheel, tmp_path):
     ]
 
 
+def test_every_lesson_finds_by_its_name_what_it_loads(wheel, tmp_path):
+    """In an empty folder, with the package from the wheel."""
+    site, empty = tmp_path / "site", tmp_path / "empty"
+    zipfile.ZipFile(wheel).extractall(site)
+    empty.mkdir()
+    environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    script = [sys.executable, "-P", ROOT / "tests" / "lessons_elsewhere.py", *notebooks]
+    run = subprocess.run(script, cwd=empty, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    loaded = {line.partition(" ")[0]: line.partition(" ")[2] for line in run.stdout.splitlines() if line[:2] != "Py"}
+    assert list(loaded) == [path.stem for path in notebooks]
+    assert loaded["01_attention"] == "load_checkpoint('en_de')"
+    assert loaded["12_published_weights"] == "probes.paragraphs()"
+    assert list(empty.iterdir()) == []
+
+
 def test_the_version_has_the_form_that_package_indexes_take():
     assert re.fullmatch(r"\d+\.\d+\.\d+", transformer_lab.__version__)

@@ -21,7 +21,7 @@ MARK = ".nojekyll"  # without it GitHub Pages leaves out folders that begin with
 sys.path[:0] = [str(ROOT), str(WEB)]  # the package of this checkout
 
 from front import front_page  # noqa: E402
-from lessons import as_page, to_download  # noqa: E402
+from lessons import as_page  # noqa: E402
 from mathematics import write_font  # noqa: E402
 
 
@@ -34,8 +34,9 @@ def lay_out(source: Path) -> None:
     shutil.copytree(WEB / "static", source / "_static", dirs_exist_ok=True)
     write_font(source / "_static" / "mathematics.woff")
     stored = {path.stem: nbformat.read(path, as_version=4) for path in notebooks}
+    for path in notebooks:
+        shutil.copy(path, extra / "lessons")
     for name, notebook in stored.items():
-        nbformat.write(to_download(notebook, ROOT / "img"), extra / "lessons" / f"{name}.ipynb")
         nbformat.write(as_page(notebook, name), source / "lessons" / f"{name}.ipynb")
     (source / "index.md").write_text(front_page(stored, ROOT, source), "utf-8")
     instructors = (ROOT / "docs" / "instructors.md").read_text("utf-8")

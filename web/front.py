@@ -10,10 +10,11 @@ from html import escape
 from pathlib import Path
 
 from jinja2 import Template
-from lessons import DRAWING, html_of, title_and_promise
+from lessons import html_of, title_and_promise
 from nbformat import NotebookNode
 from pictures import is_tall_enough, pictures_in
 
+from notebooks.drawings import ATTACHED
 from transformer_lab.exercises.engine.cards import inline
 
 # The view that the front page opens with: the first of these kinds that a notebook shows, and what to try with it.
@@ -73,7 +74,8 @@ def card(name: str, notebook: NotebookNode, readme: str, drawings: Path, picture
 def picture(name: str, notebook: NotebookNode, drawings: Path, pictures: Path) -> str:
     """The file name of a lesson's picture, in `pictures`: its first drawing, or else its first figure."""
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    drawn = sorted(DRAWING.findall(text), key=lambda drawing: drawing[:2] != name[:2])  # its own before another's
+    drawn = [f"{drawing}.svg" for drawing in ATTACHED.findall(text)]
+    drawn.sort(key=lambda drawing: drawing[:2] != name[:2])  # its own before another's
     if drawn:
         (pictures / drawn[0]).write_bytes((drawings / drawn[0]).read_bytes())
         return drawn[0]

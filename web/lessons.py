@@ -4,20 +4,18 @@ Nothing is executed. On a page no cell runs, so in place of a check stand the ex
 way to have an answer checked.
 """
 
-import base64
 import copy
 import re
 from html import escape
-from pathlib import Path
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
+from notebooks.drawings import with_paths_named
 from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.exercises.engine.cards import folded, folded_hints, html_text, inline
 
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
-DRAWING = re.compile(r"\]\(\.\./img/([\w.]+)\)")
 BROKEN = re.compile(r"^((?! |- ).+)\n(?! |- |\n)", re.MULTILINE)
 FEW_LINES = 3  # code of a view or a figure that is not worth folding
 
@@ -31,6 +29,8 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
     for cell in page.cells:
         if cell.cell_type == "markdown":
             is_asked = "**Predict" in cell.source
+            cell.source = with_paths_named(cell.source)  # an SVG follows the theme of the page
+            cell.pop("attachments", None)
         elif found := CHECK.fullmatch(cell.source.strip()):
             cell.metadata.tags = ["remove-input"]
             cell.outputs = [new_output("display_data", {"text/html": panel(catalogue[found[1]], name)})]
@@ -85,20 +85,6 @@ def panel(exercise: Exercise, name: str) -> str:
 def flowing(text: str) -> str:
     """A text whose lines were broken in the source, with a line for each paragraph; code and lists stay."""
     return BROKEN.sub(r"\1 ", text)
-
-
-def to_download(notebook: NotebookNode, drawings: Path) -> NotebookNode:
-    """A copy of the notebook that holds its drawings itself, so that it can be opened wherever it was saved."""
-    whole = copy.deepcopy(notebook)
-    for cell in whole.cells:
-        if cell.cell_type == "markdown" and (names := DRAWING.findall(cell.source)):
-            cell.source = DRAWING.sub(r"](attachment:\1)", cell.source)
-            cell.attachments = {name: attachment(drawings / name) for name in names}
-    return whole
-
-
-def attachment(path: Path) -> dict[str, str]:
-    return {"image/svg+xml": base64.b64encode(path.read_bytes()).decode()}
 
 
 def title_and_promise(notebook: NotebookNode) -> tuple[str, str]:

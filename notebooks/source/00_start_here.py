@@ -25,6 +25,14 @@
 # Or choose *Run → Run All Cells* from the menu, in any lesson, at any time: unsolved exercises never stop it.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import math
 import sys
 

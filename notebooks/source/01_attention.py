@@ -11,6 +11,14 @@
 # **You need** [lesson 00](00_start_here.ipynb). **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.1. **Time:** 60 minutes, the exercises 45 more; the parts called *Extra* can wait.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import math
 
 import torch
@@ -310,7 +318,7 @@ print(f"Head = the package's AttentionHead, max difference < 1e-6: {difference <
 # In practice training finds such matrices. This project comes with a small translator from English number names to German ones (in lesson 07 you train a smaller one). It reads pieces of words, called **tokens**. While it writes, it attends to them in two layers, one after the other, of four heads each. Queries come from the German side and keys from the English one. **Predict:** German says *four-hundred-one-and-twenty*. Where does the model look when it has to write *ein*, one?
 
 # %%
-model, tokenizer, _ = load_checkpoint("../transformer_lab/checkpoints/en_de.safetensors")
+model, tokenizer, _ = load_checkpoint("en_de")
 english = "four hundred and twenty-one"
 (german,) = translate(model, tokenizer, [english])
 print(english, "→", german)

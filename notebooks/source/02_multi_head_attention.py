@@ -11,6 +11,14 @@
 # **You need** [lesson 01](01_attention.ipynb). **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.2. **Time:** 50 minutes, the exercises 55 more.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -215,7 +223,7 @@ view.ask("02 cats")
 # And what do trained heads look like? Here is the translator of lesson 01 again, with each head by itself. **Predict:** do the four heads of the last layer look at different things? Choose layers and heads, and compare.
 
 # %%
-model, tokenizer, _ = load_checkpoint("../transformer_lab/checkpoints/en_de.safetensors")
+model, tokenizer, _ = load_checkpoint("en_de")
 english = "four hundred and twenty-one"
 (german,) = translate(model, tokenizer, [english])
 source, target = tokenizer.encode(english), tokenizer.encode(german)

@@ -11,6 +11,14 @@
 # **You need** lessons 01 to 05. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), sections 3.1, 3.4, 5 and Table 3. **Time:** 60 minutes without *Extra*, the exercises 70 more.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import math
 
 import torch
@@ -225,14 +233,10 @@ print("decoder: 64 sentences of 16 positions →", tuple(out.shape))
 # Random weights would show only shapes. So put the weights of a trained model into this page: those of the small translator that comes with the package, trained as in lesson 07. It reads English names of numbers and writes German ones. Its tokens are pieces of words.
 
 # %%
-from pathlib import Path
-
-import transformer_lab
 from transformer_lab.analysis import token_names
 from transformer_lab.training import load_checkpoint
 
-path = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
-shipped, tokenizer, _ = load_checkpoint(path)
+shipped, tokenizer, _ = load_checkpoint("en_de")
 count_shipped = sum(parameter.numel() for parameter in shipped.parameters())
 print(f"{count_shipped:,} parameters, {len(tokenizer)} tokens in the vocabulary")
 
@@ -1305,13 +1309,9 @@ exercises.is_attention.check(is_attention)
 # Now put *your* parts together. `exercises.mine()` holds the functions that you have passed, in this lesson and in those before it, and `or_package()` fills in the package's for those that you have not solved yet. The learned weights come from the package's translator, trained as in lesson 07; the functions that compute with them are yours.
 
 # %% own=true
-from pathlib import Path
-
-import transformer_lab
 from transformer_lab.training import load_checkpoint
 
-path = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
-trained, tokenizer, _ = load_checkpoint(path)
+trained, tokenizer, _ = load_checkpoint("en_de")
 trained = trained.to(default_device())
 parts = exercises.mine().or_package()
 

@@ -11,6 +11,14 @@
 # **You need** lessons 05 and 06. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), sections 5 and 6. **Time:** 60 minutes, the exercises 95 more.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import torch
 import torch.nn.functional as F
 
@@ -835,12 +843,7 @@ print(", ".join(language for language in tasks.languages() if len(language) == 2
 # A larger model, made by this command for German with `--seed 1 --lean`, comes with the package: 0.7 million parameters, the average of its last five checkpoints. How good is it on the slices of *its* test, none of which it was trained on?
 
 # %%
-from pathlib import Path
-
-import transformer_lab
-
-path = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
-larger, its_tokenizer, facts = training.load_checkpoint(path)
+larger, its_tokenizer, facts = training.load_checkpoint("en_de")
 print({kind: f"{100 * share:.1f} %" for kind, share in facts["slices"].items()})
 names = [(tasks.number_name(n, "en"), tasks.number_name(n, "de")) for n in range(1000)]
 its_score = training.exact_match(larger, its_tokenizer, names)

@@ -11,6 +11,14 @@
 # **You need** lessons 05 to 07. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), §6.1. **Time:** 60 minutes, the exercises 95 more.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import torch
 import torch.nn.functional as F
 
@@ -26,14 +34,10 @@ torch.set_num_threads(1)  # a model as small as this gains nothing from a second
 # Here is the translator that comes with the package. It was trained as in lesson 07, and turns English number names into German ones:
 
 # %%
-from pathlib import Path
-
-import transformer_lab
 from transformer_lab.data import tasks
 from transformer_lab.training import load_checkpoint
 
-path = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
-model, tokenizer, _ = load_checkpoint(path)
+model, tokenizer, _ = load_checkpoint("en_de")
 model = model.to(default_device())
 pad_id, bos_id, eos_id = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
 settings = {"bos_id": bos_id, "eos_id": eos_id, "max_length": 24}  # the longest name takes 11

@@ -11,6 +11,14 @@
 # **You need** lessons 05 to 08. **Paper:** [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), sections 2 and 3. **Time:** 60 minutes, the exercises 60 more.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import math
 
 import torch
@@ -267,15 +275,10 @@ assert first > later + 0.5
 # The package has a larger model, made by one command in about half an hour with one thread: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables, and gzip?
 
 # %%
-from pathlib import Path
-
-import transformer_lab
-
-path = Path(transformer_lab.__file__).with_name("checkpoints") / "python.safetensors"
-larger, its_characters, facts = training.load_language_model(path)
+larger, its_characters, facts = training.load_language_model("python")
 larger = larger.to(device)
 print(f"{sum(p.numel() for p in larger.parameters()):,} parameters, {facts['steps']} steps")
-print(f"{path.stat().st_size / 1e6:.1f} MB")
+print(f"{training.checkpoint_path('python').stat().st_size / 1e6:.1f} MB")
 print("the same characters:", its_characters.alphabet == PRINTABLE)
 
 # %% tolerance=0.12
@@ -466,9 +469,7 @@ assert low < paid < high
 # With the blocks shuffled in five other ways, the prediction was off by about 0.01 at most. Does a law hold for the *model* as well, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds.
 
 # %%
-import json
-
-sweep = json.loads(path.with_name("sweep.json").read_text())
+sweep = training.load_table("sweep")
 mean = {(row["d_model"], row["steps"]): sum(row["losses"]) / 3 for row in sweep}
 steps = sorted({n for _, n in mean})
 by_width = {f"d_model {width}": [mean[width, n] for n in steps] for width in (32, 64)}

@@ -11,6 +11,14 @@
 # **You need** lessons 02, 03 and 09. **Papers:** [Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Olsson et al., 2022](https://arxiv.org/abs/2209.11895). **Time:** 60 minutes, the exercises 85 more.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import torch
 import torch.nn.functional as F
 
@@ -29,13 +37,10 @@ device = default_device()
 
 # %%
 from contextlib import ExitStack
-from pathlib import Path
 
-import transformer_lab
 from transformer_lab import training
 
-folder = Path(transformer_lab.__file__).with_name("checkpoints")
-code_model, characters, _ = training.load_language_model(folder / "python_small.safetensors")
+code_model, characters, _ = training.load_language_model("python_small")
 code_model = code_model.to(device)
 
 
@@ -600,7 +605,7 @@ assert agrees[2][at_brackets].float().mean() > agrees[1][at_brackets].float().me
 # Last, the translator of lesson 07. To write *ein*, its decoder must get the source token *one* from the encoder, by cross-attention: 2 layers of 4 heads. Which of the eight carry it?
 
 # %%
-translator, tokenizer, _ = training.load_checkpoint(folder / "en_de.safetensors")
+translator, tokenizer, _ = training.load_checkpoint("en_de")
 translator = translator.to(device)
 source_ids, target_ids = tokenizer.encode("twenty-one"), tokenizer.encode("einundzwanzig")
 src = torch.tensor([[*source_ids, tokenizer.eos_id]], device=device)

@@ -11,7 +11,14 @@
 # **You need** lessons 03, 04, 08 and 09. **Papers:** [Llama](https://arxiv.org/abs/2302.13971), section 2.2; [GQA](https://arxiv.org/abs/2305.13245). **Time:** 60 minutes, the exercises 50 more.
 
 # %%
-import json
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import math
 from dataclasses import replace
 
@@ -20,6 +27,7 @@ import torch.nn.functional as F
 
 from transformer_lab import LanguageModel, analysis, default_device, exercises, plots
 from transformer_lab.nn import blocks
+from transformer_lab.training import load_table
 from transformer_lab.training.experiments import swaps
 
 torch.set_num_threads(1)  # for models as small as these, more would only wait for each other
@@ -277,12 +285,7 @@ for name, chosen in {"2017": (), "today": today}.items():
 # The table came from `python -m transformer_lab.training.experiments.swaps` (about 15 minutes). For each swap it has 32 pairs of models that differ in it alone, of one seed each; the 14 models that are compared one by one were trained with three seeds. **Predict** before you go on: which swap lowers the loss most, which does nothing, and which makes it worse?
 
 # %%
-from pathlib import Path
-
-import transformer_lab
-
-path = Path(transformer_lab.__file__).with_name("checkpoints") / "swaps.json"
-rows = json.loads(path.read_text())
+rows = load_table("swaps")
 table, deep = ({frozenset(row["swaps"]): torch.tensor(row["losses"]) for row in rows
                 if row["n_layers"] == n_layers} for n_layers in (2, 12))  # fmt: skip
 

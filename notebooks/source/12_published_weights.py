@@ -11,6 +11,14 @@
 # **You need** lessons 06 and 10. **Papers:** [Devlin et al., 2018](https://arxiv.org/abs/1810.04805) (BERT); [Reimers & Gurevych, 2019](https://arxiv.org/abs/1908.10084) (Sentence-BERT). **Time:** 60 minutes, the exercises 70 more.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import torch
 import torch.nn.functional as F
 
@@ -395,25 +403,10 @@ weights = torch.cat(list(maps.values()))  # (layers, heads, T, T)
 widgets.heads(weights[:2], tokens, tokens)
 
 # %% [markdown]
-# One sentence is an example. For scores of all 72, take paragraphs of the lessons themselves:
+# One sentence is an example. For scores of all 72, take paragraphs of the lessons 01 to 10 themselves, which come with the package:
 
 # %%
-import re
-from pathlib import Path
-
-
-def paragraphs(lesson):
-    """The paragraphs of a lesson of 12 words or more, without its marks."""
-    (path,) = Path().glob(f"{lesson}_*.ipynb")
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    text = re.sub(r"<[^>]*>|!\[[^]]*\]|\$\$.*?\$\$|\]\([^)]*\)|[*`#\[]", " ", text, flags=re.DOTALL)
-    found = [" ".join(part.split()) for part in text.split("\n\n")]
-    return [part for part in found if len(part.split()) >= 12 and part[0] not in "|-"]
-
-
-lessons = [f"{number:02}" for number in range(1, 11)]
-library = [(lesson, part) for lesson in lessons for part in paragraphs(lesson)]
+library = word_senses.paragraphs()  # pairs of a lesson and a paragraph of it
 print("more than 300 paragraphs:", len(library) > 300)
 
 # %% [markdown]
@@ -552,6 +545,7 @@ for name, asked in sets.items():
 # The control is a search that knows nothing of meaning: **TF-IDF** adds up the words that a question and a paragraph share, and a word counts the more, the fewer paragraphs have it. **Predict** for both kinds of questions and both searches how often the right lesson comes first; a blind guess is right two or three times. A lesson in second place is better than one in ninth, so the mean of 1/place is printed, too, the **mean reciprocal rank**.
 
 # %%
+import re
 from collections import Counter
 from math import comb, log
 

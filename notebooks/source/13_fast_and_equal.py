@@ -11,6 +11,14 @@
 # **You need** lessons 01, 05, 08 and 09. **Papers:** [FlashAttention](https://arxiv.org/abs/2205.14135), [speculative decoding](https://arxiv.org/abs/2211.17192). **Time:** 60 minutes, the exercises 100 more.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import math
 import os
 import time
@@ -339,13 +347,9 @@ assert products < 0.95 < flops
 # A model that writes is the extreme case: each pass reads all weights to produce one token. What does a pass over several tokens cost? First one large matrix, then the code model of lesson 09. **Predict** the ratio of eight tokens to one:
 
 # %%
-from pathlib import Path
-
-import transformer_lab
 from transformer_lab import complete, training
 
-folder = Path(transformer_lab.__file__).with_name("checkpoints")
-code_model, characters, _ = training.load_language_model(folder / "python.safetensors")
+code_model, characters, _ = training.load_language_model("python")
 code_model = code_model.to(device).eval()
 prompt = characters.encode('    def read(self, size=-1):\n        """').to(device)
 
@@ -414,7 +418,7 @@ from transformer_lab.data.ngrams import NGrams
 
 text = tasks.python_source().text("train")
 table = NGrams(characters.encode(text), len(characters), 5)
-small_model, _, _ = training.load_language_model(folder / "python_small.safetensors")
+small_model, _, _ = training.load_language_model("python_small")
 small_model = small_model.to(device)
 
 # %%

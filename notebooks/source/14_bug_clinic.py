@@ -11,6 +11,14 @@
 # **You need** lessons 01 to 08. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3. **Time:** 45 minutes, the exercises 100 more.
 
 # %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
 import math
 from collections import Counter
 from itertools import pairwise

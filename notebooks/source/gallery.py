@@ -4,12 +4,17 @@
 # Every view of the lessons on one page, over small data that is computed here. They work by mouse and by keyboard, in the light and the dark theme, while the kernel is busy and without one. Where no script runs, on a repository page for instance, their pictures are seen.
 
 # %%
-from pathlib import Path
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
 
 import torch
 from torch import nn
 
-import transformer_lab
 from transformer_lab import record_attention, widgets
 
 seed = torch.manual_seed(0)
@@ -48,8 +53,7 @@ widgets.saturation(torch.randn(20, 1024), torch.randn(8, 1024))
 from transformer_lab.analysis import token_names
 from transformer_lab.training import load_checkpoint
 
-checkpoint = Path(transformer_lab.__file__).with_name("checkpoints") / "en_de.safetensors"
-model, tokenizer, _ = load_checkpoint(checkpoint)
+model, tokenizer, _ = load_checkpoint("en_de")
 ids = [*tokenizer.encode("seven hundred and forty-six"), tokenizer.eos_id]
 tokens = token_names(tokenizer, ids)
 with torch.no_grad(), record_attention(model) as maps:
@@ -192,13 +196,9 @@ widgets.induction(writer, characters.encode("seventy-two and seventy-two"), char
 # **Swaps side by side** (lesson 11): choose among six parts that were replaced since 2017. The losses are those of the table that comes with the package.
 
 # %%
-import json
-from pathlib import Path
+from transformer_lab.training import load_table
 
-import transformer_lab
-
-path = Path(transformer_lab.__file__).with_name("checkpoints") / "swaps.json"
-rows = [row for row in json.loads(path.read_text()) if row["n_layers"] == 2]
+rows = [row for row in load_table("swaps") if row["n_layers"] == 2]
 measured = {tuple(row["swaps"]): row["losses"] for row in rows}
 widgets.swaps(measured)
 

@@ -19,8 +19,8 @@ from tests.view_examples import SET_UP, SHOW, html, make
 
 TALL = "tall\n\n" * 60  # makes the notebook longer than the window
 # What takes longest begins first, and what is dealt out test by test comes last, so that no worker waits at the end.
-ORDER = ("views_in_jupyter", "view", "in_jupyterlab", "live_views", "site", "lessons_live", "javascript")
 TEST_BY_TEST = ("lessons_live", "javascript")
+ORDER = ("views_in_jupyter", "view", "in_jupyterlab", "readme_command", "live_views", "site", *TEST_BY_TEST)
 
 
 def part_of(nodeid: str) -> str:

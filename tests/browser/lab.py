@@ -27,7 +27,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     # Pages reach nothing but this machine. To route their requests would do it, too, and turn the browser's cache off.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 # What a front-end reports of itself while it starts.
 OWN_ERRORS = {
@@ -37,7 +37,7 @@ OWN_ERRORS = {
         "Command 'filebrowser:open-path' not registered.",
     },
 }
-THIS_MACHINE = {"127.0.0.1", None}  # None: data: and blob: addresses, and files
+THIS_MACHINE = {"127.0.0.1", "localhost", None}  # None: data: and blob: addresses, and files
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 SECONDS_TO_RUN = 300
 BETWEEN_LOOKS = 50  # milliseconds
@@ -175,11 +175,11 @@ def opened(browser: Browser | BrowserContext, address: str, name: str) -> Iterat
 
 
 @contextmanager
-def opened_in(jupyterlab: OpenNotebook, name: str) -> Iterator[OpenNotebook]:
+def opened_in(jupyterlab: OpenNotebook, path: str) -> Iterator[OpenNotebook]:
     """Open a notebook in a JupyterLab that is open, as people open one after another; end its kernel and close it."""
     page = jupyterlab.page
     jupyterlab.wait_for("() => window.jupyterapp")
-    page.evaluate(OPEN, f"notebooks/{name}")
+    page.evaluate(OPEN, path)
     try:
         jupyterlab.wait_until_ready()
         yield jupyterlab

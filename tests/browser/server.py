@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import URLError
@@ -60,17 +60,17 @@ def end(server: subprocess.Popen) -> None:
 
 
 def copy_of_the_notebooks(work: Path) -> Path:
-    """The copy, which servers in the same folder share."""
-    ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
-    for name in ("notebooks", "img"):
-        if not (work / name).exists():
-            shutil.copytree(ROOT / name, work / name, ignore=ignored)
+    """The copy, which servers in the same folder share: the notebooks alone, as nothing beside them is needed."""
+    if not (work / "notebooks").exists():
+        ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
+        shutil.copytree(ROOT / "notebooks", work / "notebooks", ignore=ignored)
     return work
 
 
-def private(folder: Path) -> dict[str, str]:
+def private(folder: Path, settings: dict[str, str] = SETTINGS) -> dict[str, str]:
     """An environment in which Jupyter neither reads nor writes anything of the person who runs the tests."""
-    for name, setting in SETTINGS.items():
+    (folder / "config").mkdir(exist_ok=True)
+    for name, setting in settings.items():
         file = folder / f"config/lab/user-settings/@jupyterlab/{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(setting)
@@ -90,11 +90,20 @@ def free_port() -> int:
 
 
 def wait_until_it_answers(server: subprocess.Popen, address: str, log: Path) -> None:
-    deadline = time.monotonic() + SECONDS_TO_START
-    while time.monotonic() < deadline and server.poll() is None:
+    def answers() -> bool:
         try:
             urllib.request.urlopen(address, timeout=5).close()
-            return
         except URLError:
-            time.sleep(0.2)
+            return False
+        return True
+
+    wait_until(answers, server, log)
+
+
+def wait_until(is_up: Callable[[], bool], server: subprocess.Popen, log: Path) -> None:
+    deadline = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < deadline and server.poll() is None:
+        if is_up():
+            return
+        time.sleep(0.2)
     raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")

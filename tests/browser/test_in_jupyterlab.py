@@ -27,7 +27,7 @@ def test_every_view_is_in_a_notebook_that_is_opened_and_not_trusted():
 def test_as_opened_and_not_trusted_every_picture_shows(jupyterlab, lab_folder, path):
     """They come first: no script of another notebook runs in the page that they share."""
     signed(path, lab_folder, trusted=False)
-    with opened_in(jupyterlab, path.name) as notebook:
+    with opened_in(jupyterlab, f"notebooks/{path.name}") as notebook:
         as_stored(notebook, path, trusted=False)
         assert faults(notebook) == {}
 
@@ -36,14 +36,14 @@ def test_as_opened_and_not_trusted_every_picture_shows(jupyterlab, lab_folder, p
 def test_as_opened_and_trusted_every_view_is_live(jupyterlab, lab_folder, path):
     """One after the other, as people open them."""
     signed(path, lab_folder, trusted=True)
-    with opened_in(jupyterlab, path.name) as notebook:
+    with opened_in(jupyterlab, f"notebooks/{path.name}") as notebook:
         as_stored(notebook, path, trusted=True)
         assert faults(notebook) == {}
         assert hard_to_read(notebook) == {}
 
 
 def test_run_all_shows_no_fault_and_what_is_legible(jupyterlab):
-    with opened_in(jupyterlab, f"{RUN_WHOLE}.ipynb") as notebook:
+    with opened_in(jupyterlab, f"notebooks/{RUN_WHOLE}.ipynb") as notebook:
         notebook.run_all()
         assert faults(notebook) == {}
         assert hard_to_read(notebook) == {}
@@ -53,7 +53,7 @@ def test_a_lesson_with_a_training_is_run_until_the_training_is_stopped(jupyterla
     """As its reader may: to the end the training takes long, and what comes after is claimed of its end."""
     cells = nbformat.read(ROOT / "notebooks" / f"{TRAINING}.ipynb", as_version=4).cells
     behind = max(number for number, cell in enumerate(cells) if "<tl-training_monitor" in str(cell)) + 1
-    with opened_in(jupyterlab, f"{TRAINING}.ipynb") as notebook:
+    with opened_in(jupyterlab, f"notebooks/{TRAINING}.ipynb") as notebook:
         notebook.start_to_run(above=behind)
         monitor = Live(notebook.page, notebook.page.locator(".tl-view").first)
         status = monitor.root.locator(".tl-status")
@@ -84,7 +84,7 @@ BROKEN = {
 
 def test_every_fault_would_be_seen(jupyterlab, lab_folder):
     name = write(lab_folder, "99_faults.ipynb", "from IPython.display import HTML", *BROKEN.values())
-    with opened_in(jupyterlab, name) as notebook:
+    with opened_in(jupyterlab, f"notebooks/{name}") as notebook:
         notebook.run_all()
         assert set(faults(notebook)) == set(BROKEN)
 
@@ -92,7 +92,7 @@ def test_every_fault_would_be_seen(jupyterlab, lab_folder):
 def test_text_that_is_hard_to_read_would_be_seen(jupyterlab, lab_folder):
     texts = "<p style='color:#333'>dark</p><p>clear</p>"
     name = write(lab_folder, "99_dark.ipynb", f'from IPython.display import HTML\nHTML("{texts}")')
-    with opened_in(jupyterlab, name) as notebook:
+    with opened_in(jupyterlab, f"notebooks/{name}") as notebook:
         notebook.run_all()
         found = hard_to_read(notebook)
         assert found.keys() == {DARK}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from notebooks.build import SOURCES
+from notebooks.build import SOURCES, texts_of_lessons
+from notebooks.paragraphs import FILE
 from transformer_lab.data import word_senses
 from transformer_lab.weights import published
 
@@ -42,3 +43,10 @@ def test_each_question_names_a_lesson_and_both_sets_ask_for_the_same_ones():
     assert {lesson for lesson, _ in word_senses.QUESTIONS} <= lessons
     asked, again = ([lesson for lesson, _ in one] for one in (word_senses.QUESTIONS, word_senses.IN_OTHER_WORDS))
     assert asked == again
+
+
+def test_the_package_holds_the_text_of_the_lessons_as_it_is_now():
+    assert FILE.read_text("utf-8") == texts_of_lessons(), "run `python notebooks/build.py --text 12`"
+    lessons = [lesson for lesson, _ in word_senses.paragraphs()]
+    assert sorted(set(lessons)) == [f"{number:02}" for number in range(1, 11)]
+    assert len(lessons) > 300

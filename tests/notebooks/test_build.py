@@ -1,7 +1,11 @@
 """`notebooks/build.py`: what it builds is reproducible, and a cell that fails leaves the old notebook alone."""
 
+import base64
+import io
+
 import nbformat
 import pytest
+from PIL import Image, ImageChops, ImageStat
 
 from notebooks import build
 
@@ -57,3 +61,75 @@ def test_a_cell_that_fails_is_shown_and_the_old_notebook_stays(paths, capsys, li
     assert not build.build(source, target)
     assert line in capsys.readouterr().out
     assert target.read_text() == "old"
+
+
+def test_text_is_rewritten_and_outputs_stay(paths, capsys):
+    source, target = paths
+    assert build.build(source, target)
+    before = nbformat.read(target, as_version=4)
+    source.write_text(TEXT.replace("Title", "Another title\n#\n# and more"))
+    assert build.rewrite(source, target)
+    after = nbformat.read(target, as_version=4)
+    assert (after.cells[1], after.metadata) == (before.cells[1], before.metadata)
+    assert build.check(source, target)
+
+
+def test_no_output_is_kept_for_another_code(paths, capsys):
+    source, target = paths
+    assert build.build(source, target)
+    before = target.read_bytes()
+    source.write_text(TEXT.replace("one", "1"))
+    assert not build.rewrite(source, target)
+    assert "where no code has changed" in capsys.readouterr().out
+    assert target.read_bytes() == before
+
+
+DRAWN = "# %% [markdown]\n# Look:\n#\n# ![a map](../img/00_map.svg)\n"
+
+
+def test_a_drawing_is_attached_under_the_name_of_its_svg(paths):
+    pytest.importorskip("resvg_py")
+    source, target = paths
+    source.write_text(DRAWN)
+    assert build.build(source, target)
+    (cell,) = nbformat.read(target, as_version=4).cells
+    assert "![a map](attachment:00_map.png)" in cell.source
+    assert list(cell.attachments) == ["00_map.png"]
+    assert build.drawings.with_paths_named(cell.source) == "Look:\n\n![a map](../img/00_map.svg)"
+    assert build.check(source, target)
+
+
+def test_check_names_a_drawing_that_was_drawn_anew(paths, monkeypatch, tmp_path, capsys):
+    pytest.importorskip("resvg_py")
+    source, target = paths
+    source.write_text(DRAWN)
+    assert build.build(source, target)
+    svg = (build.drawings.IMG / "00_map.svg").read_text("utf-8")
+    (tmp_path / "00_map.svg").write_text(svg.replace("training", "learning"), "utf-8")
+    monkeypatch.setattr(build.drawings, "IMG", tmp_path)
+    assert not build.check(source, target)
+    assert "cell 1 does not hold its drawings as they are now: Look:" in capsys.readouterr().out
+    assert build.rewrite(source, target)
+    assert build.check(source, target)
+
+
+SVGS = sorted(build.drawings.IMG.glob("*.svg"))
+
+
+@pytest.mark.parametrize("svg", SVGS, ids=lambda svg: svg.stem)
+def test_what_is_attached_is_the_picture_of_its_svg(svg):
+    """By its pixels: another version of Pillow packs the same ones into other bytes."""
+    pytest.importorskip("resvg_py")
+    (data,) = {data for data in attachments() if build.drawings.made_from(data) == build.drawings.digest(svg)}
+    image = Image.open(io.BytesIO(data)).convert("RGBA")
+    differs = ImageStat.Stat(ImageChops.difference(image, build.drawings.picture(svg)))
+    assert image.width == 1600
+    assert max(differs.mean) < 2
+    assert len(data) < 85_000
+
+
+def attachments() -> list[bytes]:
+    """All PNGs that are attached to a cell of a lesson."""
+    notebooks = [nbformat.read(path, as_version=4) for path in build.NOTEBOOKS.glob("*.ipynb")]
+    held = [data for notebook in notebooks for cell in notebook.cells for data in cell.get("attachments", {}).values()]
+    return [base64.b64decode(data["image/png"]) for data in held]

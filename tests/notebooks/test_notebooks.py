@@ -1,12 +1,18 @@
 """The notebooks: text and notebook agree, every rule of the house holds, and every rule is proven to find its fault."""
 
+import base64
+import io
+
 import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
+from notebooks import drawings
 from notebooks.build import differences, text_to_notebook
-from tests.notebook_rules import MOST_BYTES, ROOT, RULES
+from tests.notebook_rules import MOST_BYTES, NEEDS, ROOT, RULES
 
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -59,6 +65,15 @@ def asks(source: str, count: int = 1) -> NotebookNode:
     return code(source, new_output("display_data", data={"text/html": html}), count=count)
 
 
+def attached(markdown: str, made_from: str) -> NotebookNode:
+    """A cell to which the map is attached, as a picture that says what it was made from."""
+    about, made = PngInfo(), io.BytesIO()
+    about.add_text("Source", drawings.digest(drawings.IMG / f"{made_from}.svg"))
+    Image.new("L", (2, 2)).save(made, "PNG", pnginfo=about)
+    data = {"image/png": base64.b64encode(made.getvalue()).decode()}
+    return new_markdown_cell(markdown, attachments={"00_map.png": data})
+
+
 FAULTS = [
     ("every_code_cell_was_run_once_in_order", [code(count=None)]),
     ("every_code_cell_was_run_once_in_order", [code(), code(count=3)]),
@@ -104,13 +119,23 @@ FAULTS = [
     ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance="0.1")]),
     ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance=True)]),
     ("a_tolerance_is_a_positive_number", [code("x = 1", tolerance=float("nan"))]),
+    ("what_is_missing_is_said_first", [code("import transformer_lab")]),
+    ("what_is_missing_is_said_first", [code(), code(f"{NEEDS}\nimport transformer_lab", count=2)]),
+    ("nothing_is_read_by_its_place", [code('load_checkpoint("../en_de.safetensors")')]),
+    ("nothing_is_read_by_its_place", [code("path = Path(torch.__file__)")]),
+    ("nothing_is_read_by_its_place", [code('paths = Path().glob("*.ipynb")')]),
     ("no_empty_cell", [new_markdown_cell(" \n")]),
     ("short_prose", [new_markdown_cell("word " * 91)]),
     ("local_links_lead_somewhere", [new_markdown_cell("[next](nowhere.ipynb)")]),
-    ("local_links_lead_somewhere", [new_markdown_cell("![a map](../img/nowhere.svg)")]),
-    ("local_links_lead_somewhere", [new_markdown_cell('<img alt="a map" src="../img/nowhere.svg">')]),
+    ("drawings_are_attached_as_they_are_now", [new_markdown_cell("![a map](../img/00_map.svg)")]),
+    ("drawings_are_attached_as_they_are_now", [new_markdown_cell('<img alt="a map" src="../img/00_map.svg">')]),
+    ("drawings_are_attached_as_they_are_now", [new_markdown_cell("![a map](attachment:00_map.png)")]),
+    ("drawings_are_attached_as_they_are_now", [attached("![a map](attachment:00_map.png)", "06_families")]),
+    ("drawings_are_attached_as_they_are_now", [attached("no map", "00_map")]),
 ]
 FINE = [
+    [code(NEEDS + "x = 1\n" * 10), code("import transformer_lab", count=2)],
+    [attached("![a map](attachment:00_map.png)", "00_map")],
     [
         new_markdown_cell("Is it one or two? <details>It is two.</details>"),
         asks("view.ask(q)"),
@@ -151,6 +176,13 @@ def test_rules_accept_what_is_fine(cells):
 
 def test_rule_finds_stored_states_of_widgets():
     assert broken_rules([], widgets={"application/vnd.jupyter.widget-state+json": {}}) == {"no_output_needs_a_kernel"}
+
+
+def test_without_the_package_a_notebook_says_what_to_do(monkeypatch):
+    exec(NEEDS)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"get the repository .* run `pip install -r requirements\.txt`"):
+        exec(NEEDS)
 
 
 def test_every_rule_is_proven():

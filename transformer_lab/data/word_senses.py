@@ -1,5 +1,8 @@
 """Sentences and questions that lesson 12 asks a published model: words of two meanings, and what the lessons answer."""
 
+import json
+from pathlib import Path
+
 SENSES: dict[str, dict[str, tuple[str, ...]]] = {  # a word, its meanings, and sentences in which it has each of them
     "bank": {
         "money": (
@@ -240,3 +243,9 @@ IN_OTHER_WORDS: tuple[tuple[str, str], ...] = (
     ("10", "Peek at the guess halfway up the stack"),
     ("10", "Copying what followed earlier when something recurs"),
 )
+
+
+def paragraphs() -> list[tuple[str, str]]:
+    """The paragraphs of lessons 01 to 10 that have 12 words or more, each with the number of its lesson."""
+    rows = json.loads(Path(__file__).with_name("lessons.json").read_text("utf-8"))
+    return [(lesson, text) for lesson, text in rows]

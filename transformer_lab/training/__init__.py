@@ -1,7 +1,7 @@
 """Training: section 5 of "Attention Is All You Need", on pairs of texts; and a language model's, on one text.
 
-In reading order: `recipe`, `examples`, `loop`, `evaluation`, `checkpoint`; `text_examples` and `text_training`;
-`progress_bar`, `interrupts`, `processes`. The `commands` are `python -m transformer_lab.training` and
+In reading order: `recipe`, `examples`, `loop`, `evaluation`; `shipped` and `checkpoint`; `text_examples` and
+`text_training`; `progress_bar`, `interrupts`, `processes`. The `commands` are `python -m transformer_lab.training` and
 `….training.text`, which lies in `text`; `experiments` train many small models.
 """
 
@@ -17,6 +17,7 @@ from transformer_lab.training.examples import Examples
 from transformer_lab.training.loop import Report, Training
 from transformer_lab.training.progress_bar import progress
 from transformer_lab.training.recipe import Recipe, label_smoothing_loss, paper_adam, shift_right, warmup_rate
+from transformer_lab.training.shipped import checkpoint_path, load_table
 from transformer_lab.training.text_examples import TextExamples
 from transformer_lab.training.text_training import TextRecipe, TextTraining
 
@@ -29,10 +30,12 @@ __all__ = [
     "TextTraining",
     "Training",
     "average_weights",
+    "checkpoint_path",
     "exact_match",
     "label_smoothing_loss",
     "load_checkpoint",
     "load_language_model",
+    "load_table",
     "load_training",
     "paper_adam",
     "progress",

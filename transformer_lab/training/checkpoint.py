@@ -14,6 +14,7 @@ from transformer_lab.models.language_model import LanguageModel
 from transformer_lab.nn.transformer import Transformer
 from transformer_lab.storage import Stored, read_tensors, write_tensors
 from transformer_lab.training.loop import Training
+from transformer_lab.training.shipped import checkpoint_path
 
 Vocabulary = Tokenizer | Characters
 
@@ -39,11 +40,13 @@ def save_checkpoint(
 def load_checkpoint(path: str | Path) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
     """The model (on the CPU, in eval mode), its tokenizer, and the facts that were stored about it.
 
+    The path may be the name of a checkpoint that comes with the package: "en_de".
+
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is damaged, or its parts do not go together.
     """
-    stored = read_tensors(path)
+    stored = read_tensors(checkpoint_path(path))
     model, tokenizer = Transformer.from_stored(stored), Tokenizer.from_json(stored["tokenizer"])
     check_vocabulary(model, tokenizer)
     return model, tokenizer, stored["metrics"]
@@ -52,11 +55,13 @@ def load_checkpoint(path: str | Path) -> tuple[Transformer, Tokenizer, dict[str,
 def load_language_model(path: str | Path) -> tuple[LanguageModel, Characters, dict[str, Any]]:
     """A language model (on the CPU, in eval mode), its characters, and the facts that were stored about it.
 
+    The path may be the name of one that comes with the package: "python" or "python_small".
+
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is damaged, or its parts do not go together.
     """
-    stored = read_tensors(path)
+    stored = read_tensors(checkpoint_path(path))
     model, characters = LanguageModel.from_stored(stored), Characters.from_json(stored["tokenizer"])
     check_vocabulary(model, characters)
     return model, characters, stored["metrics"]

@@ -155,6 +155,8 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
     "must be a whole number": [
         ("n_heads (1.5)", lambda: lab.MultiHeadAttention(D, 1.5)),
         ("n_heads (4.0)", lambda: lab.MultiHeadAttention(D, D / 3)),  # as in d_model / d_head
+        ("n_heads (True)", lambda: lab.MultiHeadAttention(D, True)),
+        ("top_k (True)", lambda: lab.top_k_filter(floats(VOCAB), True)),
         ("length (2.5)", lambda: lab.sinusoidal_encoding(2.5, D)),
         ("top_k (0.9)", lambda: generate(lab.sample, top_k=0.9)),  # meant is top_p
         ("beam_size (2.0)", lambda: generate(lab.beam, beam_size=2.0)),
@@ -309,3 +311,21 @@ def test_a_mistake_is_answered_with_the_rule_and_the_fact(rule, fact, call):
     with without_signature_checks(), pytest.raises(ValueError, match=re.escape(rule)) as error:
         call()
     assert fact in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8])
+def test_a_size_may_be_a_number_of_numpy_s(kind):
+    with without_signature_checks():
+        assert torch.equal(lab.sinusoidal_encoding(kind(S), kind(D)), lab.sinusoidal_encoding(S, D))
+        assert lab.top_k_filter(torch.arange(3.0), kind(1)).isfinite().tolist() == [False, False, True]
+        assert lab.MultiHeadAttention(kind(D), kind(H))(*[floats(B, T, D)] * 3)[0].shape == (B, T, D)
+
+
+def test_a_length_may_be_one_that_torch_export_keeps_open():
+    class Encoding(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return lab.rotate(x)
+
+    with without_signature_checks():
+        exported = torch.export.export(Encoding(), (floats(T, D),), dynamic_shapes=({0: torch.export.Dim("T")},))
+        torch.testing.assert_close(exported.module()(floats(S, D)), lab.rotate(floats(S, D)))

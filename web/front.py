@@ -39,7 +39,7 @@ def front_page(stored: dict[str, NotebookNode], root: Path, source: Path) -> str
     return template.render(
         words=OPENING[kind],
         repository=repository_of(os.environ),
-        commands=re.findall(r"^```\n(.+?)\n```", readme.partition("## Start")[2], re.DOTALL | re.MULTILINE)[:3],
+        commands=re.findall(r"^```\n(.+?)\n```", readme.partition("## Start")[2], re.DOTALL | re.MULTILINE)[:2],
         parts=[
             ("Part I: the paper", {n: c for n, c in cards.items() if n[:2] <= LAST_OF_PART_ONE}),
             ("Part II: since then", {n: c for n, c in cards.items() if n[:2] > LAST_OF_PART_ONE}),

@@ -119,8 +119,8 @@ def test_the_front_page_has_a_view_and_the_commands_of_the_readme(pages):
     text = unescape(re.sub(r"<[^>]+>", "", pages["index"].html))
     assert len(re.findall(r"<tl-[a-z_]+-[0-9a-f]{8}>", pages["index"].html)) == 1
     readme = (ROOT / "README.md").read_text("utf-8")
-    commands = re.findall(r"^((?:python|pip) .+ && .+)$", readme, re.MULTILINE)
-    assert len(commands) == 3
+    commands = re.findall(r"^(pip .+ && .+)$", readme, re.MULTILINE)
+    assert len(commands) == 2
     assert [command for command in commands if command not in text] == []
     assert "shortcut icon" in [relation for _, relation, _ in pages["index"].addresses]  # or browsers ask for one
     assert ("a", "", "https://example.org/lab/lab") in pages["index"].addresses

@@ -411,7 +411,7 @@ def test_a_loop_that_a_change_makes_endless_ends_after_so_many_rounds():
 
 def test_changes_by_which_an_answer_never_ends_are_given_up(monkeypatch):
     monkeypatch.setattr(mending, "SECONDS", 60.0)
-    monkeypatch.setattr(mending, "BY_THE_CLOCK", 600.0)
+    monkeypatch.setattr(mending, "MOST_SECONDS", 600.0)
     monkeypatch.setattr(mending, "MOST_ENDLESS", 10**9)
     ended = []
     monkeypatch.setattr(rounds.Endless, "__init__", lambda self: ended.append(self))

@@ -22,7 +22,7 @@ from transformer_lab.exercises.time_limit import OutOfTime, time_limit
 MOST_TRIED = 400  # changes of one answer; every machine tries as many
 MOST_ENDLESS = 3  # changes by which a loop has no end
 SECONDS = 2.0  # of computing, for all changes together, should they be slow
-BY_THE_CLOCK = 5.0  # for one that hangs where rounds can't be counted
+MOST_SECONDS = 5.0  # of computing, for one that hangs where rounds can't be counted
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def tried(exercise: Specification, base: Base, edits: list[Edit], failed: Case, 
         if endless == MOST_ENDLESS or time.thread_time() > deadline:
             return
         try:
-            with time_limit(BY_THE_CLOCK), memory_limit():
+            with time_limit(MOST_SECONDS), memory_limit():
                 result = examined(exercise, base.function([edit]), failed, goals)
         except Endless:
             endless += 1

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from transformer_lab.grading.answers import Answer, find_answer
-from transformer_lab.grading.notebooks import Cell, Notebook
+from transformer_lab.grading.cells import Cell
+from transformer_lab.grading.notebooks import Notebook
 
 needs_bwrap = pytest.mark.usefixtures("bwrap")
 

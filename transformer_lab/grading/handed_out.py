@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.grading.notebooks import ANSWER
+from transformer_lab.grading.cells import ANSWER
 from transformer_lab.grading.questions import HEADLINE as QUESTIONS
 from transformer_lab.grading.questions import HERE, Question
 from transformer_lab.grading.variants import INVITATION, STUDENT

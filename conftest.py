@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import jaxtyping
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # What tests start in another Python finds these first: a module that is in the way of another, and settings.
 QUICKER = str(Path(__file__).with_name("tests") / "quicker")
@@ -22,8 +22,8 @@ pytest_plugins = ["nbval.plugin", "tests.nbval_guard", "tests.nbval_numbers", "t
 # No test, and no kernel that it starts, writes into the progress of whoever runs it.
 os.environ["TRANSFORMER_LAB_PROGRESS"] = "off"
 
-# A slow machine makes no test fail.
-settings.register_profile("any machine", deadline=None)
+# A slow machine, or a busy one, makes no test fail.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
 # A shell ignores Ctrl-C for what it starts in the background, and all that is started from there would ignore it, too.

@@ -57,7 +57,7 @@ def stable_id(cell: NotebookNode, seen: Counter) -> str:
     return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
 
 
-def execute(notebook: NotebookNode, folder: Path = NOTEBOOKS, seconds_per_cell: float = 300) -> NotebookNode:
+def execute(notebook: NotebookNode, folder: Path = NOTEBOOKS, seconds_per_cell: float = 3000) -> NotebookNode:
     """Run every cell in a fresh kernel and store the outputs in `notebook`, which is returned.
 
     Raises:
@@ -70,6 +70,7 @@ def execute(notebook: NotebookNode, folder: Path = NOTEBOOKS, seconds_per_cell: 
         kernel_name=KERNEL["name"],
         resources={"metadata": {"path": str(folder)}},
         timeout=seconds_per_cell,
+        iopub_timeout=60,  # on a busy machine outputs may come long after their cell is done
         record_timing=False,
         coalesce_streams=True,
         store_widget_state=False,

@@ -23,7 +23,7 @@ def built_site(out: Path) -> Path:
         pytest.skip(f'the site needs `pip install -e ".[site]"` (not installed: {", ".join(missing)})')
     environment = os.environ | {"GITHUB_SERVER_URL": "https://example.org", "GITHUB_REPOSITORY": "lab/lab"}
     command = [sys.executable, str(ROOT / "web" / "build.py"), str(out)]
-    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert run.stderr == "", "Sphinx warns of nothing"
     return out

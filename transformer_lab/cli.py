@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
 def assign_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--lessons", **SEVERAL, metavar="NN", help="all exercises of these lessons, 1 point each")
     one.add_argument("--exercise", **SEVERAL, metavar="NAME=POINTS", help="an exercise, or other points")
-    one.add_argument("--seconds", type=float, default=10, help="time for each answer (default: 10)")
+    one.add_argument("--seconds", type=float, default=10, help="processor time for each answer (default: 10)")
     one.add_argument("--out", type=Path, required=True, help="a new folder; its name is the assignment's")
     one.add_argument("--partial", action="store_true", help="part of the points for an answer that is right in part")
     one.add_argument("--excuse", action="store_true", help="all points for an answer that is wrong by another's fault")

@@ -459,7 +459,7 @@ def test_changes_by_which_an_answer_never_ends_are_given_up(monkeypatch):
     ended = []
     monkeypatch.setattr(loop_limit.EndlessLoop, "__init__", lambda self: ended.append(self))
     monkeypatch.setattr(repairs, "SECONDS", 60.0)
-    monkeypatch.setattr(repairs, "BY_THE_CLOCK", 600.0)
+    monkeypatch.setattr(repairs, "MOST_SECONDS", 600.0)
     exercise = exercises.merge_pair
     assert one_change(exercise, never_ends) == []
     most = repairs.MOST_ENDLESS

@@ -207,6 +207,51 @@ def in_capitals(work: Work) -> None:
         work.rename(name, name.upper())
 
 
+def turned_into(type_: str) -> Callable[[NotebookNode], None]:
+    """The style in which the student has turned the cells of all answers into Markdown or raw text."""
+
+    def turn(notebook: NotebookNode) -> None:
+        for cell in [c for c in notebook.cells if "exercise" in c.metadata]:
+            cell.cell_type = type_
+            del cell["outputs"], cell["execution_count"]
+
+    return turn
+
+
+def turned_into_headings(notebook: NotebookNode) -> None:
+    """As JupyterLab's keys 1 to 6 do."""
+    turned_into("markdown")(notebook)
+    for cell in [c for c in notebook.cells if "exercise" in c.metadata]:
+        cell.source = re.sub(r"^(#+\s*)|^(\s*)", "## ", cell.source, count=1)
+
+
+def imports_turned_into_markdown(notebook: NotebookNode) -> None:
+    (imports,) = [c for c in notebook.cells if c.id.startswith("set-up-")]
+    for cell in [c for c in notebook.cells if "exercise" in c.metadata]:
+        cell.source = re.sub(r"^import torch\r?\n", "", cell.source, flags=re.MULTILINE)
+    imports.cell_type = "markdown"
+    del imports["outputs"], imports["execution_count"]
+
+
+def answers_split(notebook: NotebookNode) -> None:
+    """Before their last line that is indented."""
+    for cell in [c for c in notebook.cells if "exercise" in c.metadata]:
+        lines = cell.source.split("\n")
+        last = max((number for number, line in enumerate(lines) if line[:1].isspace() and line.strip()), default=0)
+        if last:
+            rest = deepcopy(cell)
+            cell.source, rest.source, rest.id = "\n".join(lines[:last]), "\n".join(lines[last:]), f"{cell.id[:20]}-rest"
+            notebook.cells.insert(notebook.cells.index(cell) + 1, rest)
+
+
+def of_colab(notebook: NotebookNode) -> None:
+    """It keeps the ids of cells among their metadata."""
+    ids = [cell.id for cell in notebook.cells]
+    of_format_4_4(notebook)
+    for cell, id_ in zip(notebook.cells, ids, strict=True):
+        cell.metadata = {"id": id_}
+
+
 def of_format_3(work: Work) -> None:
     for name, notebook in [*work.notebooks.items()]:
         cells = [
@@ -264,6 +309,12 @@ NOTEBOOKS: dict[str, Callable[[Work], None]] = {
     "the stubs kept above": each(copied_above),
     "with cells that don't work": each(with_noise),
     "with outputs": each(with_outputs),
+    "answers turned into Markdown": each(turned_into("markdown")),
+    "answers turned into raw text": each(turned_into("raw")),
+    "answers turned into headings": each(turned_into_headings),
+    "imports turned into Markdown": each(imports_turned_into_markdown),
+    "answers split": each(answers_split),
+    "ids kept among metadata": each(of_colab),
     "without checks and text": each(without_checks),
     "in one notebook": in_one_notebook,
     "in a folder of folders": in_a_folder,

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from transformer_lab.grading.cells import Cell
 from transformer_lab.grading.submissions.answers import Answer, find_answer
-from transformer_lab.grading.submissions.notebooks import Cell, Notebook
+from transformer_lab.grading.submissions.notebooks import Notebook
 
 needs_bwrap = pytest.mark.usefixtures("bwrap")
 

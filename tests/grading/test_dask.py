@@ -59,5 +59,5 @@ def test_a_worker_that_dies_costs_nothing(tmp_path):
     environment = os.environ | {"PYTHONPATH": found, "OMP_NUM_THREADS": "1"}
     environment["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"  # so torch is loaded once for all
     command = [sys.executable, str(script), str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.stdout.endswith("all graded once\n"), done.stderr[-3000:]

@@ -993,7 +993,7 @@ def elsewhere(tmp_path_factory) -> tuple[Path, dict, str]:
     root = Path(transformer_lab.__file__).parents[1]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{root}"}
     call = [sys.executable, "-m", "tests.training_processes", "5", str(folder), *SHARED]
-    run = subprocess.run(call, cwd=root, env=environment, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(call, cwd=root, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     *said, result = run.stdout.splitlines()
     return folder, json.loads(result), "\n".join(said)

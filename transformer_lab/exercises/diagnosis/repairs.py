@@ -23,7 +23,7 @@ MOST_SINGLE, MOST_JOINT, MOST_PAIRS = 400, 80, 160  # that are tried; every mach
 MOST_FIRST = 3  # changes that make an answer better, to each of which a second one is sought
 MOST_ENDLESS = 3  # changes by which a loop has no end
 SECONDS = 0.6  # of computing, for all changes together, should they be slow
-BY_THE_CLOCK = 5.0  # for one that hangs where rounds can't be counted
+MOST_SECONDS = 5.0  # of computing, for one that hangs where rounds cannot be counted
 
 Changes = tuple[Mutation, ...]
 
@@ -85,7 +85,7 @@ class RepairSearch:
             if self.ended or time.thread_time() > self.deadline:
                 return
             try:
-                with time_limit(BY_THE_CLOCK):
+                with time_limit(MOST_SECONDS):
                     repair = self.repair(changes)
             except EndlessLoop:
                 self.endless += 1

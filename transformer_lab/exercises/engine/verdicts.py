@@ -12,7 +12,7 @@ from transformer_lab.exercises.engine.cards import Verdict
 from transformer_lab.exercises.engine.checking import Result
 from transformer_lab.exercises.engine.running import Case, Outcome, as_tuple, where
 from transformer_lab.exercises.engine.specification import Specification
-from transformer_lab.exercises.engine.time_limit import SECONDS, OutOfTime
+from transformer_lab.exercises.engine.time_limit import OutOfTime
 
 OUT_OF_DATE = (
     "The last cell that defines `{name}` ended in an error, so the function is still the one from before. "
@@ -39,7 +39,7 @@ def stopped(error: BaseException) -> str:
     """What to say of an answer that was at work when it was interrupted, or ran out of time."""
     place = f", in {line}" if (line := where(error)) else ""
     if isinstance(error, OutOfTime):
-        return f"It did not end within {SECONDS:.0f} seconds{place}: is there a loop without an end?"
+        return f"It did not end within {error}{place}: is there a loop without an end?"
     return f"Stopped: you interrupted the check{place}."
 
 

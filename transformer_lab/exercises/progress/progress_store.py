@@ -17,7 +17,7 @@ from transformer_lab.exercises.progress.own_source import OwnSource
 
 SOLVED, TRIED, OPEN = "solved", "tried", "open"
 VARIABLE = "TRANSFORMER_LAB_PROGRESS"
-PATIENCE = 2.0  # seconds to wait for another notebook that writes
+PATIENCE = 20.0  # seconds to wait for another notebook that writes, on a machine that may be busy
 SESSION: dict[str, OwnSource] = {}  # answers that could not be written
 
 

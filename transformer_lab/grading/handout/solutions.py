@@ -12,7 +12,7 @@ from transformer_lab.exercises import catalogue
 from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS, lesson_notebook
 from transformer_lab.grading.handout.notebook_cells import stubs
 
-SECONDS_A_CELL = 300
+SECONDS_A_CELL, SECONDS_FOR_OUTPUTS = 3000, 60  # by the clock, on a machine that may be busy
 
 
 def write_solutions(lessons: list[str], out: Path, notebooks: Path = NOTEBOOKS) -> Iterator[Path]:
@@ -26,7 +26,12 @@ def write_solutions(lessons: list[str], out: Path, notebooks: Path = NOTEBOOKS) 
     for path in [lesson_notebook(notebooks, lesson) for lesson in lessons]:
         notebook = nbformat.read(path, as_version=4)
         fill_in(notebook, stubs(notebook))
-        client = NotebookClient(notebook, resources={"metadata": {"path": str(notebooks)}}, timeout=SECONDS_A_CELL)
+        client = NotebookClient(
+            notebook,
+            resources={"metadata": {"path": str(notebooks)}},
+            timeout=SECONDS_A_CELL,
+            iopub_timeout=SECONDS_FOR_OUTPUTS,
+        )
         client.execute(env=os.environ | {"TRANSFORMER_LAB_PROGRESS": "off"})  # it is nobody's own
         out.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, out / path.name)

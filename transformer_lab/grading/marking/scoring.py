@@ -1,6 +1,5 @@
 """The mark of one answer: what the exercise's check says of it, tried in a sandbox on visible and hidden cases."""
 
-import os
 from dataclasses import dataclass, replace
 
 from transformer_lab.exercises import Exercise
@@ -21,7 +20,6 @@ ADVICE = {
     "missing": "There is no answer.",
     "ungraded": "It could not be graded by machine; your instructor will look at it.",
 }
-BUSY, TIMES_MORE = 1.5, 4  # processes for each core; how much more time an answer then gets, once
 MOST_MESSAGE, MOST_PROGRAM = 3000, 1 << 16
 BY_HEART = "Right on the visible cases, wrong on others: does it depend on particular inputs?"
 COUNTED = (
@@ -59,20 +57,11 @@ def mark(
 ) -> Mark:
     """Grade one answer, as it was when its cell had run, or else when all had. Nothing that it sends raises errors."""
     made = mark_as_it_stands(exercise, answer, sandbox, hidden, most, partial)
-    if made.verdict == "timeout" and is_busy():  # the limit is one of the clock's time
-        with sandbox.patience(TIMES_MORE):
-            again = mark_as_it_stands(exercise, answer, sandbox, hidden, most, partial)
-        made = again if again.points > made.points else made
     if made.points == made.most or answer.at_the_end is None:
         return made
     other = replace(answer, program=answer.at_the_end, at_the_end=None)
     again = mark_as_it_stands(exercise, other, sandbox, hidden, most, partial)
     return again if again.points > made.points else made
-
-
-def is_busy() -> bool:
-    """Whether this machine has more to do than it can do at once, beyond grading."""
-    return hasattr(os, "getloadavg") and os.getloadavg()[0] > BUSY * (os.cpu_count() or 1)
 
 
 def mark_as_it_stands(

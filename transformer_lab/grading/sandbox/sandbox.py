@@ -2,9 +2,11 @@
 
 On Linux with bubblewrap, or in a container: no network, no files but Python's and torch's (read only), an empty folder
 to write to, no rights, its own processes. The package is not in there: an answer that imports it fails. Answers run on
-the CPU.
+the CPU. The time that they may take is processor time, which a busy machine does not use up; for one that sleeps or
+waits the clock's time is limited, too, at ten times as much.
 """
 
+import math
 import os
 import socket
 import struct
@@ -23,6 +25,8 @@ from transformer_lab.grading.sandbox.policy import NoSandbox
 from transformer_lab.grading.sandbox.replies import deserialize_error, outcome_of
 
 T = TypeVar("T")
+TIMES_BY_THE_CLOCK = 10
+TOO_LONG = "it did not end in time"
 
 
 class Ended(Exception):
@@ -48,7 +52,6 @@ class Sandbox:
         if kind not in (*KINDS, TRUST):
             raise ValueError(f"a sandbox must be one of {', '.join(KINDS)}, or {TRUST} (got {kind})")
         self.seconds, self.kind, self.owner, self.on_trial = seconds, kind, os.getpid(), False
-        self.processor_seconds = round(seconds)
 
     def __enter__(self) -> "Sandbox":
         self.start()
@@ -110,43 +113,40 @@ class Sandbox:
         if not self.launched.lives():
             self.restart()
         ours, theirs = socket.socketpair()
-        with ours:
-            with theirs:
-                self.send_to_cell(theirs)
-            try:
-                yield SandboxedAttempt(ours, self.seconds, program, name)
-            finally:
-                ours.close()
-                self.end_cell()
-
-    @contextmanager
-    def patience(self, times: int) -> Iterator[None]:
-        """Within it answers may take so many times as long by the clock; their processor time is limited as before."""
-        usual = self.seconds
-        self.seconds = usual * times
+        out_of_time = False
         try:
-            yield
-        finally:
-            self.seconds = usual
+            with ours:
+                with theirs:
+                    self.send_to_cell(theirs)
+                try:
+                    yield SandboxedAttempt(ours, self.seconds, program, name)
+                finally:
+                    ours.close()
+                    out_of_time = self.end_cell()
+        except Ended:
+            if out_of_time:
+                raise Ended("timeout", TOO_LONG) from None
+            raise
 
     def send_to_cell(self, theirs: socket.socket) -> None:
         """Give a new cell its end of the channel."""
-        request = [struct.pack("<cI", b"+", self.processor_seconds)]
+        request = [struct.pack("<cI", b"+", math.ceil(self.seconds))]
         try:
             socket.send_fds(self.control, request, [theirs.fileno()])
         except OSError:  # the forking process is just going
             self.restart()
             socket.send_fds(self.control, request, [theirs.fileno()])
 
-    def end_cell(self) -> None:
-        """End the answer's process and all that it started, and hear that they are gone."""
+    def end_cell(self) -> bool:
+        """End the answer's process and all that it started, and hear that they are gone; was its time used up?"""
         try:
             self.control.sendall(b"-")
-            gone = self.control.recv(1) == b"."
+            said = self.control.recv(1)
         except OSError:
-            gone = False
-        if not gone:
+            said = b""
+        if not said:
             self.restart()
+        return said == b"t"
 
     def restart(self) -> None:
         if self.on_trial:
@@ -164,7 +164,7 @@ class SandboxedAttempt(Attempt):
     """An answer in a cell, as the check of an exercise knows an answer: it runs on cases."""
 
     def __init__(self, socket_: socket.socket, seconds: float | int, program: str, name: str):
-        self.channel, self.seconds_left = socket_, seconds
+        self.channel, self.seconds_left, self.clock_left = socket_, seconds, TIMES_BY_THE_CLOCK * seconds
         error = self.exchange({"program": program, "name": name}, [], definition_error)
         if error is not None:
             raise NotDefined(error)
@@ -184,17 +184,19 @@ class SandboxedAttempt(Attempt):
     def exchange(self, message: dict, tensors: list[Tensor], read: Callable[[dict, list[Tensor]], T]) -> T:
         """Send a question, wait for the reply, and read it.
 
-        Reading it counts as the answer's time, since the message is the answer's; what the grader does then does not.
+        To read them all may take the grader no longer than the answer may compute, since the messages are the
+        answer's. What the grader does then counts neither here nor as time of the clock.
         """
-        start = time.monotonic()
+        start, used = time.monotonic(), time.thread_time()
         try:
             protocol.send(self.channel, message, tensors)
-            return read(*protocol.receive(self.channel, start + self.seconds_left))
+            return read(*protocol.receive(self.channel, start + (self.clock_left if self.seconds_left > 0 else 0)))
         except TimeoutError:
-            raise Ended("timeout", "it did not end in time") from None
+            raise Ended("timeout", TOO_LONG) from None
         except OSError:
             raise Ended("crashed", "its process ended") from None
         except (protocol.Malformed, KeyError, TypeError, ValueError, IndexError, AttributeError):
             raise Ended("crashed", "its process sent what is no result") from None
         finally:
-            self.seconds_left -= time.monotonic() - start
+            self.seconds_left -= time.thread_time() - used
+            self.clock_left -= time.monotonic() - start

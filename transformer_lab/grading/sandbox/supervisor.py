@@ -2,7 +2,7 @@
 
 Over the control socket the grader sends, for every answer, "+", the seconds of processor time that it may take, and one
 end of a new socket, over which alone the answer's process speaks; then "-" when it has seen enough. It hears "." when
-nothing of the answer lives any more.
+nothing of the answer lives any more, or "t" if moreover its processor time was used up.
 """
 
 import ctypes
@@ -35,6 +35,8 @@ from kernel import (  # type: ignore[import-not-found]
 MEMORY = 2 << 30  # bytes that an answer, with all that it starts, may use beyond what torch itself takes
 PROCESSES, FILES, FILE_BYTES = 16, 64, 4 << 20
 SECONDS_BETWEEN_LOOKS, SECONDS_TO_END = 0.05, 0.05
+OUT_OF_TIME = 3  # how the process ends that has seen an answer's end so
+NEARLY = 0.8  # of a limit: the kernel counts time in ticks for the one, and exactly for what it says was used
 REQUEST = struct.Struct("<cI")
 OPEN, CLOSED = (
     (b"/scratch", b"/dev/shm"),
@@ -76,14 +78,18 @@ def serve(control: socket.socket, trust: bool, uid: int, counts: bool) -> None:
         supervisor = os.fork()
         if supervisor == 0:
             control.close()
-            os._exit(live(fds[0]) if trust else supervise(fds[0], seconds, uid))
+            os._exit(live(fds[0], seconds) if trust else supervise(fds[0], seconds, uid))
         os.close(fds[0])
-        wait(control, supervisor, trust, counts and not trust)
-        control.sendall(b".")
+        status, usage = wait(control, supervisor, trust, counts and not trust)
+        too_long = used_up(seconds, status, usage) if trust else os.waitstatus_to_exitcode(status) == OUT_OF_TIME
+        control.sendall(b"t" if too_long else b".")
 
 
-def wait(control: socket.socket, supervisor: int, trust: bool, counts: bool) -> None:
-    """Wait until the grader has seen enough, and nothing of the answer lives; too much memory ends it before."""
+def wait(control: socket.socket, supervisor: int, trust: bool, counts: bool) -> tuple[int, resource.struct_rusage]:
+    """Wait until the grader has seen enough, and nothing of the answer lives; too much memory ends it before.
+
+    Returns how the supervisor ended, and what it used.
+    """
     while not select.select([control], [], [], SECONDS_BETWEEN_LOOKS)[0]:
         if counts and memory(others()) > MEMORY:
             end(others())
@@ -93,12 +99,19 @@ def wait(control: socket.socket, supervisor: int, trust: bool, counts: bool) -> 
     if not select.select([pidfd], [], [], SECONDS_TO_END)[0]:
         end([supervisor] if trust else others())
     os.close(pidfd)
-    os.waitpid(supervisor, 0)
+    _, status, usage = os.wait4(supervisor, 0)
     while not trust:  # the first process of a cell whose supervisor was ended has become a child of this one
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
-            return
+            break
+    return status, usage
+
+
+def used_up(seconds: int, status: int, usage: resource.struct_rusage) -> bool:
+    """Whether the kernel has ended a process because its processor time was used up."""
+    ended = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    return ended and usage.ru_utime + usage.ru_stime > NEARLY * seconds
 
 
 def others() -> list[int]:
@@ -144,11 +157,11 @@ def supervise(fd: int, seconds: int, uid: int) -> int:
             score.write("1000")  # should the kernel run out of memory, it ends the answer, and not what forks answers
         if libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(0), None) != 0:  # not everybody may: then none at all
             checked(libc.mount(b"tmpfs", b"/proc", b"tmpfs", ctypes.c_ulong(1), b"size=4k"))  # read-only
-        give_up_rights(uid if root else None, seconds, address_space)
-        os._exit(live(fd))
+        give_up_rights(uid if root else None, address_space)
+        os._exit(live(fd, seconds))
     os.close(fd)
-    os.waitpid(first, 0)
-    return 0
+    _, status, usage = os.wait4(first, 0)
+    return OUT_OF_TIME if used_up(seconds, status, usage) else 0
 
 
 def become_its_own_user_namespace() -> None:
@@ -162,19 +175,19 @@ def become_its_own_user_namespace() -> None:
     checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 
 
-def live(fd: int) -> int:
+def live(fd: int, seconds: int) -> int:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     for stream in range(3):  # what it writes is nobody's business
         os.dup2(os.open(os.devnull, os.O_RDWR), stream)
     answer(socket.socket(fileno=fd))
     return 0
 
 
-def give_up_rights(uid: int | None, seconds: int, address_space: int) -> None:
-    """No right that an ordinary user lacks, and limits on memory, processor time, processes and files."""
+def give_up_rights(uid: int | None, address_space: int) -> None:
+    """No right that an ordinary user lacks, and limits on memory, processes and files."""
     os.chdir("/scratch")
     for limit, most in (
         (resource.RLIMIT_AS, address_space),
-        (resource.RLIMIT_CPU, seconds + 1),
         (resource.RLIMIT_NPROC, PROCESSES),
         (resource.RLIMIT_NOFILE, FILES),
         (resource.RLIMIT_FSIZE, FILE_BYTES),

@@ -7,9 +7,11 @@ import ast
 import hashlib
 from dataclasses import dataclass, field
 
+from transformer_lab.grading.cells import Cell
 from transformer_lab.grading.submissions.look_alikes import look_alikes
-from transformer_lab.grading.submissions.notebooks import Cell, Notebook
+from transformer_lab.grading.submissions.notebooks import Notebook
 from transformer_lab.grading.submissions.programs import Program, definition, program_for
+from transformer_lab.grading.submissions.statements import is_stub
 
 
 @dataclass(frozen=True)
@@ -127,25 +129,3 @@ def misnamed(
             return own[-1], wrote
     notes += [f"the function must be named `{name}` (found {wrote!a})" for wrote in near]
     return None, name
-
-
-def is_stub(statement: ast.stmt) -> bool:
-    """Whether a function has nothing in it but a docstring, `...`, `pass`, `return` and `raise NotImplementedError`.
-
-    A name that is nothing but `...` or None is one, too.
-    """
-    if isinstance(statement, ast.Assign):
-        return is_idle(statement.value)
-    if not isinstance(statement, ast.FunctionDef):
-        return False
-    return all(
-        isinstance(s, ast.Pass)
-        or (isinstance(s, ast.Return) and (s.value is None or is_idle(s.value)))
-        or (isinstance(s, ast.Raise) and "NotImplementedError" in ast.dump(s))
-        or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
-        for s in statement.body
-    )
-
-
-def is_idle(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value in (None, ...)

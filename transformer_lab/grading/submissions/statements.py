@@ -26,6 +26,28 @@ def bound_by(statement: ast.stmt) -> set[str]:
     return set()
 
 
+def is_stub(statement: ast.stmt) -> bool:
+    """Whether a function has nothing in it but a docstring, `...`, `pass`, `return` and `raise NotImplementedError`.
+
+    A name that is nothing but `...` or None is one, too.
+    """
+    if isinstance(statement, ast.Assign):
+        return is_idle(statement.value)
+    if not isinstance(statement, ast.FunctionDef):
+        return False
+    return all(
+        isinstance(s, ast.Pass)
+        or (isinstance(s, ast.Return) and (s.value is None or is_idle(s.value)))
+        or (isinstance(s, ast.Raise) and "NotImplementedError" in ast.dump(s))
+        or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        for s in statement.body
+    )
+
+
+def is_idle(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value in (None, ...)
+
+
 @lru_cache(maxsize=5_000)  # a statement is looked at for each exercise of its notebook
 def names_used(statement: ast.stmt) -> set[str]:
     """The names of the notebook that a statement uses; those of its loops, or local to its functions, are none."""

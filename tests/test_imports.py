@@ -45,7 +45,6 @@ ORDER = [
         "completion",
         "speculation",
         "merges",
-        "fast_merges",
         "tokenizer",
     ),
     *("texts", "ngrams", "repeats", "probes", "number_words", "tasks", "training", "analysis"),

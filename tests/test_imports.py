@@ -19,7 +19,6 @@ ORDER = [
         "attention",
         "tiles",
         "fast",
-        "triton_tiles",
         "recording",
         "masks",
         "positions",

@@ -50,17 +50,10 @@ def checked_modules() -> list[str]:
     return [".".join(path.relative_to(root).with_suffix("").parts) for path in paths]
 
 
-def interpret_triton() -> None:
-    """Without a GPU Triton interprets kernels, if told so before its first import, which may be transformers' own."""
-    if importlib.util.find_spec("triton") and not importlib.import_module("torch").cuda.is_available():
-        os.environ["TRITON_INTERPRET"] = "1"
-
-
 def pytest_configure(config) -> None:
     """Before the package is imported: have every call of it that states shapes checked against its signature."""
     if config.option.dist != "no" and "PYTEST_XDIST_WORKER" not in os.environ:
         return  # this process hands out tests, and runs none
-    interpret_triton()
     config.option.nbval_sanitize_with = str(Path(__file__).with_name("tests") / "nbval_sanitize.cfg")
     if not are_asked_for(config, "browser", "benchmarks"):
         checking = importlib.import_module("tests.checked_when_called")  # the hook itself would import `tests` alone

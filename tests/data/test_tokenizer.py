@@ -1,9 +1,11 @@
 """Byte-pair encoding by hand, round trips, the replay of merges, parity with Hugging Face tokenizers, broken files."""
 
+import inspect
 import json
 import re
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import tokenizers as hugging_face
@@ -11,9 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import refuses
-from transformer_lab.data.fast_merges import learn_merges_fast
 from transformer_lab.data.tasks import number_names
-from transformer_lab.data.tokenizer import WORD, Tokenizer, learn_merges, merge_pair
+from transformer_lab.data.tokenizer import WORD, Tokenizer, learn_merges, learn_merges_fast, merge_pair
 
 both_ways = pytest.mark.parametrize("learn", [learn_merges, learn_merges_fast])
 FIRST = 259  # the id of the first character: after padding, begin, end and 256 bytes
@@ -159,9 +160,27 @@ def test_fast_merges_are_those_of_the_loop_over_all_words(words, n_merges):
     assert learn_merges_fast(words, n_merges) == learn_merges(words, n_merges)
 
 
-def test_fast_merges_of_number_names_are_those_of_the_loop_over_all_words(texts):
-    words = Counter(word for text in texts[:300] for word in WORD.findall(text))
-    assert learn_merges_fast(words, 100) == learn_merges(words, 100)
+def lessons_prose() -> list[str]:
+    lines = (Path(__file__).parents[1] / "notebooks/source/01_attention.py").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.startswith("# ")]
+
+
+@pytest.mark.parametrize(
+    ("read", "n_merges"),
+    [
+        (lambda: [text for pair in number_names(n_train=150, n_test=1).train for text in pair], 100),
+        (lambda: [inspect.getsource(json.decoder)], 100),
+        (lessons_prose, 100),
+        (lambda: ["abcab" * 2_000, "a" * 5_000], 50),
+        (lambda: ["a\x00\x1c\x1f\u2028b \x85x <pad><unk> 🙂🙂e\u0301ß 🙂e"], 50),
+        (lambda: ["", "a"], 5),
+        (list, 5),
+    ],
+    ids=["number names", "Python", "prose", "long words", "odd characters", "one letter", "nothing"],
+)
+def test_fast_merges_of_texts_are_those_of_the_loop_over_all_words(read, n_merges):
+    words = Counter(word for text in read() for word in WORD.findall(text))
+    assert learn_merges_fast(words, n_merges) == learn_merges(words, n_merges)
 
 
 TWO_WAYS = [("a", "b"), ("b", "c"), ("a", "bc"), ("abc", "c"), ("ab", "c")]
@@ -259,29 +278,12 @@ def split_as_we_do() -> hugging_face.pre_tokenizers.PreTokenizer:
     return hugging_face.pre_tokenizers.Split(hugging_face.Regex(WORD.pattern), "isolated")
 
 
-def merges_learned_by_theirs(texts: list[str], n_merges: int) -> list[tuple[str, str]]:
-    theirs = hugging_face.Tokenizer(hugging_face.models.BPE())
-    theirs.pre_tokenizer = split_as_we_do()
-    n_characters = len(set("".join(texts)))
-    trainer = hugging_face.trainers.BpeTrainer(vocab_size=n_characters + n_merges, show_progress=False)
-    theirs.train_from_iterator(texts, trainer)
-    return [tuple(pair) for pair in json.loads(theirs.to_str())["model"]["merges"]]
-
-
 @pytest.mark.parametrize("n_merges", [0, 1, 30, 200, 1_000])
 def test_ids_are_those_of_hugging_face(n_merges, texts):
     tokenizer = Tokenizer.train(texts, n_merges)
     theirs = theirs_with_our_merges(tokenizer)
     for text in (*texts, "  Übergröße, twenty-ONE\t\n €  ", "dreißig 30 🙂"):
         assert tokenizer.encode(text) == theirs.encode(text).ids
-
-
-@pytest.mark.parametrize("n_merges", [1, 30, 200, 1_000, 4_000])
-def test_learned_merges_are_those_of_hugging_face(n_merges, texts):
-    """Their rule for equally frequent pairs is ours, too: the smaller id first, left before right."""
-    assert learn_merges_fast(Counter(w for text in texts for w in WORD.findall(text)), n_merges) == (
-        merges_learned_by_theirs(texts, n_merges)
-    )
 
 
 def test_a_word_of_100_000_letters_has_the_ids_of_hugging_face(texts):

@@ -1,5 +1,5 @@
 """Texts, tokens and tasks to learn from.
 
-In reading order: `tokenizer`, with `bpe_merges` and `fast_merges`; `texts`, `ngrams`; `number_names`,
+In reading order: `tokenizer`, with `bpe_merges`; `texts`, `ngrams`; `number_names`,
 `repeated_sequences`, `word_senses`; and `tasks`, where all tasks can be found in one place.
 """

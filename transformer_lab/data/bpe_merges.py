@@ -1,4 +1,4 @@
-"""Merges of byte-pair encoding: one, and all those learned from words. `fast_merges` has a fast twin of the latter."""
+"""Merges of byte-pair encoding: one, and all those learned from words. `tokenizer` has a fast twin of the latter."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -7,19 +7,35 @@ are the text again whatever white space it has. No merge reaches from one word i
 
 import json
 import re
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from tokenizers import Tokenizer as Library
+from tokenizers import models, trainers
+
 from transformer_lab.data.bpe_merges import learn_merges, merge_pair
-from transformer_lab.data.fast_merges import NONE, MergeTable, learn_merges_fast
 
 __all__ = ["Tokenizer", "TokenizerLike", "learn_merges", "merge_pair"]
 
 WORD = re.compile(r"\s?\S+|\s")
 CACHED_WORDS = 100_000
+
+
+def learn_merges_fast(words: Mapping[str, int], n_merges: int) -> list[tuple[str, str]]:
+    """What `learn_merges` returns, by Hugging Face's trainer.
+
+    Of equally frequent pairs the trainer takes the one with the smaller ids, left before right, as `learn_merges` does:
+    its ids are the characters by code point, then the merges as they were learned. A word of 100 000 letters takes
+    it seconds, because its time grows with the square of a word's length.
+    """
+    library = Library(models.BPE())
+    n_characters = len(set().union(*(word for word, times in words.items() if times)))
+    trainer = trainers.BpeTrainer(vocab_size=n_characters + n_merges, show_progress=False)
+    library.train_from_iterator(Counter(words).elements(), trainer)  # there is no pre-tokenizer: each text is one word
+    return [(left, right) for left, right in json.loads(library.to_str())["model"]["merges"]]
 
 
 @runtime_checkable
@@ -59,8 +75,7 @@ class Tokenizer:
             if "".join(pair) not in self.ids:  # two merges may make one symbol: a bc and ab c
                 self.ids["".join(pair)] = len(self.symbols)
                 self.symbols.append("".join(pair))
-        merged = {(self.ids[left], self.ids[right]): self.ids[left + right] for left, right in self.merges}
-        self.table = MergeTable(merged, [*map(len, self.symbols)])
+        self.bpe = models.BPE({text: i for text, i in self.ids.items() if isinstance(text, str)}, self.merges)
         self.bytes = [symbol.encode() if isinstance(symbol, str) else symbol for symbol in self.symbols]
         self.cache: dict[str, list[int]] = {}
 
@@ -98,21 +113,23 @@ class Tokenizer:
 
     def steps(self, word: str) -> Iterator[list[str | bytes]]:
         """The symbols of a word: at first its characters, then what they are after each merge at one position."""
-        row = self.unmerged(word)
-        for _ in chain([None], self.table.apply(row)):
-            yield [self.symbols[i] for i in self.table.symbols(row)]
-
-    def unmerged(self, word: str) -> list[int]:
-        """The row of a word's characters; those outside the alphabet are spelled in bytes."""
-        ids = self.ids
-        spelled = {c: [ids[c]] if c in ids else [ids[bytes([byte])] for byte in c.encode()] for c in set(word)}
-        return [NONE, *chain.from_iterable(map(spelled.__getitem__, word)), NONE]
+        symbols = [*chain(*([c] if c in self.ids else (bytes([byte]) for byte in c.encode()) for c in word))]
+        yield symbols
+        while pair := next(filter(set(pairwise(symbols)).__contains__, self.merges), None):
+            i = [*pairwise(symbols)].index(pair)
+            symbols = [*symbols[:i], "".join(pair), *symbols[i + 2 :]]
+            yield symbols
 
     def merge(self, word: str) -> list[int]:
-        """The ids of a word after all merges."""
-        row = self.unmerged(word)
-        deque(self.table.apply(row), maxlen=0)
-        return list(self.table.symbols(row))
+        """The ids of a word after all merges, which Hugging Face's library makes."""
+        ids: list[int] = []
+        for known, characters in groupby(word, self.ids.__contains__):
+            part = "".join(characters)
+            if known:
+                ids += [token.id for token in self.bpe.tokenize(part)]
+            else:
+                ids += [self.ids[bytes([byte])] for byte in part.encode()]
+        return ids
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids, without padding, begin and end; bytes that are no UTF-8 become U+FFFD.

@@ -1,4 +1,1 @@
-"""Attention that never holds a whole score matrix, lesson 13.
-
-In reading order: `tiled_attention`, its loops in `tiling`, and `triton_attention`, the same as a kernel for GPUs.
-"""
+"""Attention that never holds a whole score matrix, lesson 13: `tiled_attention`, and its loops in `tiling`."""

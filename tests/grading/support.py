@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from transformer_lab.grading.cells import Cell
 from transformer_lab.grading.submissions.answers import Answer, find_answer
+from transformer_lab.grading.submissions.cells import Cell
 from transformer_lab.grading.submissions.notebooks import Notebook
 
 needs_bwrap = pytest.mark.usefixtures("bwrap")

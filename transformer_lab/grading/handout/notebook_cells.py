@@ -9,10 +9,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
-from transformer_lab.grading.cells import ANSWER
 from transformer_lab.grading.handout.questions import HEADLINE as QUESTIONS
 from transformer_lab.grading.handout.questions import HERE, Question
 from transformer_lab.grading.handout.variants import INVITATION, STUDENT
+from transformer_lab.grading.submissions.cells import ANSWER
 
 HEADLINE = """# {lesson}: exercises
 

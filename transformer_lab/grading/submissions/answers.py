@@ -7,7 +7,7 @@ import ast
 import hashlib
 from dataclasses import dataclass, field
 
-from transformer_lab.grading.cells import Cell
+from transformer_lab.grading.submissions.cells import Cell
 from transformer_lab.grading.submissions.look_alikes import look_alikes
 from transformer_lab.grading.submissions.notebooks import Notebook
 from transformer_lab.grading.submissions.programs import Program, definition, program_for

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transformer_lab.grading.cells import MOST_CODE, Cell, Found, code_cells, exercise_of, id_of
+from transformer_lab.grading.submissions.cells import MOST_CODE, Cell, Found, code_cells, exercise_of, id_of
 
 MOST_BYTES = 20 << 20  # of a notebook, outputs included
 

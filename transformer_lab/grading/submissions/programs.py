@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from transformer_lab.grading.cells import Cell
+from transformer_lab.grading.submissions.cells import Cell
 from transformer_lab.grading.submissions.notebooks import Notebook
 from transformer_lab.grading.submissions.statements import bound_by, in_force, modules_imported, names_used
 

@@ -170,6 +170,9 @@ class LanguageModel(StoredModel):
         if start + tokens.size(1) > self.config.max_len:
             longest = f"max_len ({self.config.max_len}) positions"
             raise ValueError(f"a sequence may have at most {longest} (got {start + tokens.size(1)})")
+    def tied_parts(self) -> list[nn.Embedding | nn.Linear]:
+        return [self.tokens, self.to_logits] if self.config.tie_weights else []
+
         with known_ids(tokens, self.config.vocab_size):
             x = F.embedding(tokens, self.tokens.weight) * self.scale  # (B, T, d_model)
         return self.dropout(x if self.positions is None else self.positions(x, start))

@@ -32,6 +32,9 @@ class Transformer(StoredModel):
         if config.tie_weights:
             self.src_embedding.tokens.weight = self.to_logits.weight = self.tgt_embedding.tokens.weight
 
+    def tied_parts(self) -> list[nn.Embedding | nn.Linear]:
+        return [self.src_embedding.tokens, self.tgt_embedding.tokens, self.to_logits] if self.config.tie_weights else []
+
     def forward(self, src: Int[Tensor, "B S"], tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T vocab"]:
         src_mask, tgt_mask = padding_mask(src, self.config.pad_id), decoder_mask(tgt, self.config.pad_id)
         return self.decode(tgt, self.encode(src, src_mask), tgt_mask, src_mask)

@@ -157,11 +157,11 @@ class LanguageModel(StoredModel):
 
     def forward(self, tokens: Int[Tensor, "B T"], cache: KVCache | None = None) -> Float[Tensor, "B T vocab"]:
         """With a cache, the tokens are those that follow what it has read."""
-        start = 0 if cache is None else cache.length(self.get_submodule("layers.0.self_attention"))
+        start = 0 if cache is None else cache.length
         x = self.embedded(tokens, start)  # (B, T, d_model)
         mask = causal_mask(start + tokens.size(1), tokens.device)[start:]  # (T, start + T)
-        for layer in self.layers:
-            x = layer(x, mask, cache)
+        for i, layer in enumerate(self.layers):
+            x = layer(x, mask, None if cache is None else cache.layer(i))
         return self.to_logits(self.norm(x))
 
     def embedded(self, tokens: Int[Tensor, "B T"], start: int) -> Float[Tensor, "B T d_model"]:

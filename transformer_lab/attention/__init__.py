@@ -6,7 +6,7 @@ Axes: B batch, h heads, T query positions, S key positions, d_k width of queries
 of h heads d_k = d_v = d_head = d_model / h. Masks are boolean, True = may attend, and broadcast to (B, h, T, S).
 """
 
-from transformer_lab.attention.cache import KVCache
+from transformer_lab.attention.cache import KVCache, LayerCache
 from transformer_lab.attention.functions import (
     cached_attention,
     grouped_query_attention,
@@ -23,6 +23,7 @@ __all__ = [
     "AttentionHead",
     "GroupedQueryAttention",
     "KVCache",
+    "LayerCache",
     "MultiHeadAttention",
     "cached_attention",
     "grouped_query_attention",

@@ -3,7 +3,7 @@
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_lab.attention.cache import KVCache
+from transformer_lab.attention.cache import KVCache, LayerCache
 from transformer_lab.attention.functions import merge_heads, scaled_dot_product_attention, split_heads
 from transformer_lab.checks import check_groups, check_least, check_probability, check_vectors
 from transformer_lab.fused import attention_with_weights, fused_attention
@@ -40,12 +40,13 @@ class MultiHeadAttention(nn.Module):
 
     Self-attention is `attention(x, x, x)`, cross-attention `attention(x, memory, memory)`. The fast twins of
     `scaled_dot_product_attention` do the work; without `need_weights` the weights returned are None. `dropout` acts on
-    the weights; the paper asks for none there (§5.4), many implementations use some. With a `cache`, key and value are
-    those of the new positions only: the queries attend to all that it holds, and the mask's last axis counts them all.
+    the weights; the paper asks for none there (§5.4), many implementations use some. With a `cache`, the layer's
+    part of a `KVCache`, key and value are those of the new positions only: the queries attend to all that it holds, and
+    the mask's last axis counts them all.
 
     Raises:
         ValueError: d_model is not divisible by n_heads; dropout is no probability; query, key and value do not go
-            together; a mask is not boolean or does not fit.
+            together; a mask is not boolean or does not fit; a cache is a whole one, or of another batch.
     """
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0):
@@ -64,15 +65,17 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "B S d_model"],
         mask: Bool[Tensor, "..."] | None = None,
         need_weights: bool = False,
-        cache: KVCache | None = None,
+        cache: LayerCache | None = None,
     ) -> tuple[Float[Tensor, "B T d_model"], Float[Tensor, "B h T S_all"] | None]:
         check_query_key_value(query, key, value, self.w_q.in_features)
+        if isinstance(cache, KVCache):
+            raise ValueError("an attention must be handed its layer's part of a cache: cache.layer(0) (got a KVCache)")
         queries = split_heads(self.w_q(query), self.n_heads)  # (B, h, T, d_head)
         keys = split_heads(self.w_k(key), self.n_kv_heads)  # (B, g, S, d_head), g = h but for a variant
         values = split_heads(self.w_v(value), self.n_kv_heads)  # (B, g, S, d_head)
-        queries, keys = self.placed(queries, keys, start=0 if cache is None else cache.length(self))
+        queries, keys = self.placed(queries, keys, start=0 if cache is None else cache.length)
         if cache is not None:
-            keys, values = cache.read(self, keys, values)
+            keys, values = cache.read(keys, values)
         keys, values = self.for_every_head(keys), self.for_every_head(values)  # (B, h, S, d_head)
         dropout = self.dropout if self.training else 0.0
         if need_weights:

@@ -51,6 +51,6 @@ class Transformer(StoredModel):
         cache: KVCache | None = None,
     ) -> Float[Tensor, "B T vocab"]:
         """Logits after each token of the target. With a cache, tgt is what follows the tokens that it has read."""
-        start = 0 if cache is None else cache.length(self.decoder.get_submodule("layers.0.self_attention"))
+        start = 0 if cache is None else cache.length
         x = self.tgt_embedding(tgt, start)  # (B, T, d_model)
         return self.to_logits(self.decoder(x, memory, tgt_mask, memory_mask, cache))

@@ -47,7 +47,7 @@ def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
 def check_least(least: int, **numbers: int) -> None:
     """Raise a ValueError unless each number, given by its name, is whole and not below `least`."""
     for name, number in numbers.items():
-        if not isinstance(number, Integral):
+        if not isinstance(number, Integral | torch.SymInt):  # a length that torch.export leaves open
             raise ValueError(f"{name} ({number!r}) must be a whole number")
         if number < least:
             raise ValueError(f"{name} ({number}) must be at least {least}")

@@ -116,7 +116,8 @@ class GroupedQueryAttention(MultiHeadAttention):
             self.w_k, self.w_v = xavier_linear(d_model, width), xavier_linear(d_model, width)
 
     def for_every_head(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
-        return x.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
+        shared = self.n_heads // self.n_kv_heads
+        return x if shared == 1 else x.repeat_interleave(shared, dim=1)
 
 
 def check_query_key_value(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:

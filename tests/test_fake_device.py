@@ -99,9 +99,9 @@ def recorded(make: Maker) -> list[Tensor]:
 def cached(make: Maker) -> Tensor:
     attention, cache = make.attention(), lab.KVCache()
     x = make.floats(B, 1, D)
-    attention(x, x, x, cache=cache)
+    attention(x, x, x, cache=cache.layer(0))
     cache.select(make.ids(B) * 0)
-    return attention(x, x, x, cache=cache)[0]
+    return attention(x, x, x, cache=cache.layer(0))[0]
 
 
 def written_step_by_step(make: Maker) -> Tensor:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
@@ -135,9 +135,42 @@ def load_parameters(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 
 class StoredModel(nn.Module):
-    """A model that a checkpoint can hold: its config, a dataclass, and its parameters."""
+    """A model that a checkpoint can hold: its config, a dataclass, and its parameters.
+
+    Weights that the config ties stay one parameter wherever the model goes, and whatever is loaded into it.
+    """
 
     config_class: ClassVar[type]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_load_state_dict_post_hook(tie_what_was_loaded)
+
+    def tied_parts(self) -> list[nn.Embedding | nn.Linear]:
+        """The parts whose weights are one parameter: here none."""
+        return []
+
+    def tie_weights(self) -> None:
+        """Make one parameter of the weights that the config ties, equal numbers so far. No load and no move needs it.
+
+        Raises:
+            ValueError: their numbers differ.
+        """
+        weights = [part.weight for part in self.tied_parts()]
+        known = [weight for weight in weights if not weight.is_meta] or weights  # on "meta" there are no numbers
+        if any(not (weight is known[0] or weight.equal(known[0])) for weight in known):
+            raise ValueError("weights that the config ties must be equal (got others: set tie_weights=False for these)")
+        for part in self.tied_parts():
+            part.weight = known[0]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "StoredModel":
+        """Where a module goes to or from "meta" torch makes a parameter anew, once for each name that it has."""
+        parts = self.tied_parts()
+        tied = all(part.weight is parts[0].weight for part in parts)
+        super()._apply(fn, recurse)
+        for part in parts if tied else ():
+            part.weight = parts[0].weight
+        return self
 
     @classmethod
     def from_checkpoint(cls: type[Model], path: str | Path) -> Model:
@@ -152,7 +185,7 @@ class StoredModel(nn.Module):
     @classmethod
     def from_stored(cls: type[Model], stored: Stored) -> Model:
         """The model in a file that has been read; as `from_checkpoint`."""
-        model = cls(stored_config(stored["config"], cls.config_class))
+        model = cls(stored_config(stored["config"], cls.config_class))  # type: ignore[call-arg]  # each takes a config
         weights = {name: tensor for name, tensor in stored.tensors.items() if name.startswith("model.")}
         load_parameters(model, {name.removeprefix("model."): tensor for name, tensor in weights.items()})
         return model.eval()
@@ -173,6 +206,11 @@ def make_plain(config: Any) -> None:
         if not isinstance(value, PLAIN[kind]) or (isinstance(value, bool) and kind is not bool):
             raise ValueError(f"{name} of a {type(config).__name__} must be {kind.__name__} (got {value!r})")
         object.__setattr__(config, name, kind(value))
+
+
+def tie_what_was_loaded(model: StoredModel, incompatible_keys: object) -> None:
+    """`load_state_dict(assign=True)` gives each name a parameter of its own."""
+    model.tie_weights()
 
 
 def stored_config(values: dict[str, Any], kind: type) -> Any:

@@ -601,8 +601,8 @@ for length in (1, 2, 3, 4):
 cache = KVCache()  # keys and values of the words so far, for each layer
 for t in range(4):
     newest = x[:, t : t + 1]
-    newest = layer(newest, newest, newest, cache=cache)[0]
-    newest = second(newest, newest, newest, cache=cache)[0]
+    newest = layer(newest, newest, newest, cache=cache.layer(0))[0]
+    newest = second(newest, newest, newest, cache=cache.layer(1))[0]
 print(f"the last output with a cache and no mask: differs by {gap(newest[0, 0], whole[0, -1]):.4f}")
 
 # %% [markdown]

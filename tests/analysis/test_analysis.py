@@ -7,6 +7,7 @@ from torch import Tensor
 from transformer_lab import MultiHeadAttention, analysis, split_heads
 from transformer_lab.models.language_model import RotaryAttention
 from transformer_lab.nn import blocks
+from transformer_lab.nn.positions import RotaryPositions
 
 
 def test_induction_score_of_weights_written_by_hand():
@@ -56,6 +57,6 @@ def test_no_head_is_taken_away_that_is_not_there(head: int):
 
 
 def test_contributions_add_up_where_heads_share_keys_and_turn_by_their_positions():
-    layer, x = RotaryAttention(12, 6, 2).eval(), torch.randn(2, 4, 12)
+    layer, x = RotaryAttention(12, 6, 2, RotaryPositions(4, 2)).eval(), torch.randn(2, 4, 12)
     parts = analysis.head_contributions(layer, x, x, x)
     assert torch.allclose(parts.sum(1) + layer.w_o.bias, layer(x, x, x)[0], atol=1e-6)

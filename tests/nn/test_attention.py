@@ -401,20 +401,21 @@ def test_with_a_cache_keys_and_values_are_those_of_all_calls(need_weights):
     cache, read = KVCache(), 0
     for part, until in ((slice(0, 2), 4), (slice(2, 3), 4), (slice(3, T), S)):  # the second call reads nothing new
         new = memory[:, read:until]
-        output = attention(query[:, part], new, new, mask[part, :until], need_weights, cache)
+        output = attention(query[:, part], new, new, mask[part, :until], need_weights, cache.layer(0))
         expected = attention(query[:, part], memory[:, :until], memory[:, :until], mask[part, :until], need_weights)
         assert_close(output[0], expected[0])
         if need_weights:
             assert_close(output[1], expected[1])
         read = until
-        assert cache.length(attention) == read
+        assert cache.length == read
 
 
-def test_a_cache_keeps_the_attentions_of_a_model_apart():
+def test_a_cache_keeps_the_layers_of_a_model_apart_and_what_each_reads():
     one, other, x, cache = multi_head(), multi_head(), randn(B, T, D_MODEL), KVCache()
-    one(x, x, x, cache=cache)
-    assert (cache.length(one), cache.length(other)) == (T, 0)
-    assert_close(other(x, x, x, cache=cache)[0], other(x, x, x)[0])
+    one(x, x, x, cache=cache.layer(0))
+    for part in (cache.layer(1), cache.layer(0).memory):
+        assert (cache.layer(0).length, part.length) == (T, 0)
+        assert_close(other(x, x, x, cache=part)[0], other(x, x, x)[0])
 
 
 def test_a_cache_goes_on_with_the_rows_selected():
@@ -425,10 +426,10 @@ def test_a_cache_goes_on_with_the_rows_selected():
         tensor([1, 0, 1]),
         KVCache(),
     )
-    attention(x, x, x, cache=cache)
+    attention(x, x, x, cache=cache.layer(0))
     cache.select(rows)
     whole = torch.cat([x[rows], new], dim=1)
-    assert_close(attention(new, new, new, cache=cache)[0], attention(new, whole, whole)[0])
+    assert_close(attention(new, new, new, cache=cache.layer(0))[0], attention(new, whole, whole)[0])
 
 
 def test_cached_attention_grows_as_the_cache_of_many_heads_does():
@@ -437,8 +438,8 @@ def test_cached_attention_grows_as_the_cache_of_many_heads_does():
         new = x[:, t : t + 1]
         query, key, value = (split_heads(project(new), H) for project in (attention.w_q, attention.w_k, attention.w_v))
         heads, stored = cached_attention(query, key, value, stored)
-        assert_close(attention.w_o(merge_heads(heads)), attention(new, new, new, cache=cache)[0])
-        assert_close(stored, cache.tensors[attention], within=0)
+        assert_close(attention.w_o(merge_heads(heads)), attention(new, new, new, cache=cache.layer(0))[0])
+        assert_close(stored, cache.tensors[0, "text"], within=0)
 
 
 def test_projections_start_xavier_uniform_with_zero_biases():
@@ -583,9 +584,9 @@ def test_a_module_of_groups_is_one_of_heads_with_copied_projections(need_weights
 def test_groups_keep_as_many_keys_as_there_are_groups():
     attention, cache, x = GroupedQueryAttention(12, 6, 2).to(DEVICE), KVCache(), randn(1, 5, 12)
     whole, _ = attention(x, x, x, causal_mask(5).to(DEVICE))
-    parts = [attention(x[:, t : t + 1], x[:, t : t + 1], x[:, t : t + 1], cache=cache)[0] for t in range(5)]
+    parts = [attention(*[x[:, t : t + 1]] * 3, cache=cache.layer(0))[0] for t in range(5)]
     assert_close(torch.cat(parts, dim=1), whole, within=1e-6)
-    assert cache.tensors[attention].shape == (2, 1, 2, 5, 2)
+    assert cache.tensors[0, "text"].shape == (2, 1, 2, 5, 2)
 
 
 def test_as_many_groups_as_heads_are_multi_head_attention():

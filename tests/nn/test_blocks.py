@@ -205,6 +205,15 @@ def test_layer_norm_in_float16_survives_a_variance_that_it_cannot_hold():
 # Parity with torch
 
 
+@each_half
+def test_layer_norm_of_large_means_is_as_exact_in_half_precision_as_torchs(dtype):
+    x, weight, bias = (part.to(dtype) for part in (randn(200, 64) + 30, randn(64).abs() + 0.5, randn(64)))
+    exact = F.layer_norm(x.double(), (64,), weight.double(), bias.double())
+    ours, theirs = layer_norm(x, weight, bias, eps=1e-5), F.layer_norm(x, (64,), weight, bias)
+    assert ours.dtype == dtype
+    assert (ours - exact).abs().max() <= 1.01 * (theirs - exact).abs().max()
+
+
 def test_layer_norm_equals_torchs_module_and_function_with_its_gradients():
     x, theirs, ours = randn(2, 3, 5, requires_grad=True), nn.LayerNorm(5, eps=1e-3), LayerNorm(5, eps=1e-3)
     scramble(theirs)

@@ -1,5 +1,7 @@
 """Sinusoidal encodings, the rotation between them, and learned positions."""
 
+import pickle
+from copy import deepcopy
 from math import cos, pi, sin
 
 import pytest
@@ -15,7 +17,7 @@ from transformer_lab import (
     shift_matrix,
     sinusoidal_encoding,
 )
-from transformer_lab.nn.positions import frequencies, fused_rotate
+from transformer_lab.nn.positions import RotaryPositions, frequencies, fused_rotate
 
 EITHER = pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
 
@@ -182,25 +184,90 @@ def test_the_rows_of_a_cache_are_rotated_from_its_length_on():
 
 @each_half
 def test_rotating_keeps_the_type(dtype):
-    for way in (rotate, fused_rotate):
-        assert way(randn(2, 5, 6, dtype=dtype)).dtype == dtype
+    x = randn(2, 5, 6, dtype=dtype)
+    assert rotate(x).dtype == dtype
+    assert fused_rotate(x, randn(5, 3, 2)).dtype == dtype
 
 
 @each_precision
 def test_as_complex_numbers_pairs_turn_as_they_do(dtype, within):
     x = randn(2, 5, 3, 6, dtype=dtype).transpose(1, 2).requires_grad_()  # as heads lie in memory
-    ways = [way(x, start=7, base=500.0) for way in (rotate, fused_rotate)]
+    positions = RotaryPositions(length=9, d_head=6, base=500.0).to(DEVICE)  # too short for what is asked of it
+    ways = [rotate(x, start=7, base=500.0), positions(x, x[:, :2], start=7)[0]]
     assert_close(*ways, within=5 * within)
     pulled = [torch.autograd.grad(turned.square().sum(), x)[0] for turned in ways]
     assert_close(*pulled, within=20 * within)
-    assert fused_rotate(x[:, :, :0]).shape == x[:, :, :0].shape
+    assert positions(x[:, :, :0], x)[0].shape == x[:, :, :0].shape
 
 
 def test_a_compiler_is_given_the_pairs_as_they_are(monkeypatch):
-    monkeypatch.setattr("torch.compiler.is_compiling", lambda: True)
-    monkeypatch.setattr("torch.view_as_complex", None)
-    x = randn(2, 5, 6)
-    assert_close(fused_rotate(x, start=3), rotate(x, start=3), within=0)
+    x, positions = randn(2, 3, 5, 6), RotaryPositions(length=4, d_head=6).to(DEVICE)
+    before = positions.table
+    with monkeypatch.context() as compiling:
+        compiling.setattr("torch.compiler.is_compiling", lambda: True)
+        compiling.setattr("torch.view_as_complex", None)
+        query, key = positions(x, x[:, :1, :2], start=3)
+    assert_close(query, rotate(x, start=3), within=0)
+    assert_close(key, rotate(x[:, :1, :2], start=3), within=0)
+    assert positions.table is before  # a tensor of the compiler's is no table for later
+
+
+def turns(length: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """The first rows of the table for four features, in float64 on the CPU: 1 and 0.01 radians a position."""
+    angle = torch.arange(length, dtype=torch.float64)[:, None] * torch.tensor([1, 0.01], dtype=torch.float64)
+    return torch.stack([angle.cos(), angle.sin()], dim=-1).to(dtype)
+
+
+def test_the_table_of_rotary_positions_is_exact_far_out_and_is_no_state():
+    positions = RotaryPositions(length=20_000, d_head=4)
+    assert_close(positions.table.cpu()[-9:], turns(20_000)[-9:], within=1e-7)
+    assert (positions.state_dict(), [*positions.parameters()], [*positions.buffers()]) == ({}, [], [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        deepcopy,
+        lambda positions: pickle.loads(pickle.dumps(positions)),
+        lambda positions: positions.to(torch.bfloat16).to(torch.float32),
+        lambda positions: positions.half(),
+        lambda positions: positions.double().float(),
+        lambda positions: positions.to("meta").to_empty(device=DEVICE),
+        lambda positions: positions.to(DEVICE).share_memory() if DEVICE.type == "cpu" else positions,
+    ],
+    ids=["deepcopy", "pickle", "there and back", "half", "double", "without memory", "shared"],
+)
+def test_the_table_of_rotary_positions_comes_through(change):
+    positions, x = change(RotaryPositions(length=50, d_head=4).to(DEVICE)), randn(1, 1, 50, 4)
+    assert_close(positions.table.cpu(), turns(50), within=1e-7)
+    before = positions.table
+    assert_close(positions(x, x)[0], rotate(x), within=1e-6)
+    assert positions.table is before  # made once, not at a call
+
+
+@pytest.mark.parametrize("how", [torch.no_grad, torch.inference_mode])
+def test_a_table_that_was_made_to_be_read_serves_a_training_too(how):
+    positions, query = RotaryPositions(length=2, d_head=4).to(DEVICE), randn(1, 1, 5, 4, requires_grad=True)
+    with how():
+        positions(query, query)  # longer than the table
+    assert len(positions.table) == 5
+    positions(query, query)[0].sum().backward()
+    assert query.grad.abs().max() > 0
+
+
+def test_a_table_too_short_is_made_twice_as_long():
+    positions, x, lengths = RotaryPositions(length=4, d_head=4).to(DEVICE), randn(1, 1, 1, 4), set()
+    for start in range(20):
+        assert_close(positions(x, x, start)[1], rotate(x, start), within=1e-6)
+        lengths.add(len(positions.table))
+    assert lengths == {4, 8, 16, 32}
+
+
+def test_double_precision_has_a_table_of_its_own():
+    positions, x = RotaryPositions(length=50, d_head=4).to(DEVICE), randn(1, 1, 50, 4, dtype=torch.float64)
+    for _ in range(2):
+        assert_close(positions(x, x)[0], rotate(x), within=1e-14)
+    assert positions.table.dtype == torch.float64
 
 
 # Properties of the modules
@@ -351,3 +418,11 @@ def test_lengths_and_sizes_are_whole_and_not_too_small():
     for kind in (SinusoidalPositions, LearnedPositions):
         with refuses("max_len (0) must be at least 1"):
             kind(0, 6)
+
+
+def test_rotary_positions_turn_pairs_from_position_0_on():
+    for message, sizes in (("d_head (5) must be even", (4, 5)), ("length (0) must be at least 1", (0, 4))):
+        with refuses(message):
+            RotaryPositions(*sizes)
+    with refuses("the first position of a sequence must be at least 0 (got -1)"):
+        RotaryPositions(4, 4).to(DEVICE)(*[randn(1, 1, 2, 4)] * 2, start=-1)

@@ -15,6 +15,7 @@ from transformer_lab import (
     TransformerConfig,
 )
 from transformer_lab.models.language_model import RotaryAttention
+from transformer_lab.nn.positions import RotaryPositions
 from transformer_lab.weights.torch_nn import COUNTERPARTS, copy_from_torch, copy_to_torch
 
 D_MODEL, H, D_FF, LAYERS = 12, 3, 11, 2
@@ -261,7 +262,7 @@ def test_a_module_without_numbers_is_refused():
 def test_an_attention_that_torch_has_not_is_refused():
     """With its weights torch would compute something else: shared keys, or no rotation."""
     message = "both modules must have the same kind of attention to be copied ({}, MultiHeadAttention)"
-    for kind in (GroupedQueryAttention, RotaryAttention):
-        refuses_both_ways(
-            kind(D_MODEL, H, H), nn.MultiheadAttention(D_MODEL, H, batch_first=True), message.format(kind.__name__)
-        )
+    rotary = RotaryAttention(D_MODEL, H, H, RotaryPositions(7, D_MODEL // H))
+    for ours in (GroupedQueryAttention(D_MODEL, H, H), rotary):
+        theirs = nn.MultiheadAttention(D_MODEL, H, batch_first=True)
+        refuses_both_ways(ours, theirs, message.format(type(ours).__name__))

@@ -71,9 +71,9 @@ def test_torch_counts_the_same_work():
     assert anew.get_total_flops() == flops_without_cache(size, length)
 
     cache, old, new_one = KVCache(), x[:, :-1], x[:, -1:]
-    attention(old, old, old, cache=cache)
+    attention(old, old, old, cache=cache.layer(0))
     with FlopCounterMode(display=False) as new:
-        feed_forward(attention(new_one, new_one, new_one, need_weights=True, cache=cache)[0])
+        feed_forward(attention(new_one, new_one, new_one, need_weights=True, cache=cache.layer(0))[0])
     assert new.get_total_flops() == flops_with_cache(size, length)
 
 

@@ -12,7 +12,7 @@ from transformer_lab.checks import check_least, check_tokens
 from transformer_lab.models.language_model import RotaryAttention
 from transformer_lab.nn.attention import MultiHeadAttention
 from transformer_lab.nn.masks import causal_mask
-from transformer_lab.nn.positions import LearnedPositions
+from transformer_lab.nn.positions import LearnedPositions, RotaryPositions
 from transformer_lab.nn.transformer import known_ids
 
 POSITIONS = ("learned", "rotary")
@@ -21,11 +21,10 @@ POSITIONS = ("learned", "rotary")
 class AttentionOnlyLayer(nn.Module):
     """Attention and the way around it, x + Attention(x, x, x): each head adds to what a position holds."""
 
-    def __init__(self, d_model: int, n_heads: int, positions: str):
+    def __init__(self, d_model: int, n_heads: int, rotary: RotaryPositions | None):
         super().__init__()
-        rotary = positions == "rotary"
         self.self_attention = (
-            RotaryAttention(d_model, n_heads, n_heads) if rotary else MultiHeadAttention(d_model, n_heads)
+            RotaryAttention(d_model, n_heads, n_heads, rotary) if rotary else MultiHeadAttention(d_model, n_heads)
         )
 
     def forward(self, x: Float[Tensor, "B T d_model"], mask: Bool[Tensor, "T T"]) -> Float[Tensor, "B T d_model"]:
@@ -46,13 +45,14 @@ class AttentionOnly(nn.Module):
         self, vocab_size: int, d_model: int, n_heads: int, n_layers: int, positions: str = "rotary", max_len: int = 64
     ):
         super().__init__()
-        check_least(1, vocab_size=vocab_size, n_layers=n_layers)
+        check_least(1, vocab_size=vocab_size, d_model=d_model, n_heads=n_heads, n_layers=n_layers)
         if positions not in POSITIONS:
             raise ValueError(f"positions must be one of {', '.join(POSITIONS)} (got {positions!r})")
         self.tokens = nn.Embedding(vocab_size, d_model)
         nn.init.normal_(self.tokens.weight, std=d_model**-0.5)
         self.positions = LearnedPositions(max_len, d_model) if positions == "learned" else None
-        self.layers = nn.ModuleList(AttentionOnlyLayer(d_model, n_heads, positions) for _ in range(n_layers))
+        rotary = RotaryPositions(max_len, d_model // n_heads) if positions == "rotary" else None
+        self.layers = nn.ModuleList(AttentionOnlyLayer(d_model, n_heads, rotary) for _ in range(n_layers))
         self.norm = nn.Identity()  # a LanguageModel has one here, and the logit lens asks for it
         self.to_logits = nn.Linear(d_model, vocab_size, bias=False)
 

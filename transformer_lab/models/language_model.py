@@ -17,7 +17,7 @@ from transformer_lab.nn.attention import GroupedQueryAttention, MultiHeadAttenti
 from transformer_lab.nn.blocks import LayerNorm, RMSNorm, SwiGLU
 from transformer_lab.nn.kv_cache import KVCache
 from transformer_lab.nn.masks import causal_mask
-from transformer_lab.nn.positions import LearnedPositions, SinusoidalPositions, fused_rotate
+from transformer_lab.nn.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
 from transformer_lab.nn.transformer import EncoderLayer, TransformerConfig, known_ids
 from transformer_lab.storage import StoredModel
 
@@ -71,26 +71,33 @@ class LanguageModelConfig(TransformerConfig):
 
 
 class RotaryAttention(GroupedQueryAttention):
-    """Attention that turns its queries and keys by their positions, so that a score knows their distance."""
+    """Attention that turns its queries and keys by their positions, so that a score knows their distance.
 
-    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, dropout: float = 0.0, base: float = 10000.0):
+    The attentions of a model share one `RotaryPositions`, and so one table.
+
+    Raises:
+        ValueError: as GroupedQueryAttention; the positions are for heads of another size.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, positions: RotaryPositions, dropout: float = 0.0):
         super().__init__(d_model, n_heads, n_kv_heads, dropout)
-        self.base = base
+        if positions.d_head != d_model // n_heads:
+            raise ValueError(f"positions must turn heads of d_head {d_model // n_heads} (got {positions.d_head})")
+        self.positions = positions
 
     def placed(
         self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
-        return fused_rotate(queries, start, self.base), fused_rotate(keys, start, self.base)
+        return self.positions(queries, keys, start)
 
 
-def attention_of(config: LanguageModelConfig) -> MultiHeadAttention:
+def attention_of(config: LanguageModelConfig, rotary: RotaryPositions | None) -> MultiHeadAttention:
     """The attention that a config asks for."""
     n_kv_heads = config.n_kv_heads or config.n_heads
-    sizes = (config.d_model, config.n_heads, n_kv_heads, config.attention_dropout)
-    if config.positions == "rotary":
-        return RotaryAttention(*sizes, base=config.rotary_base)
+    if rotary is not None:
+        return RotaryAttention(config.d_model, config.n_heads, n_kv_heads, rotary, config.attention_dropout)
     if n_kv_heads < config.n_heads:
-        return GroupedQueryAttention(*sizes)
+        return GroupedQueryAttention(config.d_model, config.n_heads, n_kv_heads, config.attention_dropout)
     return MultiHeadAttention(config.d_model, config.n_heads, config.attention_dropout)
 
 
@@ -103,6 +110,13 @@ def positions_of(config: LanguageModelConfig) -> LearnedPositions | SinusoidalPo
         nn.init.normal_(positions.encoding, std=INIT_STD)
         return positions
     return None
+
+
+def rotary_of(config: LanguageModelConfig) -> RotaryPositions | None:
+    """What the attentions of a model turn queries and keys by: nothing, unless positions are rotary."""
+    if config.positions != "rotary":
+        return None
+    return RotaryPositions(config.max_len, config.d_model // config.n_heads, config.rotary_base)
 
 
 def norm_of(config: LanguageModelConfig) -> LayerNorm | RMSNorm:
@@ -120,9 +134,9 @@ def drop_biases(module: nn.Module) -> None:
 class LanguageModelLayer(EncoderLayer):
     """A decoder layer without cross-attention: what is left is an encoder layer, which is handed a causal mask."""
 
-    def __init__(self, config: LanguageModelConfig):
+    def __init__(self, config: LanguageModelConfig, rotary: RotaryPositions | None):
         super().__init__(config)
-        self.self_attention = attention_of(config)
+        self.self_attention = attention_of(config, rotary)
         if config.feed_forward == "swiglu":
             self.feed_forward = SwiGLU(config.d_model, config.d_ff)
         self.residual_1.norm, self.residual_2.norm = norm_of(config), norm_of(config)
@@ -150,19 +164,23 @@ class LanguageModel(StoredModel):
         nn.init.normal_(self.tokens.weight, std=INIT_STD if self.scale == 1 else 1 / self.scale)
         self.positions = positions_of(config)
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(LanguageModelLayer(config) for _ in range(config.n_layers))
+        rotary = rotary_of(config)
+        self.layers = nn.ModuleList(LanguageModelLayer(config, rotary) for _ in range(config.n_layers))
         self.norm = norm_of(config) if config.norm_first else nn.Identity()
         self.to_logits = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.tie_weights:
             self.to_logits.weight = self.tokens.weight
 
+    def tied_parts(self) -> list[nn.Embedding | nn.Linear]:
+        return [self.tokens, self.to_logits] if self.config.tie_weights else []
+
     def forward(self, tokens: Int[Tensor, "B T"], cache: KVCache | None = None) -> Float[Tensor, "B T vocab"]:
         """With a cache, the tokens are those that follow what it has read."""
-        start = 0 if cache is None else cache.length(self.get_submodule("layers.0.self_attention"))
+        start = 0 if cache is None else cache.length
         x = self.embedded(tokens, start)  # (B, T, d_model)
         mask = causal_mask(start + tokens.size(1), tokens.device)[start:]  # (T, start + T)
-        for layer in self.layers:
-            x = layer(x, mask, cache)
+        for i, layer in enumerate(self.layers):
+            x = layer(x, mask, None if cache is None else cache.layer(i))
         return self.to_logits(self.norm(x))
 
     def embedded(self, tokens: Int[Tensor, "B T"], start: int) -> Float[Tensor, "B T d_model"]:

@@ -75,10 +75,10 @@ def layer_norm(
 
     Mean and variance are over the features of one position; the variance divides by d_model, not d_model - 1.
     """
-    wide = x.float() if x.dtype == torch.float16 else x  # float16 can't hold the square of 256
+    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x  # rounded once, at the end
     centred = wide - wide.mean(dim=-1, keepdim=True)  # (…, d_model) - (…, 1)
     variance = centred.square().mean(dim=-1, keepdim=True)  # (…, 1)
-    return (centred / torch.sqrt(variance + eps)).to(x.dtype) * weight + bias
+    return (centred / torch.sqrt(variance + eps) * weight + bias).to(x.dtype)
 
 
 class LayerNorm(nn.Module):

@@ -1,40 +1,112 @@
 """What a decoder need not compute again."""
 
+from dataclasses import dataclass, replace
+
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
+
+from transformer_lab.checks import check_least, described
+
+TEXT, MEMORY = "text", "memory"  # read by self-attention, read by cross-attention
 
 
 class KVCache:
-    """What a decoder remembers: for each of its attentions the keys and values of all positions read so far.
+    """What a decoder remembers: for each layer, known by its number, the keys and values of all positions read so far.
 
-    Handed to every call, it grows as `cached_attention` says, and each position is projected once. One more token then
-    costs one token's work instead of a whole sentence's.
+    Handed to every call of a model, it grows as `cached_attention` says, and each position is projected once. One more
+    token then costs one token's work instead of a whole sentence's. It holds nothing but tensors, so that it can be
+    copied and pickled, with its model or without; a deep copy stays in the graph of gradients, if there is one.
     """
 
     def __init__(self) -> None:
-        self.tensors: dict[nn.Module, Tensor] = {}  # one (2, B, h, S, d_head) for each attention, keys first
+        self.tensors: dict[tuple[int, str], Tensor] = {}  # a (2, B, h, S, d_head) each, keys first
 
-    def length(self, attention: nn.Module) -> int:
-        """How many positions an attention has read."""
-        return self.tensors[attention].size(-2) if attention in self.tensors else 0
+    @property
+    def length(self) -> int:
+        """How many positions of the text have been read."""
+        return self.layer(0).length
 
-    def read(
-        self, attention: nn.Module, key: Float[Tensor, "B h new d_head"], value: Float[Tensor, "B h new d_head"]
-    ) -> tuple[Float[Tensor, "B h S d_head"], Float[Tensor, "B h S d_head"]]:
-        """Let an attention's keys and values grow by those of new positions; all of them, the old and the new."""
-        old, new = self.tensors.get(attention), torch.stack([key, value])  # (2, B, h, S or new, d_head)
-        if old is None:
-            self.tensors[attention] = new
-        elif key.size(-2):
-            self.tensors[attention] = torch.cat([old, new], dim=-2)
-        keys, values = self.tensors[attention]
-        return keys, values
+    def layer(self, number: int) -> "LayerCache":
+        """The part of layer `number`, counted from 0, which its attention is handed.
+
+        Raises:
+            ValueError: the number is not whole, or below 0.
+        """
+        check_least(0, number=number)
+        return LayerCache(self, number)
 
     def keep(self, length: int) -> None:
-        """Forget all positions but the first `length`."""
-        self.tensors = {attention: tensor[..., :length, :] for attention, tensor in self.tensors.items()}
+        """Forget all positions of the text but the first `length`.
+
+        Raises:
+            ValueError: the length is not whole, or below 0.
+        """
+        check_least(0, length=length)
+        for (number, kind), tensor in self.tensors.items():
+            if kind == TEXT:
+                self.tensors[number, kind] = tensor[..., :length, :]
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Go on with these rows of the batch, in this order."""
-        self.tensors = {attention: tensor[:, rows] for attention, tensor in self.tensors.items()}
+        """Go on with these rows of the batch, in this order.
+
+        Raises:
+            ValueError: rows are not whole numbers on one axis; on a CPU also where the batch has no such row.
+        """
+        if not isinstance(rows, Tensor) or rows.ndim != 1 or rows.dtype not in (torch.int64, torch.int32):
+            raise ValueError(f"rows must be whole numbers, torch.int64 or int32, of shape (n,) (got {described(rows)})")
+        for place, tensor in self.tensors.items():
+            try:
+                self.tensors[place] = tensor[:, rows]
+            except IndexError:
+                batch = tensor.size(1)
+                raise ValueError(f"rows must be from {-batch} to {batch - 1} (got {rows.tolist()})") from None
+
+    def __deepcopy__(self, memo: dict) -> "KVCache":
+        copy = type(self)()  # torch copies no tensor that has a gradient behind it; a clone has the same
+        copy.tensors = {place: tensor.clone() for place, tensor in self.tensors.items()}
+        return copy
+
+
+@dataclass(frozen=True)
+class LayerCache:
+    """One layer's part of a cache: what its self-attention has read, or, in `memory`, what its cross-attention has."""
+
+    cache: KVCache
+    number: int
+    kind: str = TEXT
+
+    @property
+    def memory(self) -> "LayerCache":
+        return replace(self, kind=MEMORY)
+
+    @property
+    def length(self) -> int:
+        """How many positions an attention has read."""
+        tensor = self.cache.tensors.get((self.number, self.kind))
+        return 0 if tensor is None else tensor.size(-2)
+
+    def read(
+        self, key: Float[Tensor, "B h new d_head"], value: Float[Tensor, "B h new d_head"]
+    ) -> tuple[Float[Tensor, "B h S d_head"], Float[Tensor, "B h S d_head"]]:
+        """Let an attention's keys and values grow by those of new positions; all of them, the old and the new.
+
+        Raises:
+            ValueError: the cache has read for another batch, or in a layer of other sizes.
+        """
+        tensors, place, new = self.cache.tensors, (self.number, self.kind), torch.stack([key, value])
+        old = tensors.get(place)  # (2, B, h, S, d_head)
+        if old is None:
+            tensors[place] = new
+        elif key.size(-2):
+            check_goes_on(old, new)
+            tensors[place] = torch.cat([old, new], dim=-2)
+        keys, values = tensors[place]
+        return keys, values
+
+
+def check_goes_on(old: Float[Tensor, "2 ..."], new: Float[Tensor, "2 ..."]) -> None:
+    """Raise a ValueError unless what is new differs from what a cache holds by its length alone."""
+    held, got = ((*tensor.shape[1:-2], tensor.size(-1)) for tensor in (old, new))
+    if held != got:
+        raise ValueError(f"a cache must go on with its own (B, h, d_head), which are {held} (got {got})")

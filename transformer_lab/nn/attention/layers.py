@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from transformer_lab.checks import check_groups, check_least, check_probability, check_vectors
 from transformer_lab.nn.attention.functions import merge_heads, scaled_dot_product_attention, split_heads
 from transformer_lab.nn.attention.fused import attention_with_weights, fused_attention
-from transformer_lab.nn.kv_cache import KVCache
+from transformer_lab.nn.kv_cache import KVCache, LayerCache
 
 
 class AttentionHead(nn.Module):
@@ -40,12 +40,13 @@ class MultiHeadAttention(nn.Module):
 
     Self-attention is `attention(x, x, x)`, cross-attention `attention(x, memory, memory)`. The fast twins of
     `scaled_dot_product_attention` do the work; without `need_weights` the weights returned are None. `dropout` acts on
-    the weights; the paper asks for none there (§5.4), many implementations use some. With a `cache`, key and value are
-    those of the new positions only: the queries attend to all that it holds, and the mask's last axis counts them all.
+    the weights; the paper asks for none there (§5.4), many implementations use some. With a `cache`, the layer's
+    part of a `KVCache`, key and value are those of the new positions only: the queries attend to all that it holds, and
+    the mask's last axis counts them all.
 
     Raises:
         ValueError: d_model is not divisible by n_heads; dropout is no probability; query, key and value do not go
-            together; a mask is not boolean or does not fit.
+            together; a mask is not boolean or does not fit; a cache is a whole one, or of another batch.
     """
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0):
@@ -64,15 +65,17 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "B S d_model"],
         mask: Bool[Tensor, "..."] | None = None,
         need_weights: bool = False,
-        cache: KVCache | None = None,
+        cache: LayerCache | None = None,
     ) -> tuple[Float[Tensor, "B T d_model"], Float[Tensor, "B h T S_all"] | None]:
         check_query_key_value(query, key, value, self.w_q.in_features)
+        if isinstance(cache, KVCache):
+            raise ValueError("an attention must be handed its layer's part of a cache: cache.layer(0) (got a KVCache)")
         queries = split_heads(self.w_q(query), self.n_heads)  # (B, h, T, d_head)
         keys = split_heads(self.w_k(key), self.n_kv_heads)  # (B, g, S, d_head), g = h but for a variant
         values = split_heads(self.w_v(value), self.n_kv_heads)  # (B, g, S, d_head)
-        queries, keys = self.placed(queries, keys, start=0 if cache is None else cache.length(self))
+        queries, keys = self.placed(queries, keys, start=0 if cache is None else cache.length)
         if cache is not None:
-            keys, values = cache.read(self, keys, values)
+            keys, values = cache.read(keys, values)
         keys, values = self.for_every_head(keys), self.for_every_head(values)  # (B, h, S, d_head)
         dropout = self.dropout if self.training else 0.0
         if need_weights:
@@ -113,7 +116,8 @@ class GroupedQueryAttention(MultiHeadAttention):
             self.w_k, self.w_v = xavier_linear(d_model, width), xavier_linear(d_model, width)
 
     def for_every_head(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
-        return x.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)
+        shared = self.n_heads // self.n_kv_heads
+        return x if shared == 1 else x.repeat_interleave(shared, dim=1)
 
 
 def check_query_key_value(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:

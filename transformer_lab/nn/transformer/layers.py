@@ -5,9 +5,8 @@ from collections.abc import Callable
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_lab.nn.attention import MultiHeadAttention
 from transformer_lab.nn.blocks import FeedForward, LayerNorm, PreNormResidual, Residual
-from transformer_lab.nn.kv_cache import KVCache
+from transformer_lab.nn.kv_cache import KVCache, LayerCache, MultiHeadAttention
 from transformer_lab.nn.transformer.config import ACTIVATIONS, TransformerConfig
 
 Mask = Bool[Tensor, "..."] | None
@@ -64,7 +63,7 @@ class EncoderLayer(nn.Module):
         self.residual_2 = residual(config.d_model, config.dropout)
 
     def forward(
-        self, x: Float[Tensor, "B T d_model"], mask: Mask = None, cache: KVCache | None = None
+        self, x: Float[Tensor, "B T d_model"], mask: Mask = None, cache: LayerCache | None = None
     ) -> Float[Tensor, "B T d_model"]:
         x = self.residual_1(x, lambda y: self.self_attention(y, y, y, mask, cache=cache)[0])
         return self.residual_2(x, self.feed_forward)
@@ -92,11 +91,12 @@ class DecoderLayer(nn.Module):
         memory: Float[Tensor, "B S d_model"],
         tgt_mask: Mask = None,
         memory_mask: Mask = None,
-        cache: KVCache | None = None,
+        cache: LayerCache | None = None,
     ) -> Float[Tensor, "B T d_model"]:
-        unread = memory if cache is None else memory[:, cache.length(self.cross_attention) :]  # (B, S or 0, d_model)
+        of_memory = None if cache is None else cache.memory
+        unread = memory if of_memory is None else memory[:, of_memory.length :]  # (B, S or 0, d_model)
         x = self.residual_1(x, lambda y: self.self_attention(y, y, y, tgt_mask, cache=cache)[0])
-        x = self.residual_2(x, lambda y: self.cross_attention(y, unread, unread, memory_mask, cache=cache)[0])
+        x = self.residual_2(x, lambda y: self.cross_attention(y, unread, unread, memory_mask, cache=of_memory)[0])
         return self.residual_3(x, self.feed_forward)
 
 
@@ -108,11 +108,9 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
         self.norm = LayerNorm(config.d_model) if config.norm_first else nn.Identity()
 
-    def forward(
-        self, x: Float[Tensor, "B T d_model"], mask: Mask = None, cache: KVCache | None = None
-    ) -> Float[Tensor, "B T d_model"]:
+    def forward(self, x: Float[Tensor, "B T d_model"], mask: Mask = None) -> Float[Tensor, "B T d_model"]:
         for layer in self.layers:
-            x = layer(x, mask, cache)
+            x = layer(x, mask)
         return self.norm(x)
 
 
@@ -132,6 +130,6 @@ class Decoder(nn.Module):
         memory_mask: Mask = None,
         cache: KVCache | None = None,
     ) -> Float[Tensor, "B T d_model"]:
-        for layer in self.layers:
-            x = layer(x, memory, tgt_mask, memory_mask, cache)
+        for i, layer in enumerate(self.layers):
+            x = layer(x, memory, tgt_mask, memory_mask, None if cache is None else cache.layer(i))
         return self.norm(x)

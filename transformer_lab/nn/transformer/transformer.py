@@ -32,6 +32,9 @@ class Transformer(StoredModel):
         if config.tie_weights:
             self.src_embedding.tokens.weight = self.to_logits.weight = self.tgt_embedding.tokens.weight
 
+    def tied_parts(self) -> list[nn.Embedding | nn.Linear]:
+        return [self.src_embedding.tokens, self.tgt_embedding.tokens, self.to_logits] if self.config.tie_weights else []
+
     def forward(self, src: Int[Tensor, "B S"], tgt: Int[Tensor, "B T"]) -> Float[Tensor, "B T vocab"]:
         src_mask, tgt_mask = padding_mask(src, self.config.pad_id), decoder_mask(tgt, self.config.pad_id)
         return self.decode(tgt, self.encode(src, src_mask), tgt_mask, src_mask)
@@ -48,6 +51,6 @@ class Transformer(StoredModel):
         cache: KVCache | None = None,
     ) -> Float[Tensor, "B T vocab"]:
         """Logits after each token of the target. With a cache, tgt is what follows the tokens that it has read."""
-        start = 0 if cache is None else cache.length(self.decoder.get_submodule("layers.0.self_attention"))
+        start = 0 if cache is None else cache.length
         x = self.tgt_embedding(tgt, start)  # (B, T, d_model)
         return self.to_logits(self.decoder(x, memory, tgt_mask, memory_mask, cache))

@@ -64,7 +64,7 @@ def attention_sent(attention: nn.Module) -> dict:
     """Its matrices, how many heads they serve, and the base of its rotary positions, if it has these."""
     if not isinstance(attention, MultiHeadAttention):
         raise ValueError(f"the attention of a model in a page must be one of this package's (got {attention})")
-    base = attention.base if isinstance(attention, RotaryAttention) else None
+    base = attention.positions.base if isinstance(attention, RotaryAttention) else None
     return linears_sent(attention) | {
         "n_heads": attention.n_heads,
         "n_kv_heads": attention.n_kv_heads,

@@ -113,7 +113,10 @@ class Tokenizer:
 
     def steps(self, word: str) -> Iterator[list[str | bytes]]:
         """The symbols of a word: at first its characters, then what they are after each merge at one position."""
-        symbols = [*chain(*([c] if c in self.ids else (bytes([byte]) for byte in c.encode()) for c in word))]
+        symbols: list[str | bytes] = []
+        for character in word:
+            known = character in self.ids
+            symbols += [character] if known else [bytes([byte]) for byte in character.encode()]
         yield symbols
         while pair := next(filter(set(pairwise(symbols)).__contains__, self.merges), None):
             i = [*pairwise(symbols)].index(pair)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from transformer_lab.nn.attention import MultiHeadAttention
 from transformer_lab.nn.blocks import FeedForward, LayerNorm, PreNormResidual, Residual
-from transformer_lab.nn.kv_cache import KVCache, LayerCache, MultiHeadAttention
+from transformer_lab.nn.kv_cache import KVCache, LayerCache
 from transformer_lab.nn.transformer.config import ACTIVATIONS, TransformerConfig
 
 Mask = Bool[Tensor, "..."] | None

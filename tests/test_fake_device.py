@@ -341,7 +341,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "AttentionOnly": lambda make: make.module(lab.AttentionOnly, VOCAB, D, H, 2, "learned")(make.ids(B, T)),
     "TextEncoder": lambda make: make.module(lab.TextEncoder, ENCODER_CONFIG)(make.ids(B, T), make.ids(B, T) * 0),
     "mean_pool": lambda make: lab.mean_pool(make.floats(B, T, D), make.mask(B, T)),
-    "complete": lambda make: lab.complete(make.language_model(), make.ids(B, T), 7, top_k=3),
+    "complete": lambda make: lab.complete(make.language_model(), make.ids(B, T), 7, mask=make.mask(B, T), top_k=3),
     "token_log_probs": lambda make: lab.token_log_probs(make.language_model(), make.ids(30)),
     "residual_distribution": lambda make: lab.residual_distribution(make.floats(B, VOCAB), make.floats(B, VOCAB)),
     # decoding: a model is a function, from a list of ids to logits

@@ -136,6 +136,10 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("max_len (0)", lambda: replace(CONFIG, max_len=0)),
         ("pad_id (-100)", lambda: replace(CONFIG, pad_id=-100)),  # torch's ignore_index
         ("length (-1)", lambda: lab.sinusoidal_encoding(-1, D)),
+        ("length (-1)", lambda: lab.causal_mask(-1)),
+        ("batch (-1)", lambda: masks.to_torch_attn_mask(yes(T, S), -1, H)),
+        ("n_heads (-1)", lambda: masks.to_torch_attn_mask(yes(T, S), B, -1)),  # torch: as many as there are
+        ("n_heads (0)", lambda: masks.to_torch_attn_mask(yes(T, S), B, 0)),
         ("max_len (0)", lambda: lab.LearnedPositions(0, D)),
         ("n_heads (0)", lambda: lab.alibi_bias(0, T)),
         ("length (-1)", lambda: lab.alibi_bias(H, -1)),
@@ -156,6 +160,13 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("n_heads (1.5)", lambda: lab.MultiHeadAttention(D, 1.5)),
         ("n_heads (4.0)", lambda: lab.MultiHeadAttention(D, D / 3)),  # as in d_model / d_head
         ("n_heads (True)", lambda: lab.MultiHeadAttention(D, True)),
+        ("length (2.5)", lambda: lab.causal_mask(2.5)),
+        ("length (True)", lambda: lab.causal_mask(True)),
+        ("pad_id (None)", lambda: lab.padding_mask(ids(B, S), None)),
+        ("pad_id (None)", lambda: lab.next_token_loss(floats(B, T, VOCAB), ids(B, T), None)),
+        ("pad_id ('<pad>')", lambda: lab.decoder_mask(ids(B, S), "<pad>")),
+        ("n_tokens (3.0)", lambda: lab.bits_per_byte(1.0, 3.0, 3)),
+        ("n_merges (0.5)", lambda: Tokenizer.train(["a b"], 0.5)),
         ("top_k (True)", lambda: lab.top_k_filter(floats(VOCAB), True)),
         ("length (2.5)", lambda: lab.sinusoidal_encoding(2.5, D)),
         ("top_k (0.9)", lambda: generate(lab.sample, top_k=0.9)),  # meant is top_p
@@ -176,6 +187,25 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("top_p (0.0)", lambda: generate(lab.sample, top_p=0.0)),
         ("top_p (90)", lambda: generate(lab.sample, top_p=90)),
         ("top_p (nan)", lambda: lab.top_p_filter(floats(VOCAB), NAN)),
+    ],
+    "must be above 0, a number from 1.2e-38 to 3.4e+38": [
+        ("temperature (1e-45)", lambda: generate(lab.sample, temperature=1e-45)),
+        ("temperature (inf)", lambda: generate(lab.sample, temperature=float("inf"))),
+        ("temperature ('0.7')", lambda: generate(lab.sample, temperature="0.7")),
+    ],
+    "dtype must be one of floating-point numbers": [
+        ("got torch.int64", lambda: masks.to_additive_mask(yes(T, S), torch.int64))
+    ],
+    "token_log_probs must be floating-point numbers": [("torch.int64 of shape (5,)", lambda: lab.perplexity(ids(T)))],
+    "logits must have the shape (B, T, vocab), and": [
+        ("tokens (B, T) (got (2, 5, 13), (2, 7))", lambda: lab.next_token_loss(floats(B, T, VOCAB), ids(B, S), 0)),
+        (
+            "targets (B, T) (got (2, 5, 13), (2, 7))",
+            lambda: training.label_smoothing_loss(floats(B, T, VOCAB), ids(B, S), 0.1, 0),
+        ),
+    ],
+    "logits must be floating-point numbers of 3 axes or more": [
+        ("torch.float32 of shape (10, 13)", lambda: lab.next_token_loss(floats(B * T, VOCAB), ids(B, T), 0)),
     ],
     "of a TransformerConfig must be": [
         ("n_layers of a TransformerConfig must be int (got 2.0)", lambda: replace(CONFIG, n_layers=2.0)),
@@ -269,10 +299,17 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("got -1", lambda: lab.Embedding(CONFIG)(ids(B, T), start=-1)),
     ],
     "bos_id (0) must differ from pad_id": [("to padding", lambda: generate(lab.greedy, bos_id=0))],
-    "logits must be numbers": [
-        ("got nan", lambda: generate(lab.greedy, model=broken_model())),
-        ("got nan", lambda: generate(lab.sample, model=broken_model())),
-        ("got nan", lambda: generate(lab.beam, model=broken_model())),
+    "logits must be numbers, not all of them -inf": [
+        ("the model's logits hold NaN", lambda: generate(lab.greedy, model=broken_model())),
+        ("the model's logits hold NaN", lambda: generate(lab.sample, model=broken_model())),
+        ("the model's logits hold NaN", lambda: generate(lab.sample, model=broken_model(), top_k=1)),
+        ("the model's logits hold NaN", lambda: generate(lab.beam, model=broken_model())),
+        ("the model's logits hold NaN", lambda: lab.greedy_decode(lambda ids: NAN * next_logits(ids), 1, 2, 9)),
+        (
+            "the model's logits hold -inf alone",
+            lambda: lab.greedy_decode(lambda ids: next_logits(ids).log().log(), 1, 2, 9),
+        ),
+        ("log probabilities hold NaN", lambda: lab.beam_search(lambda ids: NAN * next_logits(ids), 1, 2, 2, 9)),
     ],
     "both modules must have the same": [
         ("number of heads to be copied (3, 4)", lambda: copy(nn.MultiheadAttention(D, 4))),

@@ -3,10 +3,13 @@
 A check reads types and sizes, never a number in a tensor: the processor would have to wait for the GPU.
 """
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor
+
+WHOLE = (torch.int64, torch.int32)  # what ids of tokens may be
+SMALLEST, LARGEST = torch.finfo(torch.float32).tiny, torch.finfo(torch.float32).max  # what float32 can divide by
 
 
 def check_vectors(name: str, x: Tensor, d_model: int, length: str = "T") -> None:
@@ -18,9 +21,25 @@ def check_vectors(name: str, x: Tensor, d_model: int, length: str = "T") -> None
 
 def check_tokens(name: str, tokens: Tensor) -> None:
     """Raise a ValueError unless `tokens` is (B, T), of whole numbers."""
-    whole = (torch.int64, torch.int32)
-    if not isinstance(tokens, Tensor) or tokens.ndim != 2 or tokens.dtype not in whole:
+    if not isinstance(tokens, Tensor) or tokens.ndim != 2 or tokens.dtype not in WHOLE:
         raise ValueError(f"{name} must be token ids, torch.int64 or int32, of shape (B, T) (got {described(tokens)})")
+
+
+def check_text(name: str, tokens: Tensor, least: int) -> None:
+    """Raise a ValueError unless `tokens` is (n,), of whole numbers, and n is not below `least`."""
+    if not isinstance(tokens, Tensor) or tokens.ndim != 1 or tokens.dtype not in WHOLE or len(tokens) < least:
+        rule = f"{name} must be token ids, torch.int64 or int32, of shape (n,) with n at least {least}"
+        raise ValueError(f"{rule} (got {described(tokens)})")
+
+
+def check_targets(logits: Tensor, name: str, targets: Tensor, pad_id: int) -> None:
+    """Raise a ValueError unless the targets are (B, T) token ids, with logits (B, T, vocab) for each."""
+    check_tokens(name, targets)
+    check_whole(pad_id=pad_id)
+    check_floats("logits", logits, 3)
+    if logits.shape[:-1] != targets.shape:
+        shapes = f"{tuple(logits.shape)}, {tuple(targets.shape)}"
+        raise ValueError(f"logits must have the shape (B, T, vocab), and {name} (B, T) (got {shapes})")
 
 
 def check_floats(name: str, x: Tensor, least_axes: int = 0) -> None:
@@ -49,11 +68,17 @@ def is_whole(number: object) -> bool:
     return isinstance(number, (Integral, torch.SymInt)) and not isinstance(number, bool)
 
 
-def check_least(least: int, **numbers: int) -> None:
-    """Raise a ValueError unless each number, given by its name, is whole and not below `least`."""
+def check_whole(**numbers: int) -> None:
+    """Raise a ValueError unless each number, given by its name, is whole."""
     for name, number in numbers.items():
         if not is_whole(number):
             raise ValueError(f"{name} ({number!r}) must be a whole number")
+
+
+def check_least(least: int, **numbers: int) -> None:
+    """Raise a ValueError unless each number, given by its name, is whole and not below `least`."""
+    check_whole(**numbers)
+    for name, number in numbers.items():
         if number < least:
             raise ValueError(f"{name} ({number}) must be at least {least}")
 
@@ -63,6 +88,14 @@ def check_probability(**numbers: float) -> None:
     for name, number in numbers.items():
         if not 0 <= number <= 1:
             raise ValueError(f"{name} ({number}) must be from 0 to 1")
+
+
+def check_temperature(temperature: float) -> None:
+    """Raise a ValueError unless logits can be divided by it: a float32 of 1e-45 has no reciprocal."""
+    number = isinstance(temperature, Real) and not isinstance(temperature, bool)
+    if not (number and SMALLEST <= temperature <= LARGEST):
+        rule = f"must be above 0, a number from {SMALLEST:.1e} to {LARGEST:.1e} by which float32 can divide"
+        raise ValueError(f"temperature ({temperature!r}) {rule}; for the most probable token: `greedy`, or top_k=1")
 
 
 def check_groups(n_heads: int, n_kv_heads: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import COMMUTATIVE
+from tests.answers.reasons import COMMUTATIVE, IDS, TYPES, widened
 
 
 def merge_by_index(symbols, pair):
@@ -273,6 +273,13 @@ EQUIVALENT = {
         "mend_training_step: weights.detach() → weights (2)": NO_GRAPH,
         "mend_training_step: loss.detach() → loss": NO_GRAPH,
         "mend_training_step: rate * gradient → gradient * rate": COMMUTATIVE,
+    },
+    "label_smoothing_loss": widened(
+        *("label_smoothing_loss", "logits", "logits.flatten(0, 1).to(at_least_float32) → logits.flatten(0, 1)"),
+    )
+    | {
+        "label_smoothing_loss: logits → targets": TYPES,
+        "label_smoothing_loss: targets.flatten().long() → targets.flatten()": IDS,
     },
     "warmup_rate": {
         "warmup_rate: d_model ** (-0.5) * min(step ** (-0.5), step * warmup_steps ** (-1.5)) → "

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import OF_HEADS, SUM, commuted
+from tests.answers.reasons import OF_HEADS, SUM, commuted, widened
 
 
 def greedy_by_while(next_logits, bos_id, eos_id, max_length):
@@ -260,7 +260,6 @@ RIGHT_ANSWERS = {
 
 LAST_AXIS = "torch sorts along the last axis unless told otherwise"
 EQUALS = "it does not matter which of several equals are kept"
-TYPES = "no case is of a type smaller than float32"
 DESCENDANTS = "what descends from an ended sentence is less probable than that, and so is whatever it pushes out"
 
 LOGITS = "2 * torch.randn(shape, generator=generator)"
@@ -304,10 +303,7 @@ EQUIVALENT = {
         "top_k_filter: True → False (2)": EQUALS,
     },
     "top_p_filter": {
-        "top_p_filter: torch.promote_types(logits.dtype, torch.float32) → logits.dtype": TYPES,
-        "top_p_filter: torch.promote_types(logits.dtype, torch.float32) → "
-        "torch.promote_types(torch.float32, logits.dtype)": "the wider of two types does not depend on their order",
-        "top_p_filter: logits.softmax(-1, dtype=at_least_float32) → logits.softmax(-1)": TYPES,
+        **widened("top_p_filter", "logits", "logits.softmax(-1, dtype=at_least_float32) → logits.softmax(-1)"),
         "top_p_filter: logits.softmax(-1, dtype=at_least_float32).sort(dim=-1, descending=True, stable=True) → "
         "logits.softmax(-1, dtype=at_least_float32).sort(descending=True, stable=True)": LAST_AXIS,
         "top_p_filter: logits.softmax(-1, dtype=at_least_float32).sort(dim=-1, descending=True, stable=True) → "

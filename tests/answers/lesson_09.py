@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import COMMUTATIVE
+from tests.answers.reasons import COMMUTATIVE, IDS, widened
 
 
 def loss_by_transposing(logits, tokens, pad_id):
@@ -147,6 +147,13 @@ EQUIVALENT = {
         "mend_bigram_loss: train[:-1].tolist() → train[:-1]": ELEMENTS,
         "mend_bigram_loss: train[1:].tolist() → train[1:]": ELEMENTS,
     },
+    "next_token_loss": widened(
+        *("next_token_loss", "logits", "logits.flatten(0, 1).to(at_least_float32) → logits.flatten(0, 1)"),
+    )
+    | {"next_token_loss: truth.flatten().long() → truth.flatten()": IDS},
+    "perplexity": widened(
+        *("perplexity", "token_log_probs", "token_log_probs.mean(dtype=at_least_float32) → token_log_probs.mean()"),
+    ),
     "predict_loss": {
         "predict_loss: losses[1] - losses[2] → losses[2] - losses[1]": "its square is the same",
         "predict_loss: second * second → second * second": COMMUTATIVE,

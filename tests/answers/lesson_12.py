@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import FROM_THE_END, SYMMETRIC, commuted
+from tests.answers.reasons import FROM_THE_END, SYMMETRIC, commuted, widened
 
 
 def pool_by_loop(hidden, mask):
@@ -171,7 +171,11 @@ EQUIVALENT = {
         }.items()
         for change in changes
     },
-    "mean_pool": commuted("mean_pool", "hidden * kept"),
+    "mean_pool": commuted("mean_pool", "hidden * kept")
+    | widened(
+        *("mean_pool", "hidden", "means.to(hidden.dtype) → means"),
+        "(hidden * kept).sum(1, dtype=at_least_float32) → (hidden * kept).sum(1)",
+    ),
     "split_fused_projection": {"split_fused_projection: 0 → -1 (2)": FROM_THE_END},
     "mend_loading": commuted("mend_loading", "word[tokens] + types[0]", "x + heads @ w_out.T")
     | {

@@ -9,6 +9,8 @@ SYMMETRIC = "transpose(a, b) is transpose(b, a)"
 FROM_THE_END = "an axis may be counted from the front or from the end"
 DEFAULT_DEVICE = "within a check, new tensors lie where the arguments lie"
 ANY_FLOAT = "no input is floating, so that any floating type is right"
+TYPES = "no case is of a type smaller than float32"
+IDS = "the ids of all cases are int64"
 ONE_TYPE = "all tensors of a case are of one type, none of them float16"
 
 
@@ -25,6 +27,15 @@ def commuted(function: str, *expressions: str) -> dict[str, str]:
         times = f" ({seen[expression]})" if seen[expression] > 1 else ""
         listed[f"{function}: {expression} → {swapped}{times}"] = SUM if isinstance(node.op, ast.Add) else COMMUTATIVE
     return listed
+
+
+def widened(function: str, x: str, *others: str) -> dict[str, str]:
+    """The mutants of a function that computes in float32 at least, of which no case can tell."""
+    wider = f"{function}: torch.promote_types({x}.dtype, torch.float32) →"
+    return {
+        f"{wider} {x}.dtype": TYPES,
+        f"{wider} torch.promote_types(torch.float32, {x}.dtype)": "the wider of two types is so in any order",
+    } | {f"{function}: {one}": TYPES for one in others}
 
 
 ATTENTION = {  # as a helper of the package's own: without a mask, without dropout

@@ -373,7 +373,13 @@ def test_errors_name_the_rule():
     for ids, found in (([3, 260], "3 to 260"), ([-1], "-1 to -1")):
         with refuses(f"ids must be from 0 to 259 (got {found})"):
             tokenizer.decode(ids)
-    with refuses("surrogates not allowed"):
-        tokenizer.encode("a\ud800")
-    with refuses("surrogates not allowed"):
-        Tokenizer.train(["a\ud800"], 1)
+    rule = r"must consist of characters, not of half a surrogate pair (got '\ud800' at 1)"
+    for call, name in (
+        (lambda: tokenizer.encode("a\ud800"), "a text"),
+        (lambda: Tokenizer("a\ud800", []), "the alphabet"),
+        (lambda: Tokenizer.train(["a\ud800"], 1), "the alphabet"),
+    ):
+        with refuses(f"{name} {rule}"):
+            call()
+    with refuses("a text must be a str (got bytes)"):
+        tokenizer.encode(b"a")

@@ -520,9 +520,9 @@ def test_max_length_must_fit_the_model(decode):
             decode(transformer(), sources(), **IDS, max_length=max_length)
 
 
-@pytest.mark.parametrize("temperature", [0, -0.5, float("nan")])
+@pytest.mark.parametrize("temperature", [0, -0.5, float("nan"), float("inf"), 1e-45, 1e39, "1", True])
 def test_temperature_must_be_positive(temperature):
-    with refuses(f"temperature ({temperature}) must be above 0; for the most probable token use `greedy`"):
+    with refuses(f"temperature ({temperature!r}) must be above 0, a number from 1.2e-38 to 3.4e+38"):
         sample(transformer(), sources(), **IDS, max_length=5, temperature=temperature)
 
 

@@ -150,7 +150,15 @@ def test_near_a_temperature_of_zero_the_text_is_the_greedy_one():
     greedy = complete(model, prompt[None], 20, top_k=1)[0]
     table = NGrams(greedy, 3, 2)
     for draft in (language_model(5, n_layers=1), table, Even(), Stubborn()):
-        assert torch.equal(speculative(model, draft, prompt, 20, temperature=1e-4).tokens, greedy)
+        for temperature in (1e-4, 2e-38):  # the smallest that float32 can divide by is 1.2e-38
+            assert torch.equal(speculative(model, draft, prompt, 20, temperature=temperature).tokens, greedy)
+
+
+def test_int32_stays_int32():
+    model, prompt = language_model(3), torch.tensor([1, 0], device=DEVICE)
+    written, same = (speculative(model, Even(), of, 5, generator=on_cpu()).tokens for of in (prompt, prompt.int()))
+    assert same.dtype == torch.int32
+    assert torch.equal(same, written.int())
 
 
 def test_nothing_more_to_write():
@@ -184,7 +192,62 @@ def test_what_makes_no_sense_is_refused():
         speculative(model, Even(), prompt, 39)
     with refuses("a text may have at most max_len (9) positions (got 10)"):
         speculative(model, language_model(5, max_len=9), prompt, 8)
-    with refuses("a prompt must be token ids of shape (n,), one at least (got (1, 2))"):
+    rule = "a prompt must be token ids, torch.int64 or int32, of shape (n,) with n at least 1"
+    with refuses(f"{rule} (got torch.int64 of shape (1, 2))"):
         speculative(model, Even(), prompt[None], 3)
-    with refuses("a prompt must be token ids of shape (n,), one at least (got (0,))"):
+    with refuses(f"{rule} (got torch.int64 of shape (0,))"):
         speculative(model, Even(), prompt[:0], 3)
+    with refuses(f"{rule} (got torch.bool of shape (2,))"):
+        speculative(model, Even(), prompt.bool(), 3)
+    with refuses("a draft must be a LanguageModel or have next_probabilities (got Linear)"):
+        speculative(model, nn.Linear(2, 2), prompt, 3)
+    with refuses("a generator must be on the CPU, where tokens are judged (got cuda:0)"):
+        speculative(model, model, prompt, 3, generator=OnAGpu())
+
+
+class OnAGpu(torch.Generator):
+    """As the machine may have none."""
+
+    device = torch.device("cuda:0")
+
+
+class Watched(LanguageModel):
+    """A model that must not be asked."""
+
+    def forward(self, *arguments):
+        raise AssertionError("it was asked")
+
+
+@pytest.mark.parametrize("vocab_size", [2, 4])
+def test_a_draft_of_another_vocabulary_is_refused_before_the_first_token(vocab_size):
+    model = Watched(language_model(3).config)
+    prompt, rule = torch.tensor([1, 0], device=DEVICE), "a draft must have the model's vocabulary of 3 tokens"
+    table = NGrams(torch.arange(vocab_size), vocab_size, 2)
+    for draft in (Watched(language_model(5, vocab_size=vocab_size).config), table):
+        with refuses(f"{rule} (its own has {vocab_size})"):
+            speculative(model, draft, prompt, 1)
+
+
+class Broken:
+    """A draft whose numbers are none."""
+
+    def next_probabilities(self, tokens):
+        return torch.tensor([0.5, float("nan"), 0.5])
+
+
+def test_numbers_that_are_none_are_named():
+    model, broken, prompt = language_model(3), language_model(3), torch.tensor([1, 0], device=DEVICE)
+    nn.init.constant_(broken.to_logits.weight, float("nan"))
+    rule = "logits must be numbers, not all of them -inf"
+    with refuses(f"{rule}: the model's logits hold NaN"):
+        speculative(broken, model, prompt, 3)
+    for draft in (broken, Broken()):
+        with refuses(f"{rule}: the draft's logits hold NaN"):
+            speculative(model, draft, prompt, 3)
+
+
+@pytest.mark.parametrize("temperature", [1e-45, 1e-40, float("nan"), float("inf")])
+def test_a_temperature_that_float32_cannot_divide_by_is_refused(temperature):
+    model, prompt = language_model(3), torch.tensor([1, 0], device=DEVICE)
+    with refuses(f"temperature ({temperature}) must be above 0, a number from 1.2e-38 to 3.4e+38"):
+        speculative(model, Even(), prompt, 3, temperature=temperature)

@@ -11,6 +11,7 @@ from tests.support import (
     DEVICE,
     assert_close,
     each_direction,
+    each_half,
     gradients,
     hugging_face,
     randn,
@@ -20,6 +21,7 @@ from tests.support import (
 )
 from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, embed, record_attention, sinusoidal_encoding
 from transformer_lab.nn.losses import bits_per_byte, next_token_loss, perplexity
+from transformer_lab.training import label_smoothing_loss
 from transformer_lab.weights.gpt2 import copy_from_gpt2, copy_to_gpt2
 
 VOCAB, D, H, D_FF, LAYERS, LENGTH = 13, 12, 3, 20, 2, 11
@@ -241,8 +243,29 @@ def test_tokens_are_a_batch_of_ids():
 def test_measures_of_nothing_are_refused():
     with refuses("perplexity must be that of at least one token (got none)"):
         perplexity(tensor([]))
-    with refuses("n_tokens (1) and n_bytes (0) must be at least 1"):
+    with refuses("n_bytes (0) must be at least 1"):
         bits_per_byte(1.0, 1, 0)
+
+
+@each_half
+def test_the_losses_of_many_tokens_do_not_overflow(dtype):
+    """20 000 losses of about 8 nats are 160 000 together, above float16's 65 504; a perplexity may be above it, too."""
+    logits, tokens = torch.zeros(1, 20_000, 3, dtype=dtype, device=DEVICE), torch.ones(1, 20_000, dtype=torch.int64)
+    logits[..., 0] = 8
+    tokens = tokens.to(DEVICE)
+    expected = math.log(math.exp(8) + 2)
+    assert next_token_loss(logits, tokens, pad_id=9).item() == pytest.approx(expected, abs=1e-3)
+    assert label_smoothing_loss(logits, tokens, 0.0, pad_id=9).item() == pytest.approx(expected, abs=1e-3)
+    assert perplexity(tensor([-1.0], dtype=dtype).expand(100_000)).item() == pytest.approx(math.e)
+    assert perplexity(tensor([-12.0], dtype=dtype)).item() == pytest.approx(math.exp(12))
+
+
+def test_tokens_may_be_int32():
+    model, tokens = small(), some_tokens()
+    logits = model(tokens.int())
+    assert torch.equal(next_token_loss(logits, tokens.int(), 0), next_token_loss(logits, tokens, 0))
+    smoothed = [label_smoothing_loss(logits, of, 0.1, 0) for of in (tokens, tokens.int())]
+    assert torch.equal(*smoothed)
 
 
 def test_a_config_has_all_its_fields():

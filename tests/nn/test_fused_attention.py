@@ -77,6 +77,39 @@ def test_large_scores_stay_finite_in_half_precision(dtype):
     assert_close(weights[0, 0], expected.to(dtype), within=1e-2)
 
 
+def transformed(attend, given, mask) -> dict[str, torch.Tensor]:
+    """What torch.func makes of attention: batches, masks of their own, gradients for each sample, tangents."""
+    query, key, value = given  # (B, h, …), and B is the axis that vmap takes
+
+    def output(query, key, value, mask):
+        return attend(query[None], key[None], value[None], mask)[0][0]
+
+    def loss(*arguments):
+        return output(*arguments).square().sum()
+
+    vmap, grad, one = torch.func.vmap, torch.func.grad, (query[0], key[0], value[0])
+    return {
+        "vmap": vmap(output, (0, 0, 0, None))(query, key, value, mask[0]),
+        "another axis": vmap(output, (1, 1, 1, None))(query, key, value, mask[0]),
+        "a mask for each": vmap(output, (0, 0, 0, 0))(query, key, value, mask),
+        "masks alone": vmap(output, (None, None, None, 0))(*one, mask),
+        "gradients of samples": vmap(grad(loss), (0, 0, 0, 0))(query, key, value, mask),
+        "gradients by mask": vmap(grad(loss), (None, None, None, 0))(*one, mask),
+        "jvp": torch.func.jvp(lambda q, k: output(q, k, value[0], mask[0]), one[:2], (query[1], key[1]))[1],
+        "Hessian": torch.func.hessian(lambda q: loss(q, *one[1:], mask[0]))(query[0]),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is:DeprecationWarning")  # torch's own, for its jvp
+def test_it_can_be_transformed_by_torch_func():
+    given, mask = inputs(), random_mask(B, T, S)
+    mask[:, 1] = False
+    found = transformed(attention_with_weights, given, mask)
+    expected = transformed(scaled_dot_product_attention, given, mask)
+    for name, one in found.items():
+        assert_close(one, expected[name], within=1e-5)
+
+
 def test_the_inputs_are_not_overwritten():
     given = inputs()
     before = [x.clone() for x in given]

@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from tests.hub_server import BROKEN_AT, Hub, serving
-from tests.support import DEVICE, assert_close, hugging_face, refuses, scramble, tensor
+from tests.support import DEVICE, assert_close, each_half, hugging_face, refuses, scramble, tensor
 from transformer_lab import TextEncoder, TextEncoderConfig, mean_pool
 from transformer_lab.weights import folders, hub, published
 from transformer_lab.weights.gpt2 import split_fused_projection
@@ -64,6 +64,13 @@ def test_the_mean_of_the_tokens_without_padding():
     hidden = tensor([[[1.0, 2.0], [3.0, 6.0], [100.0, 100.0]], [[1.0, 1.0], [5.0, 5.0], [9.0, 9.0]]])
     mask = tensor([[True, True, False], [False, False, False]])
     assert mean_pool(hidden, mask).tolist() == [[2.0, 4.0], [0.0, 0.0]]
+
+
+@each_half
+def test_the_mean_of_many_large_numbers_does_not_overflow(dtype):
+    hidden, mask = torch.full((1, 2000, 2), 100.0, dtype=dtype, device=DEVICE), torch.ones(1, 2000, device=DEVICE) > 0
+    assert mean_pool(hidden, mask).tolist() == [[100.0, 100.0]]
+    assert mean_pool(hidden, mask).dtype == dtype
 
 
 def test_a_fused_projection_falls_into_its_columns():

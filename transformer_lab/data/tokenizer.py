@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 from tokenizers import Tokenizer as Library
 from tokenizers import models, trainers
 
+from transformer_lab.checks import check_least
 from transformer_lab.data.bpe_merges import learn_merges, merge_pair
 
 __all__ = ["Tokenizer", "TokenizerLike", "learn_merges", "merge_pair"]
@@ -58,12 +59,14 @@ class Tokenizer:
     the alphabet, then what the merges make of them. A character outside the alphabet becomes its bytes in UTF-8.
 
     Raises:
-        ValueError: the alphabet or the merges repeat themselves; a merge joins what is no symbol before it.
+        ValueError: the alphabet or the merges repeat themselves; a merge joins what is no symbol before it; half a
+            surrogate pair is in the alphabet.
     """
 
     pad_id, bos_id, eos_id = 0, 1, 2
 
     def __init__(self, alphabet: str, merges: Iterable[tuple[str, str]]):
+        check_characters("the alphabet", alphabet)
         self.alphabet, self.merges = alphabet, list(merges)
         if len(set(alphabet)) < len(alphabet) or len(set(self.merges)) < len(self.merges):
             raise ValueError("no character of the alphabet and no merge may occur twice")
@@ -84,10 +87,9 @@ class Tokenizer:
         """Learn merges from texts, as `learn_merges` does.
 
         Raises:
-            ValueError: n_merges is negative; `texts` is a single text.
+            ValueError: n_merges is negative; `texts` is a single text, or holds half a surrogate pair.
         """
-        if n_merges < 0:
-            raise ValueError(f"n_merges ({n_merges}) must be at least 0")
+        check_least(0, n_merges=n_merges)
         if isinstance(texts, str):
             raise ValueError(f"texts must be several texts, such as a list of them (got one: {texts[:20]!r})")
         words = Counter(word for text in texts for word in WORD.findall(text))
@@ -100,8 +102,9 @@ class Tokenizer:
         """The ids of a text, without begin and end; words seen before are looked up.
 
         Raises:
-            ValueError: half a surrogate pair, which is no character, is in the text (a UnicodeEncodeError).
+            ValueError: half a surrogate pair, which is no character, is in the text.
         """
+        check_characters("a text", text)
         ids: list[int] = []
         for word in WORD.findall(text):
             if word not in self.cache:
@@ -180,3 +183,14 @@ class Tokenizer:
             return cls.from_json(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+
+
+def check_characters(name: str, text: str) -> None:
+    """Raise a ValueError unless a text is one, and has a form in UTF-8."""
+    try:
+        text.encode()
+    except AttributeError:
+        raise ValueError(f"{name} must be a str (got {type(text).__name__})") from None
+    except UnicodeEncodeError as error:
+        half = f"{text[error.start]!r} at {error.start}"
+        raise ValueError(f"{name} must consist of characters, not of half a surrogate pair (got {half})") from None

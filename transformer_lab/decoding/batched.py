@@ -12,10 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer_lab.checks import check_least
+from transformer_lab.checks import check_least, check_temperature
 from transformer_lab.decoding.cached_decoder import next_logits, start_decoder
 from transformer_lab.decoding.inference import inference
-from transformer_lab.decoding.single import NEG_INF, top_k_filter, top_p_filter
+from transformer_lab.decoding.single import NEG_INF, tempered, top_k_filter, top_p_filter
 from transformer_lab.nn.transformer import Transformer
 
 
@@ -48,7 +48,8 @@ def sample(
     A generator on the CPU draws there, and so gives the same sentences on every device (up to rounding of the logits).
 
     Raises:
-        ValueError: temperature is not above 0; top_k is below 1; top_p is not above 0 and at most 1; and as `greedy`.
+        ValueError: temperature is not above 0, or float32 cannot divide by it; top_k is below 1; top_p is not above 0
+            and at most 1; and as `greedy`.
     """
     choose = sampler(temperature, top_k, top_p, generator)
     return generate(model, src, bos_id, eos_id, max_length, choose)
@@ -58,13 +59,12 @@ def sampler(
     temperature: float, top_k: int | None, top_p: float | None, generator: torch.Generator | None
 ) -> Callable[[Float[Tensor, "B vocab"]], Int[Tensor, " B"]]:
     """A function that draws a token from logits, as `sample` says."""
-    if not temperature > 0:
-        raise ValueError(f"temperature ({temperature}) must be above 0; for the most probable token use `greedy`")
+    check_temperature(temperature)
 
     def draw(logits: Tensor) -> Tensor:
         if top_k == 1:
             return logits.topk(1).indices.squeeze(1)  # nothing is left to chance
-        logits = logits.float() / temperature
+        logits = tempered(logits, temperature)
         logits = logits if top_k is None else top_k_filter(logits, top_k)
         logits = logits if top_p is None else top_p_filter(logits, top_p)
         probabilities = logits.softmax(-1).to(generator.device if generator else logits.device)

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from transformer_lab.decoding.single import check_logits
 from transformer_lab.nn.kv_cache import KVCache
 from transformer_lab.nn.masks import causal_mask, padding_mask
 from transformer_lab.nn.transformer import Mask, Transformer
@@ -47,8 +48,7 @@ def start_decoder(model: Transformer, src: Int[Tensor, "B S"], copies: int = 1) 
 
 
 def next_logits(decoder: CachedDecoder, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B vocab"]:
-    """The logits after the last of these tokens. Raises a ValueError if one of them is no number."""
+    """The logits after the last of these tokens. Raises a ValueError if they are no numbers."""
     logits = decoder(tokens)[:, -1]
-    if logits.isnan().any():
-        raise ValueError("logits must be numbers (got nan): the weights of the model are none, or too large")
+    check_logits(logits)
     return logits

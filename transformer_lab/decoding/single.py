@@ -2,6 +2,7 @@
 
 A model is a function here. `next_logits(ids)` takes the list of the ids so far and returns the logits of the next
 token, (vocab,). For a batch of sentences and a Transformer that remembers what it has read, see `generation`.
+Wherever a token is chosen, logits that are no numbers are refused with a ValueError.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,24 @@ from torch import Tensor
 from transformer_lab.checks import check_least
 
 NEG_INF = float("-inf")  # the logarithm of probability 0
+
+
+def check_logits(logits: Float[Tensor, "*axes vocab"], whose: str = "the model's logits") -> None:
+    """Raise a ValueError unless the largest logit of each row is a number; -inf may stand for what is left out.
+
+    That is one pass over the logits, since the largest is NaN if any is. It waits for the GPU, as a draw does anyway.
+    """
+    largest = logits.amax(-1)
+    if (~largest.isfinite()).any():
+        held = "NaN" if largest.isnan().any() else "inf" if largest.isposinf().any() else "-inf alone"
+        cause = "its weights may be NaN, or too large for their type"
+        raise ValueError(f"logits must be numbers, not all of them -inf: {whose} hold {held} ({cause})")
+
+
+def tempered(logits: Float[Tensor, "*axes vocab"], temperature: float) -> Float[Tensor, "*axes vocab"]:
+    """logits / temperature up to a constant: the largest becomes 0, so that no quotient is too large for float32."""
+    logits = logits.float()
+    return (logits - logits.amax(-1, keepdim=True)) / temperature
 
 
 def greedy_decode(next_logits: Callable[[list[int]], Tensor], bos_id: int, eos_id: int, max_length: int) -> list[int]:
@@ -27,7 +46,9 @@ def greedy_decode(next_logits: Callable[[list[int]], Tensor], bos_id: int, eos_i
     check_least(1, max_length=max_length)
     ids = [bos_id]
     for _ in range(max_length - 1):
-        ids.append(int(next_logits(ids).argmax()))
+        logits = next_logits(ids)
+        check_logits(logits)
+        ids.append(int(logits.argmax()))
         if ids[-1] == eos_id:
             break
     return ids
@@ -54,6 +75,7 @@ def beam_search(
             for ids, total in live
             for token, log_prob in enumerate(next_log_probs(ids).tolist())
         ]
+        check_logits(torch.tensor([total for _, total in extensions]), "the model's log probabilities")
         best = sorted(extensions, key=lambda hypothesis: -hypothesis[1])[:beam_size]
         ended += [(ids, total) for ids, total in best if ids[-1] == eos_id]
         live = [(ids, total) for ids, total in best if ids[-1] != eos_id]

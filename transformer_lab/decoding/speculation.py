@@ -11,8 +11,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_lab.checks import check_least
+from transformer_lab.checks import check_least, check_temperature, check_text
 from transformer_lab.decoding.inference import inference
+from transformer_lab.decoding.single import check_logits, tempered
 from transformer_lab.models.language_model import LanguageModel
 from transformer_lab.nn.kv_cache import KVCache
 
@@ -75,26 +76,38 @@ def speculative(
 
     Raises:
         ValueError: the prompt is empty or no (n,) of token ids; prompt and new tokens are more than a model's max_len;
-            n_tokens is below 0 or n_draft below 1; temperature is not above 0.
+            the draft has another vocabulary than the model; n_tokens is below 0 or n_draft below 1; temperature is not
+            above 0, or float32 cannot divide by it; the generator is not on the CPU; the model's logits, or what the
+            draft says, are no numbers.
     """
     check_least(0, n_tokens=n_tokens)
     check_least(1, n_draft=n_draft)
-    if not temperature > 0:
-        raise ValueError(f"temperature ({temperature}) must be above 0")
-    if prompt.ndim != 1 or prompt.is_floating_point() or not len(prompt):
-        raise ValueError(f"a prompt must be token ids of shape (n,), one at least (got {tuple(prompt.shape)})")
-    for one in (model, draft):
-        if isinstance(one, LanguageModel) and len(prompt) + n_tokens > one.config.max_len:
-            longest = f"max_len ({one.config.max_len}) positions"
-            raise ValueError(f"a text may have at most {longest} (got {len(prompt) + n_tokens})")
-    judge, proposer = readers = reader(model, temperature), reader(draft, temperature)
+    check_temperature(temperature)
+    check_text("a prompt", prompt, least=1)
+    check_pair(model, draft, prompt, len(prompt) + n_tokens)
+    if generator is not None and generator.device.type != "cpu":
+        raise ValueError(f"a generator must be on the CPU, where tokens are judged (got {generator.device})")
+    judge, proposer = readers = reader(model, "the model", temperature), reader(draft, "the draft", temperature)
     text, rounds = prompt.tolist(), []
     while (left := len(prompt) + n_tokens - len(text)) > 0:
         rounds.append(one_round(judge, proposer, text, min(n_draft, left - 1), generator))
         text = [*text, *rounds[-1].drafted[: rounds[-1].n_accepted], rounds[-1].written]
         for each in readers:
             each.forget(len(text) - 1)
-    return Speculation(torch.tensor(text, device=prompt.device), rounds)
+    return Speculation(torch.tensor(text, dtype=prompt.dtype, device=prompt.device), rounds)
+
+
+def check_pair(model: LanguageModel, draft: LanguageModel | Table, prompt: Int[Tensor, " n"], length: int) -> None:
+    """Raise a ValueError unless both have the same tokens, and can read the prompt and what is to be written."""
+    if not isinstance(draft, (LanguageModel, Table)):
+        raise ValueError(f"a draft must be a LanguageModel or have next_probabilities (got {type(draft).__name__})")
+    for one in (model, draft):
+        if isinstance(one, LanguageModel) and length > one.config.max_len:
+            raise ValueError(f"a text may have at most max_len ({one.config.max_len}) positions (got {length})")
+    size = draft.config.vocab_size if isinstance(draft, LanguageModel) else len(draft.next_probabilities(prompt.cpu()))
+    if size != model.config.vocab_size:
+        rule = f"a draft must have the model's vocabulary of {model.config.vocab_size} tokens"
+        raise ValueError(f"{rule} (its own has {size})")
 
 
 def one_round(
@@ -133,8 +146,12 @@ def drawn(distribution: Float[Tensor, " vocab"], generator: torch.Generator | No
 class Reader:
     """`read(text)` gives the distribution behind each token that is new since the last call; `forget` goes back."""
 
-    def __init__(self, temperature: float):
-        self.temperature, self.n_read = temperature, 0
+    def __init__(self, name: str, temperature: float):
+        self.name, self.temperature, self.n_read = name, temperature, 0
+
+    def distribution(self, logits: Float[Tensor, "new vocab"]) -> Float[Tensor, "new vocab"]:
+        check_logits(logits, f"{self.name}'s logits")
+        return tempered(logits, self.temperature).softmax(-1)
 
     def read(self, text: list[int]) -> Float[Tensor, "new vocab"]:
         raise NotImplementedError
@@ -147,8 +164,8 @@ class Reader:
 class ModelReader(Reader):
     """A language model with a cache, which is cut where tokens were rejected."""
 
-    def __init__(self, model: LanguageModel, temperature: float):
-        super().__init__(temperature)
+    def __init__(self, model: LanguageModel, name: str, temperature: float):
+        super().__init__(name, temperature)
         self.model, self.cache = model, KVCache()
 
     def read(self, text: list[int]) -> Float[Tensor, "new vocab"]:
@@ -156,7 +173,7 @@ class ModelReader(Reader):
         with inference(self.model):
             logits = self.model(torch.tensor([text[self.n_read :]], device=device), self.cache)[0]
         self.n_read = len(text)
-        return (logits.float() / self.temperature).softmax(-1).cpu()
+        return self.distribution(logits).cpu()
 
     def forget(self, length: int) -> None:
         super().forget(length)
@@ -166,17 +183,17 @@ class ModelReader(Reader):
 class TableReader(Reader):
     """A table has no memory to keep."""
 
-    def __init__(self, table: Table, temperature: float):
-        super().__init__(temperature)
+    def __init__(self, table: Table, name: str, temperature: float):
+        super().__init__(name, temperature)
         self.table = table
 
     def read(self, text: list[int]) -> Float[Tensor, "new vocab"]:
         """Behind the last token alone: a draft is asked for no other."""
         p = self.table.next_probabilities(torch.tensor(text))[None]  # (1, vocab)
-        return (p.log() / self.temperature).softmax(-1)
+        return self.distribution(p.log())
 
 
-def reader(source: LanguageModel | Table, temperature: float) -> Reader:
+def reader(source: LanguageModel | Table, name: str, temperature: float) -> Reader:
     if isinstance(source, LanguageModel):
-        return ModelReader(source, temperature)
-    return TableReader(source, temperature)
+        return ModelReader(source, name, temperature)
+    return TableReader(source, name, temperature)

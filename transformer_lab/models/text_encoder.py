@@ -100,4 +100,6 @@ def mean_pool(hidden: Float[Tensor, "B T d"], mask: Bool[Tensor, "B T"]) -> Floa
     A row without any gives zeros.
     """
     kept = mask[..., None]  # (B, T, 1): True counts as 1, False as 0
-    return (hidden * kept).sum(1) / kept.sum(1).clamp(min=1)  # (B, d) / (B, 1)
+    at_least_float32 = torch.promote_types(hidden.dtype, torch.float32)
+    means = (hidden * kept).sum(1, dtype=at_least_float32) / kept.sum(1).clamp(min=1)  # (B, d) / (B, 1)
+    return means.to(hidden.dtype)

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_lab.checks import check_floats, check_least, check_targets
+
 
 def next_token_loss(logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor, "B T"], pad_id: int) -> Float[Tensor, ""]:
     """Cross-entropy of each position's logits with the token that comes next, in nats.
@@ -15,8 +17,10 @@ def next_token_loss(logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor, "B T
 
     The last position has no next token, and its logits do not count. NaN if no next token is left.
     """
+    check_targets(logits, "tokens", tokens, pad_id)
     truth = F.pad(tokens[:, 1:], (0, 1), value=pad_id)  # (B, T); logits[:, :-1] instead would copy nearly all of them
-    return F.cross_entropy(logits.flatten(0, 1), truth.flatten(), ignore_index=pad_id)
+    at_least_float32 = torch.promote_types(logits.dtype, torch.float32)  # a sum of losses may be too large for less
+    return F.cross_entropy(logits.flatten(0, 1).to(at_least_float32), truth.flatten().long(), ignore_index=pad_id)
 
 
 def perplexity(token_log_probs: Float[Tensor, "*axes"]) -> Float[Tensor, ""]:
@@ -27,9 +31,11 @@ def perplexity(token_log_probs: Float[Tensor, "*axes"]) -> Float[Tensor, ""]:
     Raises:
         ValueError: there is no token.
     """
+    check_floats("token_log_probs", token_log_probs)
     if not token_log_probs.numel():
         raise ValueError("perplexity must be that of at least one token (got none)")
-    nats = -token_log_probs.sum() / token_log_probs.numel()  # the mean loss of a token
+    at_least_float32 = torch.promote_types(token_log_probs.dtype, torch.float32)
+    nats = -token_log_probs.mean(dtype=at_least_float32)  # the mean loss of a token
     return torch.exp(nats)
 
 
@@ -42,6 +48,5 @@ def bits_per_byte(nats: float, n_tokens: int, n_bytes: int) -> float:
     Raises:
         ValueError: n_tokens or n_bytes is below 1.
     """
-    if n_tokens < 1 or n_bytes < 1:
-        raise ValueError(f"n_tokens ({n_tokens}) and n_bytes ({n_bytes}) must be at least 1")
+    check_least(1, n_tokens=n_tokens, n_bytes=n_bytes)
     return nats / log(2) / n_bytes

@@ -8,11 +8,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transformer_lab.checks import check_boolean, check_tokens
+from transformer_lab.checks import check_boolean, check_least, check_tokens, check_whole
 
 
 def causal_mask(length: int, device: torch.device | str | None = None) -> Bool[Tensor, "{length} {length}"]:
     """Each position may attend to itself and to those before it: a lower triangle of True (§3.2.3)."""
+    check_least(0, length=length)
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
@@ -23,6 +24,7 @@ def padding_mask(tokens: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 1
         ValueError: the tokens are not whole numbers on two axes.
     """
     check_tokens("tokens", tokens)
+    check_whole(pad_id=pad_id)
     return (tokens != pad_id)[:, None, None, :]
 
 
@@ -42,9 +44,12 @@ def to_torch_attn_mask(mask: Bool[Tensor, "..."], batch: int, n_heads: int) -> B
     A query that may attend to nothing makes that module return NaN; ours returns zeros.
 
     Raises:
-        ValueError: the mask is not boolean, or does not broadcast to (batch, n_heads, T, S).
+        ValueError: the mask is not boolean, or does not broadcast to (batch, n_heads, T, S); batch is below 0, or
+            n_heads below 1.
     """
     check_boolean(mask)
+    check_least(0, batch=batch)
+    check_least(1, n_heads=n_heads)
     if mask.ndim not in (2, 3, 4):
         raise ValueError(f"a mask must have 2, 3 or 4 axes, the last two being T and S (got {mask.ndim})")
     full = (batch, n_heads, *mask.shape[-2:])
@@ -70,7 +75,9 @@ def to_additive_mask(mask: Bool[Tensor, "*axes"], dtype: torch.dtype = torch.flo
     """A mask to be *added* to the scores, as all of torch accepts it: 0 where allowed, -inf where not.
 
     Raises:
-        ValueError: the mask is not boolean.
+        ValueError: the mask is not boolean, or the type not one of floating-point numbers.
     """
     check_boolean(mask)
+    if not dtype.is_floating_point:
+        raise ValueError(f"dtype must be one of floating-point numbers, which have -inf (got {dtype})")
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, float("-inf"))

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_lab.checks import check_least
+from transformer_lab.checks import check_least, check_targets
 from transformer_lab.storage import make_plain
 
 
@@ -54,7 +54,9 @@ def label_smoothing_loss(
     The target's probability is 1 - smoothing + smoothing / vocab, that of every other token smoothing / vocab
     (Szegedy et al., 2016, arXiv:1512.00567, section 7). NaN if all targets are padding.
     """
-    logits, targets = logits.flatten(0, 1), targets.flatten()
+    check_targets(logits, "targets", targets, pad_id)
+    at_least_float32 = torch.promote_types(logits.dtype, torch.float32)  # a sum of losses may be too large for less
+    logits, targets = logits.flatten(0, 1).to(at_least_float32), targets.flatten().long()
     return F.cross_entropy(logits, targets, ignore_index=pad_id, label_smoothing=smoothing)
 
 

@@ -64,10 +64,29 @@ class MaskedSoftmax(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        ctx.mark_dirty(inputs[0])
+        if output is inputs[0]:  # not where `vmap` had to copy them
+            ctx.mark_dirty(output)
         ctx.save_for_backward(output)
+        ctx.save_for_forward(output)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (weights,) = ctx.saved_tensors
         return torch.ops.aten._softmax_backward_data(gradient, weights, -1, weights.dtype), None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, _: None) -> Tensor:
+        (weights,) = ctx.saved_tensors
+        tangent.mul_(weights)  # in place, as the scores
+        return tangent.sub_(weights * tangent.sum(dim=-1, keepdim=True))
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, int | None], scores: Tensor, mask: Tensor) -> tuple[Tensor, int]:
+        of_scores, of_mask = in_dims
+        if of_scores is None:
+            scores, of_scores = scores.expand(info.batch_size, *scores.shape).clone(), 0
+        if of_mask is not None:
+            mask = mask.movedim(of_mask, 0)
+            mask = mask[(slice(None), *[None] * (scores.ndim - mask.ndim))]  # (batch, 1, …, T, S)
+        MaskedSoftmax.apply(scores.movedim(of_scores, 0), mask)
+        return scores, of_scores

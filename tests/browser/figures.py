@@ -22,7 +22,8 @@ def main() -> None:
         largest = max(lessons, key=lambda name: lessons[name])
         print(f"front page: {PageOfTheSite(out / 'index.html').weight():.2f} MB (at most 1.5)", end=", ")
         with served(out) as site:
-            print(f"answers a key after {min(seconds_to_answer(browser, site) for _ in range(3)):.2f} s (at most 2)")
+            clock, computed = map(min, zip(*(seconds_to_answer(browser, site) for _ in range(3)), strict=True))
+            print(f"answers a key after {clock:.2f} s (at most 2), {computed:.2f} s of the processor")
         print(f"largest lesson: {largest}, {lessons[largest]:.2f} MB (at most 2.5)", flush=True)
     view_speed.main()
     machine_speed.main()

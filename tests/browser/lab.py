@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,9 +13,9 @@ from urllib.parse import urlsplit
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.browser.server import FRONT_ENDS, ROOT, SECONDS_TO_START
+from tests.browser.server import FRONT_ENDS, ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -39,8 +40,10 @@ OWN_ERRORS = {
 }
 THIS_MACHINE = {"127.0.0.1", "localhost", None}  # None: data: and blob: addresses, and files
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
-SECONDS_TO_RUN = 300
+SECONDS, SECONDS_TO_RUN = 300, 3000  # to wait for what comes at once, and for a lesson to run: a machine may be busy
 BETWEEN_LOOKS = 50  # milliseconds
+
+expect.set_options(timeout=SECONDS * 1000)
 
 
 @contextmanager
@@ -55,6 +58,14 @@ def chromium(*flags: str) -> Iterator[Browser]:
         browser.close()
 
 
+def until(page: Page, holds: Callable[[], bool], seconds: float = SECONDS) -> None:
+    """Wait until something holds of a page."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never held"
+        page.wait_for_timeout(BETWEEN_LOOKS)
+
+
 @dataclass
 class WatchedPage:
     """A page of the browser, and what it has said and asked for since it was made."""
@@ -66,6 +77,7 @@ class WatchedPage:
 
     def __post_init__(self):
         page, errors = self.page, self.console_errors
+        page.set_default_timeout(SECONDS * 1000)
         page.on("console", lambda message: message.type == "error" and errors.append(message.text))
         page.on("pageerror", lambda error: str(error) not in self.own_errors and errors.append(str(error)))
         page.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
@@ -87,13 +99,13 @@ class WatchedPage:
 class OpenNotebook(WatchedPage):
     """A notebook that is open in the browser."""
 
-    def wait_for(self, javascript: str, seconds: float | int = 30, given: object = None) -> None:
+    def wait_for(self, javascript: str, seconds: float | int = SECONDS, given: object = None) -> None:
         """Wait until an expression is true. To look at each frame, as is usual, would have every frame be drawn."""
         self.page.wait_for_function(javascript, arg=given, timeout=seconds * 1000, polling=BETWEEN_LOOKS)
 
     def wait_until_ready(self) -> None:
         """Wait until the notebook is shown and its kernel answers."""
-        self.wait_for(READY, SECONDS_TO_START)
+        self.wait_for(READY)
         self.settle()
 
     def run_all(self) -> None:

@@ -26,7 +26,7 @@ def run_node(*arguments: str | Path, **variables: str | Path) -> str:
     node = shutil.which("node")
     assert node, "no Node found: install nodejs"
     environment = os.environ | {name: str(value) for name, value in variables.items()}
-    done = subprocess.run([node, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([node, *map(str, arguments)], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -1,7 +1,6 @@
 """The views with the kernel behind them, in JupyterLab and Notebook 7: typing, stopping, resuming."""
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +13,17 @@ from tests.browser.lab import PANEL, OpenNotebook, made, opened
 from tests.browser.live import Live, near
 from tests.view_examples import own_sentence, start, training_monitor
 
-SECONDS = 60
 THE_KERNEL = f"{PANEL}.sessionContext.session.kernel"
-SLOWLY = """import time
+GATES = {"stopped": 10, "seen": 25}  # a training does not go on with such a step before the file is there
+SLOWLY = f"""import time
+from pathlib import Path
 
 def slowly(reports):
+    gates = {{step: Path(name) for name, step in {GATES}.items()}}
     for report in reports:
         time.sleep(0.1)
+        while report.step in gates and not gates[report.step].exists():
+            time.sleep(0.05)
         yield report
 
 reports, *rest = toy_training()
@@ -47,15 +50,11 @@ def run(notebook: OpenNotebook, number: int) -> None:
 
 def wait_for_count(notebook: OpenNotebook, number: int) -> None:
     """Wait until a cell is done."""
-    wait_for(notebook, f"() => {PANEL}.content.widgets[{number}].model.executionCount")
-
-
-def wait_for(notebook: OpenNotebook, javascript: str) -> None:
-    notebook.wait_for(javascript, SECONDS)
+    notebook.wait_for(f"() => {PANEL}.content.widgets[{number}].model.executionCount")
 
 
 def shows(place: Locator, text: str | re.Pattern) -> None:
-    expect(place).to_contain_text(text, timeout=SECONDS * 1000)
+    expect(place).to_contain_text(text)
 
 
 # ── own sentence ──
@@ -64,7 +63,7 @@ def shows(place: Locator, text: str | re.Pattern) -> None:
 @pytest.fixture
 def sentence(notebook) -> Iterator[Live]:
     view = Live(notebook.page, notebook.page.locator(".tl-view").first)
-    expect(field(view)).to_be_visible(timeout=SECONDS * 1000)
+    expect(field(view)).to_be_visible()
     view.button("reset").click()
     yield view
     assert notebook.new_errors() == []
@@ -103,7 +102,7 @@ def test_what_is_typed_is_translated_with_the_weights_of_torch(sentence):
 def wait_for_map(view: Live, text: str) -> None:
     """Until the map is that of the text: its columns are the text's tokens."""
     label = re.compile(f"^Cross-attention for “{text}”. ")
-    expect(view.canvas).to_have_attribute("aria-label", label, timeout=SECONDS * 1000)
+    expect(view.canvas).to_have_attribute("aria-label", label)
 
 
 def test_a_sentence_that_cannot_be_translated_is_answered_in_words(sentence):
@@ -128,8 +127,7 @@ Path({str(begun)!r}).touch()
 while not Path({str(go_on)!r}).exists():
     time.sleep(0.05)"""
     notebook.page.evaluate(f"code => {{ {THE_KERNEL}.requestExecute({{code}}); }}", code)
-    end = time.monotonic() + SECONDS
-    while not begun.exists() and time.monotonic() < end:
+    while not begun.exists():
         notebook.page.wait_for_timeout(20)
     yield go_on
     go_on.touch()
@@ -155,16 +153,22 @@ def test_an_emptied_field_leaves_no_translation_of_what_was_there(sentence):
 # ── training ──
 
 
+def open_gate(lab_folder: Path, name: str) -> None:
+    (lab_folder / "work" / "notebooks" / name).touch()
+
+
 @pytest.fixture
-def training(notebook) -> Iterator[Live]:
+def training(notebook, lab_folder) -> Iterator[Live]:
     """The monitor of a training that runs, with a cell that waits behind it."""
+    for name in GATES:
+        (lab_folder / "work" / "notebooks" / name).unlink(missing_ok=True)
     before = notebook.page.locator(".tl-view").count() > 1
     run(notebook, TRAINING)
     if before:
-        wait_for(notebook, f"() => !{PANEL}.content.widgets[{TRAINING}].model.executionCount")
+        notebook.wait_for(f"() => !{PANEL}.content.widgets[{TRAINING}].model.executionCount")
     run(notebook, NEXT)
     view = Live(notebook.page, notebook.page.locator(".tl-view").nth(1))
-    expect(view.button("stop")).to_be_visible(timeout=SECONDS * 1000)
+    expect(view.button("stop")).to_be_visible()
     yield view
     assert notebook.new_errors() == []
     assert notebook.new_strangers() == []
@@ -181,11 +185,13 @@ STOP = {
 
 
 @pytest.mark.parametrize("way", STOP)
-def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, way):
+def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, lab_folder, way):
     shows(status(training), re.compile(r"step [5-9] of 30, \d+ s left"))
     expect(status(training)).to_have_attribute("aria-live", "off")  # nobody listens to every step
     assert training.values()["map"] is not None
-    STOP[way](notebook, training)
+    with notebook.page.expect_response(lambda one: "/interrupt" in one.url):
+        STOP[way](notebook, training)
+    open_gate(lab_folder, "stopped")
     shows(status(training), "stopped after step")
     expect(status(training)).to_have_attribute("aria-live", "polite")
     wait_for_count(notebook, NEXT)
@@ -196,9 +202,10 @@ def test_training_is_seen_stops_and_resumes_where_it_was(notebook, training, way
     near(stopped, training_monitor.seen_at(int(stopped["step"])))
     live = training.root.element_handle()
     training.button("resume").click()
-    wait_for(notebook, "() => document.querySelector('.tl-samples')?.innerText.includes('translation at step 20')")
+    notebook.wait_for("() => document.querySelector('.tl-samples')?.innerText.includes('translation at step 20')")
+    open_gate(lab_folder, "seen")
     shows(status(training), "30 of 30 steps")
-    notebook.wait_for("view => !view.isConnected", SECONDS, live)  # the last is stored
+    notebook.wait_for("view => !view.isConnected", given=live)  # the last is stored
     near(training.values(), start("training"))
     expect(training.button("resume")).to_be_hidden()
     expect(training.button("stop")).to_be_hidden()
@@ -215,9 +222,9 @@ def test_views_say_so_when_their_kernel_is_started_anew(profile, address_here, l
     with made(profile, address_here, lab_folder, *CELLS[:2], name="95_restarted.ipynb") as notebook:
         notebook.run_all()
         sentence = Live(notebook.page, notebook.page.locator(".tl-view").first)
-        expect(field(sentence)).to_be_visible(timeout=SECONDS * 1000)
+        expect(field(sentence)).to_be_visible()
         notebook.page.evaluate(f"() => {THE_KERNEL}.restart()")
-        expect(field(sentence)).to_be_hidden(timeout=SECONDS * 1000)
+        expect(field(sentence)).to_be_hidden()
         shows(sentence.root, "The kernel that translated is gone: it was shut down or started anew.")
         near(sentence.values(), start("own sentence"))
         notebook.run_all()
@@ -231,11 +238,13 @@ def test_views_say_so_when_their_kernel_is_started_anew(profile, address_here, l
 
 def test_reopened_without_its_kernel_each_view_shows_what_it_showed(notebook, profile, address_here, lab_folder):
     if notebook.page.locator(".tl-view").count() == 1:
+        for name in GATES:
+            open_gate(lab_folder, name)
         run(notebook, TRAINING)
     shows(notebook.page.locator(".tl-status"), "30 of 30 steps")
-    wait_for(notebook, f"() => {THE_KERNEL}.status === 'idle'")
+    notebook.wait_for(f"() => {THE_KERNEL}.status === 'idle'")
     notebook.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
-    wait_for(notebook, f"() => !{PANEL}.context.model.dirty")
+    notebook.wait_for(f"() => !{PANEL}.context.model.dirty")
     stored = nbformat.read(lab_folder / "work" / "notebooks" / PATH, as_version=4)
     kinds = {kind for cell in stored.cells for output in cell.outputs for kind in output.get("data", {})}
     assert kinds == {"text/plain", "text/html"}
@@ -244,7 +253,7 @@ def test_reopened_without_its_kernel_each_view_shows_what_it_showed(notebook, pr
     notebook.page.evaluate(f"() => {PANEL}.sessionContext.shutdown()")
     sentence = Live(notebook.page, notebook.page.locator(".tl-view").first)
     field(sentence).fill("d")  # there is nobody to answer
-    expect(field(sentence)).to_be_hidden(timeout=SECONDS * 1000)
+    expect(field(sentence)).to_be_hidden()
     shows(sentence.root, "The kernel that translated is gone")
     assert notebook.new_errors() == []
     with opened(profile, address_here, PATH) as again:

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.lab import WatchedPage
+from tests.browser.lab import WatchedPage, until
 from tests.browser.live import Live
 from tests.browser.served_site import seconds_to_answer, served
 from tests.built_site import LESSONS, ROOT, built_site
@@ -66,8 +66,8 @@ def wait_until_alive(page: Page) -> None:
 # ── alive ──
 
 
-def test_the_front_page_answers_within_two_seconds(browser, site):
-    assert min(seconds_to_answer(browser, site) for _ in range(3)) < SECONDS_TO_BE_ALIVE
+def test_the_front_page_answers_after_two_seconds_of_computing(browser, site):
+    assert min(seconds_to_answer(browser, site)[1] for _ in range(3)) < SECONDS_TO_BE_ALIVE
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -89,20 +89,15 @@ def test_a_view_answers_the_keyboard_and_follows_the_theme(page, site):
     before, values = view.picture(), view.values()
     view.slider.focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(100)
-    assert repr(view.values()) != repr(values)
-    assert view.picture() != before
+    until(page, lambda: repr(view.values()) != repr(values) and view.picture() != before)
     light, ink = view.picture(), page.evaluate(INK)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(100)
-    assert view.picture() != light
-    assert page.evaluate(INK) != ink
+    until(page, lambda: view.picture() != light and page.evaluate(INK) != ink)
     assert page.evaluate(TOLD_LIGHT) == "false"
     toggle = page.locator(".theme-toggle-content .theme-toggle")
     toggle.focus()
     page.keyboard.press("Enter")  # of a dark system Furo goes to the light first
-    page.wait_for_timeout(100)
-    assert (page.evaluate(INK), page.evaluate(TOLD_LIGHT), view.picture()) == (ink, "true", light)
+    until(page, lambda: (page.evaluate(INK), page.evaluate(TOLD_LIGHT), view.picture()) == (ink, "true", light))
     page.evaluate("() => localStorage.clear()")
 
 

@@ -102,7 +102,7 @@ def test_views_are_live_and_single_after_another_tab(notebook, views_in_notebook
 
 def test_views_answer_while_the_kernel_is_busy(notebook, views_in_notebook):
     kernel = f"{PANEL}.sessionContext.session.kernel"
-    notebook.page.evaluate(f"() => {{ {kernel}.requestExecute({{code: 'import time; time.sleep(60)'}}); }}")
+    notebook.page.evaluate(f"() => {{ {kernel}.requestExecute({{code: 'import time; time.sleep(100_000)'}}); }}")
     notebook.wait_for(f"() => {kernel}.status === 'busy'")
     answers(views_in_notebook)
     assert notebook.page.evaluate(f"() => {kernel}.status") == "busy"

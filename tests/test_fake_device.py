@@ -393,6 +393,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
 
 
 NO_TENSORS = {
+    *("checkpoint_path", "load_table"),
     *("LanguageModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
     *(
@@ -502,10 +503,10 @@ def without_device(function: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("module", "function", "names"),
     [
-        ("masks", "causal_mask", ["decoder_mask", "Transformer"]),
-        ("cached_decoder", "causal_mask", ["CachedDecoder", "greedy", "sample", "beam", "translate"]),
-        ("model.transformer", "padding_mask", ["Transformer", "Training"]),
-        ("positions", "sinusoidal_encoding", ["SinusoidalPositions", "Embedding", "Transformer", "load_checkpoint"]),
+        ("nn.masks", "causal_mask", ["decoder_mask", "Transformer"]),
+        ("decoding.cached_decoder", "causal_mask", ["CachedDecoder", "greedy", "sample", "beam", "translate"]),
+        ("nn.transformer.transformer", "padding_mask", ["Transformer", "Training"]),
+        ("nn.positions", "sinusoidal_encoding", ["SinusoidalPositions", "Embedding", "Transformer", "load_checkpoint"]),
         ("training.loop", "shift_right", ["Training", "load_training"]),
     ],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer_lab.weights import published
+from transformer_lab.weights import tensor_names
 
 IMG = Path(__file__).parent.parent / "img"
 FIGURES = sorted(IMG.glob("*.svg"))
@@ -106,7 +106,7 @@ def test_tensors_lead_where_the_loader_puts_them():
     arrows = list(zip(shown[2::3], shown[4::3], strict=False))[:6]  # the two headings, then name, shape and part
     names = {
         theirs.removeprefix("encoder.layer.{}."): ours.rpartition(".")[2].upper().replace("_", "")
-        for theirs, ours in published.names.BERT.items()
+        for theirs, ours in tensor_names.BERT.items()
     }
     assert len(arrows) == 6
     assert [names[tensor.removesuffix(".weight")] for tensor, _ in arrows] == [part for _, part in arrows]

@@ -30,7 +30,11 @@ def wheel(tmp_path_factory) -> Path:
 
 def test_the_wheel_holds_every_file_of_the_package_but_those_that_its_scripts_are_built_from(wheel):
     package, views = ROOT / "transformer_lab", ROOT / "transformer_lab" / "widgets"
-    sources = {*views.glob("*.js"), views / "build.mjs", views / "static" / "manifest.json"}
+    sources = {
+        *(path for path in views.rglob("*.js") if path.parent.name != "static"),
+        views / "build.mjs",
+        views / "static" / "manifest.json",
+    }
     files = {path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     about = f"transformer_lab-{transformer_lab.__version__}.dist-info/"
     held = {name for name in zipfile.ZipFile(wheel).namelist() if not name.startswith(about)}
@@ -72,7 +76,7 @@ def test_every_lesson_finds_by_its_name_what_it_loads(wheel, tmp_path):
     loaded = {line.partition(" ")[0]: line.partition(" ")[2] for line in run.stdout.splitlines() if line[:2] != "Py"}
     assert list(loaded) == [path.stem for path in notebooks]
     assert loaded["01_attention"] == "load_checkpoint('en_de')"
-    assert loaded["12_published_weights"] == "probes.paragraphs()"
+    assert loaded["12_published_weights"] == "word_senses.paragraphs()"
     assert list(empty.iterdir()) == []
 
 

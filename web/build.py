@@ -7,6 +7,7 @@ The pages are laid out in a temporary folder, as Sphinx wants them; what a page 
 """
 
 import argparse
+import re
 import shutil
 import sys
 import tempfile
@@ -41,7 +42,9 @@ def lay_out(source: Path) -> None:
     (source / "index.md").write_text(front_page(stored, ROOT, source), "utf-8")
     instructors = (ROOT / "docs" / "instructors.md").read_text("utf-8")
     (source / "docs" / "instructors.md").write_text(with_links(instructors), "utf-8")
-    shutil.copy(ROOT / "CONTRIBUTING.md", source / "contributing.md")
+    contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8").replace("](docs/", "](")
+    contributing = re.sub(r"\[([^]]+)\]\(transformer_lab/[^)]*\)", r"\1", contributing)  # no page has the code
+    (source / "contributing.md").write_text(contributing, "utf-8")
 
 
 def with_links(text: str) -> str:

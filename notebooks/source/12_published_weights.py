@@ -24,7 +24,7 @@ import torch.nn.functional as F
 
 from transformer_lab import analysis, default_device, exercises, plots
 from transformer_lab.data import word_senses
-from transformer_lab.weights import published
+from transformer_lab.weights import published, tensor_names
 
 device = default_device()
 
@@ -121,7 +121,7 @@ print("by hand = the model, max difference < 1e-5:", difference < 1e-5)
 # Here are those behind the embeddings, Hugging Face's on the left, the project's on the right:
 
 # %%
-for theirs, ours in list(published.names.BERT.items())[3:]:
+for theirs, ours in list(tensor_names.BERT.items())[3:]:
     print(f"{theirs:46} {ours}")
 
 # %% [markdown]
@@ -134,7 +134,7 @@ mine = text_encoder.TextEncoder(text_encoder.TextEncoderConfig())
 tensors = {}
 for name, tensor in raw.items():
     if name.startswith(("embeddings.", "encoder.")) and tensor.is_floating_point():
-        tensors[published.names.renamed(name, published.names.BERT, str)] = tensor
+        tensors[tensor_names.renamed(name, tensor_names.BERT, str)] = tensor
 mine.load_state_dict(tensors)
 mine = mine.eval().to(device)
 with torch.no_grad():
@@ -511,7 +511,10 @@ def read(texts, batch=32):
 
 
 paragraph_states = read([part for _, part in library])
-sets = {"in the lessons' words": word_senses.QUESTIONS, "in other words": word_senses.IN_OTHER_WORDS}
+sets = {
+    "in the lessons' words": word_senses.QUESTIONS,
+    "in other words": word_senses.IN_OTHER_WORDS,
+}
 question_states = {name: read([text for _, text in asked]) for name, asked in sets.items()}
 
 

@@ -22,14 +22,12 @@ if find_spec("transformer_lab") is None:
 import math
 import os
 import time
-from functools import partial
 
 os.environ["KINETO_LOG_LEVEL"] = "99"  # torch's profiler shall not print
 import torch
 import torch.nn.functional as F
 
 from transformer_lab import analysis, default_device, exercises, plots
-from transformer_lab.kernels import tiled_attention
 from transformer_lab.nn import attention
 
 torch.set_num_threads(1)  # so that times of the same cell can be compared
@@ -41,6 +39,9 @@ device = default_device()
 # In the lessons so far, attention that was not asked for its weights (`need_weights=False`) handed the work to torch's fused kernel. Here it runs beside the plain code of lesson 01, on a text of 4096 tokens and one head. `seconds` takes the fastest of some runs; `analysis.peak_bytes` counts what a computation holds at its worst moment.
 
 # %%
+from functools import partial
+
+
 def seconds(compute, *given, repeats=5):
     times = []
     for _ in range(repeats):
@@ -217,6 +218,7 @@ assert error_of(torch.bfloat16, 16384) > 0.3 > 0.01 > error_of(torch.float32, 16
 # In float64, with a causal mask, tiles of 50 (which do not divide 333), forward and backward:
 
 # %%
+from transformer_lab.kernels import tiled_attention
 from transformer_lab.nn.masks import causal_mask
 
 torch.manual_seed(1)
@@ -242,7 +244,8 @@ for name in ("plain", "torch"):
 
 # %%
 small = [torch.randn(5, 3, dtype=torch.float64, requires_grad=True) for _ in range(3)]
-right = torch.autograd.gradcheck(lambda *given: tiled_attention.tiled_attention(*given, tile=2), small)
+in_twos = partial(tiled_attention.tiled_attention, tile=2)
+right = torch.autograd.gradcheck(in_twos, small)
 print("gradients = small differences of the output:", right)
 
 # %% [markdown]
@@ -499,9 +502,8 @@ found = {}
 for bits in (None, 8, 4, 3):
     model = code_model if bits is None else quantization.rounded(code_model, bits)
     found[bits] = perplexity(token_log_probs(model, unseen)).item()
-    megabytes = quantization.weight_bytes(code_model, bits) / 1e6
-    times = found[bits] / found[None]
-    print(f"{bits or 32} bits: {megabytes:.2f} MB, perplexity {found[bits]:.2f}, {times:.3f} times")
+    size, times = quantization.weight_bytes(code_model, bits), found[bits] / found[None]
+    print(f"{bits or 32} bits: {size / 1e6:.2f} MB, perplexity {found[bits]:.2f}, {times:.3f} times")
 assert found[8] < 1.01 * found[None] < found[4] < 1.1 * found[None] < found[3]
 
 # %% [markdown]

@@ -144,8 +144,7 @@ widgets.cache_cost()
 
 # %%
 from transformer_lab import LanguageModel, LanguageModelConfig, token_log_probs
-from transformer_lab.data import tasks
-from transformer_lab.data.ngrams import NGrams
+from transformer_lab.data import ngrams, tasks
 from transformer_lab.data.texts import Characters
 from transformer_lab.training import TextExamples, TextRecipe, TextTraining
 
@@ -161,7 +160,8 @@ def on_held_out():
     return -token_log_probs(writer, held_out).mean().item()
 
 
-levels = {"3-gram": -NGrams(read, len(characters), 3).token_log_probs(held_out).mean().item()}
+triples = ngrams.NGrams(read, len(characters), 3)
+levels = {"3-gram": -triples.token_log_probs(held_out).mean().item()}
 reports = reading.run(200, on_held_out, every=40)
 widgets.text_training_monitor(reports, 200, writer, characters, ["four ", "nine"], levels=levels)
 

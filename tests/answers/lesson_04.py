@@ -147,12 +147,13 @@ RIGHT_ANSWERS = {
 EQUIVALENT = {
     "layer_norm": {
         "layer_norm: variance + eps → eps + variance": SUM,
-        "layer_norm: (centred / torch.sqrt(variance + eps)).to(x.dtype) * weight → "
-        "weight * (centred / torch.sqrt(variance + eps)).to(x.dtype)": COMMUTATIVE,
-        "layer_norm: (centred / torch.sqrt(variance + eps)).to(x.dtype) * weight + bias → "
-        "bias + (centred / torch.sqrt(variance + eps)).to(x.dtype) * weight": SUM,
-        "layer_norm: (centred / torch.sqrt(variance + eps)).to(x.dtype) → "
-        "centred / torch.sqrt(variance + eps)": ONE_TYPE,
+        "layer_norm: centred / torch.sqrt(variance + eps) * weight → "
+        "weight * (centred / torch.sqrt(variance + eps))": COMMUTATIVE,
+        "layer_norm: centred / torch.sqrt(variance + eps) * weight + bias → "
+        "bias + centred / torch.sqrt(variance + eps) * weight": SUM,
+        "layer_norm: (centred / torch.sqrt(variance + eps) * weight + bias).to(x.dtype) → "
+        "centred / torch.sqrt(variance + eps) * weight + bias": ONE_TYPE,
+        "layer_norm: (torch.float16, torch.bfloat16) → (torch.bfloat16, torch.float16)": "a set of two has no order",
         "layer_norm: x.float() → x": ONE_TYPE,
         "layer_norm: x → eps (3)": ONE_TYPE,
         **{f"layer_norm: x → {other} ({i})": ONE_TYPE for i in (2, 3, 4) for other in ("weight", "bias")},

@@ -250,7 +250,7 @@ def test_readme_and_help_name_the_languages_that_num2words_gets_wrong():
         **dict.fromkeys(number_words.SPANISH, "Spanish"),
         **{"fr_BE": "French of Belgium", "fr_CH": "Switzerland"},
     }
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     sentence = readme.partition("a part of the names wrong in ")[2].partition(";")[0]
     assert {language for language, name in names.items() if name in sentence} == {*names} == {*number_words.WRONG}
     assert ", ".join(number_words.WRONG) in parser().format_help()

@@ -161,7 +161,7 @@ def test_fast_merges_are_those_of_the_loop_over_all_words(words, n_merges):
 
 
 def lessons_prose() -> list[str]:
-    lines = (Path(__file__).parents[1] / "notebooks/source/01_attention.py").read_text(encoding="utf-8").splitlines()
+    lines = (Path(__file__).parents[2] / "notebooks/source/01_attention.py").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line.startswith("# ")]
 
 

@@ -87,7 +87,9 @@ def own_answer(kind: str, id_: str, key: str) -> str | None:
     if kind in ("half", "crashing", "broken", "pasted"):
         return answer(VARIANT, kind, 3, 1)
     case = own_case(VARIANT, id_, key)
-    function = catalogue[VARIANT].mistakes[MISTAKES[VARIANT]].function if kind == "mistaken" else kv_cache_bytes
+    function = (
+        catalogue[VARIANT].mistakes[MISTAKES[VARIANT]].function if kind == "mistaken" else kv_cache_bytes.reference
+    )
     return f"{VARIANT} = {function(**case.arguments)}"
 
 

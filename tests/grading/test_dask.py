@@ -19,7 +19,7 @@ if __name__ == "__main__":
     from distributed import Client, LocalCluster
     from distributed.utils import get_mp_context
 
-    from transformer_lab.grading import course, records
+    from transformer_lab.grading.marking import course, records
     from transformer_lab.grading.submissions.submissions import find_submissions
     from transformer_lab.grading.handout.assign import assign
 

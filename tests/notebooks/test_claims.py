@@ -18,7 +18,7 @@ LESSON = f"""\
 
 # %%
 import random, numpy, torch
-from transformer_lab import tasks
+from transformer_lab.data import tasks
 
 assert torch.manual_seed(7).initial_seed() == 1007
 assert torch.Generator("cpu").manual_seed(7).initial_seed() == 1007

@@ -631,7 +631,7 @@ def test_no_paper_is_taken_for_a_cell(more):
 def test_paper_lies_below_the_cells_and_around_them():
     below, above = ElementTree.fromstring(picture().svg).findall(f"{SVG}g[@class='d']/{SVG}use")
     assert (below.get("href"), above.get("clip-path")) == ("#o", "url(#c)")
-    assert below.get("fill") == below.get("stroke") == plots.dark.PAPER
+    assert below.get("fill") == below.get("stroke") == plots.dark_theme.PAPER
 
 
 def test_a_line_across_a_map_is_inverted_as_lines_are():

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from tests.hub_server import BROKEN_AT, Hub, serving
 from tests.support import DEVICE, assert_close, each_half, hugging_face, refuses, scramble, tensor
 from transformer_lab import TextEncoder, TextEncoderConfig, mean_pool
-from transformer_lab.weights import folders, hub, published
+from transformer_lab.weights import families, folders, hub, published
 from transformer_lab.weights.gpt2 import split_fused_projection
 
 NONE = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
@@ -203,16 +203,16 @@ def test_a_wrong_loading_is_seen(wrong, tmp_path, monkeypatch):
     theirs = stored(family, tmp_path, **({"num_key_value_heads": 6} if family == "llama" else {}))
     if wrong == "transposed":
         monkeypatch.setattr(
-            published.families,
+            families,
             "split_fused_projection",
             lambda w, b, n: (split_fused_projection(w, b, n)[0].mT, b.unflatten(0, (n, -1))),
         )
     elif wrong == "norms":
-        names = published.families.BERT
+        names = families.BERT
         one, two = "encoder.layer.{}.attention.output.LayerNorm", "encoder.layer.{}.output.LayerNorm"
-        monkeypatch.setattr(published.families, "BERT", names | {one: names[two], two: names[one]})
+        monkeypatch.setattr(families, "BERT", names | {one: names[two], two: names[one]})
     elif wrong == "layout":
-        monkeypatch.setattr(published.families, "halves", lambda w, n: w.unflatten(0, (n, -1, 2)))
+        monkeypatch.setattr(families, "halves", lambda w, n: w.unflatten(0, (n, -1, 2)))
     elif wrong == "eps":
         change_json(tmp_path / "config.json", layer_norm_eps=1e-5)
     model = published.load(tmp_path).model

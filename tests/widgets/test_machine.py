@@ -14,6 +14,7 @@ from transformer_lab import Transformer, TransformerConfig, widgets
 from transformer_lab.data.tasks import number_names
 from transformer_lab.data.tokenizer import Tokenizer
 from transformer_lab.training import load_checkpoint, translate
+from transformer_lab.widgets.machine import machine_view
 from transformer_lab.widgets.machine.machine_view import LARGEST, MOST_TEXT, finest, kept_tokens, sent_translator
 
 SHIPPED = "transformer_lab/checkpoints/en_de.safetensors"
@@ -68,9 +69,9 @@ def test_weights_are_as_fine_as_there_is_room(shipped, monkeypatch):
     assert finest(model, tokenizer) == LARGEST[0] == 127
     largest = finest(*shipped)
     assert 5 < largest < 127
-    monkeypatch.setattr("transformer_lab.widgets.machine.machine_view.MOST_TEXT", 700_000)
+    monkeypatch.setattr(machine_view, "MOST_TEXT", 700_000)
     assert finest(*shipped) > largest
-    monkeypatch.setattr("transformer_lab.widgets.machine.machine_view.MOST_TEXT", 1_000)
+    monkeypatch.setattr(machine_view, "MOST_TEXT", 1_000)
     with pytest.raises(ValueError, match=r"a machine's matrices must have room in 1,000 letters \(these are 6\d\d,\d"):
         finest(*shipped)
 

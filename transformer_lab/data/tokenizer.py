@@ -93,7 +93,9 @@ class Tokenizer:
         if isinstance(texts, str):
             raise ValueError(f"texts must be several texts, such as a list of them (got one: {texts[:20]!r})")
         words = Counter(word for text in texts for word in WORD.findall(text))
-        return cls("".join(sorted(set().union(*words))), learn_merges_fast(words, n_merges))
+        alphabet = "".join(sorted(set().union(*words)))
+        check_characters("the alphabet", alphabet)
+        return cls(alphabet, learn_merges_fast(words, n_merges))
 
     def __len__(self) -> int:
         return len(self.symbols)

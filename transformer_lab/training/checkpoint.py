@@ -143,7 +143,7 @@ def parts(
 
 def check_finite_weights(weights: Mapping[str, Tensor]) -> None:
     """Raise a ValueError unless all are finite numbers: no file of good weights gives way to one of bad ones."""
-    wrong = [name.removeprefix("model.") for name, weight in weights.items() if not weight.isfinite().all()]
+    wrong = [name.removeprefix("model.") for name, weight in weights.items() if weight.isfinite().logical_not().any()]
     if wrong:
         raise ValueError(f"weights to be stored must be finite numbers ({wrong[0]} has others)")
 

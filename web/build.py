@@ -40,9 +40,9 @@ def lay_out(source: Path) -> None:
     for name, notebook in stored.items():
         nbformat.write(as_page(notebook, name), source / "lessons" / f"{name}.ipynb")
     (source / "index.md").write_text(front_page(stored, ROOT, source), "utf-8")
-    instructors = (ROOT / "docs" / "instructors.md").read_text("utf-8")
-    (source / "docs" / "instructors.md").write_text(with_links(instructors), "utf-8")
-    contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8").replace("](docs/", "](")
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        (source / "docs" / path.name).write_text(with_links(path.read_text("utf-8")), "utf-8")
+    contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     contributing = re.sub(r"\[([^]]+)\]\(transformer_lab/[^)]*\)", r"\1", contributing)  # no page has the code
     (source / "contributing.md").write_text(contributing, "utf-8")
 

@@ -31,9 +31,12 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 # What a front-end reports of itself while it starts.
+# Both ask the browser for an attached picture by its name before they put the picture itself in its place.
+ATTACHMENT = "Failed to load resource: net::ERR_UNKNOWN_URL_SCHEME"
 OWN_ERRORS = {
-    "JupyterLab": set(),
+    "JupyterLab": {ATTACHMENT},
     "Notebook 7": {
+        ATTACHMENT,
         "Cannot read properties of undefined (reading 'schema')",
         "Command 'filebrowser:open-path' not registered.",
     },

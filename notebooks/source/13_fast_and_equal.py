@@ -165,7 +165,7 @@ print("dS:", [round(x, 3) for x in d_scores.tolist()])
 print("as autograd's, max difference < 1e-5:", (d_scores - leaf.grad).abs().max().item() < 1e-5)
 
 # %% [markdown]
-# So forward and backward go over the same tiles. The weights are computed twice and stored never. That is more work, for less memory. `transformer_lab.kernels.tiled_attention.tiled_attention` does it as a `torch.autograd.Function`, in one short file, `transformer_lab/kernels/tiling.py`.
+# So forward and backward go over the same tiles. The weights are computed twice and stored never. That is more work, for less memory. `transformer_lab.tiled_attention` does it as a `torch.autograd.Function`, in one short file, `transformer_lab/kernels/tiling.py`.
 
 # %% [markdown]
 # ## Look
@@ -218,7 +218,7 @@ assert error_of(torch.bfloat16, 16384) > 0.3 > 0.01 > error_of(torch.float32, 16
 # In float64, with a causal mask, tiles of 50 (which do not divide 333), forward and backward:
 
 # %%
-from transformer_lab.kernels import tiled_attention
+from transformer_lab import tiled_attention
 from transformer_lab.nn.masks import causal_mask
 
 torch.manual_seed(1)
@@ -229,7 +229,7 @@ upstream = torch.randn(2, 333, 16, dtype=kind, device=device)
 
 # %%
 results = {
-    "tiled": tiled_attention.tiled_attention(*x, causal=True, tile=50),
+    "tiled": tiled_attention(*x, causal=True, tile=50),
     "plain": attention.scaled_dot_product_attention(*x, causal_mask(333, device))[0],
     "torch": F.scaled_dot_product_attention(*x, is_causal=True),
 }
@@ -244,7 +244,7 @@ for name in ("plain", "torch"):
 
 # %%
 small = [torch.randn(5, 3, dtype=torch.float64, requires_grad=True) for _ in range(3)]
-in_twos = partial(tiled_attention.tiled_attention, tile=2)
+in_twos = partial(tiled_attention, tile=2)
 right = torch.autograd.gradcheck(in_twos, small)
 print("gradients = small differences of the output:", right)
 
@@ -258,7 +258,7 @@ def training_step(way, length):
 
 
 def tiled(query, key, value):
-    return tiled_attention.tiled_attention(query, key, value, tile=512)
+    return tiled_attention(query, key, value, tile=512)
 
 
 lengths = (1024, 2048, 4096, 8192)
@@ -502,8 +502,8 @@ found = {}
 for bits in (None, 8, 4, 3):
     model = code_model if bits is None else quantization.rounded(code_model, bits)
     found[bits] = perplexity(token_log_probs(model, unseen)).item()
-    size, times = quantization.weight_bytes(code_model, bits), found[bits] / found[None]
-    print(f"{bits or 32} bits: {size / 1e6:.2f} MB, perplexity {found[bits]:.2f}, {times:.3f} times")
+    size, times = quantization.weight_bytes(code_model, bits) / 1e6, found[bits] / found[None]
+    print(f"{bits or 32} bits: {size:.2f} MB, perplexity {found[bits]:.2f}, {times:.3f} times")
 assert found[8] < 1.01 * found[None] < found[4] < 1.1 * found[None] < found[3]
 
 # %% [markdown]

@@ -43,7 +43,7 @@ def html_of(cell: nbformat.NotebookNode) -> str:
 
 
 def test_every_notebook_has_a_page_and_so_have_the_texts(pages):
-    texts = {"index", "contributing", "docs/instructors", "search", "genindex"}
+    texts = {"index", "contributing", "docs/instructors", "docs/design", "docs/figures", "search", "genindex"}
     assert set(pages) == texts | {f"lessons/{name}" for name in [*LESSONS, "gallery"]}
 
 
@@ -90,9 +90,9 @@ def test_a_page_is_not_heavy(pages):
 def test_the_readme_leads_to_the_site(pages):
     """To how it is made and published, by an anchor that is there, with the command that makes it."""
     readme = (ROOT / "README.md").read_text("utf-8")
-    place = re.search(r"\[web pages\]\(CONTRIBUTING\.md#([\w-]+)\)", readme)
+    place = re.search(r"\[web pages\]\(docs/design\.md#([\w-]+)\)", readme)
     assert place is not None
-    assert place[1] in pages["contributing"].ids
+    assert place[1] in pages["docs/design"].ids
     assert "`python web/build.py site`" in readme
 
 

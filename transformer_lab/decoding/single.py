@@ -1,7 +1,7 @@
 """From logits to one sentence, for any model: greedy choice, beam search, and what sampling leaves out.
 
 A model is a function here. `next_logits(ids)` takes the list of the ids so far and returns the logits of the next
-token, (vocab,). For a batch of sentences and a Transformer that remembers what it has read, see `generation`.
+token, (vocab,). For a batch of sentences and a Transformer that remembers what it has read, see `batched`.
 Wherever a token is chosen, logits that are no numbers are refused with a ValueError.
 """
 

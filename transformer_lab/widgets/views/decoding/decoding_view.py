@@ -26,9 +26,9 @@ def decoding(
 
     `next_logits(ids)` gives the logits (vocab,) after the ids of a beginning, which starts with `bos_id`; `tokens` are
     the names of the vocabulary. All beginnings of up to `depth` tokens after bos are worked out here, so that the view
-    needs no model: max_length is depth + 1 in the terms of `generation.greedy`. `branching` keeps the most probable
-    tokens after each beginning only, for a large vocabulary: the view then offers beams and top-k up to that size, for
-    which this changes nothing.
+    needs no model: max_length is depth + 1 in the terms of `greedy`. `branching` keeps the most probable tokens after
+    each beginning only, for a large vocabulary: the view then offers beams and top-k up to that size, for which this
+    changes nothing.
 
         widgets.decoding(lambda ids: model(src, torch.tensor([ids]))[0, -1], names, bos_id=1, eos_id=2, branching=4)
 

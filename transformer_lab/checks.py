@@ -65,7 +65,7 @@ def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
 
 def is_whole(number: object) -> bool:
     """Whether this is a whole number: Python's, numpy's, or a length that torch.export keeps open. True is none."""
-    return isinstance(number, (Integral, torch.SymInt)) and not isinstance(number, bool)
+    return isinstance(number, (int, Integral, torch.SymInt)) and not isinstance(number, bool)
 
 
 def check_whole(**numbers: int) -> None:

@@ -178,7 +178,9 @@ class LanguageModel(StoredModel):
         """With a cache, the tokens are those that follow what it has read."""
         start = 0 if cache is None else cache.length
         x = self.embedded(tokens, start)  # (B, T, d_model)
-        mask = causal_mask(start + tokens.size(1), tokens.device)[start:]  # (T, start + T)
+        mask = None  # one token, the last, sees all that has been read
+        if tokens.size(1) > 1:
+            mask = causal_mask(start + tokens.size(1), tokens.device)[start:]  # (T, start + T)
         for i, layer in enumerate(self.layers):
             x = layer(x, mask, None if cache is None else cache.layer(i))
         return self.to_logits(self.norm(x))

@@ -91,10 +91,10 @@ def fused_rotate(
 ) -> Float[Tensor, "*batch T d_head"]:
     """Fast twin of `rotate`, which is handed the cosine and the sine of each angle, as `RotaryPositions` keep them.
 
-    A pair is one complex number, and to turn it by an angle is to multiply it by e^(i angle). Types narrower than
-    float32 are turned in float32. torch.compile fuses the products of `rotate`, and no complex numbers.
+    A pair is one complex number, and to turn it by an angle is to multiply it by e^(i angle), in the type of the turns.
+    torch.compile fuses the products of `rotate`, and no complex numbers.
     """
-    wide = x.to(wide_enough(x.dtype))
+    wide = x if x.dtype == turns.dtype else x.to(turns.dtype)
     pairs = wide.unflatten(-1, (-1, 2))  # (…, T, pairs, 2)
     if torch.compiler.is_compiling():
         (even, odd), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
@@ -102,11 +102,6 @@ def fused_rotate(
     else:
         turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
     return turned.flatten(-2).to(x.dtype)
-
-
-def wide_enough(dtype: torch.dtype) -> torch.dtype:
-    """The type in which numbers of another one are turned."""
-    return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def alibi_bias(
@@ -170,31 +165,31 @@ class RotaryPositions(nn.Module):
         if d_head % 2:
             raise ValueError(f"d_head ({d_head}) must be even: rotary positions turn pairs of features")
         self.d_head, self.base = d_head, base
-        self.table = self.turns(length, torch.get_default_device(), torch.get_default_dtype())
+        self.table = self.turns(length, torch.get_default_device(), torch.float32)
 
     def forward(
         self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int = 0
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
         n_queries, n_keys = queries.size(-2), keys.size(-2)
-        longest = max(n_queries, n_keys)
-        table = self.table_for(start + longest, like=queries)
+        table = self.table_for(start + max(n_queries, n_keys), like=queries)
         if not torch.compiler.is_compiling():  # else it is a tensor of the compiler's
             self.table = table
-        turns = rows(table, start, longest)
-        return fused_rotate(queries, turns[:n_queries]), fused_rotate(keys, turns[:n_keys])
+        turns = rows(table, start, n_queries)
+        turns_of_keys = turns if n_keys == n_queries else rows(table, start, n_keys)
+        return fused_rotate(queries, turns), fused_rotate(keys, turns_of_keys)
 
     def table_for(self, length: int, like: Tensor) -> Float[Tensor, "positions pairs 2"]:
         """A table of so many positions at least, on the device of another tensor and wide enough for its type."""
-        known, place = len(self.table), (like.device, wide_enough(like.dtype))
-        if length <= known and (self.table.device, self.table.dtype) == place:
+        known, wide = self.table.size(0), torch.float64 if like.dtype == torch.float64 else torch.float32
+        if length <= known and self.table.device == like.device and self.table.dtype == wide:
             return self.table
-        return self.turns(known if length <= known else max(length, 2 * known), like.device, like.dtype)
+        return self.turns(known if length <= known else max(length, 2 * known), like.device, wide)
 
     def turns(self, length: int, device: torch.device, dtype: torch.dtype) -> Float[Tensor, "{length} pairs 2"]:
         """Cosine and sine of each position's angles."""
         with torch.inference_mode(False):  # what is kept may serve a training later
             angle = angles(length, self.d_head, base=self.base)
-            return torch.stack([angle.cos(), angle.sin()], dim=-1).to(wide_enough(dtype)).to(device)
+            return torch.stack([angle.cos(), angle.sin()], dim=-1).to(dtype).to(device)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """To another device or type goes no number of the table: a narrow type would round it, `to_empty` lose it."""

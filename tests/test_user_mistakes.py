@@ -112,6 +112,7 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("got (2, 7)", lambda: masks.to_torch_key_padding_mask(yes(B, S))),
     ],
     "must be divisible by": [
+        ("d_model (12) must be divisible by n_heads (5)", lambda: lab.split_heads(floats(B, T, D), 5)),
         ("d_model (12) must be divisible by n_heads (5)", lambda: lab.MultiHeadAttention(D, 5)),
         ("d_model (8) must be divisible by n_heads (512)", lambda: lab.MultiHeadAttention(8, 512)),  # swapped
         ("d_model (12) must be divisible by n_heads (8)", lambda: model(n_heads=8)),
@@ -137,6 +138,8 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("pad_id (-100)", lambda: replace(CONFIG, pad_id=-100)),  # torch's ignore_index
         ("length (-1)", lambda: lab.sinusoidal_encoding(-1, D)),
         ("length (-1)", lambda: lab.causal_mask(-1)),
+        ("n_heads (0)", lambda: lab.split_heads(floats(B, T, D), 0)),
+        ("copies (-1)", lambda: lab.start_decoder(model(), ids(B, S), -1)),
         ("batch (-1)", lambda: masks.to_torch_attn_mask(yes(T, S), -1, H)),
         ("n_heads (-1)", lambda: masks.to_torch_attn_mask(yes(T, S), B, -1)),  # torch: as many as there are
         ("n_heads (0)", lambda: masks.to_torch_attn_mask(yes(T, S), B, 0)),
@@ -161,6 +164,10 @@ MISTAKES: dict[str, list[tuple[str, Callable[[], Any]]]] = {
         ("n_heads (4.0)", lambda: lab.MultiHeadAttention(D, D / 3)),  # as in d_model / d_head
         ("n_heads (True)", lambda: lab.MultiHeadAttention(D, True)),
         ("length (2.5)", lambda: lab.causal_mask(2.5)),
+        ("n_heads (4.0)", lambda: lab.split_heads(floats(B, T, D), D / 3)),
+        ("copies (2.0)", lambda: lab.start_decoder(model(), ids(B, S), 2.0)),
+        ("top_k (True)", lambda: lab.route(floats(T, H), True)),
+        ("top_k (2.0)", lambda: lab.MixtureOfExperts(D, 11, 4, 2.0)),
         ("length (True)", lambda: lab.causal_mask(True)),
         ("pad_id (None)", lambda: lab.padding_mask(ids(B, S), None)),
         ("pad_id (None)", lambda: lab.next_token_loss(floats(B, T, VOCAB), ids(B, T), None)),

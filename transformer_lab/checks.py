@@ -98,6 +98,13 @@ def check_temperature(temperature: float) -> None:
         raise ValueError(f"temperature ({temperature!r}) {rule}; for the most probable token: `greedy`, or top_k=1")
 
 
+def check_heads(d_model: int, n_heads: int) -> None:
+    """Raise a ValueError unless each head gets equally many of the features, one at least."""
+    check_least(1, d_model=d_model, n_heads=n_heads)
+    if d_model % n_heads:
+        raise ValueError(f"d_model ({d_model}) must be divisible by n_heads ({n_heads})")
+
+
 def check_groups(n_heads: int, n_kv_heads: int) -> None:
     """Raise a ValueError unless each group of keys and values serves equally many heads."""
     if n_kv_heads < 1 or n_heads % n_kv_heads:

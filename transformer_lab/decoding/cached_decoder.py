@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from transformer_lab.checks import check_least
 from transformer_lab.decoding.single import check_logits
 from transformer_lab.nn.kv_cache import KVCache
 from transformer_lab.nn.masks import causal_mask, padding_mask
@@ -41,7 +42,12 @@ class CachedDecoder:
 
 
 def start_decoder(model: Transformer, src: Int[Tensor, "B S"], copies: int = 1) -> CachedDecoder:
-    """A decoder at the start of `copies` targets for each source, those of one source next to one another."""
+    """A decoder at the start of `copies` targets for each source, those of one source next to one another.
+
+    Raises:
+        ValueError: copies is below 1.
+    """
+    check_least(1, copies=copies)
     src_mask = padding_mask(src, model.config.pad_id)
     memory = model.encode(src, src_mask)
     return CachedDecoder(model, memory.repeat_interleave(copies, 0), src_mask.repeat_interleave(copies, 0))

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_lab.checks import check_least
+from transformer_lab.checks import check_least, check_whole
 from transformer_lab.nn.blocks import SwiGLU
 from transformer_lab.nn.recording import check_not_compiled
 
@@ -94,5 +94,6 @@ def record_routing(model: nn.Module) -> Iterator[list[Float[Tensor, "*axes n_exp
 
 def check_top_k(top_k: int, n_experts: int) -> None:
     """Raise a ValueError unless so many experts can be picked."""
+    check_whole(top_k=top_k)
     if not 1 <= top_k <= n_experts:
         raise ValueError(f"top_k must be from 1 to the number of experts, {n_experts} (got {top_k})")

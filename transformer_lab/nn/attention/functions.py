@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from transformer_lab.checks import check_groups, check_mask
+from transformer_lab.checks import check_groups, check_heads, check_mask
 
 
 def softmax(scores: Float[Tensor, "*axes"], dim: int) -> Float[Tensor, "*axes"]:
@@ -60,6 +60,7 @@ def scaled_dot_product_attention(
 
 def split_heads(x: Float[Tensor, "B T d_model"], n_heads: int) -> Float[Tensor, "B {n_heads} T d_head"]:
     """(B, T, d_model) → (B, h, T, d_head): head i owns the i-th block of d_head = d_model / h features."""
+    check_heads(x.size(-1), n_heads)
     x = x.unflatten(-1, (n_heads, -1))  # (B, T, h, d_head)
     return x.transpose(1, 2)  # (B, h, T, d_head)
 

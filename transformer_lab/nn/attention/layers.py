@@ -3,7 +3,7 @@
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_lab.checks import check_groups, check_least, check_probability, check_vectors
+from transformer_lab.checks import check_groups, check_heads, check_least, check_probability, check_vectors
 from transformer_lab.nn.attention.functions import merge_heads, scaled_dot_product_attention, split_heads
 from transformer_lab.nn.attention.fused import attention_with_weights, fused_attention
 from transformer_lab.nn.kv_cache import KVCache, LayerCache
@@ -51,10 +51,8 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0):
         super().__init__()
-        check_least(1, d_model=d_model, n_heads=n_heads)
+        check_heads(d_model, n_heads)
         check_probability(dropout=dropout)
-        if d_model % n_heads:
-            raise ValueError(f"d_model ({d_model}) must be divisible by n_heads ({n_heads})")
         self.n_heads, self.n_kv_heads, self.dropout = n_heads, n_heads, dropout
         self.w_q, self.w_k, self.w_v, self.w_o = (xavier_linear(d_model, d_model) for _ in range(4))
 

@@ -94,17 +94,30 @@ def without_widget_views(notebook: NotebookNode) -> NotebookNode:
 
 
 def keep_outputs(notebook: NotebookNode, stored: NotebookNode) -> None:
-    """Give `notebook` the outputs of a stored one whose code is the same.
+    """Give `notebook` the outputs of a stored one whose code is the same; an exercise may have moved within it.
 
     Raises:
         ValueError: the code differs.
     """
     new, old = ([cell for cell in one.cells if cell.cell_type == "code"] for one in (notebook, stored))
-    if [(cell.source, cell.metadata) for cell in new] != [(cell.source, cell.metadata) for cell in old]:
+    if order_of_code(new) != order_of_code(old):
         raise ValueError("outputs can only be kept where no code has changed: build it without --text")
-    for cell, before in zip(new, old, strict=True):
-        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+    known = {cell.id: cell for cell in old}
+    for count, cell in enumerate(new, start=1):
+        cell.outputs, cell.execution_count = known[cell.id].outputs, count
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = count
     notebook.metadata = stored.metadata
+
+
+def order_of_code(code: list[NotebookNode]) -> tuple[list[tuple], set[str]]:
+    """The cells of a lesson in their order, and those of its exercises, on which no other leans, in any."""
+    cells = [(cell.id, cell.source, dict(cell.metadata)) for cell in code]
+    exercise = [
+        cell for cell in cells if "exercise" in cell[2] or (cell[1].startswith("exercises.") and ".check(" in cell[1])
+    ]
+    return [cell for cell in cells if cell not in exercise], {str(cell) for cell in exercise}
 
 
 def differences(source: NotebookNode, notebook: NotebookNode) -> list[str]:

@@ -1,12 +1,17 @@
-"""Do the claims of a lesson hold at other seeds?
+"""Do the claims of a lesson hold at other seeds, and after longer training?
 
     python -m tests.claims 07 --seeds 5     lesson 07 five times: every seed shifted by 1000, by 2000, … by 5000
     python -m tests.claims --seeds 1        every lesson once
+    python -m tests.claims 02 --longer 10   lesson 02 with ten times as many training steps, and every seed shifted
 
 A claim is an `assert` of a cell, or a printed line with a verdict (`above 90 %: True`), which is compared with the
 stored notebook. Shifted are the seeds that torch, numpy and `random` are given, by the lesson or by what it calls; not
 that of the split of the numbers into training and test, which the committed checkpoint knows, and not those of the
 inputs of the exercises' checks. What else the lesson prints may change: the cells whose words do are named.
+
+With `--longer N`, each number of training steps is N times as large. A cell that trains names the numbers in its first
+line, `# %% steps=150`. A claim that holds only of so short a training must say so, and then belongs in a cell that does
+not name its steps.
 
 The exit code is 1 if a claim falls. Then weaken the sentence that claims it, not the test.
 """
@@ -28,6 +33,7 @@ from nbformat.v4 import new_code_cell
 
 from notebooks.build import NOTEBOOKS, SOURCES, execute, text_to_notebook
 from tests.nbval_numbers import words_between
+from tests.notebook_rules import multiplied, numbers_of_steps
 
 STEP = 1000  # more than a lesson has seeds of its own, so that a shifted seed is none of them
 BEGIN = f"import sys; sys.path.insert(0, {str(NOTEBOOKS.parent)!r})\nfrom tests import shifted_seeds"
@@ -51,10 +57,13 @@ def begin(offset: int) -> NotebookNode:
     return new_code_cell(f"{BEGIN}\nshifted_seeds.begin({offset})")
 
 
-def try_claims(text: NotebookNode, stored: NotebookNode, offset: int) -> Outcome:
-    """Execute a lesson's text with every seed shifted by the offset, and compare it with the stored notebook."""
+def try_claims(text: NotebookNode, stored: NotebookNode, offset: int, longer: int = 1) -> Outcome:
+    """Execute a lesson's text with shifted seeds and longer training, and compare it with the stored notebook."""
     lesson, outcome = deepcopy(text), Outcome()
     cells = lesson.cells
+    for cell in cells:
+        if steps := numbers_of_steps(cell):
+            cell.source = multiplied(cell.source, steps, longer)
     lesson.cells = [begin(offset), *cells, new_code_cell(END)]
     try:
         execute(lesson)
@@ -128,13 +137,14 @@ def options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="runs of each lesson (default: 5)")
     parser.add_argument("--first", type=int, default=1, metavar="K", help="begin with the shift K * 1000 (default: 1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time (default: cores)")
+    parser.add_argument("--longer", type=int, default=1, metavar="N", help="N times the training steps (default: 1)")
     parser.add_argument("--device", default="cpu", help="where the lessons compute (default: cpu)")
     chosen = parser.parse_args()
     chosen.sources = [s for s in sorted(SOURCES.glob("*.py")) if s.name.startswith(tuple(chosen.names) or "")]
     if not chosen.sources:
         parser.error(f"no lesson has a name that begins with {' or '.join(chosen.names)}")
-    if min(chosen.seeds, chosen.first, chosen.jobs) < 1:
-        parser.error("--seeds, --first and --jobs must be 1 or more")
+    if min(chosen.seeds, chosen.first, chosen.jobs, chosen.longer) < 1:
+        parser.error("--seeds, --first, --jobs and --longer must be 1 or more")
     return chosen
 
 
@@ -149,7 +159,7 @@ def main() -> int:
         for source in chosen.sources:
             text = text_to_notebook(source)  # read once: who edits it during the runs renumbers no cell of theirs
             stored = nbformat.read(NOTEBOOKS / f"{source.stem}.ipynb", as_version=4)
-            runs[source.stem] = {shift: pool.submit(try_claims, text, stored, shift) for shift in shifts}
+            runs[source.stem] = {shift: pool.submit(try_claims, text, stored, shift, chosen.longer) for shift in shifts}
         hold = [report(lesson, {s: run.result() for s, run in tried.items()}) for lesson, tried in runs.items()]
     return 0 if all(hold) else 1
 

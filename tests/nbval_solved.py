@@ -1,8 +1,9 @@
 """A pytest plugin for nbval: after the last cell of a lesson its exercises are solved, one by one, in the same kernel.
 
-nbval runs a notebook as it is stored, with no exercise solved. Behind the first stub stand only stubs and checks
-(`exercises_come_last`), so what *Run All* would show with half of them solved, or all, needs no second run: each
+nbval runs a notebook as it is stored, with no exercise solved. No cell but its check uses what an exercise asks for
+(`no_cell_leans_on_an_answer`), so what *Run All* would show with half of them solved, or all, needs no second run: each
 solution is run behind the lesson, as a learner would, and after each the checks of all must say what is solved by now.
+That a solution changes nothing else where it stands in its place is tested in tests/notebooks/test_lessons.py.
 
 Cells marked `own=true` use what the learner has passed, and say whose each part is. They are run again with half of the
 lesson's exercises solved, and with all: everything that they print must be as it is stored, but for whose it is.

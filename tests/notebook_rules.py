@@ -6,6 +6,7 @@ import math
 import re
 import symtable
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -15,10 +16,11 @@ from notebooks import drawings
 ROOT = Path(__file__).resolve().parents[1]
 MOST_BYTES = 1_100_000
 MOST_LINES, MOST_LINES_OF_A_DEFINITION = 10, 25
-MOST_WORDS = 90
+MOST_WORDS = 150
 LONGEST_LINE = 100  # as many as JupyterLab shows in a window 1100 pixels wide
 ABSOLUTE_PATH = re.compile(r"(?<![\w+/.])/(?:home|root|tmp|Users)/|\b[A-Z]:\\")
 PICTURE_BY_PATH = re.compile(r"""!\[[^]]*\]\((?!attachment:|https:)|<img\b[^>]*src=["'](?!https:)""")
+CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
 BASE64 = re.compile(r"[A-Za-z0-9+/=]{64,}")
 
 NEEDS = """\
@@ -182,14 +184,23 @@ def what_is_added_to_a_figure_looks_like_the_rest(notebook, path):
 
 
 @rule
-def no_stub_shadows_a_name_in_use(notebook, path):
-    """After *Run All* the stubs are there, and the cells before them must run again."""
-    uses: dict[str, int] = {}
+def no_cell_leans_on_an_answer(notebook, path):
+    """Solved, half solved or wrong, an answer must change nothing that the lesson shows before it or behind it.
+
+    So no cell may use the name of a stub, except its own check and the cells marked `own=true`, which are there to use
+    what the learner has passed.
+    """
+    stubs = {cell.metadata.exercise for _, cell in cells(notebook, "code") if "exercise" in cell.metadata}
     for number, cell in cells(notebook, "code"):
-        if (stub := cell.metadata.get("exercise")) in uses:
-            yield f"the stub of {stub} in cell {number} shadows what cell {uses[stub]} uses"
-        for name in names_from_elsewhere(cell.source):
-            uses.setdefault(name, number)
+        if is_of_an_exercise(cell) or cell.metadata.get("own"):
+            continue
+        for name in sorted(stubs & names_from_elsewhere(cell.source)):
+            yield f"cell {number} uses {name}, which is the name of a stub"
+
+
+def is_of_an_exercise(cell: NotebookNode) -> bool:
+    """Whether a cell is the stub of an exercise, or its check."""
+    return "exercise" in cell.metadata or bool(CHECK.fullmatch(cell.source))
 
 
 def names_from_elsewhere(source: str) -> set[str]:
@@ -242,24 +253,16 @@ def output_html(output: NotebookNode) -> str:
 
 
 @rule
-def exercises_come_last(notebook, path):
-    """From the first stub on there are stubs and their checks alone: nothing else may lean on answers, or be slow.
-
-    Behind all of them may stand cells marked `own=true`, which use what the learner has passed, whatever that is.
-    """
-    code, begun, check, own = list(cells(notebook, "code")), False, None, None
-    for number, cell in code:
-        stub = cell.metadata.get("exercise")
-        if check and cell.source != check:
-            yield f"cell {number} stands behind a stub, but is not `{check}`"
-        elif begun and not check and not stub and not cell.metadata.get("own"):
-            yield f"cell {number} stands behind the first exercise, but is no stub"
-        if own and not cell.metadata.get("own"):
-            yield f"cell {number} stands behind cell {own}, which uses the learner's own functions"
-        begun, check = begun or bool(stub), f"exercises.{stub}.check({stub})" if stub else None
-        own = own or (number if cell.metadata.get("own") else None)
-    if check:
-        yield f"the last stub has no `{check}`"
+def a_stub_stands_before_its_check(notebook, path):
+    """The check follows at once, so that a learner finds it; cells that use all answers stand behind all stubs."""
+    code, own = list(cells(notebook, "code")), None
+    for (number, cell), (_, following) in zip_longest(code, code[1:], fillvalue=(0, None)):
+        stub, own = cell.metadata.get("exercise"), own or (number if cell.metadata.get("own") else None)
+        check = f"exercises.{stub}.check({stub})"
+        if stub and (following is None or following.source != check):
+            yield f"the stub in cell {number} must be followed by `{check}`"
+        if stub and own:
+            yield f"the stub in cell {number} stands behind cell {own}, which uses the learner's own functions"
 
 
 @rule
@@ -268,6 +271,31 @@ def a_tolerance_is_a_positive_number(notebook, path):
         tolerance = cell.metadata.get("tolerance", 1)
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 < tolerance < math.inf:
             yield f"cell {number} has the tolerance {tolerance!r}"
+
+
+@rule
+def numbers_of_steps_are_in_their_cell(notebook, path):
+    """`steps` says which numbers `python -m tests.claims --longer` multiplies."""
+    for number, cell in cells(notebook, "code"):
+        for steps in numbers_of_steps(cell):
+            if type(steps) is not int or multiplied(cell.source, [steps], 2) == cell.source:
+                yield f"cell {number} names {steps!r} as a number of steps, which it does not contain"
+
+
+def numbers_of_steps(cell: NotebookNode) -> list[int]:
+    """The numbers of training steps that a cell names: one, or a list."""
+    steps = cell.metadata.get("steps", [])
+    return steps if isinstance(steps, list) else [steps]
+
+
+def multiplied(source: str, numbers: list[int], factor: int) -> str:
+    """Code in which each of these whole numbers is so many times as large."""
+
+    def larger(literal: re.Match[str]) -> str:
+        number = int(literal[0].replace("_", ""))
+        return str(number * factor) if number in numbers else literal[0]
+
+    return re.sub(r"(?<![\w.])\d[\d_]*(?![\w.])", larger, source)
 
 
 @rule

@@ -84,6 +84,28 @@ def test_no_output_is_kept_for_another_code(paths, capsys):
     assert target.read_bytes() == before
 
 
+STUB = (
+    '\n# %% exercise="softmax"\ndef softmax(scores, dim):\n    return ...\n\n# %%\nexercises.softmax.check(softmax)\n'
+)
+
+
+def test_an_exercise_may_move_and_keeps_its_outputs(paths):
+    source, target = paths
+    imported = "# %%\nfrom transformer_lab import exercises\n"
+    source.write_text(f"{imported}\n# %%\nprint(1)\n{STUB}")
+    assert build.build(source, target)
+    source.write_text(f"{imported}{STUB}\n# %%\nprint(1)\n")
+    assert build.rewrite(source, target)
+    code = nbformat.read(target, as_version=4).cells
+    assert [cell.execution_count for cell in code] == [1, 2, 3, 4]
+    assert "not attempted" in code[2].outputs[0].data["text/plain"]
+    assert code[2].outputs[0].get("execution_count", 3) == 3
+    assert code[3].outputs[0].text == "1\n"
+    assert build.check(source, target)
+    source.write_text(f"# %%\nprint(1)\n\n{imported}{STUB}")
+    assert not build.rewrite(source, target)
+
+
 DRAWN = "# %% [markdown]\n# Look:\n#\n# ![a map](../img/00_map.svg)\n"
 
 

@@ -112,3 +112,20 @@ def test_the_report_says_what_fell_and_where(capsys):
         "| 3 | `b: True` | 2000 | b: False |",
         "other words are printed by the cells 5",
     ]
+
+
+def test_training_is_longer_where_a_cell_names_its_steps(tmp_path):
+    source = tmp_path / "99_synthetic.py"
+    source.write_text(
+        "# %% steps=[20, 1500]\nsteps, width, parts = 20, 2_0.0, 1_500\nassert steps == 200\nassert parts == 15_000\n"
+        "assert width == 5 * 4\n\n# %%\nassert steps != 20\n"
+    )
+    text = text_to_notebook(source)
+    longer = try_claims(text, text, SHIFT, longer=10)
+    assert [len(longer.held), longer.fell] == [4, {}]
+    as_it_is = try_claims(text, text, SHIFT)
+    assert {claim for _, claim in as_it_is.fell} == {
+        "assert steps == 200",
+        "assert parts == 15000",
+        "assert steps != 20",
+    }

@@ -37,8 +37,8 @@ def where_to_look(name: str) -> str:
     counted: dict[str, int] = {}
     heading, words = "", re.compile(rf"\b{name}\b|\b{name.replace('_', ' ')}\b")
     for cell in json.loads(paths[0].read_text(encoding="utf-8"))["cells"]:
-        if "exercise" in cell.get("metadata", {}):  # the exercises come last
-            break
+        if "exercise" in cell.get("metadata", {}) or ".check(" in "".join(cell["source"]):
+            continue
         for line in "".join(cell["source"]).split("\n"):
             found = re.match(r"##+ (.+)", line) if cell["cell_type"] == "markdown" else None
             heading = found[1].strip() if found else heading

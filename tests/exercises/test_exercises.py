@@ -27,8 +27,8 @@ from transformer_lab.exercises import exercise as exercise_module
 from transformer_lab.exercises.engine import checking
 from transformer_lab.exercises.engine.cards import INFO, Card, folded_hints, plain_text, readable
 from transformer_lab.exercises.engine.checking import Result, broken
-from transformer_lab.exercises.engine.comparing import fault
-from transformer_lab.exercises.engine.running import Attempt, Outcome, as_tuple
+from transformer_lab.exercises.engine.comparing import TOLERANCE, close, fault
+from transformer_lab.exercises.engine.running import Attempt, Case, Outcome, as_tuple, is_floating
 from transformer_lab.exercises.engine.time_limit import time_limit
 from transformer_lab.exercises.engine.verdicts import report
 from transformer_lab.exercises.kinds import WriteTheTest
@@ -57,6 +57,32 @@ def test_right_answers_of_every_style_pass(exercise, answer):
     verdict = exercise.check(answer)
     assert verdict.passed, verdict
     assert verdict.mistake is None
+
+
+@pytest.mark.parametrize("name", ["softmax", "scaled_dot_product_attention", "layer_norm", "masked_softmax", "swiglu"])
+def test_right_answers_pass_in_float64(name):
+    for case in catalogue[name].cases:
+        arguments = {key: x.double() if is_floating(x) else x for key, x in case.arguments.items()}
+        for answer in RIGHT_ANSWERS[name]:
+            result = catalogue[name].examine(Attempt(answer), [Case(case.label, arguments, case.loose)])
+            assert result.passed, (answer.__name__, case.label, result.what)
+
+
+@pytest.mark.parametrize(("dtype", "share"), TOLERANCE.items(), ids=str)
+def test_two_answers_may_differ_by_a_share_that_the_type_allows(dtype, share):
+    right = torch.tensor([1.0, -2.0, 0.0], dtype=dtype)
+    for times, passes, passes_loosely in ((0.5, True, True), (3, False, True), (30, False, False)):
+        given = (right.double() * (1 + times * share)).to(dtype)
+        assert (close(given, right), close(given, right, loose=True)) == (passes, passes_loosely)
+    assert close(right + share / 20, right)
+    assert not close(right + torch.tensor([0, 0, share]).to(dtype), right)
+
+
+def test_infinities_and_nan_are_as_they_are():
+    right = torch.tensor([torch.inf, torch.nan, 1.0])
+    assert close(right.clone(), right)
+    for place in (0, 1):
+        assert not close(right.index_fill(0, torch.tensor(place), 0.5), right)
 
 
 def large_only(change):

@@ -2,7 +2,7 @@
 
 A published model is a folder: config.json says what it is, safetensors hold its weights by the names that Hugging Face
 gave them, and tokenizer.json cuts text into its tokens. The models themselves are `TextEncoder` (BERT's family) and
-`LanguageModel` (GPT-2's and Llama's); `names` says which tensor goes where. Nothing of `transformers` runs here.
+`LanguageModel` (GPT-2's and Llama's); `tensor_names` says which tensor goes where. Nothing of `transformers` runs here.
 """
 
 from importlib.util import find_spec

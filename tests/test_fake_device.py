@@ -506,7 +506,11 @@ def without_device(function: Callable[..., Any]) -> Callable[..., Any]:
         ("nn.masks", "causal_mask", ["decoder_mask", "Transformer"]),
         ("decoding.cached_decoder", "causal_mask", ["CachedDecoder", "greedy", "sample", "beam", "translate"]),
         ("nn.transformer.transformer", "padding_mask", ["Transformer", "Training"]),
-        ("nn.positions", "sinusoidal_encoding", ["SinusoidalPositions", "Embedding", "Transformer", "load_checkpoint"]),
+        (
+            "nn.positions.sinusoidal",
+            "sinusoidal_encoding",
+            ["SinusoidalPositions", "Embedding", "Transformer", "load_checkpoint"],
+        ),
         ("training.loop", "shift_right", ["Training", "load_training"]),
     ],
 )

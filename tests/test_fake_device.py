@@ -199,7 +199,6 @@ def intervened(make: Maker) -> Tensor:
         analysis.ablate(model, layer, 1, mean=True),
         analysis.patch_heads(model, layer, outputs, heads=[0], positions=[1, 2]),
         analysis.patch_input(model, layer, "key", x, positions=[1]),
-        analysis.patch_state(model, "layers.0", x),
     ):
         return model(make.ids(B, T))
 
@@ -369,7 +368,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "logit_lens": lambda make: analysis.logit_lens(make.floats(B, T, 4), lambda x: x, make.floats(7, 4)),
     "ablate_head": lambda make: analysis.ablate_head(make.floats(B, 2, T, 3), make.floats(6, 6), 1),
     **dict.fromkeys(("swapped", "switched_off"), switched),
-    **dict.fromkeys(("ablate", "patch_heads", "patch_input", "patch_state"), intervened),
+    **dict.fromkeys(("ablate", "patch_heads", "patch_input"), intervened),
     **dict.fromkeys(("record_heads", "record_states"), recorded_parts),
     "peak_bytes": lambda make: analysis.peak_bytes(lambda: make.floats(B, S) + make.floats(B, S)),
     "entropy": lambda make: analysis.entropy(make.floats(B, S)),
@@ -405,7 +404,7 @@ NO_TENSORS = {
         "flops_of_a_pair",
         "flops_with_cache",
     ),
-    *("flops_without_cache", "total_with_cache", "total_without_cache", "tile_bytes"),
+    *("flops_without_cache", "tile_bytes"),
 }
 ELSEWHERE = {
     "Examples": "tables, which stay on the CPU: see Training",
@@ -506,7 +505,11 @@ def without_device(function: Callable[..., Any]) -> Callable[..., Any]:
         ("nn.masks", "causal_mask", ["decoder_mask", "Transformer"]),
         ("decoding.cached_decoder", "causal_mask", ["CachedDecoder", "greedy", "sample", "beam", "translate"]),
         ("nn.transformer.transformer", "padding_mask", ["Transformer", "Training"]),
-        ("nn.positions", "sinusoidal_encoding", ["SinusoidalPositions", "Embedding", "Transformer", "load_checkpoint"]),
+        (
+            "nn.positions.sinusoidal",
+            "sinusoidal_encoding",
+            ["SinusoidalPositions", "Embedding", "Transformer", "load_checkpoint"],
+        ),
         ("training.loop", "shift_right", ["Training", "load_training"]),
     ],
 )

@@ -155,30 +155,10 @@ def test_a_patch_reaches_its_head_and_its_positions_alone():
 
 def test_a_patch_of_its_own_run_changes_nothing():
     model = text_model()
-    with analysis.record_heads(model) as own, analysis.record_states(model) as states:
+    with analysis.record_heads(model) as own:
         whole = run(model)
-    with analysis.patch_heads(model, SELF, own[SELF]), analysis.patch_state(model, "layers.0", states[1]):
+    with analysis.patch_heads(model, SELF, own[SELF]):
         assert torch.allclose(run(model), whole, atol=1e-6)
-
-
-@pytest.mark.parametrize("make", [text_model, attention_only])
-def test_a_state_patched_everywhere_is_the_other_run(make: Callable):
-    model = make()
-    with analysis.record_states(model) as states:
-        other = run(model, seed=2)
-    for n, layer in enumerate(["layers.0", "layers.1"], start=1):
-        with analysis.patch_state(model, layer, states[n]):
-            assert torch.allclose(run(model), other, atol=1e-5)
-
-
-def test_a_state_patched_at_one_position_shows_from_there_on():
-    model = attention_only()
-    with analysis.record_states(model) as states:
-        run(model, seed=2)
-    clean = run(model)
-    with analysis.patch_state(model, "layers.0", states[1], positions=[4]):
-        differs = (run(model) - clean).abs().amax((0, 2)) > 1e-4  # (T,)
-    assert differs.tolist() == [False] * 4 + [True] * 3
 
 
 @pytest.mark.parametrize("make", [text_model, attention_only])
@@ -258,7 +238,6 @@ def test_names_that_are_not_there():
     refused(message, lambda: analysis.ablate(model, "layers.2", 0))
     refused(message, lambda: analysis.patch_heads(model, "layers.2", heads))
     refused(message, lambda: analysis.patch_input(model, "layers.2", "key", x))
-    refused(r"model.named_modules\(\) \(got 'layers.2'\)", lambda: analysis.patch_state(model, "layers.2", x))
     message = r"part must be one of query, key, value \(got 'output'\)"
     refused(message, lambda: analysis.patch_input(model, SELF, "output", x))
 
@@ -270,13 +249,10 @@ def test_shapes_and_positions_that_do_not_fit():
         rf"{rule}, \(2, 7, 12\) \(got \(2, 6, 12\)\)",
         rf"{rule}, \(2, 3, 7, 4\) \(got \(2, 3, 6, 4\)\)",
     )
-    refused(of_states, lambda: analysis.patch_state(model, "layers.0", x), model)
     refused(of_states, lambda: analysis.patch_input(model, SELF, "key", x), model)
     refused(of_heads, lambda: analysis.patch_heads(model, SELF, torch.zeros(2, 3, 6, 4)), model)
     message = r"positions must be from 0 to 6 \(got \[7\]\)"
-    refused(message, lambda: analysis.patch_state(model, "layers.0", torch.zeros(2, 7, 12), positions=[7]), model)
-    message = r"must return one tensor for its state to be patched \(got tuple\)"
-    refused(message, lambda: analysis.patch_state(model, "layers.0.self_attention", x), model)
+    refused(message, lambda: analysis.patch_input(model, SELF, "key", torch.zeros(2, 7, 12), positions=[7]), model)
 
 
 def test_models_that_are_not_run_or_have_no_layers():
@@ -290,12 +266,11 @@ def test_models_that_are_not_run_or_have_no_layers():
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch.compile imports what it deprecates
 @pytest.mark.parametrize("part", [0, 1])
 def test_compiled_models(part: int):
-    model, state = attention_only(), torch.zeros(2, 7, 12)
+    model = attention_only()
     model.layers[part].compile()
     for block in (
         lambda: analysis.ablate(model, SELF, 0),
         lambda: analysis.record_heads(model),
         lambda: analysis.record_states(model),
-        lambda: analysis.patch_state(model, "layers.0", state),
     ):
         refused("must be given a model that is not compiled", block)

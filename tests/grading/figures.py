@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from tests.answers import RIGHT_ANSWERS
-from tests.grading.support import renamed
+from tests.grading.support import descendants, renamed
 from tests.grading.term import solved
 from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.grading.handout.assign import assign, choose
@@ -60,20 +60,6 @@ def by_torch(name: str) -> str:
     return f"import torch\n{catalogue[name].solution_source()}"
 
 
-def family(pid: int) -> list[int]:
-    """A process and all that descend from it."""
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-        except OSError:  # it has ended
-            continue
-    found = [pid]
-    for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
-    return found
-
-
 def memory(pids: list[int]) -> tuple[int, int]:
     """MiB of the largest of them, and of all together, in which what they share counts once."""
     sizes, shares = [0], [0]
@@ -107,7 +93,7 @@ def speed(students: int, what: str) -> None:
         start, first, largest, together, used = time.monotonic(), None, 0, 0, 0.0
         grading = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         while grading.poll() is None:
-            now = family(grading.pid)
+            now = [grading.pid, *descendants(grading.pid)]
             used = max(used, processor_time(now))
             if first is None and any((folder / "grades" / "records").glob("*.json")):
                 first, spent = time.monotonic() - start, used

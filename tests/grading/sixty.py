@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 
 from tests.answers import RIGHT_ANSWERS
-from tests.grading.support import renamed
+from tests.grading.support import OWN_WAY, renamed
 from tests.grading.term import solved
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.lesson_11.kv_cache_bytes import kv_cache_bytes
@@ -33,13 +33,6 @@ KINDS = {
     "right": 23, "borrowing": 1, "mistaken": 12, "turning": 6, "half": 6, "late": 3, "pasted": 2, "copied": 2,
     "crashing": 1, "broken": 1, "misspelt": 1, "gone": 2,
 }  # fmt: skip
-COPIED = """import torch
-def softmax(scores, dim):
-    top = scores.max(dim, keepdim=True).values.clamp(min=-1e30)
-    lifted = torch.exp(torch.sub(scores, top))
-    whole = lifted.sum(dim=dim, keepdim=True).add(0.0)
-    return torch.mul(lifted, torch.reciprocal(whole).mul(1.0))
-"""
 
 
 def students() -> list[tuple[int, str, str]]:
@@ -74,7 +67,7 @@ def answer(name: str, kind: str, homework: int, place: int) -> str | None:
     if kind == "pasted":
         return catalogue[name].solution_source()
     if kind == "copied" and name == "softmax":
-        return COPIED
+        return OWN_WAY
     return {
         "crashing": f"import os\ndef {name}(*given):\n    os._exit(1)",
         "broken": f"def {name}(:",

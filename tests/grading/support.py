@@ -18,6 +18,15 @@ from transformer_lab.grading.submissions.notebooks import Notebook
 
 needs_bwrap = pytest.mark.usefixtures("bwrap")
 
+# A right softmax that nobody else writes so.
+OWN_WAY = """import torch
+def softmax(scores, dim):
+    top = scores.max(dim, keepdim=True).values.clamp(min=-1e30)
+    lifted = torch.exp(torch.sub(scores, top))
+    whole = lifted.sum(dim=dim, keepdim=True).add(0.0)
+    return torch.mul(lifted, torch.reciprocal(whole).mul(1.0))
+"""
+
 
 def answer_of(function: Callable) -> Answer | None:
     """A function of a module as a student's answer, with what it needs; None if it needs other modules of ours."""
@@ -62,3 +71,18 @@ def exported(course: Path) -> dict[str, float]:
     run_module(course, "nbgrader", "export")
     with (course / "grades.csv").open() as file:
         return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+
+
+def descendants(pid: int) -> set[int]:
+    """The processes below a process, as this machine sees them."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
+        except OSError:  # it has ended
+            continue
+    found, fresh = set(), {pid}
+    while fresh:
+        fresh = {child for child, parent in parents.items() if parent in fresh}
+        found |= fresh
+    return found

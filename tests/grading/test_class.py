@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.answers import RIGHT_ANSWERS
-from tests.grading.support import answer_of
+from tests.grading.support import OWN_WAY, answer_of
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.grading.gradebook.final_grades import gradebook
@@ -207,13 +207,6 @@ def test_the_column_of_what_follows_is_there_where_it_says_something_and_is_expl
 
 
 SOLUTION = catalogue["softmax"].solution_source()
-OWN_WAY = """import torch
-def softmax(scores, dim):
-    top = scores.max(dim, keepdim=True).values.clamp(min=-1e30)
-    lifted = torch.exp(torch.sub(scores, top))
-    whole = lifted.sum(dim=dim, keepdim=True).add(0.0)
-    return torch.mul(lifted, torch.reciprocal(whole).mul(1.0))
-"""
 RENAMED = (
     OWN_WAY.replace("top", "m")
     .replace("lifted", "e")

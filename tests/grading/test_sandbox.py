@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.grading.support import needs_bwrap
+from tests.grading.support import descendants, needs_bwrap
 from transformer_lab.exercises.engine.running import Case, Outcome, run_with_gradients
 from transformer_lab.grading.marking import course
 from transformer_lab.grading.sandbox import launching, policy, protocol
@@ -28,21 +28,6 @@ from transformer_lab.grading.sandbox.sandbox import Ended, Sandbox
 pytestmark = needs_bwrap
 SWITCH = Path(policy.LARGE_PAGES) / "enabled"
 LARGE_PAGES = os.geteuid() == 0 and SWITCH.exists() and "[never]" not in SWITCH.read_text()
-
-
-def descendants(pid: int) -> set[int]:
-    """The processes below a process, as this machine sees them."""
-    parents = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
-        except OSError:  # it has ended
-            continue
-    found, fresh = set(), {pid}
-    while fresh:
-        fresh = {child for child, parent in parents.items() if parent in fresh}
-        found |= fresh
-    return found
 
 
 LEAVES = {

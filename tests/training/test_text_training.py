@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tests.support import DEVICE, assert_close, refuses, without_signature_checks
+from tests.training.support import advanced, same, weights
 from transformer_lab import LanguageModel, LanguageModelConfig, next_token_loss, token_log_probs
 from transformer_lab.data.texts import Characters
 from transformer_lab.storage import read_tensors, write_tensors
@@ -40,21 +41,6 @@ def small_model(**changes) -> LanguageModel:
 
 def small_training(**changes) -> TextTraining:
     return TextTraining(small_model(), EXAMPLES, replace(RECIPE, **changes))
-
-
-def weights(model: LanguageModel) -> dict[str, torch.Tensor]:
-    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-
-
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    assert one.keys() == other.keys()
-    return all(torch.equal(one[name], other[name]) for name in one)
-
-
-def advanced(training: TextTraining, until: int) -> TextTraining:
-    for _ in training.run(until):
-        pass
-    return training
 
 
 # By hand, and properties

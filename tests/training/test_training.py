@@ -22,6 +22,7 @@ from safetensors.torch import save_file
 import transformer_lab
 from tests import training_processes
 from tests.support import DEVICE, assert_close, randn, refuses, tensor, without_signature_checks
+from tests.training.support import advanced, same, weights
 from transformer_lab import LanguageModel, LanguageModelConfig, Transformer, TransformerConfig, record_attention
 from transformer_lab.data.tasks import Vocabulary, number_name, number_names, wrong_names
 from transformer_lab.data.tokenizer import Tokenizer
@@ -70,21 +71,6 @@ def small_model(seed: int = 0, **changes) -> Transformer:
 
 def small_training(**changes) -> Training:
     return Training(small_model(), EXAMPLES, replace(RECIPE, **changes))
-
-
-def weights(model: Transformer) -> dict[str, torch.Tensor]:
-    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-
-
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    assert one.keys() == other.keys()
-    return all(torch.equal(one[name], other[name]) for name in one)
-
-
-def advanced(training: Training, until: int) -> Training:
-    for _ in training.run(until):
-        pass
-    return training
 
 
 def finish(reports: Iterator[Report]) -> Report:

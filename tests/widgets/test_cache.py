@@ -14,8 +14,6 @@ from transformer_lab.analysis import (
     cache_bytes,
     flops_with_cache,
     flops_without_cache,
-    total_with_cache,
-    total_without_cache,
 )
 from transformer_lab.nn import masks
 from transformer_lab.widgets.views.cache.cache_view import LENGTHS
@@ -43,14 +41,6 @@ def test_flops_by_hand():
 def test_without_a_cache_a_token_costs_as_many_times_as_there_are_tokens(size):
     for length in (1, 2, 77):
         assert flops_without_cache(size, length) == length * flops_with_cache(size, length)
-
-
-@pytest.mark.parametrize("size", ALL.values(), ids=ALL)
-def test_the_totals_are_the_sums(size):
-    for length in (1, 2, 13):
-        lengths = range(1, length + 1)
-        assert total_with_cache(size, length) == sum(flops_with_cache(size, n) for n in lengths)
-        assert total_without_cache(size, length) == sum(flops_without_cache(size, n) for n in lengths)
 
 
 def test_shared_keys_and_values_shrink_the_cache_by_their_share():

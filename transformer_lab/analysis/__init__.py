@@ -23,14 +23,11 @@ from transformer_lab.analysis.costs import (
     flops_of_a_position,
     flops_with_cache,
     flops_without_cache,
-    total_with_cache,
-    total_without_cache,
 )
 from transformer_lab.analysis.interventions import (
     ablate,
     patch_heads,
     patch_input,
-    patch_state,
 )
 from transformer_lab.analysis.peak_memory import peak_bytes, tile_bytes
 from transformer_lab.analysis.planted_circuit import planted_induction
@@ -55,7 +52,6 @@ __all__ = [
     "norms_by_layer",
     "patch_heads",
     "patch_input",
-    "patch_state",
     "peak_bytes",
     "planted_induction",
     "record_heads",
@@ -65,6 +61,4 @@ __all__ = [
     "switched_off",
     "tile_bytes",
     "token_names",
-    "total_with_cache",
-    "total_without_cache",
 ]

@@ -74,17 +74,6 @@ def flops_without_cache(size: DecoderSize, length: int) -> int:
     return length * flops_of_a_position(size) + length**2 * flops_of_a_pair(size)
 
 
-def total_with_cache(size: DecoderSize, length: int) -> int:
-    """FLOPs for a whole sentence of `length` tokens: the sum of `flops_with_cache` over 1, …, length."""
-    return length * flops_of_a_position(size) + length * (length + 1) // 2 * flops_of_a_pair(size)
-
-
-def total_without_cache(size: DecoderSize, length: int) -> int:
-    """FLOPs for a whole sentence: the sum of `flops_without_cache` over 1, …, length."""
-    squares = length * (length + 1) * (2 * length + 1) // 6
-    return length * (length + 1) // 2 * flops_of_a_position(size) + squares * flops_of_a_pair(size)
-
-
 class Cost(NamedTuple):
     """What a language model holds, and what its next token costs."""
 

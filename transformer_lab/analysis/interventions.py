@@ -72,30 +72,6 @@ def patch_heads(
 
 
 @contextmanager
-def patch_state(
-    model: nn.Module, layer: str, state: Float[Tensor, "B T d_model"], *, positions: Sequence[int] | None = None
-) -> Iterator[None]:
-    """Within the block, what comes out of a part of the model is another run's, at these positions or at all.
-
-    Raises:
-        ValueError: the model is compiled or has no such part; or when it is called, the part returns no tensor of the
-            shape of `state`, or has no such position.
-    """
-    part = module_named(model, layer)
-
-    def hook(module: nn.Module, args: tuple, output: Any) -> Tensor:
-        if not isinstance(output, Tensor):
-            raise ValueError(
-                f"{layer} must return one tensor for its state to be patched (got {type(output).__name__})"
-            )
-        check_same_shape(state, output)
-        return torch.where(position_mask(positions, output), state, output)
-
-    with part.register_forward_hook(hook):
-        yield
-
-
-@contextmanager
 def patch_input(
     model: nn.Module,
     layer: str,

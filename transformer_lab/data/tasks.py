@@ -81,11 +81,6 @@ def reverse_alignment(src: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
     return copy_alignment(src).flip(-1)
 
 
-def sort_alignment(src: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """The first target position looks at the smallest id of the source, and so on."""
-    return src.argsort(dim=-1, stable=True)
-
-
 class Sequences(NamedTuple):
     """Sources, their targets, and for each target position the source position that it comes from."""
 

@@ -2,7 +2,7 @@
 
 A published model is a folder: config.json says what it is, safetensors hold its weights by the names that Hugging Face
 gave them, and tokenizer.json cuts text into its tokens. The models themselves are `TextEncoder` (BERT's family) and
-`LanguageModel` (GPT-2's and Llama's); `names` says which tensor goes where. Nothing of `transformers` runs here.
+`LanguageModel` (GPT-2's and Llama's); `tensor_names` says which tensor goes where. Nothing of `transformers` runs here.
 """
 
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tokenizers import Tokenizer
 
 from transformer_lab.models.language_model import LanguageModel
-from transformer_lab.models.text_encoder import TextEncoder
+from transformer_lab.models.text_encoder import TextEncoder, TextEncoderConfig
 from transformer_lab.storage import load_parameters
 from transformer_lab.weights import folders, hub
 from transformer_lab.weights.families import FAMILIES
@@ -69,10 +69,11 @@ def read(folder: Path) -> Published:
     if family not in FAMILIES:
         raise ValueError(f"model_type of a checkpoint must be one of {', '.join(FAMILIES)} (got {family!r})")
     try:
-        model, tensors = FAMILIES[family](config, folders.read_weights(folder))
+        sizes, tensors = FAMILIES[family](config, folders.read_weights(folder))
     except KeyError as error:
         raise ValueError(f"config.json of a {family} must say its {error.args[0]} ({folder})") from error
-    load_parameters(model, tensors)
+    model = TextEncoder(sizes) if isinstance(sizes, TextEncoderConfig) else LanguageModel(sizes)
+    load_parameters(model, {name: x.flatten(0, -2) if x.ndim > 2 else x for name, x in tensors.items()})
     return Published(model.eval(), folders.read_tokenizer(folder))
 
 

@@ -12,6 +12,7 @@ def numbers() -> dict[str, list]:
 
 
 def cost(size: analysis.DecoderSize, length: int) -> dict:
+    lengths = range(1, length + 1)
     return {
         "size": asdict(size),
         "length": length,
@@ -19,7 +20,7 @@ def cost(size: analysis.DecoderSize, length: int) -> dict:
         "work": {
             "withCache": analysis.flops_with_cache(size, length),
             "without": analysis.flops_without_cache(size, length),
-            "totalWith": analysis.total_with_cache(size, length),
-            "totalWithout": analysis.total_without_cache(size, length),
+            "totalWith": sum(analysis.flops_with_cache(size, n) for n in lengths),
+            "totalWithout": sum(analysis.flops_without_cache(size, n) for n in lengths),
         },
     }

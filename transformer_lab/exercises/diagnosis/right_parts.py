@@ -30,8 +30,8 @@ def of_value(given: object, expected: object, standard: Standard) -> list[bool]:
         return [False]
     if not expected.is_floating_point():
         return (given == expected).flatten().tolist()
-    rounding = comparing.rounding(expected.dtype, standard.loose)
-    return isclose(given, expected, rtol=rounding, atol=rounding / 10, equal_nan=True).flatten().tolist()
+    most = comparing.tolerance(expected.dtype, standard.loose)
+    return isclose(given, expected, rtol=most, atol=most / 10, equal_nan=True).flatten().tolist()
 
 
 def is_better(after: list[bool], before: list[bool]) -> bool:

@@ -6,13 +6,11 @@ a notebook, and the grader a process in a sandbox, on cases that nobody has seen
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from torch import Tensor
 
 from transformer_lab.exercises.engine import comparing
 from transformer_lab.exercises.engine.comparing import Standard
-from transformer_lab.exercises.engine.rounding import Allowance
 from transformer_lab.exercises.engine.running import Attempt, Case, Outcome, as_tuple, where
 from transformer_lab.exercises.engine.specification import Mistake, Property, Specification
 
@@ -75,8 +73,7 @@ def examine_values(exercise: Specification, attempt: Attempt, cases: Sequence[Ca
 def fault_on(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
     """What is wrong with the outcome of a case, in words, or None."""
     if exercise.goal is None:
-        standard = Standard.of(case, exercise.allowance(case))
-        return fault(outcome, exercise.expected(case), exercise.returns, case, standard)
+        return fault(outcome, exercise.expected(case), exercise.returns, case)
     if what := fault_in_running(outcome, case):
         return what
     if what := comparing.fault_of_form(outcome.value, exercise.expected(case).value, ", ".join(exercise.returns)):
@@ -84,9 +81,9 @@ def fault_on(exercise: Specification, outcome: Outcome, case: Case) -> str | Non
     return exercise.goal.lacks(case.arguments, exercise.goal.effect(case.arguments, *as_tuple(outcome.value)))
 
 
-def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], case: Case, standard: Standard) -> str | None:
+def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], case: Case) -> str | None:
     """What is wrong with one outcome, compared with the right one, in words, or None."""
-    return fault_in_running(outcome, case) or comparing.fault(outcome.value, right.value, names, standard)
+    return fault_in_running(outcome, case) or comparing.fault(outcome.value, right.value, names, Standard.of(case))
 
 
 def fault_in_running(outcome: Outcome, case: Case) -> str | None:
@@ -111,8 +108,8 @@ def fault_in_running(outcome: Outcome, case: Case) -> str | None:
 
 def fault_with_gradients(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
     """What is wrong with an outcome whose values are right without gradients, in words, or None."""
-    right, allows = exercise.expected_with_gradients(case), exercise.allowance_with_gradients(case)
-    if what := fault(outcome, right, exercise.returns, case, Standard.of(case, allows)):
+    right = exercise.expected_with_gradients(case)
+    if what := fault(outcome, right, exercise.returns, case):
         return f"The values are right, but with inputs that track gradients: {what}"
     for name, given, wanted in zip(exercise.returns, as_tuple(outcome.value), as_tuple(right.value), strict=True):
         if wanted.requires_grad and not given.requires_grad:
@@ -121,19 +118,18 @@ def fault_with_gradients(exercise: Specification, outcome: Outcome, case: Case) 
                 "could be learned. `.detach()`, `.item()`, `.numpy()`, `torch.tensor(…)` and `torch.no_grad()` do that."
             )
     for name, wanted in right.gradients.items():
-        if what := fault_of_gradient(exercise, outcome.gradients.get(name), wanted, name, allows):
+        if what := fault_of_gradient(exercise, outcome.gradients.get(name), wanted, name, case):
             return f"The values are right, the gradients are not: {what}"
     return None
 
 
 def fault_of_gradient(
-    exercise: Specification, given: Tensor | None, wanted: Tensor, name: str, allows: Allowance
+    exercise: Specification, given: Tensor | None, wanted: Tensor, name: str, case: Case
 ) -> str | None:
     """The same for one gradient; of a domain only what lies along it counts."""
-    standard = Standard(allows=partial(allows, of=wanted))
     if given is not None and name in exercise.domains:
         given, wanted = map(exercise.domains[name].along, (given, wanted))
-    return comparing.fault_of_one(given, wanted, f"gradient of {name}", standard)
+    return comparing.fault_of_one(given, wanted, f"gradient of {name}", Standard(case.loose))
 
 
 def recognised(

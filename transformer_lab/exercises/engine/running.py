@@ -30,8 +30,9 @@ class Case:
     """Named arguments to try a function on, in the order of its parameters, and a few words that describe them.
 
     A tuple of tensors is handed over as an iterator, which gives each of them once.
-    A case is `loose` if its numbers are so large that a right answer may round 100 times as coarsely as usual. It has
-    `several` right answers if what the exercise asks for leaves a choice there: then its properties are the judge.
+    A case is `loose` if its numbers are so large, or so coarse (half precision, where sums nearly cancel), that a right
+    answer may be 10 times as far off as usual. It has `several` right answers if what the exercise asks for leaves a
+    choice there: then its properties are the judge.
     """
 
     label: str

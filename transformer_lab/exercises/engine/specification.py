@@ -8,13 +8,9 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from weakref import WeakKeyDictionary
 
-import torch
 from torch import Tensor
 
-from transformer_lab.exercises.engine.rounding import Allowance
 from transformer_lab.exercises.engine.running import SEED, Case, Outcome, run, run_with_gradients
-
-CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -89,21 +85,6 @@ class Specification:
     def expected_with_gradients(self, case: Case) -> Outcome:
         """What it does where gradients are tracked, and the gradients that flow back."""
         return self._outcome(run_with_gradients, self.reference, case)
-
-    def allowance(self, case: Case) -> Allowance:
-        """How far an answer may be off on a case."""
-        return self._allowance(run, case)
-
-    def allowance_with_gradients(self, case: Case) -> Allowance:
-        """How far it, and its gradients, may be off where gradients are tracked."""
-        return self._allowance(run_with_gradients, case)
-
-    def _allowance(self, how: Callable, case: Case) -> Allowance:
-        kept = self._kept.setdefault(case, {})
-        if (Allowance, how) not in kept:
-            right, elsewhere = self._outcome(how, self.reference, case), case.to(CPU)
-            kept[Allowance, how] = Allowance(lambda: how(self.reference, elsewhere), right, elsewhere)
-        return kept[Allowance, how]
 
     def mistaken(self, mistake: Mistake, case: Case) -> Outcome:
         """What a mistake does on a case."""

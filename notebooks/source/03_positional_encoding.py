@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 03 · Positional encoding
 #
-# Attention cannot tell *dog bites man* from *man bites dog*. Give every word a position, in four ways, and measure what each is good for.
+# Attention cannot tell *dog bites man* from *man bites dog*. In this lesson you give every word a position, in four different ways, and measure what each of them is good for.
 #
 # **You will be able to**
 # - prove what attention cannot notice, and derive the cure,
 # - show that a shift is a rotation,
 # - choose between four encodings by a measurement.
 #
-# **You need** lessons 01 and 02. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.5. **Time:** 60 minutes, the exercises 70 more.
+# **You need** lessons 01 and 02. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.5. **Time:** 60 minutes, the exercises 70 more. The lesson falls into two sittings of about half an hour, and it says where the first one ends; the parts called *Extra* can wait.
 
 # %%
 from importlib.util import find_spec
@@ -29,11 +29,10 @@ from transformer_lab.nn import positions
 
 if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
     torch.set_default_device(default_device())
-
 # %% [markdown]
 # ## The question
 #
-# Here are three words, each with a vector, and an attention layer with two heads. Read the words in two orders, and compare what comes out for each word:
+# Here are three words, each with its own vector, and an attention layer with two heads. We let the layer read the three words in two different orders, and compare what comes out for each word:
 
 # %%
 torch.manual_seed(0)
@@ -56,19 +55,20 @@ def read(sentence):
 one, other = read("dog bites man"), read("man bites dog")
 for word in one:
     print(f"{word:5} in the two sentences, largest difference: {gap(one[word], other[word]):.4f}")
-
 # %% [markdown]
-# Every word has the same output in both sentences. So the outputs do not tell who bites whom: nothing differs but the order of the rows. Other weights would not help: a score is the dot product of two vectors, whatever their order in the sentence, and a weighted sum has no order either. **Shuffle the words: why does nothing notice, and what is the cure?**
+# Every word gets exactly the same output in both sentences, so nothing in the outputs can tell you who bites whom. The two sentences differ only in the order of their rows, and the layer has not noticed it. Could other weights do better? It is hard to see how: a score is the dot product of two vectors, wherever in the sentence they stand, and a weighted sum does not depend on the order of its terms either.
+#
+# **Why does attention not notice that the words were shuffled, and what is the cure?**
 
 # %% [markdown]
 # ## What exactly is lost?
 #
-# Write the words as the rows of a matrix $X$. Another order of the words is $PX$, where the permutation matrix $P$ has one 1 in each row and each column, so that $P^\top P = I$. With $A = W^Q {W^K}^\top / \sqrt{d_k}$, attention computes $f(X) = \mathrm{softmax}(XAX^\top)\,XW^V$. Now shuffle:
+# Before we look for a cure, let us find out how bad the damage is. Write the words as the rows of a matrix $X$. Putting them into another order gives $PX$, where the permutation matrix $P$ has a single 1 in each row and in each column, so that $P^\top P = I$. With $A = W^Q {W^K}^\top / \sqrt{d_k}$, attention computes $f(X) = \mathrm{softmax}(XAX^\top)\,XW^V$. Now we shuffle the words:
 #
 # $$f(PX) = \mathrm{softmax}(P\,XAX^\top P^\top)\,PXW^V = P\,\mathrm{softmax}(XAX^\top)\,P^\top P\,XW^V = P\,f(X)$$
 
 # %% [markdown]
-# The step in the middle holds because softmax works on each row alone, and inside a row on all entries alike: whether you shuffle rows and columns before it or after it makes no difference. Nothing was assumed about the weights or the order, so this is a proof. Several heads and $W^O$ do not change it, since they too treat all rows alike. Compute both sides once:
+# The step in the middle is allowed because softmax works on each row separately and treats all the entries of a row alike, so it makes no difference whether you shuffle rows and columns before the softmax or after it. We have assumed nothing about the weights or about the order, which makes this a proof for every attention layer. Several heads and $W^O$ do not change it, since they too treat all rows alike. To see the formula at work, compute both sides once:
 
 # %% tolerance=0.1
 torch.manual_seed(0)
@@ -78,60 +78,57 @@ attend = lambda x: layer(x[None], x[None], x[None])[0][0]
 print(f"f(PX) and f(X)   differ by {gap(attend(P @ x), attend(x)):.4f}")
 print(f"f(PX) and P f(X) differ by {gap(attend(P @ x), P @ attend(x)):.4f}")
 assert gap(attend(P @ x), P @ attend(x)) < 1e-5 < 0.05 < gap(attend(P @ x), attend(x))
-
 # %% [markdown]
-# So the result is *not* the same: it is shuffled as the words are. Such a function is **permutation-equivariant**. A function whose result stays the same is **permutation-invariant**. You get one if you pool the outputs, by their mean for instance:
+# The result is therefore not the *same* as before: it is shuffled in the same way as the words. A function that behaves like this is called **permutation-equivariant**. A function whose result really stays the same is **permutation-invariant**, and you get one as soon as you pool the outputs, for instance by taking their mean:
 
 # %%
 shuffled, straight = attend(P @ x).mean(dim=0), attend(x).mean(dim=0)
 print(f"mean of f(PX) and mean of f(X) differ by {gap(shuffled, straight):.4f}")
-
 # %% [markdown]
-# A stack of such layers is equivariant too, because each layer passes the shuffled order on. All it can know is *which* words there are. The cure is to make the vector of a word depend on its position, *before* attention.
+# A stack of such layers is equivariant as well, because each layer hands the shuffled order on to the next. All that the stack can ever know is *which* words there are. So the order has to come in from outside, and there is one obvious place for it: we make the vector of a word depend on its position *before* attention sees it.
 
 # %% [markdown]
 # ## By hand
 #
-# A first idea: add the number of the position to the vector. At position 500 it then drowns the word, whose features are about 1. A second idea: add position / length, which stays below 1. But then one step is 1/5 in a sentence of five words and 1/500 in one of 500, so that *next to me* has no fixed meaning.
+# How do you write a position into a vector? The simplest idea is to add the number of the position. At position 500, however, that number would drown the word, whose features are about 1 in size. We could divide by the length of the sentence, so that the number stays below 1. But then one step is 1/5 in a sentence of five words and 1/500 in one of 500, and *next to me* no longer has a fixed meaning.
 
 # %% [markdown]
-# An odometer writes large numbers with small digits: the last digit changes at every step, the one before it ten times as slowly, and so on. Clock hands do the same without jumps. A fast hand tells neighbours apart, a slow one tells far positions apart. A hand is a point on a circle, hence two numbers: the sine and the cosine of its angle.
+# An odometer has solved this problem: it writes large numbers with small digits. Its last digit changes at every step, the digit before that ten times as slowly, and so on. The hands of a clock do the same without jumping. A fast hand tells neighbours apart and a slow hand tells distant positions apart, so together they cover every distance. A hand is a point on a circle, and that takes two numbers, the sine and the cosine of its angle.
 
 # %% [markdown]
-# How fast should they turn? Three wishes settle it.
+# How fast should the hands turn? The paper's answer can be read as three decisions.
 #
-# 1. The first hand turns by 1 radian a position, about a sixth of a turn, so that neighbours differ clearly.
-# 2. Each hand is slower than the one before by the same factor $r$, as digits are.
-# 3. If there were one hand more than $d_{model}/2$, it would turn at 1/10000 of the first one's speed.
+# 1. The first hand turns by 1 radian a position, which is about a sixth of a turn, so that neighbours differ clearly.
+# 2. Each hand is slower than the one before it by the same factor $r$, as the digits of an odometer are.
+# 3. The factor is chosen so that a hand just after the last one, number $d_{model}/2$, would turn at 1/10000 of the speed of the first.
 #
-# So $r^{\,d_{model}/2} = 10000$, and hand $i = 0, 1, 2, \dots$ turns by $r^{-i} = 10000^{-2i/d_{model}}$ radians a position.
+# The third decision says that $r^{\,d_{model}/2} = 10000$. Hand $i = 0, 1, 2, \dots$ therefore turns by $r^{-i} = 10000^{-2i/d_{model}}$ radians a position.
 
 # %% [markdown]
-# Four features are two hands: the first turns by 1 radian a position, the second by $10000^{-2/4} = 1/100$.
+# With four features we have two hands. The first turns by 1 radian a position, the second by $10000^{-2/4} = 1/100$:
 
 # %%
 for position in range(3):
     angles = position * 1, position / 100
     row = [f(angle) for angle in angles for f in (math.sin, math.cos)]
     print(f"position {position}:", "  ".join(f"{value:8.5f}" for value in row))
-
 # %% [markdown]
-# Position 0 is 0, 1, 0, 1: both hands point up (we draw the cosine upwards, the sine to the right). From there the left pair of numbers changes fast and the right pair slowly.
+# Position 0 is 0, 1, 0, 1, because both hands point straight up (we draw the cosine upwards and the sine to the right). From there on the left pair of numbers changes quickly and the right pair slowly.
 
 # %% [markdown]
 # ## The equation
 #
-# This is the **sinusoidal encoding** of section 3.5, for each pair of features $i = 0, 1, \dots, d_{model}/2 - 1$:
+# We can now write the same thing for any width. This is the **sinusoidal encoding** of section 3.5, given for each pair of features $i = 0, 1, \dots, d_{model}/2 - 1$:
 #
 # $$PE(pos, 2i) = \sin(pos \cdot \omega_i), \qquad PE(pos, 2i + 1) = \cos(pos \cdot \omega_i), \qquad \omega_i = 10000^{-2i/d_{model}}$$
 #
-# $\omega_i$ is the **frequency**, in radians a position. Mind the index: $i$ counts *pairs*, and both features of a pair share a frequency.
+# The number $\omega_i$ is the **frequency** of the pair, in radians a position. Mind the index: $i$ counts *pairs* of features, and the two features of a pair share one frequency. Forgetting this is the most common mistake, and we shall see further down what it breaks.
 
 # %% [markdown]
 # ![Four clocks with frequencies 1, 0.1, 0.01 and 0.001. Above, their hands at position 3; below, at position 8: each has turned by 5 times its frequency.](../img/03_clocks.svg)
 
 # %% [markdown]
-# In the drawing $d_{model}$ is 8; the sine points to the right and the cosine up. In code, one hand is two columns. The two hands from above at positions 0 and 1:
+# The drawing shows the four hands of a $d_{model}$ of 8, with the sine to the right and the cosine up. In code, one hand is two columns of numbers. Here are the two hands that we worked out above, at positions 0 and 1:
 
 # %%
 def one_hand(length, frequency):
@@ -143,9 +140,8 @@ def one_hand(length, frequency):
 for frequency in (1, 1 / 100):
     rows = one_hand(2, frequency).tolist()
     print(f"frequency {frequency:4}:", [[round(value, 5) for value in row] for row in rows])
-
 # %% [markdown]
-# The whole encoding is one such pair of columns for each $\omega_i$, side by side. You will put it together in exercise 1; until then we use the package's, and compare some of its columns with their hands:
+# The whole encoding is one such pair of columns for each $\omega_i$, side by side. You will put it together yourself in exercise 1. Until then we use the package's, after comparing three of its pairs with their hands:
 
 # %%
 table = positions.sinusoidal_encoding(100, 64)
@@ -153,11 +149,10 @@ for i in (0, 8, 31):
     hand = one_hand(100, 10000 ** (-2 * i / 64))
     same = gap(hand, table[:, 2 * i : 2 * i + 2]) < 1e-5
     print(f"hand {i:2} = columns {2 * i} and {2 * i + 1}, max difference < 1e-5: {same}")
-
 # %% [markdown]
 # ## Look
 #
-# Here are 25 positions with 64 features each. **Predict:** what do the last columns look like, where the hands are slowest?
+# A table of numbers is best understood by looking at it. Here are 25 positions with 64 features each. **Predict:** what do the last columns look like, where the hands are slowest?
 
 # %%
 features = [str(i) if i % 8 == 0 else "" for i in range(64)]
@@ -166,44 +161,58 @@ ax = plots.figure(width=9, height=4.2)[1]
 plots.plot_matrix(table[:25], places, features, ax=ax)
 ax.set(xlabel="feature", ylabel="position")
 plots.show(ax, alt="Encoding, 25 by 64: fast waves in the left columns, even stripes on the right.")
-
 # %% [markdown]
-# In the left columns a wave passes about every six positions. In the right columns all sines are still near 0 and all cosines near 1, which makes the stripes: 25 positions are too few to move the slow hands. Four of the columns as curves:
+# In the left columns a wave passes about every six positions. In the right columns every sine is still near 0 and every cosine near 1, and that is where the stripes come from: 25 positions are too few to move the slow hands. Here are four of the columns as curves:
 
 # %%
 curves = {f"feature {column}": table[:, column] for column in (0, 8, 16, 24)}
 ax = plots.plot_lines(torch.arange(100), curves, x_label="position", y_label="encoding")
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
 plots.show(ax, alt="Four sines over 100 positions, each three times as long as the one before.")
-
 # %% [markdown]
-# The **wavelength** of a pair is the number of positions until its hand has come round: $2\pi/\omega_i$. The paper says: "The wavelengths form a geometric progression from $2\pi$ to $10000 \cdot 2\pi$." For $d_{model} = 512$:
+# The **wavelength** of a pair is the number of positions after which its hand has come round once, $2\pi/\omega_i$. The paper says: "The wavelengths form a geometric progression from $2\pi$ to $10000 \cdot 2\pi$." For $d_{model} = 512$ these are the wavelengths:
 
 # %%
 wavelengths = [2 * math.pi * 10000 ** (2 * i / 512) for i in range(256)]
 print(f"shortest {wavelengths[0]:.2f} = 2π")
 print(f"longest  {wavelengths[-1]:,.0f}, and 10000 · 2π = {10000 * 2 * math.pi:,.0f}")
 print(f"each is {wavelengths[1] / wavelengths[0]:.4f} times as long as the one before")
+# %% [markdown]
+# The progression stops one step short of $10000 \cdot 2\pi$, because the last exponent is 510/512. The paper does not explain why the number is 10000: it is a choice, and later models have made others.
 
 # %% [markdown]
-# The progression stops one step short of 10000 · 2π, since the last exponent is 510/512. The paper does not explain the number 10000 itself: it is a choice.
-
-# %% [markdown]
-# Now explore a table of 64 positions and 32 features. It lies on its side, so that positions run to the right everywhere: in the table, in the curves of a pair, and below them in the dot products of one position with all others.
+# Now explore a table of 64 positions and 32 features. We have laid it on its side, so that positions run to the right everywhere: in the table, in the curves of a pair, and in the dot products of one position with all the others, which are drawn below them.
 
 # %%
 widgets.encoding((64, 32)).ask("03 wave")
+# %% [markdown]
+# Go through the pairs one after the other. Each wave is $10000^{2/32} = 1.78$ times as long as the one before it; keep a curve on the screen to compare it with the next. From pair 5 on, not a single wave is complete within the 64 positions.
 
 # %% [markdown]
-# Go through the pairs: each wave is $10000^{2/32} = 1.78$ times as long as the one before. Keep a curve to compare it with the next. From pair 5 on, no wave is complete within 64 positions.
+# **Exercise 1** (10 minutes). Now write the whole table: sine and cosine in turn, position 0 first. Try it without looking back.
 
+# %% exercise="sinusoidal_encoding"
+def sinusoidal_encoding(length, d_model):
+    """(length, d_model): sin(pos · ω_i) in column 2i, cos(pos · ω_i) in column 2i + 1."""
+    return ...
+# %%
+exercises.sinusoidal_encoding.check(sinusoidal_encoding)
+# %% [markdown]
+# **Exercise 2** (predict; 10 minutes, medium). Take an encoding by clock hands whose periods are whole numbers. Which is the first later position that has the same vector as position 0, so that no model can tell the two apart? And which is it if there are only sines?
+
+# %% exercise="first_repeat"
+def first_repeat(periods, with_cosine):
+    """The first position after 0 that has the vector of position 0."""
+    return ...
+# %%
+exercises.first_repeat.check(first_repeat)
 # %% [markdown]
 # ## A shift is a rotation
 #
-# Why a sine *and* a cosine? The authors write: "we hypothesized it would allow the model to easily learn to attend by relative positions, since for any fixed offset $k$, $PE_{pos+k}$ can be represented as a linear function of $PE_{pos}$" (§3.5). Which linear function?
+# We have seen why there are many hands, but not why each needs a sine *and* a cosine when one of them would also wave. The authors give a reason: "we hypothesized it would allow the model to easily learn to attend by relative positions, since for any fixed offset $k$, $PE_{pos+k}$ can be represented as a linear function of $PE_{pos}$" (§3.5). Which linear function is that?
 
 # %% [markdown]
-# Take one hand. At position $p$ its angle is $a = p\,\omega$; $k$ positions further on it is $a + b$ with $b = k\,\omega$. The angle-addition formulas say $\sin(a + b) = \sin a \cos b + \cos a \sin b$ and $\cos(a + b) = \cos a \cos b - \sin a \sin b$. On the right stands the old pair, $\sin a$ and $\cos a$, times numbers that depend on the offset alone. Written as a matrix:
+# Take a single hand. At position $p$ its angle is $a = p\,\omega$, and $k$ positions later it is $a + b$ with $b = k\,\omega$. The angle-addition formulas say that $\sin(a + b) = \sin a \cos b + \cos a \sin b$ and $\cos(a + b) = \cos a \cos b - \sin a \sin b$. On the right-hand sides stands the old pair, $\sin a$ and $\cos a$, multiplied by numbers that depend on the offset alone. So you need both to compute either of them, and the step can be written as a matrix:
 #
 # $$\begin{pmatrix} \sin\,(p + k)\omega \\ \cos\,(p + k)\omega \end{pmatrix} = \begin{pmatrix} \cos k\omega & \sin k\omega \\ -\sin k\omega & \cos k\omega \end{pmatrix} \begin{pmatrix} \sin p\,\omega \\ \cos p\,\omega \end{pmatrix}$$
 
@@ -212,9 +221,8 @@ sine, cosine = math.sin(3), math.cos(3)  # position 3, frequency 1
 c, s = math.cos(5), math.sin(5)  # offset 5
 print(f"turned:     {c * sine + s * cosine:.4f}, {-s * sine + c * cosine:.4f}")
 print(f"position 8: {math.sin(8):.4f}, {math.cos(8):.4f}")
-
 # %% [markdown]
-# The matrix is a rotation by $k\omega$. One such block for each pair, along the diagonal, makes the **shift matrix** $M_k$. There is no $p$ in it: *one* matrix shifts all positions by $k$. And since rotating twice adds the angles, and rotating back is the transpose, three more facts follow:
+# The matrix is a rotation by the angle $k\omega$. If you put one such block for each pair along the diagonal, you get the **shift matrix** $M_k$. No $p$ occurs in it, so *one* matrix shifts all positions by $k$. Since rotating twice adds the angles, and rotating back is the transpose, three more facts come for free:
 
 # %%
 table = positions.sinusoidal_encoding(200, 64)
@@ -227,20 +235,18 @@ facts = {
 }
 for fact, difference in facts.items():
     print(f"{fact:29} max difference < 1e-4: {difference < 1e-4}")
-
 # %% [markdown]
-# See it turn: an arrow for each of four frequencies, at position $p$ and then multiplied by $M_k$. A ring marks where $PE(p + k)$ is. (The second tab is for later.)
+# You can watch it turn. The view draws an arrow for each of four frequencies, once at position $p$ and once after multiplication by $M_k$, and a ring marks where $PE(p + k)$ is. (We shall need the second tab later.)
 
 # %%
 torch.manual_seed(0)
 query, key = torch.randn(8), torch.randn(8)
 widgets.shift(query, key).ask("03 turn")
+# %% [markdown]
+# Every dashed arrow ends in its ring. When you move $p$, all the arrows turn, but in each circle the angle between the two arrows stays as it is. Now tick *break it*, which gives the sine and the cosine of a pair different speeds: the arrows change their length and miss their rings. We shall measure this in a moment.
 
 # %% [markdown]
-# Each dashed arrow ends in its ring. Move $p$: all arrows turn, and in each circle the angle between the two arrows stays. Then tick *break it*, which gives the sine and the cosine of a pair different speeds: arrows change their length and miss their rings. You will measure that below.
-
-# %% [markdown]
-# What is it good for? A head can use such a matrix as its $W^Q$: turn the query back by one position, and it fits the key one position back best. **Predict:** with the encodings alone and the scores divided by $\sqrt{d_k} = 8$, how much of its weight does a position give to the one before it: 0.07, 0.4 or 0.9?
+# What is such a matrix good for? A head can use it as its $W^Q$. It then turns every query back by one position, so that the query fits best the key that stands one position back. **Predict:** with the encodings alone, and the scores divided by $\sqrt{d_k} = 8$, how much of its weight does a position give to the one before it: 0.07, 0.4 or 0.9?
 
 # %% tolerance=0.01
 table = positions.sinusoidal_encoding(50, 64)
@@ -250,14 +256,22 @@ for factor in (1, 4, 16):
     itself, one, two = (weights.diagonal(-k)[2 - k :].mean().item() for k in (0, 1, 2))
     print(f"W_Q times {factor:2}: itself {itself:.2f}, one back {one:.2f}, two back {two:.2f}")
     assert one > max(itself, two)
+# %% [markdown]
+# The position before gets the largest weight, but with the matrix as it stands this is only a faint preference: 0.07, where an even share would be 0.02. Longer queries make the preference sharp, and training is free to make them longer. Compare this with the one-hot positions of lesson 02, where such a matrix needs an entry of its own for every position. Here a single rotation serves them all.
 
 # %% [markdown]
-# The position before has the largest weight, but as the matrix stands it is a faint preference: 0.07, where an even share would be 0.02. Longer queries make it sharp, and training can make them so. With the one-hot positions of lesson 02 such a matrix needs an entry for every position; here one rotation serves them all.
+# **Exercise 3** (15 minutes). Write the matrix that shifts an encoding. The offset may be negative.
 
+# %% exercise="shift_matrix"
+def shift_matrix(offset, d_model):
+    """(d_model, d_model): M with M @ encoding[p] == encoding[p + offset] for every p."""
+    return ...
+# %%
+exercises.shift_matrix.check(shift_matrix)
 # %% [markdown]
 # ## Break it
 #
-# Does every table of positions have a shift matrix? Take five candidates: ours; one with `feature // d_model` in the exponent; one with `feature / d_model`; random numbers, as a table of learned positions begins; and the plain number $p$ beside a 1.
+# Is it special to have a shift matrix, or does every table of positions have one? We compare five candidates: ours; one with `feature // d_model` in the exponent; one with `feature / d_model`; random numbers, as a table of learned positions has them at the start of training; and the plain number $p$ beside a 1.
 
 # %%
 mistakes = exercises.sinusoidal_encoding.mistakes
@@ -269,9 +283,8 @@ tables = {
     "random": torch.randn(200, 64),
     "p and 1": torch.stack([torch.arange(200.0), torch.ones(200)], dim=1),
 }
-
 # %% [markdown]
-# For each table, least squares finds the one matrix that comes nearest to shifting all positions by 7. The **residual** is what that matrix misses, as a share of the whole. Do it with the first 70 positions, and with all 200:
+# For each table, least squares finds the one matrix that comes closest to shifting all positions by 7. The **residual** is what even this matrix gets wrong, as a share of the whole. We do this twice, with the first 70 positions and with all 200:
 
 # %% tolerance=0.1
 def residual(table, offset=7):
@@ -285,12 +298,11 @@ for name, (few, all_of_them) in missed.items():
     print(f"{name:8} residual over 70 positions {few:.3f}, over 200 {all_of_them:.3f}")
 assert min(missed["with /"][1], missed["random"][1]) > 0.15
 assert max(missed[name][1] for name in ("right", "with //", "p and 1")) < 1e-4
+# %% [markdown]
+# With 70 positions *every* table seems to pass. For the four tables with 64 features this is no evidence at all: we are fitting 64 unknowns in each column of the matrix to only 63 equations, so a perfect fit was guaranteed. With 200 positions the test begins to tell the tables apart. With `/` the sine and the cosine of a pair turn at different speeds, and random rows follow no common rule, so both of them fail.
 
 # %% [markdown]
-# Over 70 positions *every* table passes. For the four wide ones that says nothing: each column of their matrix has 64 entries to choose and only 63 conditions to meet. Over 200 positions the test begins to tell tables apart. With `/`, sine and cosine of a pair turn at different speeds, and random rows have no common rule.
-
-# %% [markdown]
-# But `//` passes. So does $p$ beside 1, so waves are not the only way to be shiftable. What is wrong with these two?
+# But the table with `//` passes, and so does $p$ beside 1. Waves are evidently not the only tables that can be shifted. What, then, is wrong with these two?
 
 # %%
 for name in ("right", "with //", "p and 1"):
@@ -299,14 +311,13 @@ for name in ("right", "with //", "p and 1"):
     distance = (table[44] - table[0]).norm().item()
     print(f"{name:8} {columns:2} different columns, largest entry {largest:3.0f}", end="")
     print(f", distance from position 0 to 44: {distance:.1f}")
-
 # %% [markdown]
-# `feature // d_model` is 0 for every feature, so all 32 hands show the same time, and after 44 positions, seven turns, they are nearly back at the start. The plain number can be shifted and tells all positions apart, but grows without bound: 199 beside words of size 1. **No single property is enough.** Test the shift, *and* that positions differ, *and* that numbers stay small.
+# `feature // d_model` is 0 for every feature, so all 32 hands show the same time, and after 44 positions, which are seven turns, they are almost back where they started. The plain number can be shifted and tells all positions apart, but it grows without bound: it is 199 beside words of size 1. **No single property is enough.** When you test an encoding, test the shift, *and* that positions differ, *and* that the numbers stay small.
 
 # %% [markdown]
 # ## How similar are two positions?
 #
-# The dot product of two encodings is $\sum_i\, (\sin p\omega_i \sin q\omega_i + \cos p\omega_i \cos q\omega_i)$. By the same formulas each term is $\cos\,(p - q)\,\omega_i$. So it depends on the distance alone, and is the same in both directions:
+# A score is a dot product, so we should know what the dot product of two encodings is. It is $\sum_i\, (\sin p\omega_i \sin q\omega_i + \cos p\omega_i \cos q\omega_i)$, and by the same formulas as above each term is $\cos\,(p - q)\,\omega_i$. The dot product therefore depends on the distance alone, and it is the same in both directions:
 
 # %%
 table = positions.sinusoidal_encoding(101, 64)
@@ -314,20 +325,18 @@ similarity = table[50] @ table.T
 for k in (0, 1, 2, 5, 10, 50):
     ahead, back = similarity[50 + k].item(), similarity[50 - k].item()
     print(f"offset {k:2}: {ahead:5.1f} ahead, {back:5.1f} back")
-
 # %%
 curve = {"PE(p) · PE(p + k)": similarity}
 ax = plots.plot_lines(torch.arange(-50, 51), curve, x_label="offset k", y_label="dot product")
 ax.set_ylim(0, 34)
 plots.show(ax, alt="Similarity by offset: a sharp peak of 32 at 0, ripples falling to both sides.")
-
 # %% [markdown]
-# Close positions are alike and distant ones less so, with ripples. You saw this hill at the bottom of the explorer above, where it keeps its shape when you move the position. To tell *before* from *after*, a head needs its projections, as the head above did.
+# Positions that are close to each other have similar encodings, and distant ones have less similar encodings, apart from some ripples. You have already seen this hill at the bottom of the explorer, where it keeps its shape when you move the position. Because the hill is symmetric, a dot product alone cannot tell *before* from *after*. A head needs its projections for that, like the head above that turned its queries back.
 
 # %% [markdown]
 # ## Added to the words
 #
-# The **embedding** of a word is its vector in the model's table. The encoding is added to it: $x_p = \text{embedding of the word} + PE(p)$. Read the two sentences again:
+# We can now cure the layer from the beginning. The **embedding** of a word is its vector in the model's table, and the encoding is added to it: $x_p = \text{embedding of the word} + PE(p)$. Let us read the two sentences again:
 
 # %% tolerance=1
 def read_in_order(sentence):
@@ -341,9 +350,8 @@ one, other = read_in_order("dog bites man"), read_in_order("man bites dog")
 for word in one:
     print(f"{word:5} in the two sentences, largest difference: {gap(one[word], other[word]):.2f}")
     assert gap(one[word], other[word]) > 0.01
-
 # %% [markdown]
-# The outputs now differ. But doesn't adding mix up word and position? It could: 30 words at 30 positions make 900 sums, and a reader gets only the sum. Let least squares find the best matrix that reads the word off it, and the best one that reads the position. **Predict:** do they succeed with 16 features, with 32, with 64?
+# The outputs now differ. But doesn't adding mix up the word and its position? It might: 30 words at 30 positions make 900 different sums, and whatever comes next sees only the sum. We therefore let least squares find the best matrix for reading the word off the sum, and the best one for reading the position. **Predict:** do they succeed with 16 features, with 32, with 64?
 
 # %%
 def share_read(vectors, target):
@@ -352,7 +360,6 @@ def share_read(vectors, target):
     target = target.cpu().double()
     guess = x @ (torch.linalg.pinv(x) @ target)
     return (guess.argmax(dim=1) == target.argmax(dim=1)).double().mean().item()
-
 # %% tolerance=0.15
 torch.manual_seed(0)
 word, position = torch.eye(30).repeat_interleave(30, dim=0), torch.eye(30).repeat(30, 1)
@@ -364,59 +371,52 @@ for d_model in (16, 32, 64):
     print(f"width {d_model}: word {w:.2f}, position {p:.2f}; position alone {alone:.2f}")
     assert (p > 0.95) == (d_model == 64)
     assert alone > 0.95
-
 # %% [markdown]
-# In 16 features the sum does blur the position, which alone would be read without an error. In 64 features both come out. If that is because 30 words leave enough directions free, more words must blur the position again:
+# With 16 features the sum does blur the position, although the encoding alone could be read without an error. With 64 features we get both back. So far there were only 30 words, however. Do 64 features still suffice for 1,000 words? As a control we read the same words with a table of *random* positions, of the same size:
+
+# %%
+def position_read(words, table):
+    """The share of positions that are read off the sums of all words and all positions."""
+    n, length = len(words), len(table)
+    word = torch.eye(n).repeat_interleave(length, dim=0)
+    position = torch.eye(length).repeat(n, 1)
+    return share_read(word @ words + position @ table, position)
 
 # %% tolerance=0.15
+torch.manual_seed(0)
+random_table = torch.randn(30, 64) / 2**0.5
 found = {}
-for n in (30, 60, 90, 200):
-    word, position = torch.eye(n).repeat_interleave(30, dim=0), torch.eye(30).repeat(n, 1)
-    sums = word @ torch.randn(n, 64) + position @ positions.sinusoidal_encoding(30, 64)
-    found[n] = share_read(sums, position)
-    print(f"width 64, {n:3} words: position {found[n]:.2f}")
-assert found[30] > 0.95 > 0.9 > found[90] > found[200]
+for name, table in (("sinusoid", positions.sinusoidal_encoding(30, 64)), ("random", random_table)):
+    found[name] = {n: position_read(torch.randn(n, 64), table) for n in (30, 90, 1000)}
+    step = (table[1:] - table[:-1]).norm(dim=1).mean().item()
+    shares = ", ".join(f"{n} words {share:.2f}" for n, share in found[name].items())
+    print(f"{name:8} from one position to the next {step:.1f}; position read: {shares}")
+assert found["sinusoid"][1000] < 0.7 < 0.95 < found["random"][1000]
 
 # %% [markdown]
-# They do. The base model of the paper has 512 features, but a vocabulary of some 37,000, which leaves no direction free: it is up to training to keep words and positions apart.
+# More words do blur the sinusoidal position, while the random one is read almost perfectly even among 1,000 words. It would therefore be wrong to say that the words leave no room. The difference is how far apart neighbouring positions lie: a step of 1.5 is lost among words that differ from one another by about 11, and a step of 8 is not.
 #
-# A head can use the parts one by one, too. Multiply out a score of words $x, y$ at encodings $p, q$, where $A = W^Q {W^K}^\top$:
+# This is the price of the hill that we saw above, since neighbours can only be similar if they lie close together. A wider model pays less of it, because the words get further apart while the clocks only get more hands:
+
+# %% tolerance=0.15
+for d_model in (64, 128, 512):
+    share = position_read(torch.randn(90, d_model), positions.sinusoidal_encoding(30, d_model))
+    print(f"{d_model:3} features, 90 words: position read {share:.2f}")
+
+# %% [markdown]
+# A head can also use the two parts separately. Multiply out the score of words $x, y$ at encodings $p, q$, where $A = W^Q {W^K}^\top$ again:
 #
 # $$(x + p)\,A\,(y + q)^\top = xAy^\top + xAq^\top + pAy^\top + pAq^\top$$
 #
-# Word with word, word with position, position with word, position with position.
+# The four terms compare word with word, word with position, position with word, and position with position, and training decides how much each of them counts.
 
 # %% [markdown]
-# Writing word and position side by side is a special case of adding, where each leaves some features to the other. It makes every later matrix wider; adding lets training decide how to share the features.
-
-# %%
-word, position = torch.randn(5, 6), positions.sinusoidal_encoding(5, 4)
-side_by_side = torch.cat([word, position], dim=-1)
-added = torch.cat([word, torch.zeros(5, 4)], -1) + torch.cat([torch.zeros(5, 6), position], -1)
-print("side by side = added, if features are reserved:", torch.equal(side_by_side, added))
-
-# %% [markdown]
-# ## How large are words, how large are positions?
-#
-# "In the embedding layers, we multiply those weights by $\sqrt{d_{model}}$", says the paper (§3.4). That fits *if* the table of words starts with variance $1/d_{model}$. PyTorch's, `nn.Embedding`, starts with variance 1. Compare typical sizes, and the share that the position has in the square of the sum:
-
-# %% tolerance=0.05
-torch.manual_seed(0)
-d_model = 512
-size = lambda x: x.square().mean().sqrt().item()  # the root of the mean square
-words = nn.Embedding(5000, d_model).weight.detach()
-p = size(positions.sinusoidal_encoding(100, d_model))
-for start, w in (("1/d_model", size(words)), ("1", size(words) * d_model**0.5)):
-    share = 100 * p**2 / (p**2 + w**2)
-    print(f"variance {start:9} times √d_model: word {w:4.1f}, position {p:.2f} ({share:.1f} %)")
-
-# %% [markdown]
-# A position always has size $\sqrt{1/2} = 0.71$, since $\sin^2 + \cos^2 = 1$ in each pair. With the small start, the factor brings words to size 1, and a third of the sum's square comes from the position. With the start of `nn.Embedding` *and* the factor, it is a thousandth: training would first have to make up for that.
+# **This is a good place for a break.** You know what attention cannot notice, you have an encoding that cures it, and you know what that encoding can do. In the second sitting we meet three other encodings, and let all four compete.
 
 # %% [markdown]
 # ## Three other ways
 #
-# **Learned positions** are a table with a trained vector for each position, like that of the words: `nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)`, and row $p$ is added to the word at position $p$. The paper "found that the two versions produced nearly identical results" (§3.5; in row E of Table 3, 25.7 against 25.8 BLEU, a score of translations from 0 to 100). But a table has an end:
+# The sinusoid was one answer to the question of how to write down a position, and models since 2017 have given others. The first is the simplest of all. **Learned positions** are a table with a trained vector for each position, like the table of the words, and row $p$ is added to the word at position $p$: `nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)`. The paper "found that the two versions produced nearly identical results" (§3.5; in row E of Table 3 they reach 25.7 against 25.8 BLEU, a score of translations from 0 to 100). But a table has an end:
 
 # %%
 from transformer_lab import LearnedPositions
@@ -426,14 +426,13 @@ try:
     learned(torch.zeros(1, 7, 8))
 except ValueError as error:
     print(error)
-
 # %% [markdown]
-# **Rotary positions**, or RoPE ([Su et al., 2021](https://arxiv.org/abs/2104.09864)), add nothing. They start from a wish: the score of a query at position $p$ and a key at position $s$ should depend on the words and on the difference $p - s$, on nothing else. You have what that takes. Turn the query by $M_p$ and the key by $M_s$, and use ${M_s}^\top = M_{-s}$ and $M_p M_{-s} = M_{p-s}$:
+# **Rotary positions**, or RoPE ([Su et al., 2021](https://arxiv.org/abs/2104.09864)), add nothing to the words at all. They begin with a wish: the score of a query at position $p$ and a key at position $s$ should depend on the two words and on the difference $p - s$, and on nothing else. The shift matrix from the first sitting is all we need. Turn the query by $M_p$ and the key by $M_s$, and use the facts that ${M_s}^\top = M_{-s}$ and $M_p M_{-s} = M_{p-s}$:
 #
 # $$(q M_p)(k M_s)^\top = q\,M_p {M_s}^\top k^\top = q\,M_{p-s}\,k^\top$$
 
 # %% [markdown]
-# Values stay as they are. $M_p$ is zero outside its blocks, so nobody multiplies by the whole matrix: each pair of features is turned by its angle, in four products. Here is one pair; in exercise 3 you turn all of them at once.
+# The values stay as they are. Since $M_p$ is zero outside its blocks, nobody multiplies by the whole matrix: each pair of features is turned by its own angle, which takes four products. Here is a single pair; in exercise 4 you turn all of them at once.
 
 # %%
 from transformer_lab import rotate as rope
@@ -443,7 +442,6 @@ def turn_pair(first, second, angle):
     """The two features of one pair, turned by one angle."""
     c, s = math.cos(angle), math.sin(angle)
     return torch.stack([first * c - second * s, first * s + second * c])
-
 # %%
 query, key = torch.randn(6, 8), torch.randn(6, 8)
 by_matrix = torch.stack([query[p] @ positions.shift_matrix(p, 8) for p in range(6)])
@@ -454,23 +452,29 @@ facts = {
 }
 for fact, difference in facts.items():
     print(f"{fact:29} max difference < 1e-4: {difference < 1e-4}")
-
 # %% [markdown]
-# Here are a query and a key as arrows, a circle for each pair of features. Thin arrows show them before turning:
+# In the view you see a query and a key as arrows, in a circle for each pair of features. The thin arrows show them before they were turned:
 
 # %%
 q, k = query[5:], key[2:3]
 widgets.shift(q[0], k[0], tab="RoPE").ask("03 both")
-
 # %% [markdown]
-# Slide *both*, and watch the arrows and the number. Then slide only one: the number follows the curve. (A row is multiplied from the right, so these arrows turn opposite to those above.) The same for all scores of six queries and six keys, with the first at position 0 and at position 100:
+# Move the slider *both*, and watch the arrows and the number. Then move only one of the two, and the number follows the curve. (The rows are multiplied from the right here, so these arrows turn the other way round.) The same holds for all the scores of six queries and six keys at once, whether the first of them stands at position 0 or at position 100:
 
 # %%
 here, there = (rope(query, start=s) @ rope(key, start=s).T for s in (0, 100))
 print("scores stay, max difference < 1e-4:", gap(here, there) < 1e-4)
-
 # %% [markdown]
-# **ALiBi**, attention with linear biases ([Press et al., 2021](https://arxiv.org/abs/2108.12409)), turns nothing. It subtracts from each score a slope times the distance, so that close words are favoured before anything is learned. Each of $h$ heads has its own slope, $2^{-8/h}, 2^{-16/h}, \dots, 2^{-8}$: with two heads 1/16 and 1/256.
+# **Exercise 4** (15 minutes). Write RoPE for any number of leading axes: rotate each pair of neighbouring features by its position times its frequency. The first row has position 0.
+
+# %% exercise="rotate"
+def rotate(x):
+    """Queries or keys (…, T, d_head), each pair of features rotated by its position."""
+    return ...
+# %%
+exercises.rotate.check(rotate)
+# %% [markdown]
+# **ALiBi**, attention with linear biases ([Press et al., 2021](https://arxiv.org/abs/2108.12409)), neither adds nor turns vectors. It subtracts from each score a slope times the distance between the two words, so that close words are favoured before anything has been learned. Each of the $h$ heads has its own slope, $2^{-8/h}, 2^{-16/h}, \dots, 2^{-8}$. With two heads, these are 1/16 and 1/256.
 
 # %%
 from transformer_lab import alibi_bias
@@ -479,18 +483,17 @@ distance = (torch.arange(4)[:, None] - torch.arange(4)).abs()
 by_hand = torch.stack([-distance / 16, -distance / 256])
 print("the last query of head 0:", alibi_bias(n_heads=2, length=4)[0, 3].tolist())
 print("by hand = alibi_bias:", torch.equal(by_hand, alibi_bias(n_heads=2, length=4)))
-
 # %% [markdown]
 # ## Which of them, and when?
 #
-# The authors chose sinusoids "because it may allow the model to extrapolate to sequence lengths longer than the ones encountered during training" (§3.5). That is a hope; measure it.
+# Now we have four encodings, and need a reason to choose one. The authors chose sinusoids "because it may allow the model to extrapolate to sequence lengths longer than the ones encountered during training" (§3.5). That was a hope, and we can measure whether it comes true.
 
 # %% [markdown]
-# Three tasks ask for a token, and its position matters in three ways:
+# In each of three tasks the model has to name a token, and in each of them the position matters in a different way:
 #
-# - *latest*: among many dots stand letters; say which letter came last. `c . b . . a .` → `c c b b b a a`
-# - *two back*: repeat the token two positions before.
-# - *the fourth*: repeat the fourth token of the sentence.
+# - *latest*: some letters stand among many dots, and the model has to say which letter came last. `c . b . . a .` → `c c b b b a a`
+# - *two back*: the model has to repeat the token two positions before.
+# - *the fourth*: the model has to repeat the fourth token of the sentence.
 
 # %%
 NONE = -100  # cross_entropy leaves such a target out
@@ -511,9 +514,8 @@ def two_back(*shape):
 def the_fourth(*shape):
     tokens = torch.randint(6, shape)
     return tokens, tokens[..., 3:4].expand(shape).index_fill(-1, torch.arange(3), NONE)
-
 # %% [markdown]
-# The model is one head of attention. Each position may look at itself and back; what lies ahead gets the score $-\infty$, hence the weight 0 (more in lesson 05). Three models are trained side by side, from three random starts: their parameters have a leading axis, `n` below.
+# The model is a single head of attention. Each position may look at itself and back, because whatever lies ahead gets the score $-\infty$ and hence the weight 0 (lesson 05 says more about this). To see how much is chance, we train three models side by side from three random starts; that is why their parameters have a leading axis, called `n` below.
 
 # %%
 class Readers(nn.Module):
@@ -540,19 +542,18 @@ class Readers(nn.Module):
         ahead = torch.ones(T, T, dtype=torch.bool).triu(diagonal=1)
         attended = scores.masked_fill(ahead, -math.inf).softmax(dim=-1) @ v
         return torch.einsum("nbtd,nde->nbte", attended, self.out)
-
 # %% [markdown]
-# Only the kind of position changes: all start from the same weights and read the same sentences of 32 tokens, in 200 steps. *No position* is the control: what a task yields without any. (The table of *learned* has 256 rows, of which training meets the first 32.) Then count right answers in the last quarter of sentences of 32 to 256 tokens. The fifteen trainings take about 10 seconds.
+# Only the kind of position changes from one training to the next: all models start from the same weights and read the same sentences of 32 tokens, for 200 steps. *No position* is the control, which shows how far a task can be solved without knowing any position. (The table of the *learned* positions has 256 rows, of which training meets only the first 32.) Afterwards we count the right answers in the last quarter of sentences of 32 to 256 tokens. The fifteen trainings take about 10 seconds.
 
-# %%
-def train(kind, task, slope=1 / 2, anywhere=False):
+# %% steps=200
+def train(kind, task, slope=1 / 2, start=(0, 1)):
     torch.manual_seed(0)
     readers = Readers(kind, slope)
     torch.manual_seed(1)  # the same sentences for every kind
     optimizer = torch.optim.Adam(readers.parameters(), lr=5e-3)
     for _ in range(200):
         tokens, targets = task(3, 12, 32)
-        logits = readers(tokens, torch.randint(225, ()).item() if anywhere else 0)
+        logits = readers(tokens, torch.randint(*start, ()).item())
         loss = nn.functional.cross_entropy(logits.flatten(0, 2), targets.flatten())
         optimizer.zero_grad()
         loss.backward()
@@ -566,7 +567,6 @@ def right_answers(readers, task, length):
     tokens, targets = task(3, 20, length)
     right = readers(tokens).argmax(-1) == targets
     return right[..., -length // 4 :].float().mean(dim=(1, 2)).cpu()
-
 # %%
 torch.set_num_threads(1)  # models as small as these gain nothing from more
 lengths, tasks = (32, 64, 128, 256), (latest, two_back, the_fourth)
@@ -576,7 +576,6 @@ for task in tasks:
     for kind in kinds:
         readers = train(kind, task)
         right[kind, task] = {n: right_answers(readers, task, n) for n in lengths}
-
 # %%
 def draw(ax, task):
     """The mean of three models as a line, each model as a dot."""
@@ -597,9 +596,8 @@ lines, names = axes[0].get_legend_handles_labels()
 figure.legend(lines, names, loc="outside lower center", ncols=5, frameon=False)
 best = "ALiBi wins the first, RoPE the second, sinusoid and learned the third"
 plots.show(figure, alt=f"Right answers by length in three tasks: {best}.")
-
 # %% [markdown]
-# Each line is the mean of three models, each dot one model. The same as numbers, from the worst to the best of the three:
+# Each line is the mean of three models, and each dot is one model. Here are the same results as numbers, from the worst of the three models to the best:
 
 # %% tolerance=0.5
 low = {key: {n: r.min().item() for n, r in shares.items()} for key, shares in right.items()}
@@ -609,9 +607,8 @@ for task in tasks:
     for kind in kinds:
         spans = [f"{low[kind, task][n]:.2f}–{high[kind, task][n]:.2f}" for n in (32, 64, 256)]
         print(f"  {kind:12}" + "   ".join(spans))
-
 # %% [markdown]
-# These claims follow from the numbers, and are checked whenever the lesson runs:
+# What we are going to say about these numbers is checked by the following asserts whenever the lesson runs:
 
 # %%
 for kind in ("sinusoid", "learned"):  # they know where in the sentence
@@ -621,53 +618,119 @@ assert min(low["RoPE", task][64] for task in (latest, two_back)) > 0.7  # it kno
 assert low["ALiBi", latest][256] > 0.9 > 0.5 > high["ALiBi", two_back][32]  # close from far
 for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
     assert high[kind, the_fourth][32] < 0.65
-
 # %% [markdown]
-# *Sinusoid* and *learned* tell a model where in the sentence a token stands, so they alone can find the fourth. *RoPE* tells how far apart two tokens are, so it can look exactly two back, even at twice the trained length. *ALiBi* tells close from far: it finds the latest letter at every length, but of the tokens two back it misses most.
-
-# %% [markdown]
-# **No encoding is best at everything.** (These models have one layer and one head; deeper ones can combine steps.)
+# *Sinusoid* and *learned* tell a model where in the sentence a token stands, and so they alone can find the fourth. *RoPE* tells it how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at any length, but not to pick out the token exactly two back, which it usually misses.
+#
+# **No encoding is best at everything.** (These models have one layer and one head. Deeper models can combine several steps.)
 
 # %% [markdown]
 # ## Why do sinusoids fail at length 64 in *two back*?
 #
-# One explanation: the rows from 32 on are new to the weights. Another: a head that works among 32 keys is lost among 64. A control tells them apart. Train on sentences of 32 tokens again, but let each batch begin *anywhere* between position 0 and 224. Now hardly any row is new at test time, but the length still is.
+# There are two explanations. Perhaps the rows of positions 32 to 63 are to blame, since the weights have never met them. Or perhaps it is the length, because a head that works among 32 keys may be lost among 64. We can separate the two by choosing where the training sentences begin. They always have 32 tokens, but they begin
+#
+# - at position 0, as before, so that half of the rows are new in the test,
+# - somewhere from 64 on, so that *all* rows of the test are new, or
+# - anywhere, so that hardly any row is new.
 
 # %% tolerance=0.5
-readers = train("sinusoid", two_back, anywhere=True)
-anywhere = {n: right_answers(readers, two_back, n) for n in (32, 64, 256)}
-for name, result in (("0 to 31", right["sinusoid", two_back]), ("anywhere", anywhere)):
+moved = {"always at 0": right["sinusoid", two_back]}
+for where, start in {"from 64 on": (64, 225), "anywhere": (0, 225)}.items():
+    readers = train("sinusoid", two_back, start=start)
+    moved[where] = {n: right_answers(readers, two_back, n) for n in (32, 64, 256)}
+for where, result in moved.items():
     spans = [f"at {n} {result[n].min():.2f}–{result[n].max():.2f}" for n in (32, 64, 256)]
-    print(f"two back, sinusoid, trained at positions {name:9}" + ", ".join(spans))
-assert anywhere[64].min() > right["sinusoid", two_back][64].max() + 0.1
-assert anywhere[256].max() < 0.8
+    print(f"two back, sentences begin {where:12}" + ", ".join(spans))
+mean = {where: result[64].mean() for where, result in moved.items()}
+assert mean["always at 0"] + 0.1 < mean["from 64 on"] < mean["anywhere"] - 0.1
 
 # %% [markdown]
-# With rows that it has met, the model does far better at 64: the new rows are the main reason for the fall. They are not the only one, since at 256 it still loses many answers, although hardly any row is new.
+# Both explanations hold a part of the truth, and there is a third one. With rows that it has met, the model does far better at 64. Yet about half of that gain is already there when sentences begin at 64 or later, although then the model has met *none* of the rows on which it is tested. What helps in this case is that the positions *varied* in training. A model that always sees the same 32 positions can learn each of them by heart, while one that sees many has to find the rule that they share, which is the rotation. And even the model that has met every row still loses many answers at 256, where only the length is new.
 
 # %% [markdown]
-# And ALiBi's success? Its slope was 1/2, the steepest of eight heads. Change the slope alone, to the least steep one:
+# What about ALiBi's success? Its slope was 1/2, the steepest that any of eight heads would have. We change nothing but the slope, to the least steep one:
 
 # %% tolerance=0.3
 flat = right_answers(train("ALiBi", latest, slope=1 / 256), latest, 32)
 for slope, result in (("1/2", right["ALiBi", latest][32]), ("1/256", flat)):
     print(f"latest, ALiBi with slope {slope:6} at 32 {result.min():.2f}–{result.max():.2f}")
 assert flat.max() < 0.8 < 0.9 < low["ALiBi", latest][32]
+# %% [markdown]
+# With a slope of 1/256 the model does hardly better than without any position, because across 32 tokens such a bias differs by 31/256 at most. So the slope decides what a head can see, and this is the reason why ALiBi gives each head a different one.
 
 # %% [markdown]
-# With a slope of 1/256 it does hardly better than without any position: across 32 tokens such a bias differs by 31/256 at most. The slope decides what a head can see, so ALiBi gives each head a different one.
+# **Exercise 5** (write the test; 20 minutes, hard). Somebody hands you a function `scores(query, key)`, which takes vectors `(T, 8)` and returns all scores `(T, T)`, with positions built in somehow. Do positions matter only through their difference? Your test is tried on scores that are relative and on scores that aren't, and it is rated.
 
+# %% exercise="is_relative"
+def is_relative(scores):
+    """Whether positions matter only through their difference."""
+    return ...
+# %%
+exercises.is_relative.check(is_relative)
 # %% [markdown]
-# ## Laws and conventions
+# ## Remember
 #
-# Some of what you saw is a law: equivariance without positions, the shift as a rotation, RoPE's score as a function of the distance. Other things are choices, and programs differ in them:
+# - Attention is permutation-equivariant, so the order must be put in from outside.
+# - A sinusoidal encoding is a row of clock hands, and both features of a pair share a frequency.
+# - A shift by $k$ is a rotation, the same from every position. RoPE turns queries and keys by it.
+# - Test the shift, *and* that positions differ, *and* that the numbers stay small.
+# - An encoding that is added finds a position, RoPE finds a distance, and ALiBi finds what is close: measure on your own task.
+
+# %% [markdown]
+# ## Quiz
+#
+# <details><summary>1. d_model is 512. What is the encoding of position 0?</summary>
+# 0, 1, 0, 1, …: these are 256 sines of 0 and 256 cosines of 0, in turn.
+# </details>
+# <details><summary>2. Why is every Mₖ orthogonal, and what follows for the lengths of encodings?</summary>
+# Each Mₖ consists of rotations, and rotations keep lengths. So all encodings have the same length, √(d_model / 2).
+# </details>
+
+# %% [markdown]
+# <details><summary>3. Does RoPE change the values? Does it change the score of a word with itself?</summary>
+# It changes neither. The values are not turned, and a word has distance 0 from itself, so that its query and its key are turned by the same angle.
+# </details>
+# <details><summary>4. You pool the outputs by a mean and use no encoding and no mask. Can the model tell "not good, bad" from "not bad, good"?</summary>
+# It can't, because the words are the same and their order is all that differs.
+# </details>
+
+# %% [markdown]
+# **Next:** words now look at each other and know their positions. [Lesson 04](04_residual_blocks.ipynb) stacks such layers on top of each other, and asks why a deep stack learns nothing.
+
+# %% [markdown]
+# ## Extra: how large are words, how large are positions?
+#
+# If two vectors are added, it matters how large each of them is. "In the embedding layers, we multiply those weights by $\sqrt{d_{model}}$", says the paper (§3.4). That fits *if* the table of words starts with variance $1/d_{model}$. PyTorch's own table, `nn.Embedding`, starts with variance 1. We compare typical sizes, and the share that the position has in the square of the sum:
+
+# %% tolerance=0.05
+torch.manual_seed(0)
+d_model = 512
+size = lambda x: x.square().mean().sqrt().item()  # the root of the mean square
+words = nn.Embedding(5000, d_model).weight.detach()
+p = size(positions.sinusoidal_encoding(100, d_model))
+for start, w in (("1/d_model", size(words)), ("1", size(words) * d_model**0.5)):
+    share = 100 * p**2 / (p**2 + w**2)
+    print(f"variance {start:9} times √d_model: word {w:4.1f}, position {p:.2f} ({share:.1f} %)")
+# %% [markdown]
+# A position always has size $\sqrt{1/2} = 0.71$, since $\sin^2 + \cos^2 = 1$ in each pair. With the small start, the factor brings the words to size 1, and a third of the sum's square comes from the position. With the start of `nn.Embedding` *and* the factor, that share is a thousandth, and training would first have to make up for it.
+#
+# Could you not avoid the question by writing word and position side by side? You could, but that is only a special case of adding, in which each of the two leaves some features to the other. It also makes every later matrix wider, whereas adding lets training decide how to share the features.
+
+# %%
+word, position = torch.randn(5, 6), positions.sinusoidal_encoding(5, 4)
+side_by_side = torch.cat([word, position], dim=-1)
+added = torch.cat([word, torch.zeros(5, 4)], -1) + torch.cat([torch.zeros(5, 6), position], -1)
+print("side by side = added, if features are reserved:", torch.equal(side_by_side, added))
+# %% [markdown]
+# ## Extra: laws and conventions
+#
+# Some of what you saw is a law: that attention without positions is equivariant, that a shift is a rotation, that RoPE's score depends on the distance. Other things are choices, and programs differ in them:
 #
 # - the base 10000, and counting from 0,
 # - sine and cosine in turn, or [all sines first](https://github.com/tensorflow/tensor2tensor/issues/391), as in the authors' own code,
 # - in RoPE, features $2i$ and $2i + 1$ as a pair, or [$i$ and $i + d/2$](https://github.com/huggingface/transformers/issues/25199).
 
 # %% [markdown]
-# You may choose a convention freely, but you must not mix two. Put the same query at positions 2, 6 and 11, and the same key always two before it:
+# You are free to choose a convention, but you must not mix two of them. To see why, put the same query at positions 2, 6 and 11, and the same key always two positions before it:
 
 # %%
 def rotate_halves(x):
@@ -686,14 +749,13 @@ pairs = {
 for name, (for_query, for_key) in pairs.items():
     scores = for_query(query) @ for_key(key).T
     print(f"{name:10}", ", ".join(f"{scores[p, p - 2].item():.2f}" for p in (2, 6, 11)))
+# %% [markdown]
+# Each convention gives one score for one distance. The two scores differ, because the two conventions pair different features. If you mix them, the score depends on the positions again, and nothing warns you, since all the shapes are right. So if published weights follow the other convention, first reorder the features of their queries and keys, which in `nn.Linear` are rows of the weight.
 
 # %% [markdown]
-# Each convention gives one score for one distance, and the two scores differ, because they pair different features. Mixed, the score depends on the positions again. Nothing warns you: all shapes are right. If published weights follow the other convention, reorder the features of their queries and keys first, which in `nn.Linear` are rows of the weight.
-
-# %% [markdown]
-# ## The same five times
+# ## Extra: the same hand, four more times
 #
-# Here is hand 2 of an encoding with 12 features, at 30 positions, in five ways: our `one_hand`, a loop like that of the hand calculation, one rotation after another, complex numbers, and two columns of the package's table. (`torch.nn` has no positional encoding.)
+# Here is hand 2 of an encoding with 12 features, at 30 positions: by a loop like that of the hand calculation, by one rotation after another, by complex numbers, and as two columns of the package's table. (`torch.nn` has no positional encoding to compare with.)
 
 # %%
 frequency = 10000 ** (-2 * 2 / 12)
@@ -706,7 +768,6 @@ while len(rotated) < 30:
 
 turns = torch.polar(torch.ones(30), -torch.arange(30) * frequency)  # complex, of length 1
 complex_hand = torch.view_as_real(1j * turns)  # right and up; i points up
-
 # %%
 others = {
     "loop": looped,
@@ -717,20 +778,18 @@ others = {
 for name, hand in others.items():
     same = gap(hand, one_hand(30, frequency)) < 1e-5
     print(f"one_hand = {name:16} max difference < 1e-5: {same}")
-
 # %% [markdown]
-# The package computes the angles with 64-bit numbers. Near 5,000, neighbouring 32-bit numbers lie 0.0005 apart, so rounding can shift an angle by half of that, and the frequency is rounded as well. Take hand 1 of 512 features:
+# They agree, but how exactly can a computer know an angle? The package computes its angles with 64-bit numbers, for a reason. Near 5,000, neighbouring 32-bit numbers lie 0.0005 apart, so rounding can shift an angle by half of that, and the frequency is rounded as well. Take hand 1 of 512 features:
 
 # %% tolerance=0.2
 columns = positions.sinusoidal_encoding(5001, 512)[:, 2:4]
 error = gap(one_hand(5001, 10000 ** (-2 / 512)), columns)
 print(f"up to position 5000, with 32-bit angles: off by up to {10_000 * error:.1f} · 10⁻⁴")
 assert error > 5e-5
-
 # %% [markdown]
 # ## Extra: dropout on the sum
 #
-# **Dropout** sets some numbers to 0 in training, at random, so that a model does not lean on any single one. The paper applies it to "the sums of the embeddings and the positional encodings", with a rate of 0.1 (§5.4). What is left is divided by 0.9, so that the mean stays:
+# **Dropout** sets some numbers to 0 in training, at random, so that a model does not lean on any single one. The paper applies it to "the sums of the embeddings and the positional encodings", with a rate of 0.1 (§5.4). Whatever is left is divided by 0.9, so that the mean stays the same:
 
 # %% tolerance=0.01
 torch.manual_seed(0)
@@ -738,106 +797,17 @@ dropout, sums = nn.Dropout(0.1), torch.ones(1_000_000)
 for mode, after in (("training", dropout(sums)), ("eval mode", dropout.eval()(sums))):
     zeros = (after == 0).float().mean().item()
     print(f"in {mode:9} {100 * zeros:.0f} % set to 0, mean {after.mean().item():.2f}")
-
 # %% [markdown]
-# It treats word and position alike. It is meant to keep a model from learning its examples by heart ([Srivastava et al., 2014](https://jmlr.org/papers/v15/srivastava14a.html)). Outside training, in PyTorch's *eval mode*, nothing is dropped.
+# Dropout treats word and position alike. It is meant to keep a model from learning its examples by heart ([Srivastava et al., 2014](https://jmlr.org/papers/v15/srivastava14a.html)). Outside training, in PyTorch's *eval mode*, nothing is dropped.
 
 # %% [markdown]
 # ## Extra: position without an encoding
 #
-# The proof at the beginning assumed that every row may look at every other. If each position sees only itself and what lies before, as in the model above, rows are no longer alike, and a position can be *counted*: mark the first word by a 1, and let every position take the mean of what it sees.
+# The proof at the beginning assumed that every row may look at every other. If each position sees only itself and what lies before it, as in the model above, the rows are no longer alike, and a position can be *counted*: mark the first word by a 1, and let every position take the mean of what it sees.
 
 # %%
 marker = torch.tensor([1.0, 0, 0, 0, 0])
 seen = torch.ones(5, 5).tril()
 print([round(value, 3) for value in (seen / seen.sum(dim=1, keepdim=True) @ marker).tolist()])
-
 # %% [markdown]
-# 1, 1/2, 1/3, …: each position has a number of its own. Language models of this kind can be trained without any encoding, and are competitive with those that have one ([Haviv et al., 2022](https://arxiv.org/abs/2203.16634)).
-
-# %% [markdown]
-# ## Exercises
-#
-# **1.** (10 minutes) Write the table: sine and cosine in turn, position 0 first. Try it without looking back.
-
-# %% exercise="sinusoidal_encoding"
-def sinusoidal_encoding(length, d_model):
-    """(length, d_model): sin(pos · ω_i) in column 2i, cos(pos · ω_i) in column 2i + 1."""
-    return ...
-
-# %%
-exercises.sinusoidal_encoding.check(sinusoidal_encoding)
-
-# %% [markdown]
-# **2.** (15 minutes) Write the matrix that shifts it. The offset may be negative.
-
-# %% exercise="shift_matrix"
-def shift_matrix(offset, d_model):
-    """(d_model, d_model): M with M @ encoding[p] == encoding[p + offset] for every p."""
-    return ...
-
-# %%
-exercises.shift_matrix.check(shift_matrix)
-
-# %% [markdown]
-# **3.** (15 minutes) Write RoPE for any number of leading axes: rotate each pair of neighbouring features by its position times its frequency. The first row has position 0.
-
-# %% exercise="rotate"
-def rotate(x):
-    """Queries or keys (…, T, d_head), each pair of features rotated by its position."""
-    return ...
-
-# %%
-exercises.rotate.check(rotate)
-
-# %% [markdown]
-# **4.** (Predict; 10 minutes, medium) Take an encoding of clock hands whose periods are whole numbers. Which is the first later position that has the same vector as position 0, so that no model can tell the two apart? And what if there are sines alone?
-
-# %% exercise="first_repeat"
-def first_repeat(periods, with_cosine):
-    """The first position after 0 that has the vector of position 0."""
-    return ...
-
-# %%
-exercises.first_repeat.check(first_repeat)
-
-# %% [markdown]
-# **5.** (Write the test; 20 minutes, hard) Somebody hands you a function `scores(query, key)`, which takes vectors `(T, 8)` and returns all scores `(T, T)`, with positions built in somehow. Do positions matter only through their difference? Your test is tried on scores that are relative and on scores that aren't, and it is rated.
-
-# %% exercise="is_relative"
-def is_relative(scores):
-    """Whether positions matter only through their difference."""
-    return ...
-
-# %%
-exercises.is_relative.check(is_relative)
-
-# %% [markdown]
-# ## Remember
-#
-# - Attention is permutation-equivariant: order must be put in.
-# - A sinusoidal encoding is a row of clock hands; both features of a pair share a frequency.
-# - A shift by $k$ is a rotation, the same from every position; RoPE turns queries and keys by it.
-# - Test the shift, *and* that positions differ, *and* that numbers stay small.
-# - An encoding that is added finds a position, RoPE a distance, ALiBi what is close: measure on your task.
-
-# %% [markdown]
-# ## Quiz
-#
-# <details><summary>1. d_model is 512. What is the encoding of position 0?</summary>
-# 0, 1, 0, 1, …: 256 sines of 0 and 256 cosines of 0.
-# </details>
-# <details><summary>2. Why is every Mₖ orthogonal, and what follows for the lengths of encodings?</summary>
-# Each consists of rotations, and they keep lengths. So all encodings have the same length, √(d_model / 2).
-# </details>
-
-# %% [markdown]
-# <details><summary>3. Does RoPE change the values? Does it change the score of a word with itself?</summary>
-# No, and no: the distance is 0, and query and key are turned by the same angle.
-# </details>
-# <details><summary>4. You pool the outputs by a mean and use no encoding and no mask. Can the model tell "not good, bad" from "not bad, good"?</summary>
-# No: the words are the same.
-# </details>
-
-# %% [markdown]
-# **Next:** words now look at each other, and know their positions. [Lesson 04](04_residual_blocks.ipynb) stacks such layers, and asks why a deep stack learns nothing.
+# The results are 1, 1/2, 1/3 and so on, so that each position has a number of its own. Language models of this kind can be trained without any encoding, and they are competitive with those that have one ([Haviv et al., 2022](https://arxiv.org/abs/2203.16634)).

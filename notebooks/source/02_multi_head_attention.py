@@ -1,10 +1,10 @@
 # %% [markdown]
 # # 02 · Multi-head attention
 #
-# Several small attentions side by side, each looking for something of its own.
+# In this lesson one large attention becomes several small ones, which stand side by side and each look for something of their own.
 #
 # **You will be able to**
-# - say what several heads can do that one cannot, and measure it,
+# - say what several heads make easy that is hard for one, and measure it,
 # - split and merge heads without mixing up tokens, and test that you have not,
 # - copy weights between a list of heads, one fused layer and PyTorch's module.
 #
@@ -36,11 +36,10 @@ if default_device().type != "cpu":  # the CPU is the default; asking for it cost
 def rounded(x, digits=2):
     """The numbers of a tensor as a list, rounded: what this lesson prints."""
     return (x.detach().double().cpu() * 10**digits).round().div(10**digits).tolist()
-
 # %% [markdown]
 # ## The question
 #
-# A word often has to look at *two* others, for different reasons: at its neighbour for the grammar, and at a word far away for the meaning. But one attention has only one row of weights for it. Suppose that a word has to fetch the two words before it, which are *red, car* in one sentence and *car, red* in another:
+# A word often has to look at *two* others for different reasons, perhaps at its neighbour for the grammar and at a distant word for the meaning. But a single attention has only one row of weights to do both. Suppose that a word has to fetch the two words before it, which are *red, car* in one sentence and *car, red* in another:
 
 # %%
 red, car = torch.eye(2)  # a vector for each word
@@ -48,26 +47,24 @@ half = torch.tensor([0.5, 0.5])  # one row of weights that fetches both alike
 
 print("red, car:", rounded(half @ torch.stack([red, car])))
 print("car, red:", rounded(half @ torch.stack([car, red])))
-
 # %% [markdown]
-# The two outputs are equal. The values are blended into one average, and nothing in it tells which came from where. Uneven weights, such as 0.7 and 0.3, do leave a trace, but they turn one of the two values down.
+# The two outputs are equal, because the values have been blended into one average, and nothing in an average tells you which part came from where. We could make the weights uneven, say 0.7 and 0.3. That does leave a trace of the order, but only by turning one of the two values down.
 #
-# Two attentions side by side, each with weights of its own, keep the values apart:
+# Two attentions side by side, each with its own weights, have no such trouble:
 
 # %%
 one, two = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
 for name, values in (("red, car", torch.stack([red, car])), ("car, red", torch.stack([car, red]))):
     print(f"{name}:", rounded(torch.cat([one @ values, two @ values])))
-
 # %% [markdown]
-# Each of them is a head, as you know it from lesson 01. But two heads of full width cost twice as much as one. The paper's answer is to make them smaller: each of $h$ heads works on vectors of only $d_{head} = d_{model}/h$ numbers. "Due to the reduced dimension of each head, the total computational cost is similar to that of single-head attention with full dimensionality" (§3.2.2).
+# Each of the two is a head, as you know it from lesson 01. Two heads of full width would cost twice as much as one, so the paper makes them smaller: each of $h$ heads works on vectors of only $d_{head} = d_{model}/h$ numbers. "Due to the reduced dimension of each head, the total computational cost is similar to that of single-head attention with full dimensionality" (§3.2.2).
 #
-# So the question is: **why several small heads rather than one large one?**
+# A small head sees less of each word than a large one. So what do we gain? **Why several small heads rather than one large one?**
 
 # %% [markdown]
 # ## By hand
 #
-# A token is one item of a sequence, here a whole word; a **feature** is one number of its vector. Take two tokens with four features, and two heads with two features each. Head 0 owns the first block of features, head 1 the second. Without $W^Q$ and $W^K$, head 0 compares the tokens by their first two features only:
+# Let us first see what it means that heads share a vector among them. A token is one item of a sequence, here a whole word, and a **feature** is one number of its vector. Take two tokens with four features, and two heads with two features each: head 0 owns the first block of features, head 1 the second. To keep the example small we leave out $W^Q$ and $W^K$, so that head 0 simply compares the tokens by their first two features:
 
 # %%
 x = torch.tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 2.0, 0.0]])
@@ -77,19 +74,17 @@ for number, block in enumerate([x[:, 0:2], x[:, 2:4]]):
     output, weights = attention.scaled_dot_product_attention(block, block, block)
     outputs.append(output)
     print(f"head {number}: weights of token 0 {rounded(weights[0], 3)}")
-
 # %% [markdown]
-# To head 0 both tokens look alike, so it looks at both evenly. To head 1 they are at right angles, so token 0 looks mostly at itself: its score there is $2\cdot2/\sqrt2 = 2.83$, and that of the other token is 0. The two heads see the same tokens in two ways.
+# To head 0 both tokens look alike, so it looks at both of them evenly. To head 1 they are at right angles, so token 0 looks mostly at itself: its score there is $2\cdot2/\sqrt2 = 2.83$, while the score of the other token is 0. The two heads see the same tokens in two different ways.
 #
-# Their outputs have two features each. Put side by side they make four again:
+# Each head puts out two features. Side by side they make four again:
 
 # %%
 print("output of token 0:", rounded(torch.cat(outputs, dim=-1)[0], 3))
-
 # %% [markdown]
 # ## The equation
 #
-# In front of each head stand its learned **projections**: the products with its $W^Q$, $W^K$ and $W^V$. Behind all heads stands one more, with $W^O$, which mixes what they have found:
+# A real head does not have to take its block of features as it finds it. In front of each head stand its learned **projections**, the products with its own $W^Q$, $W^K$ and $W^V$, so that it can choose what to compare and what to pass on. Behind all the heads stands one more matrix, $W^O$, which mixes what they have found:
 #
 # $$\mathrm{MultiHead}(Q, K, V) = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O$$
 #
@@ -100,7 +95,7 @@ print("output of token 0:", rounded(torch.cat(outputs, dim=-1)[0], 3))
 # ![The features of each token are projected and split into h blocks, one for each head; each head attends by itself; their outputs are put side by side and multiplied by W_O.](../img/02_heads.svg)
 
 # %% [markdown]
-# As a list of the heads of lesson 01 it reads like the formula, except that each `nn.Linear` adds a bias:
+# Written as a list of the heads of lesson 01, the code reads just like the formula, except that each `nn.Linear` adds a bias:
 
 # %%
 class ListOfHeads(nn.Module):
@@ -119,9 +114,8 @@ torch.manual_seed(0)
 listed = ListOfHeads(d_model=12, n_heads=3)
 x = torch.randn(2, 5, 12)
 print("(B, T, d_model) in:", tuple(x.shape), "and out:", tuple(listed(x, x, x).shape))
-
 # %% [markdown]
-# A loop over heads makes $h$ small products where a single large one could do the same. So the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis*:
+# This is correct but slow, because a loop over the heads makes $h$ small products where a single large one could do the same. So in practice the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis* of the tensor:
 #
 # | step | shape |
 # |---|---|
@@ -133,7 +127,7 @@ print("(B, T, d_model) in:", tuple(x.shape), "and out:", tuple(listed(x, x, x).s
 # | output of each head | $(B, h, T, d_{head})$ |
 # | heads side by side again, then $W^O$ | $(B, T, d_{model})$ |
 #
-# For keys and values, read $S$ in place of $T$. Begin with one sentence, which has no $B$: stack its blocks of features, then put them side by side again.
+# For keys and values, read $S$ in place of $T$. We begin with a single sentence, which has no $B$: we stack its blocks of features, and then put them side by side again.
 
 # %%
 def split(x, n_heads):
@@ -148,18 +142,43 @@ sentence = x[0]
 blocks = split(sentence, 3)
 print("split:", tuple(blocks.shape), "and merged again:", tuple(merge(blocks).shape))
 print("merging undoes splitting:", torch.equal(merge(blocks), sentence))
-
 # %% [markdown]
-# The package does the same to each sentence of a batch, by moving axes as in the table; its functions are called `split_heads` and `merge_heads`. Exercises 1 and 2 ask you for them:
+# The package does the same for every sentence of a batch, by moving axes as in the table. Its functions are called `split_heads` and `merge_heads`:
 
 # %%
 of_batch = attention.split_heads(x, 3)
 print("a batch, split:", tuple(of_batch.shape))
 print("its first sentence, equal:", torch.equal(of_batch[0], blocks))
 print("merged again, equal:", torch.equal(attention.merge_heads(of_batch)[0], merge(blocks)))
-
 # %% [markdown]
-# Now the whole layer, step by step, for the first sentence. Attention counts axes from the end, so one call serves all heads:
+# **Exercise 1** (5 minutes, easy). Split the features of each token into heads, so that head $i$ owns the $i$-th block. The `split` above takes one sentence; yours takes a batch of them.
+
+# %% exercise="split_heads"
+def split_heads(x, n_heads):
+    """(B, T, d_model) -> (B, h, T, d_head)."""
+    return ...
+# %%
+exercises.split_heads.check(split_heads)
+# %% [markdown]
+# **Exercise 2** (5 minutes, easy). Now write the way back, for a batch again: put the heads of each token side by side.
+
+# %% exercise="merge_heads"
+def merge_heads(x):
+    """(B, h, T, d_head) -> (B, T, d_model), the inverse of split_heads."""
+    return ...
+# %%
+exercises.merge_heads.check(merge_heads)
+# %% [markdown]
+# **Exercise 3** (predict; 5 minutes, easy). Once the heads are split, where does a number stand? Give the head, the row and the column of `x[0, token, feature]`, without splitting anything.
+
+# %% exercise="place_in_heads"
+def place_in_heads(token, feature, length, d_model, n_heads):
+    """(head, row, column) of x[0, token, feature], counted from 0."""
+    return ...
+# %%
+exercises.place_in_heads.check(place_in_heads)
+# %% [markdown]
+# We can now go through the whole layer step by step, for the first sentence. Since attention counts axes from the end, one call serves all heads:
 
 # %%
 fused = MultiHeadAttention(d_model=12, n_heads=3)
@@ -172,11 +191,10 @@ output = merge(heads) @ fused.w_o.weight.T  # (T, d_model)
 print("weights", tuple(weights.shape), "output", tuple(output.shape))
 difference = (output - fused(x, x, x)[0][0]).abs().max()
 print(f"these lines = the package's MultiHeadAttention, max difference < 1e-6: {difference < 1e-6}")
-
 # %% [markdown]
-# `MultiHeadAttention` holds the four matrices and adds a bias to each product, as PyTorch's module does; the formula of the paper has none. The biases start at 0, so the two agree here.
+# `MultiHeadAttention` holds the four matrices and adds a bias to each product, as PyTorch's module does, although the formula of the paper has none. The biases start at 0, which is why the two agree here.
 #
-# Is it the same as the list? Copy the weights and see. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked weight, because `nn.Linear` stores its matrix transposed and its *rows* are our features:
+# Is this really the same as the list of heads? To find out, we copy the weights. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked weight, because `nn.Linear` stores its matrix transposed, so that its *rows* are our features:
 
 # %%
 with torch.no_grad():
@@ -188,11 +206,19 @@ with torch.no_grad():
 
 difference = (listed(x, x, x) - fused(x, x, x)[0]).abs().max()
 print(f"list of heads = fused, max difference < 1e-6: {difference < 1e-6}")
+# %% [markdown]
+# **Exercise 4** (15 minutes). Write all of it, for a batch, and with queries that may come from another sequence than keys and values. Each `w` is a matrix of $(d_{model}, d_{model})$, applied as `x @ w`; there are no biases. You may call your own functions.
 
+# %% exercise="multi_head_attention"
+def multi_head_attention(query, key, value, w_q, w_k, w_v, w_o, n_heads):
+    """Concat(head_1, …, head_h) W_O; returns the output, (B, T, d_model)."""
+    return ...
+# %%
+exercises.multi_head_attention.check(multi_head_attention)
 # %% [markdown]
 # ## Look
 #
-# What could heads look for? Here are two, written by hand. Each token is a one-hot word beside a one-hot position. (**One-hot** means a single 1 among zeros.) Head 0 compares words. Head 1 asks for the position *before* its own, so its queries are the positions, shifted by one. The factor 8 sharpens the weights, as in lesson 01; in a trained head it is part of $W^Q$ and $W^K$.
+# What could a head look for? Here are two heads whose weights we choose by hand. Each token is a one-hot word beside a one-hot position (**one-hot** means a single 1 among zeros). Head 0 compares words. Head 1 asks for the position *before* its own, so its queries are the positions, shifted by one. The factor 8 makes the weights sharp, as in lesson 01; in a trained head it is part of $W^Q$ and $W^K$.
 
 # %%
 words = "the cat saw the dog chase the cat".split()
@@ -204,23 +230,39 @@ _, same_word = attention.scaled_dot_product_attention(8 * word, word, word)
 one_back = position.roll(1, dims=0)
 one_back[0] = position[0]  # the first word has none before it, so it asks for itself
 _, before = attention.scaled_dot_product_attention(8 * one_back, position, position)
-
 # %% [markdown]
-# **Predict** the row of the last *cat* in head 0 and in head 1. Answer the question, then choose a head and look:
+# **Predict** the row of the last *cat* in head 0 and in head 1. Answer the question first, then choose a head and look:
 
 # %%
 view = widgets.attention(torch.stack([same_word, before]), query_tokens=words, key_tokens=words)
 view.ask("02 cats")
-
 # %% [markdown]
 # <details><summary>After you have looked</summary>
 # Head 0 spreads over both <i>cats</i>, because the same word has the same vector wherever it stands; the other six words share what is left. Head 1 puts 0.71 on the word before.
 # </details>
 #
-# Heads for the previous token, and for an earlier copy of the same token, have been found in trained language models ([Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Wang et al., 2022](https://arxiv.org/abs/2211.00593)).
+# Heads like these are more than a thought experiment. Heads for the previous token, and heads for an earlier copy of the same token, have been found in trained language models ([Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Wang et al., 2022](https://arxiv.org/abs/2211.00593)).
 
 # %% [markdown]
-# And what do trained heads look like? Here is the translator of lesson 01 again, with each head by itself. **Predict:** do the four heads of the last layer look at different things? Choose layers and heads, and compare.
+# **Exercise 5** (set the weights; 15 minutes, medium). Build a head that looks one token back, without any training. `positions` has one row for each position: unit vectors at right angles to one another, for instance one-hot. What must a query be, so that it fits the key of the position before?
+
+# %% exercise="look_back_one"
+def look_back_one(positions):
+    """(w_q, w_k), (d_model, d_model) each: position t attends to t - 1."""
+    return ...
+# %%
+exercises.look_back_one.check(look_back_one)
+# %% [markdown]
+# **Exercise 6** (set the weights; 10 minutes, medium). Build two heads, one that looks back and one that looks ahead. A single head can't do both with a weight of 0.9 each, because its weights sum to 1.
+
+# %% exercise="look_both_ways"
+def look_both_ways(positions):
+    """[(w_q, w_k), (w_q, w_k)]: the first head attends to t - 1, the second to t + 1."""
+    return ...
+# %%
+exercises.look_both_ways.check(look_both_ways)
+# %% [markdown]
+# And what do trained heads look like? Here is the translator of lesson 01 again, with each of its heads by itself. **Predict:** do the four heads of the last layer look at different things? Choose layers and heads, and compare.
 
 # %%
 model, tokenizer, _ = load_checkpoint("en_de")
@@ -233,9 +275,8 @@ trained = analysis.cross_attention(model, src, tgt)  # (layers, heads, T, S)
 read = analysis.token_names(tokenizer, source)
 written = analysis.token_names(tokenizer, [*target, tokenizer.eos_id])
 widgets.attention(trained, query_tokens=written, key_tokens=read)
-
 # %% [markdown]
-# How different are two heads? For each query, add up by how much the weights of one head exceed those of the other: 0 means that their weights are the same, 1 that they have no token in common. The mean over all pairs of heads and all queries:
+# To say *how* different two heads are, we need a number. For each query, add up by how much the weights of one head exceed those of the other. The sum is 0 if their weights are the same and 1 if they have no token in common. Here is its mean over all pairs of heads and all queries:
 
 # %% tolerance=0.3
 for layer, heads in enumerate(trained):
@@ -243,30 +284,30 @@ for layer, heads in enumerate(trained):
     pairs = gaps[~torch.eye(len(heads), dtype=torch.bool, device=gaps.device)]
     print(f"layer {layer}: mean difference {pairs.mean():.2f}, largest {pairs.max():.2f}")
     assert pairs.mean() > 0.1
-
 # %% [markdown]
-# Two heads of a layer differ in about half of their weight, although nothing in the training asks for it. They start from different random weights, and from there each goes its own way. (Below you will see what happens to two that start alike.)
+# Two heads of a layer differ in about half of their weight. They all start from different random weights and share a single loss. Is it this loss that drives them apart, or do they differ only because they started so? The next experiment tells.
 
 # %% [markdown]
 # ## Why several heads: the experiment
 #
-# Now measure the opening question. A sequence holds 12 tokens of 8 kinds, and each vector is a one-hot token beside a one-hot position, 20 features. At each position the model must name the token 1 back and the token 3 back. The model is one `MultiHeadAttention` and a linear layer that reads its output. With 1, 2 or 4 heads it has exactly the same number of parameters.
+# Now we measure the question of the beginning. A sequence holds 12 tokens of 8 kinds. The vector of each is a one-hot token beside a one-hot position, which makes 20 features. At each position the model must name two tokens, the one that stands 1 back and the one that stands 3 back. The model is one `MultiHeadAttention` and a linear layer that reads its output. Whether it has 1, 2 or 4 heads, it has exactly the same number of parameters.
 #
-# **Predict:** how often are both names right with a single head?
+# **Predict:** how often does it get both names right with a single head?
 
 # %%
 class Fetcher(nn.Module):
     """Attention, then perhaps a small network, then a linear layer that names the tokens."""
 
-    def __init__(self, n_heads, n_fetched, network=False):
+    def __init__(self, n_heads, n_fetched, network=False, by_position=False):
         super().__init__()
-        self.attention = MultiHeadAttention(20, n_heads)
+        self.attention, self.by_position = MultiHeadAttention(20, n_heads), by_position
         layers = nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 20)
         self.between = nn.Sequential(*layers) if network else nn.Identity()
         self.name = nn.Linear(20, 8 * n_fetched)
 
     def forward(self, x):
-        output, _ = self.attention(x, x, x)
+        asks = x.index_fill(-1, torch.arange(8), 0.0) if self.by_position else x
+        output, _ = self.attention(asks, asks, x)
         return self.name(self.between(output)).unflatten(-1, (-1, 8))  # (B, T, fetched, 8)
 
 
@@ -274,12 +315,11 @@ def sequences(size, back):
     tokens = torch.randint(8, (size, 12))
     x = torch.cat([F.one_hot(tokens, 8).float(), torch.eye(12).expand(size, -1, -1)], dim=-1)
     return x, torch.stack([tokens.roll(steps, dims=1) for steps in back], dim=-1)
-
 # %%
-def share_right(back, seed, n_heads, network=False, twins=False, steps=150):
+def share_right(back, seed, n_heads, network=False, by_position=False, twins=False, steps=150):
     """Train a Fetcher; the share of positions at which it then names all tokens rightly."""
     torch.manual_seed(seed)
-    model, first = Fetcher(n_heads, len(back), network), max(back)
+    model, first = Fetcher(n_heads, len(back), network, by_position), max(back)
     if twins:  # used in the last experiment
         make_twins(model.attention)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
@@ -293,9 +333,8 @@ def share_right(back, seed, n_heads, network=False, twins=False, steps=150):
     x, target = sequences(300, back)
     right = (model(x).argmax(-1) == target)[:, first:]
     return right.all(-1).float().mean().item()
-
 # %% [markdown]
-# There are two controls. A *network* between one head and the last linear layer tests whether the head loses the tokens or only mixes them. And a harder task asks for four tokens, those 1, 2, 3 and 5 back. The next cell trains 8 versions with three seeds each, in about 7 seconds:
+# Two more comparisons come along. In one of them, a small *network* stands between a single head and the last linear layer, which shows whether a better reader helps. In the other the task is harder, since it asks for four tokens, those 1, 2, 3 and 5 back. The next cell trains 8 versions from three seeds each, in about 7 seconds:
 
 # %%
 models = {"1 head": (1,), "2 heads": (2,), "4 heads": (4,), "1 head, network": (1, True)}
@@ -304,14 +343,12 @@ found = {task: {} for task in tasks}
 for task, back in tasks.items():
     for name, model in models.items():
         found[task][name] = [share_right(back, seed, *model) for seed in (0, 1, 2)]
-
 # %%
 means = {task: [sum(runs) / 3 for runs in found[task].values()] for task in tasks}
 ax = plots.plot_bars(means, list(models), y_label="positions with all right")
 ax.set_ylim(0, 1.3)
 ax.legend(ncols=2, frameon=False)
 plots.show(ax, alt="Two tokens: one head fails, two and four succeed. Four: only four heads do.")
-
 # %% tolerance=0.25
 for task in tasks:
     for name, runs in found[task].items():
@@ -322,14 +359,37 @@ two, four = found["two tokens"], found["four tokens"]
 assert max(two["1 head"]) < 0.5 < 0.9 < min(two["2 heads"] + two["4 heads"])
 assert min(two["1 head, network"]) > 0.8
 assert max(four["2 heads"] + four["1 head, network"]) < 0.4 < min(four["4 heads"])
-
 # %% [markdown]
-# With as many parameters, two heads find two tokens, where one fails, and four heads find four, where two fail. The layer that reads the output is linear, and cannot undo a blend.
+# With the same number of parameters and the same 150 steps, two heads learn to fetch two tokens and four heads learn to fetch four. A single head fetches two tokens only when a network helps to read them, and that network costs parameters.
 #
-# A network can, from the trace that uneven weights leave. But it costs more parameters, and in these 150 steps it fails with four tokens, too. So one head does not *lose* the tokens; it mixes them, and the more it mixes, the harder they are to tell apart. Several heads deliver them unmixed.
+# It is tempting to conclude that one head *cannot* fetch two tokens, because it blends them and the linear reader cannot undo a blend. But all we have seen is 150 steps of training. Before you believe such a "cannot", train for longer.
 
 # %% [markdown]
-# Do two heads divide the work only because they start from *different* random weights? Start head 1 as a copy of head 0, train on two tokens again, and compare with the two heads above:
+# ## Unable, or only slow?
+#
+# We let the single head train for 4,000 steps. For comparison we train a second head just as long, which differs in one thing: its queries and keys see only the positions, so that its weights are the same in every sequence. This takes about 20 seconds.
+
+# %% tolerance=0.25
+short, long = (share_right((1, 3), 0, 1, steps=steps) for steps in (150, 4000))
+fixed = share_right((1, 3), 0, 1, by_position=True, steps=4000)
+print(f"1 head after   150 steps: {short:.2f}")
+print(f"1 head after 4,000 steps: {long:.2f}")
+print(f"1 head after 4,000 steps, its weights the same in every sequence: {fixed:.2f}")
+assert short < 0.5 > fixed
+assert long > 0.8
+
+# %% [markdown]
+# So one head *can* fetch both tokens. It needs more than ten times as many steps as two heads do, because it has to find a trick: it makes its weights depend on the tokens themselves, and in this way hides their order in the amounts of the blend. The head whose weights cannot depend on the tokens never gets there, and for such a head the impossibility is real, as the box proves.
+
+# %% [markdown]
+# <details><summary>Proof: fixed weights and a linear reader cannot name both tokens</summary>
+# Let the weights be <i>a</i> on a token of kind <i>i</i> and <i>b</i> ≤ <i>a</i> on one of kind <i>j</i>. A linear layer shall name <i>j</i>, and M<sub>kl</sub> is what kind <i>l</i> adds to the logit of kind <i>k</i>. (1) The logit of <i>j</i> must exceed that of <i>i</i>, and if the two tokens are exchanged, that of <i>i</i> must exceed that of <i>j</i>. Added up, (a − b)(M<sub>ij</sub> + M<sub>ji</sub>) > (a − b)(M<sub>ii</sub> + M<sub>jj</sub>). Summed over all pairs of N kinds, O > (N − 1) D, with O the sum of the entries off the diagonal and D that of the diagonal. (2) It must also exceed that of each third kind <i>k</i>. Summed over all triples, this says O < (N − 1) D, a contradiction. (A bias cancels in both sums.)
+# </details>
+
+# %% [markdown]
+# The answer to our question is therefore not that several heads can do what a single head can't. They make it *easy*. With two heads each token arrives in its own features, the reader needs no trick, and training finds the solution at once.
+#
+# Do the two heads divide the work only because they start from *different* random weights? We start head 1 as an exact copy of head 0, train on two tokens again, and compare with the two heads above:
 
 # %%
 def make_twins(layer):
@@ -340,20 +400,18 @@ def make_twins(layer):
             head_1.copy_(head_0)
         head_0, head_1 = layer.w_o.weight.chunk(2, dim=1)
         head_1.copy_(head_0)
-
 # %% tolerance=0.25
 twins = [share_right((1, 3), seed, 2, twins=True) for seed in (0, 1, 2)]
 print(f"two tokens, 2 heads that start alike: {min(twins):.2f} to {max(twins):.2f}")
 print(f"two tokens, 2 heads: {min(two['2 heads']):.2f} to {max(two['2 heads']):.2f}")
 assert max(twins) < 0.5 < min(two["2 heads"])
-
 # %% [markdown]
-# They do no better than a single head. Heads that are equal get equal gradients, so they stay equal: what sets heads apart is their random start.
+# The twins do no better than a single head. Two heads that are equal get equal gradients, so they stay equal forever, although the loss would fall if they parted. This settles the question about the translator: the loss rewards heads that differ, but only a random start lets them begin to.
 
 # %% [markdown]
 # ## What each head adds
 #
-# Putting the outputs side by side and multiplying by $W^O$ amounts to a sum. Cut $W^O$ into $h$ blocks of rows, and each head writes into the output through its own block:
+# We have treated the heads as if each had a place of its own in the output. But $W^O$ mixes them, so what is left of a single head behind it? Cut $W^O$ into $h$ blocks of rows. Then putting the outputs side by side and multiplying by $W^O$ turns out to be a sum, in which each head writes through its own block:
 #
 # $$\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O = \sum_{i=1}^{h} \mathrm{head}_i\, W^O_i$$
 
@@ -367,14 +425,13 @@ difference = (sum(parts) + fused.w_o.bias - fused(x, x, x)[0]).abs().max()
 print(f"sum of the heads' parts = output, max difference < 1e-6: {difference < 1e-6}")
 ranks = [torch.linalg.matrix_rank(part.flatten(0, 1).cpu()).item() for part in parts]
 print("rank of each part:", ranks)
-
 # %% [markdown]
-# So heads neither vote nor take turns. Each adds its part to the output, and leaving one out removes exactly its part.
+# So heads neither vote nor take turns. Each of them adds its part to the output, and leaving one out removes exactly its part.
 #
-# The **rank** of a matrix is the number of independent directions that its rows span. The part of a head has 10 rows here (two sentences of five tokens) with 12 features, but rank 4: all that one head writes lies in $d_{head}$ directions of the $d_{model}$. So a head reads a few directions of one word, and writes into a few directions for another.
+# The **rank** of a matrix is the number of independent directions that its rows span. The part of a head has 10 rows here (two sentences of five tokens) with 12 features, but its rank is only 4, because everything that one head writes lies in $d_{head}$ of the $d_{model}$ directions. A head reads a few directions of one word, and writes into a few directions of another.
 
 # %% [markdown]
-# Compare four heads written by hand: one for all copies of the word, one for the word before, one for its own position, and one that looks evenly at all. Each passes on the words that it looks at, weighted. Answer, then *leave out* one after the other:
+# Compare four heads that are written by hand: one for all copies of the word, one for the word before, one for its own position, and one that looks evenly at all words. Each passes on the words that it looks at, weighted. Answer the question, then *leave out* one head after the other:
 
 # %%
 evenly = torch.full((n, n), 1 / n)
@@ -382,29 +439,27 @@ four = torch.stack([same_word, before, position, evenly])  # position: 1 on the 
 
 view = widgets.heads(four, query_tokens=words, key_tokens=words, contributions=four @ word)
 view.ask("02 least")
-
 # %% [markdown]
 # <details><summary>After you have looked: why?</summary>
 # Head 3 adds least, because an average of different words is short: three <i>the</i>, two <i>cat</i> and three other words, in eighths, have length √(9 + 4 + 1 + 1 + 1) / 8 = 0.5. Head 2 passes on one word, of length 1.
 # </details>
 
 # %% [markdown]
-# The view can also sort heads by **entropy**, which says in bits how widely a row is spread: 0 bits if all weight is on one key, $\log_2 8 = 3$ bits if it is spread evenly over 8. (*Diagonality* is near 1 if words look at themselves and their neighbours.) *Show* head 0 *minus* head 1 to see where one looks more than the other.
+# The view can also sort heads by **entropy**, which says in bits how widely a row is spread: 0 bits if all the weight is on one key, and $\log_2 8 = 3$ bits if it is spread evenly over 8 keys. (*Diagonality* is near 1 if words look at themselves and their neighbours.) If you *show* head 0 *minus* head 1, you see where one of them looks more than the other.
 
 # %% [markdown]
 # ## Break it: the straight view
 #
-# A single `reshape` also turns $(B, T, d_{model})$ into $(B, h, T, d_{head})$. The shape is right. Are the numbers?
+# Splitting heads took two steps, cutting the features and moving an axis. A single `reshape` also turns $(B, T, d_{model})$ into $(B, h, T, d_{head})$, and the shape comes out right. Do the numbers?
 
 # %%
 tokens = torch.arange(8.0).reshape(1, 2, 4)  # token 0 is 0 1 2 3, token 1 is 4 5 6 7
 print("right:    head 0 holds", attention.split_heads(tokens, 2)[0, 0].int().tolist())
 print("straight: head 0 holds", tokens.reshape(1, 2, 2, 2)[0, 0].int().tolist())
-
 # %% [markdown]
-# Head 0 should hold the first half of *each* token: 0 1 and 4 5. The straight view gives it all of token 0, cut in two, and treats the halves as two tokens. Token 1 has gone to head 1.
+# Head 0 should hold the first half of *each* token, 0 1 and 4 5. The straight view gives it the whole of token 0 instead, cut in two, and treats the halves as two tokens. Token 1 has gone to head 1.
 #
-# No test of shapes sees it, but a property does. Lesson 01 derived it: if you shuffle the tokens, the outputs must be shuffled in the same way.
+# No test of shapes can notice this, but a test of a property can. If you shuffle the tokens, the outputs must be shuffled in the same way, since attention treats all tokens alike (lesson 03 proves it):
 
 # %% tolerance=0.2
 order = torch.tensor([3, 0, 4, 1, 2])
@@ -416,22 +471,20 @@ for name, function in (("right", attention.multi_head_attention), ("straight vie
     errors[name] = (shuffled - output[:, order]).abs().max().item()
     print(f"{name:13}: shape {tuple(output.shape)}, max difference {errors[name]:.2f}")
 assert errors["right"] < 1e-5 < 0.1 < errors["straight view"]
-
 # %% [markdown]
 # ## Break it: one projection for all heads
 #
-# One `nn.Linear` of width $d_{head}$, used for every head, would save parameters. But then all heads have the same $W^Q$, $W^K$ and $W^V$, and compute the same thing:
+# Here is another way to save work. A single `nn.Linear` of width $d_{head}$, used for every head, has fewer parameters. But then all heads have the same $W^Q$, $W^K$ and $W^V$, so that they all compute the same thing:
 
 # %%
 shared = exercises.multi_head_attention.mistakes["identical_heads"].function
 heads = shared(x, x, x, *matrices[:3], torch.eye(12), 3).chunk(3, dim=-1)
 gaps = [(head - heads[0]).abs().max().item() for head in heads]
 print("largest difference of each head from head 0:", gaps)
-
 # %% [markdown]
 # ## Are more heads more powerful?
 #
-# A head compares tokens by $(x W^Q_i)(y W^K_i)^\top = x\,(W^Q_i {W^K_i}^\top)\,y^\top$. That is one $d_{model} \times d_{model}$ matrix, but a product of two thin ones, so its rank is at most $d_{head}$. A head can compare tokens in no more directions than that:
+# If two heads are better than one, why not take as many as possible? A head compares tokens by $(x W^Q_i)(y W^K_i)^\top = x\,(W^Q_i {W^K_i}^\top)\,y^\top$. The matrix in the middle is $d_{model} \times d_{model}$, but it is a product of two thin matrices, so its rank is at most $d_{head}$. A head can compare tokens in no more directions than that:
 
 # %%
 for n_heads in (1, 2, 8, 32):
@@ -441,14 +494,43 @@ for n_heads in (1, 2, 8, 32):
     rank = torch.linalg.matrix_rank(w_q.T @ w_k).item()
     count = sum(parameter.numel() for parameter in layer.parameters())
     print(f"{n_heads:2} heads: rank {rank:2}, parameters {count:,}")
+# %% [markdown]
+# At a fixed $d_{model}$ the number of parameters stays the same. With more heads you get more ways of looking, but each of them is poorer. The paper varied the number of heads in its translator (Table 3, rows A): "single-head attention is 0.9 BLEU worse than the best setting, quality also drops off with too many heads" (§6.2). (BLEU is a score of translations; lesson 07 explains it.)
 
 # %% [markdown]
-# At a fixed $d_{model}$ the number of parameters stays the same. More heads mean more ways of looking, each of them poorer. The paper varied the number of heads in its translator (Table 3, rows A): "single-head attention is 0.9 BLEU worse than the best setting, quality also drops off with too many heads" (§6.2). (BLEU is a score of translations; lesson 07 explains it.)
-
-# %% [markdown]
-# ## How large are the first scores?
+# ## Remember
 #
-# Lesson 01 asked for scores with variance 1. With projections in front, that depends on how their weights start. **Xavier initialisation** ([Glorot & Bengio, 2010](https://proceedings.mlr.press/v9/glorot10a.html)) draws them with variance $2/(d_{in} + d_{out})$, which is $1/d_{model}$ here, so that a projection keeps the variance of its input. Compare it with the start that `nn.Linear` takes by default, and with weights of variance 1:
+# - A head is an attention of its own, in $d_{model}/h$ features; heads see the same tokens in different ways.
+# - One head blends what it fetches, and reading the blend takes a trick that is slow to learn. Several heads keep the pieces apart, with as many parameters.
+# - To split: cut the features into blocks, *then* move the heads in front of the tokens.
+# - The scale of a head is $1/\sqrt{d_{head}}$.
+# - Through $W^O$ the heads' parts add up, and each part has rank $d_{head}$ at most.
+
+# %% [markdown]
+# ## Quiz
+#
+# <details><summary>1. d_model is 512 and there are 8 heads. By what are the scores divided?</summary>
+# By √64 = 8, because each head compares vectors of 512 / 8 = 64 features.
+# </details>
+# <details><summary>2. How many parameters does the layer have, with biases? And with 16 heads?</summary>
+# It has 4 · (512² + 512) = 1 050 624, whatever the number of heads.
+# </details>
+
+# %% [markdown]
+# <details><summary>3. Queries come from a sentence of 7 words, keys and values from one of 4. What is the shape of the output?</summary>
+# It is (B, 7, d_model), one vector for each query. The weights are (B, h, 7, 4).
+# </details>
+# <details><summary>4. After 150 steps a model names a quarter of the tokens rightly. What do you know about what it can do?</summary>
+# Only what it does after 150 steps. To claim more, you need a longer run or a proof.
+# </details>
+
+# %% [markdown]
+# **Next:** shuffling the tokens only shuffled the outputs, so attention cannot tell *dog bites man* from *man bites dog*. [Lesson 03](03_positional_encoding.ipynb) gives every word a position.
+
+# %% [markdown]
+# ## Extra: how large are the first scores?
+#
+# Lesson 01 asked for scores with variance 1. With projections in front, that depends on how their weights start. **Xavier initialisation** ([Glorot & Bengio, 2010](https://proceedings.mlr.press/v9/glorot10a.html)) draws them with variance $2/(d_{in} + d_{out})$, which is $1/d_{model}$ here, so that a projection keeps the variance of its input. We compare it with the start that `nn.Linear` takes by default, and with weights of variance 1:
 
 # %%
 def first_scores(start, d_model=256):
@@ -463,7 +545,6 @@ def first_scores(start, d_model=256):
 
 def default_of_linear(w):
     nn.init.kaiming_uniform_(w, a=5**0.5)
-
 # %% tolerance=0.15
 torch.manual_seed(0)
 xavier, variance_1 = nn.init.xavier_uniform_, nn.init.normal_
@@ -471,14 +552,13 @@ starts = {"Xavier": xavier, "nn.Linear": default_of_linear, "variance 1": varian
 for name, start in starts.items():
     spread, largest = first_scores(start)
     print(f"{name:10}: standard deviation {spread:6.2f}, largest of 64 weights {largest:.2f}")
+# %% [markdown]
+# With Xavier the scores start with a standard deviation of about 1. With the default of `nn.Linear` they are a third as large, and all heads begin by looking almost evenly at everything: their largest weight, 0.03, is only twice an even share. With weights of variance 1 the rows are one-hot before the first step, and you have seen in lesson 01 what a saturated softmax does to learning.
 
 # %% [markdown]
-# With Xavier the scores start with a standard deviation of about 1. With the default of `nn.Linear` they are a third as large, and all heads begin by looking almost evenly at everything. With weights of variance 1 the rows are one-hot before the first step: the softmax is saturated, and you have seen in lesson 01 what that does to learning.
-
-# %% [markdown]
-# ## The same five times
+# ## Extra: the same in four other ways
 #
-# The list, the fused layer (line by line, and by PyTorch's fused kernel), `einsum`, and PyTorch's own module. `copy_to_torch` copies weights from our modules to those of `torch.nn`, which keeps $W^Q$, $W^K$ and $W^V$ in one matrix, `in_proj_weight`:
+# The layer is the same as the list of heads, as PyTorch's fused kernel, as `einsum`, and as PyTorch's own module. `copy_to_torch` copies weights from our modules to those of `torch.nn`, which keeps $W^Q$, $W^K$ and $W^V$ in one matrix, `in_proj_weight`:
 
 # %%
 theirs = nn.MultiheadAttention(embed_dim=12, num_heads=3, batch_first=True)
@@ -489,7 +569,6 @@ def by_einsum(x, layer):
     q, k, v = (p(x).unflatten(-1, (3, 4)) for p in (layer.w_q, layer.w_k, layer.w_v))
     weights = torch.einsum("bthd,bshd->bhts", q, k).div(4**0.5).softmax(dim=-1)
     return layer.w_o(torch.einsum("bhts,bshd->bthd", weights, v).flatten(-2))
-
 # %%
 expected, weights = fused(x, x, x, need_weights=True)  # line by line
 output, their_weights = theirs(x, x, x, average_attn_weights=False)
@@ -500,11 +579,9 @@ pairs = {
     "torch.nn": (output, expected),
     "weights of torch.nn": (their_weights, weights),
 }
-
 # %%
 for name, (found_output, wanted) in pairs.items():
     print(f"{name:20} max difference < 1e-6: {(found_output - wanted).abs().max() < 1e-6}")
-
 # %% [markdown]
 # ## Extra: two layouts, one function
 #
@@ -527,98 +604,3 @@ for name, stacked in (("rows put in order", by_head), ("rows as they were", by_k
     errors.append((read_head_by_head(stacked) - expected).abs().max().item())
     print(f"{name}: max difference {errors[-1]:.2f}")
 assert errors[0] < 1e-6 < 0.1 < errors[1]
-
-# %% [markdown]
-# ## Exercises
-#
-# **1.** (5 minutes, easy.) Split the features of each token into heads: head $i$ owns the $i$-th block. `split` takes one sentence; here is a batch of them.
-
-# %% exercise="split_heads"
-def split_heads(x, n_heads):
-    """(B, T, d_model) -> (B, h, T, d_head)."""
-    return ...
-
-# %%
-exercises.split_heads.check(split_heads)
-
-# %% [markdown]
-# **2.** (5 minutes, easy.) Now the way back, for a batch again: put the heads of each token side by side.
-
-# %% exercise="merge_heads"
-def merge_heads(x):
-    """(B, h, T, d_head) -> (B, T, d_model), the inverse of split_heads."""
-    return ...
-
-# %%
-exercises.merge_heads.check(merge_heads)
-
-# %% [markdown]
-# **3.** (15 minutes.) Write all of it, for a batch, and with queries that may come from another sequence than keys and values. Each `w` is a matrix of $(d_{model}, d_{model})$, applied as `x @ w`; there are no biases. You may call your own functions.
-
-# %% exercise="multi_head_attention"
-def multi_head_attention(query, key, value, w_q, w_k, w_v, w_o, n_heads):
-    """Concat(head_1, …, head_h) W_O; returns the output, (B, T, d_model)."""
-    return ...
-
-# %%
-exercises.multi_head_attention.check(multi_head_attention)
-
-# %% [markdown]
-# **4.** (Set the weights; 15 minutes, medium.) A head that looks one token back, without any training. `positions` has one row for each position: unit vectors at right angles to one another, for instance one-hot. What must a query be, so that it fits the key of the position before?
-
-# %% exercise="look_back_one"
-def look_back_one(positions):
-    """(w_q, w_k), (d_model, d_model) each: position t attends to t - 1."""
-    return ...
-
-# %%
-exercises.look_back_one.check(look_back_one)
-
-# %% [markdown]
-# **5.** (Set the weights; 10 minutes, medium.) Two heads, one that looks back and one that looks ahead. One head can't do both with a weight of 0.9 each, because its weights sum to 1.
-
-# %% exercise="look_both_ways"
-def look_both_ways(positions):
-    """[(w_q, w_k), (w_q, w_k)]: the first head attends to t - 1, the second to t + 1."""
-    return ...
-
-# %%
-exercises.look_both_ways.check(look_both_ways)
-
-# %% [markdown]
-# **6.** (Predict; 5 minutes, easy.) Once the heads are split, where does a number stand? Give head, row and column of `x[0, token, feature]`, without splitting anything.
-
-# %% exercise="place_in_heads"
-def place_in_heads(token, feature, length, d_model, n_heads):
-    """(head, row, column) of x[0, token, feature], counted from 0."""
-    return ...
-
-# %%
-exercises.place_in_heads.check(place_in_heads)
-
-# %% [markdown]
-# ## Remember
-#
-# - A head is an attention of its own, in $d_{model}/h$ features; heads see the same tokens in different ways.
-# - One head blends what it fetches; several heads keep the pieces apart, with as many parameters.
-# - To split: cut the features into blocks, *then* move the heads in front of the tokens.
-# - The scale of a head is $1/\sqrt{d_{head}}$.
-# - Through $W^O$ the heads' parts add up, and each part has rank $d_{head}$ at most.
-
-# %% [markdown]
-# ## Quiz
-#
-# <details><summary>1. d_model is 512 and there are 8 heads. By what are the scores divided?</summary>
-# By √64 = 8. Each head compares vectors of 512 / 8 = 64 features.
-# </details>
-# <details><summary>2. How many parameters does the layer have, with biases? And with 16 heads?</summary>
-# 4 · (512² + 512) = 1 050 624, whatever the number of heads.
-# </details>
-
-# %% [markdown]
-# <details><summary>3. Queries come from a sentence of 7 words, keys and values from one of 4. What is the shape of the output?</summary>
-# (B, 7, d_model): one vector for each query. The weights are (B, h, 7, 4).
-# </details>
-
-# %% [markdown]
-# **Next:** shuffling the tokens only shuffled the outputs, so attention cannot tell *dog bites man* from *man bites dog*. [Lesson 03](03_positional_encoding.ipynb) gives every word a position.

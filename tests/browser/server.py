@@ -106,4 +106,4 @@ def wait_until(is_up: Callable[[], bool], server: subprocess.Popen, log: Path) -
         if is_up():
             return
         time.sleep(0.2)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')[-2000:]}")

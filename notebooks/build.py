@@ -156,7 +156,7 @@ def rewrite(source: Path, target: Path) -> bool:
     notebook = text_to_notebook(source)
     try:
         keep_outputs(notebook, nbformat.read(target, as_version=4))
-    except ValueError as error:
+    except (FileNotFoundError, ValueError) as error:
         print(f"{target.name}: {error}")
         return False
     write(notebook, target)

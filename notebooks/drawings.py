@@ -1,9 +1,9 @@
 """The drawings of a lesson as attachments, so that they are there wherever its notebook is opened, and alone.
 
-A text names the SVG (`![alt](../img/00_map.svg)`), a notebook holds a PNG. Of all that a cell of Markdown may show,
-only an attached PNG is shown by every front-end: a path is lost with the folder around it, an attached SVG is shown
-neither in JupyterLab nor on GitHub, and GitHub takes data addresses away. It has two pixels for each of the SVG's, its
-words in the font that matplotlib brings, and its own paper, on which it can be read in the dark, too.
+A text names the SVG (`![alt](../img/00_map.svg)`), a notebook holds a PNG: a path is lost with the folder around it,
+and JupyterLab shows no SVG that is attached. JupyterLab, Notebook 7 and nbconvert show a PNG, from whatever folder.
+It has two pixels for each of the SVG's, its words in the font that matplotlib brings, and its own paper, on which it
+can be read in the dark, too.
 """
 
 import base64
@@ -20,7 +20,7 @@ from PIL.PngImagePlugin import PngInfo
 IMG = Path(__file__).resolve().parents[1] / "img"
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
 IN_A_TEXT, BY_PATH = re.compile(r"^!\[([^]]*)\]\(\.\./img/(\w+)\.svg\)$", re.MULTILINE), r"![\1](../img/\2.svg)"
-# GitHub takes the style away, and shows a drawing as wide as its page.
+# Where a front-end takes the style away, a drawing is as wide as the page.
 AS_ATTACHMENT = '<div style="max-width: 800px">\n\n![{}](attachment:{}.png)\n\n</div>'
 IN_A_NOTEBOOK = re.compile(re.escape(AS_ATTACHMENT).replace(r"\{\}", "([^]]*)", 1).replace(r"\{\}", r"(\w+)"))
 ATTACHED = re.compile(r"\(attachment:(\w+)\.png\)")

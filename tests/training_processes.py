@@ -58,7 +58,7 @@ def steps_lost_by_a_kill(path: Path, rng: random.Random) -> tuple[int, int]:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (as long as the process)
+        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (as long as the process)
         train_and_tell(path, writer)
         os._exit(1)  # it was to be killed
     os.close(writer)

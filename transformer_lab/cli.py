@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_lab import __version__
+from transformer_lab.console import print_anything
 from transformer_lab.grading import commands
 
 ASSIGN = """Make an assignment: notebooks to hand out, an assignment.json to keep.
@@ -46,6 +47,7 @@ SEVERAL: dict[str, Any] = {"nargs": "*", "action": "extend", "default": []}
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; its exit code: 0, or 2 where something could not be done (said on stderr)."""
+    print_anything()
     options = parser().parse_args(arguments)
     try:
         return options.act(options)

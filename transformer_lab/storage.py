@@ -7,9 +7,11 @@ file that is cut short, but no wrong bit among the numbers; so the header holds 
 import hashlib
 import json
 import os
+import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -22,6 +24,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 Model = TypeVar("Model", bound="StoredModel")
+WAITS = (0.01, 0.03, 0.1, 0.3, 0.6)  # seconds
 BLANK = "SHA-256 of this file, with these 64 characters where it stands. "  # as long as the digest that replaces it
 
 
@@ -83,7 +86,7 @@ def replace_file(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())  # else a power cut might leave the new name without its bytes
-        os.replace(part, path)
+        put_in_place(part, path)
 
 
 @contextmanager
@@ -104,6 +107,16 @@ def unfinished(path: Path) -> Iterator[Path]:
         if error.errno is None:
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def put_in_place(old: Path, new: Path) -> None:
+    """Rename a file. On Windows nobody may while another program reads one of the two: try again for a second."""
+    for seconds in WAITS if sys.platform == "win32" else ():
+        with suppress(PermissionError):
+            os.replace(old, new)
+            return
+        time.sleep(seconds)
+    os.replace(old, new)
 
 
 def check_writable(path: Path) -> None:

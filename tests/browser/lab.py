@@ -57,6 +57,7 @@ def chromium(*flags: str) -> Iterator[Browser]:
         raise RuntimeError("no Chromium found: install one, or set CHROMIUM to its path")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *flags])
+        browser.on("context", lambda context: context.set_default_timeout(SECONDS * 1000))
         yield browser
         browser.close()
 
@@ -80,7 +81,6 @@ class WatchedPage:
 
     def __post_init__(self):
         page, errors = self.page, self.console_errors
-        page.set_default_timeout(SECONDS * 1000)
         page.on(
             "console",
             lambda message: (

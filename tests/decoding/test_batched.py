@@ -301,11 +301,11 @@ def test_a_model_in_training_may_write_in_two_threads():
     def write() -> None:
         with inference(model):
             entered.set()
-            may_leave.wait(60)
+            may_leave.wait(600)
 
     other = Thread(target=write)
     other.start()
-    entered.wait(60)
+    entered.wait(600)
     with inference(model):
         may_leave.set()
         other.join()

@@ -35,7 +35,7 @@ GRADE_ONE = course.grade_one
 
 def counted(submission, *arguments) -> records.Graded:
     """`grade_one`, which says that it begins."""
-    with open(os.environ[LOG], "a") as log:
+    with open(os.environ[LOG], "a", encoding="utf-8") as log:
         log.write(f"{submission.student}\n")
     return GRADE_ONE(submission, *arguments)
 
@@ -53,7 +53,7 @@ class Cluster:
 
     def start(self, what: str, *options: str) -> subprocess.Popen:
         command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *options]
-        with open(self.folder / f"{what}.log", "a") as log:
+        with open(self.folder / f"{what}.log", "a", encoding="utf-8") as log:
             return subprocess.Popen(command, cwd=self.folder, env=self.environment, stdout=log, stderr=log)
 
     def start_scheduler(self) -> subprocess.Popen:

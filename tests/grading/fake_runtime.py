@@ -13,7 +13,7 @@ ONE_WORD = {"--rm", "--interactive", "--read-only", "--read-only-tmpfs=false"}
 
 
 def main() -> int:
-    with open(os.environ["FAKE_RUNTIME"], "a") as log:
+    with open(os.environ["FAKE_RUNTIME"], "a", encoding="utf-8") as log:
         log.write(json.dumps(sys.argv[1:]) + "\n")
     if sys.argv[1] == "image":
         return 1  # it has no image yet

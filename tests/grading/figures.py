@@ -65,7 +65,7 @@ def memory(pids: list[int]) -> tuple[int, int]:
     sizes, shares = [0], [0]
     for pid in pids:
         try:
-            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
         except OSError:
             continue
         sizes += [int(size) for size in re.findall(r"^Rss:\s+(\d+)", text, re.M)]
@@ -78,7 +78,7 @@ def processor_time(pids: list[int]) -> float:
     ticks = 0
     for pid in pids:
         try:
-            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
+            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[11:15]))
         except OSError:
             continue
     return ticks / CLOCK

@@ -107,13 +107,13 @@ def fill_in_own(notebook: nbformat.NotebookNode, number: int, name: str, kind: s
 
 def mark_by_hand(page: Path, out: Path) -> Path:
     """What an instructor saves who gives a point to whoever has understood; read from the page, as a browser does."""
-    data = json.loads(page.read_text().partition('id="data">')[2].partition("</script>")[0])
+    data = json.loads(page.read_text(encoding="utf-8").partition('id="data">')[2].partition("</script>")[0])
     given = [
         {"student": one["student"], "question": QUESTION, "points": float(one["text"] != "I don't know.")}
         | {"comment": "<i>So</i> it is.", "at": "2026-10-05T08:00:00.000Z", "text": one["print"]}
         for one in data["answers"]
     ]
-    out.write_text(json.dumps({"format": 1, "assignment": data["assignment"], "marks": given}))
+    out.write_text(json.dumps({"format": 1, "assignment": data["assignment"], "marks": given}), encoding="utf-8")
     return out
 
 

@@ -200,7 +200,7 @@ def decision(student: str, question: str, points: float | None, at: str, text: s
 
 
 def saved(path: Path, *marks: dict, assignment: str = "hw1") -> Path:
-    path.write_text(json.dumps({"format": 1, "assignment": assignment, "marks": marks}))
+    path.write_text(json.dumps({"format": 1, "assignment": assignment, "marks": marks}), encoding="utf-8")
     return path
 
 

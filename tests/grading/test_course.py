@@ -211,7 +211,6 @@ def test_private_checks_reach_the_processes_that_grade(classroom, tmp_path, monk
     assert "Right on the visible cases, wrong on others" in (tmp_path / "out" / "feedback" / "ann.html").read_text()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are not forked")
 def test_processes_that_grade_are_there_at_once_without_threads_and_with_what_was_said_last(monkeypatch):
     monkeypatch.setattr(processes, "start_method", lambda: "forkserver")
     for word in ("first", "last"):
@@ -243,7 +242,6 @@ print(json.dumps([method, processes, boxes, ahead]))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are not forked")
 @needs_bwrap
 def test_a_process_without_threads_is_forked_and_the_first_fork_gets_the_sandbox_that_was_started_ahead():
     """It ends its sandbox, and gets one of its own, as the second fork does."""
@@ -275,7 +273,7 @@ def test_a_process_with_another_thread_is_not_forked():
     thread = threading.Thread(target=held.wait)
     thread.start()
     try:
-        assert processes.start_method() == ("forkserver" if sys.platform == "linux" else "spawn")
+        assert processes.start_method() == "forkserver"
     finally:
         held.set()
         thread.join()

@@ -24,7 +24,7 @@ def notebook(source: str = ANSWER) -> str:
 
 def write(path: Path, text: str | None = None, at: int = 0) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(notebook() if text is None else text)
+    path.write_text(notebook() if text is None else text, encoding="utf-8")
     if at:
         os.utime(path, (at, at))
     return path

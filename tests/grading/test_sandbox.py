@@ -50,7 +50,7 @@ def test_nothing_of_an_answer_outlives_it(sandbox, program):
 
 @pytest.mark.skipif(not LARGE_PAGES, reason="this kernel gives no large pages, or asks for more rights to look")
 def test_what_is_forked_for_each_answer_lies_in_large_pages(sandbox):
-    rollups = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in descendants(sandbox.worker.pid)]
+    rollups = [Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8") for pid in descendants(sandbox.worker.pid)]
     in_large = [int(line.split()[1]) for text in rollups for line in text.splitlines() if "AnonHugePages" in line]
     assert max(in_large) > 0
 

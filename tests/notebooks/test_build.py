@@ -106,11 +106,17 @@ def test_an_exercise_may_move_and_keeps_its_outputs(paths):
     assert not build.rewrite(source, target)
 
 
+def test_nothing_is_kept_of_a_notebook_that_is_not_there(paths, capsys):
+    source, target = paths
+    assert not build.rewrite(source, target)
+    assert "No such file" in capsys.readouterr().out
+    assert not target.exists()
+
+
 DRAWN = "# %% [markdown]\n# Look:\n#\n# ![a map](../img/00_map.svg)\n"
 
 
 def test_a_drawing_is_attached_under_the_name_of_its_svg(paths):
-    pytest.importorskip("resvg_py")
     source, target = paths
     source.write_text(DRAWN)
     assert build.build(source, target)
@@ -122,7 +128,6 @@ def test_a_drawing_is_attached_under_the_name_of_its_svg(paths):
 
 
 def test_check_names_a_drawing_that_was_drawn_anew(paths, monkeypatch, tmp_path, capsys):
-    pytest.importorskip("resvg_py")
     source, target = paths
     source.write_text(DRAWN)
     assert build.build(source, target)
@@ -141,7 +146,6 @@ SVGS = sorted(build.drawings.IMG.glob("*.svg"))
 @pytest.mark.parametrize("svg", SVGS, ids=lambda svg: svg.stem)
 def test_what_is_attached_is_the_picture_of_its_svg(svg):
     """By its pixels: another version of Pillow packs the same ones into other bytes."""
-    pytest.importorskip("resvg_py")
     (data,) = {data for data in attachments() if build.drawings.made_from(data) == build.drawings.digest(svg)}
     image = Image.open(io.BytesIO(data)).convert("RGBA")
     differs = ImageStat.Stat(ImageChops.difference(image, build.drawings.picture(svg)))

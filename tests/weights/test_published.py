@@ -54,7 +54,8 @@ def outputs(theirs: torch.nn.Module, tokens: torch.Tensor, **arguments) -> torch
 
 
 def change_json(path: Path, **changes) -> None:
-    path.write_text(json.dumps({k: v for k, v in (json.loads(path.read_text()) | changes).items() if v != "gone"}))
+    kept = {k: v for k, v in (json.loads(path.read_text("utf-8")) | changes).items() if v != "gone"}
+    path.write_text(json.dumps(kept), "utf-8")
 
 
 # Numbers worked by hand

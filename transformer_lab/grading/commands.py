@@ -44,6 +44,9 @@ def points_of(words: list[str]) -> dict[str, float | int]:
 
 
 def grade(options: argparse.Namespace) -> int:
+    from transformer_lab.grading.sandbox.policy import refuse_other_systems
+
+    refuse_other_systems()
     from transformer_lab.grading.marking.processes import loaded
     from transformer_lab.grading.sandbox.launching import TRUST
 

@@ -22,7 +22,7 @@ def memory_limit(gigabytes: float = GIGABYTES) -> Iterator[None]:
         return
     import resource
 
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    pages = int(Path("/proc/self/statm").read_text("utf-8").split()[0])
     most = pages * os.sysconf("SC_PAGE_SIZE") + int(gigabytes * 1e9)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     lowest = min([most, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)])

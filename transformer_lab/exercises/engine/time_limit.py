@@ -1,15 +1,18 @@
-"""A limit to the time that an answer may take, where Python has one to give: in the main thread, not on Windows.
+"""A limit to the time that an answer may take: by a timer of the system, or, where there is none, by a thread.
 
 Processor time counts, which a busy machine does not use up. The clock's time is limited too, for what sleeps or waits,
-but at ten times as much.
+but at ten times as much. Only a timer ends what waits: Windows has none, and elsewhere only the main thread hears one.
 """
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
+
+from transformer_lab.exercises.engine.thread_limit import limited_by_a_thread
 
 SECONDS = 20.0  # of the processor
 TIMES_BY_THE_CLOCK = 10
@@ -19,15 +22,18 @@ class OutOfTime(BaseException):
     """Raised in the midst of an answer; says how long it took. No Exception: an answer must not catch it with those."""
 
 
-@contextmanager
-def time_limit(seconds: float = SECONDS) -> Iterator[None]:
-    """Raise OutOfTime in the `with` block after so many seconds of this thread's processor time.
+def time_limit(seconds: float = SECONDS) -> AbstractContextManager[None]:
+    """Raise OutOfTime in the `with` block after so many seconds of processor time, and again, should it be caught."""
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        return limited_by_a_thread(seconds, TIMES_BY_THE_CLOCK * seconds, OutOfTime)
+    return limited_by_a_timer(seconds)
 
-    It is raised again, should it be caught. A timer and a handler that were there before are there again afterwards.
-    """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
+
+@contextmanager
+def limited_by_a_timer(seconds: float) -> Iterator[None]:
+    """The same, by a timer. A timer and a handler that were there before are there again afterwards."""
+    if sys.platform == "win32":
+        raise OSError("a timer must be the system's own (Windows has none)")
     armed, start, used = True, time.monotonic(), time.thread_time()
 
     def ring(number: int, frame: FrameType | None) -> None:

@@ -6,7 +6,6 @@ a file the answers that passed are known until the session ends.
 
 import json
 import os
-import tempfile
 import warnings
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
 from transformer_lab.exercises.progress.own_source import OwnSource
+from transformer_lab.storage import put_in_place, replace_file
 
 SOLVED, TRIED, OPEN = "solved", "tried", "open"
 VARIABLE = "TRANSFORMER_LAB_PROGRESS"
@@ -47,7 +47,7 @@ def read() -> tuple[dict[str, str], dict[str, OwnSource]]:
         return parsed(path.read_text(encoding="utf-8"))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         aside = next(one for n in range(1, 10_000) if not (one := path.with_name(f"{path.name}.damaged-{n}")).exists())
-        path.replace(aside)
+        put_in_place(path, aside)
         warnings.warn(
             f"your progress could not be read; the file is kept as {aside}, and a new one begins", stacklevel=3
         )
@@ -93,11 +93,4 @@ def written(path: Path, name: str, solved: bool, answer: OwnSource | None) -> bo
 
 def write(path: Path, states: dict[str, str], answers: dict[str, OwnSource]) -> None:
     kept = {name: {"source": one.source, "missing": one.missing} for name, one in sorted(answers.items())}
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"exercises": dict(sorted(states.items())), "answers": kept}, file, indent=1)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    replace_file(path, json.dumps({"exercises": dict(sorted(states.items())), "answers": kept}, indent=1).encode())

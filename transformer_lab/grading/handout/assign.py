@@ -108,7 +108,7 @@ def assign(
             handed_out |= {cell.id: digest(cell.source) for cell in made.cells if cell.cell_type == "code"}
     assignment = replace(decided, handed_out=handed_out)
     assignment.save(out / "assignment.json")
-    (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=assignment.name, work=WORK, here=HERE))
+    (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=assignment.name, work=WORK, here=HERE), "utf-8")
     return assignment
 
 

@@ -194,11 +194,11 @@ def still_to_grade(
         out / "graded-with",
         hashlib.sha256(f"{assignment.what_decides()} {private} {trust}".encode()).hexdigest(),
     )
-    if stamp.exists() and stamp.read_text() != wanted:
+    if stamp.exists() and stamp.read_text("utf-8") != wanted:
         raise ValueError(
             f"{out} must hold grades of this assignment and these private checks, sandboxed or trusted as now "
             "(it holds others): choose another folder, or give --regrade"
         )
-    stamp.write_text(wanted)
+    stamp.write_text(wanted, "utf-8")
     done = {graded.student: graded.digest for graded in graded_so_far(out)}
     return [submission for submission in submissions if done.get(submission.student) != submission.digest()]

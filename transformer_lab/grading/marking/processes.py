@@ -1,8 +1,7 @@
-"""The processes that grade. On Linux they are forked from one that has loaded torch, so that each is there at once."""
+"""The processes that grade. They are forked from one that has loaded torch, so that each is there at once."""
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -31,11 +30,8 @@ def loaded(kind: str) -> Iterator[None]:
 def start_method() -> str:
     """How processes start: forked from this one if no other thread runs in it, or else from one of their own.
 
-    A fork would not have the other threads, and might wait for ever for a lock that one of them held. Windows does not
-    fork, and on macOS the system's own libraries forbid it: there each process loads torch itself.
+    A fork would not have the other threads, and might wait for ever for a lock that one of them held.
     """
-    if sys.platform != "linux":
-        return "spawn"
     return "fork" if len(os.listdir("/proc/self/task")) == 1 else "forkserver"
 
 

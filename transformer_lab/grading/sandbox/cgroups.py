@@ -26,7 +26,7 @@ class Group:
         try:
             for name, most in LIMITS.items():
                 if name == "memory.max" or (folder / name).exists():  # a kernel without swap has no limit on it
-                    (folder / name).write_text(str(most))
+                    (folder / name).write_text(str(most), "utf-8")
         except OSError:
             folder.rmdir()
             raise
@@ -50,7 +50,7 @@ class Group:
 def places(root: Path = ROOT, own: Path = OWN) -> list[Path]:
     """The groups in which one with a limit on memory may be made: this process's own, or the one around that."""
     try:
-        path = next(line[3:] for line in own.read_text().splitlines() if line.startswith("0::"))
+        path = next(line[3:] for line in own.read_text("utf-8").splitlines() if line.startswith("0::"))
     except (OSError, StopIteration):
         return []
     here = root / path.strip("/")
@@ -61,7 +61,7 @@ def places(root: Path = ROOT, own: Path = OWN) -> list[Path]:
 def shares_memory(place: Path) -> bool:
     """Whether a group counts the memory of those within it."""
     try:
-        return "memory" in (place / "cgroup.subtree_control").read_text().split()
+        return "memory" in (place / "cgroup.subtree_control").read_text("utf-8").split()
     except OSError:
         return False
 

@@ -93,7 +93,7 @@ def mounts(control: Path) -> list[tuple[str, str]]:
 
 def apparmor() -> bool:
     try:
-        return Path("/sys/module/apparmor/parameters/enabled").read_text().startswith("Y")
+        return Path("/sys/module/apparmor/parameters/enabled").read_text(encoding="utf-8").startswith("Y")
     except OSError:
         return False
 

@@ -31,6 +31,20 @@ class NoSandbox(RuntimeError):
     """No sandbox is to be had, or it does not work."""
 
 
+def refuse_other_systems() -> None:
+    """See that this is Linux.
+
+    Raises:
+        NoSandbox: it is another system; says what to do.
+    """
+    if sys.platform != "linux":
+        where = {
+            "win32": "Windows): run the same command in WSL, the Windows Subsystem for Linux",
+            "darwin": "macOS): run the same command in a container or a virtual machine with Linux",
+        }.get(sys.platform, f"{sys.platform}): run the same command there")
+        raise NoSandbox(f"grading needs Linux, whose kernel keeps the students' code in a sandbox (this is {where}")
+
+
 def find_bwrap() -> str:
     """The path of bubblewrap, once it has shown that it works here.
 
@@ -38,9 +52,9 @@ def find_bwrap() -> str:
         NoSandbox: there is none, or it can't make a sandbox; says what to do.
     """
     path = shutil.which("bwrap")
-    if path is None or sys.platform != "linux":
+    if path is None:
         raise NoSandbox(
-            "grading needs a sandbox for the students' code, and bubblewrap (Linux) makes it: install it, for instance "
+            "grading needs a sandbox for the students' code, and bubblewrap makes it: install it, for instance "
             "with `apt install bubblewrap` (found no `bwrap`). `--trust` grades without a sandbox: every answer "
             "can then read and write all that you can."
         )

@@ -129,7 +129,7 @@ def memory(pids: list[int]) -> int:
     """Bytes in use by these processes."""
     used = 0
     for pid in pids:
-        with suppress(OSError), open(f"/proc/{pid}/status") as status:  # it may have ended
+        with suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8") as status:  # it may have ended
             lines = [line.split() for line in status if line.startswith(("RssAnon", "RssShmem", "VmSwap"))]
             used += sum(int(kilobytes) << 10 for _, kilobytes, _ in lines)
     return used
@@ -153,7 +153,7 @@ def supervise(fd: int, seconds: int, uid: int) -> int:
     first = os.fork()
     if first == 0:
         os.setsid()  # or a signal to its group would reach the processes out here, where these have the same user
-        with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+        with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as score:
             score.write("1000")  # should the kernel run out of memory, it ends the answer, and not what forks answers
         if libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(0), None) != 0:  # not everybody may: then none at all
             checked(libc.mount(b"tmpfs", b"/proc", b"tmpfs", ctypes.c_ulong(1), b"size=4k"))  # read-only
@@ -170,7 +170,7 @@ def become_its_own_user_namespace() -> None:
     checked(libc.unshare(NEWUSER))
     checked(libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))  # or its own files in /proc would not be its own
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
+        with open(f"/proc/self/{name}", "w", encoding="utf-8") as file:
             file.write(text)
     checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 
@@ -206,5 +206,5 @@ def give_up_rights(uid: int | None, address_space: int) -> None:
 
 
 def virtual_memory() -> int:
-    with open("/proc/self/statm") as statm:
+    with open("/proc/self/statm", encoding="utf-8") as statm:
         return int(statm.read().split()[0]) * resource.getpagesize()

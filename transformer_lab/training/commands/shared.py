@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 from tqdm import tqdm
 
+from transformer_lab.console import print_anything
 from transformer_lab.training.commands.options import writable
 from transformer_lab.training.interrupts import defer_interrupt, heed_interrupt
 from transformer_lab.training.loop import Training
@@ -59,6 +60,7 @@ Maker = Callable[[argparse.Namespace, torch.device], Run]
 def run_command(arguments: list[str] | None, parser: argparse.ArgumentParser, begin: Maker, resume: Maker) -> int:
     """Run a command that trains; the exit code."""
     code = WRONG
+    print_anything()
     try:
         options = parser.parse_args(arguments)
         with joined(options.device) as device:

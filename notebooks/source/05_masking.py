@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 05 · Masking
 #
-# One table of True and False says which words may look at which. Leave it out to see what that costs, and test that nothing leaks.
+# One table of True and False says which words may look at which. In this lesson you leave it out to see what that costs, and you learn to test that nothing leaks.
 #
 # **You will be able to**
 # - hide the future, padding, and both,
-# - test a layer for leaks,
+# - test a layer for leaks, and say what a test can't show,
 # - hand one mask to functions that read it in opposite ways.
 #
-# **You need** lessons 01 to 04. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.3. **Time:** 60 minutes, the exercises 60 more.
+# **You need** lessons 01 to 04. **Paper:** [Attention Is All You Need](https://arxiv.org/abs/1706.03762), section 3.2.3. **Time:** 60 minutes, the exercises 60 more. The parts called *Extra* are a handbook for the day when a mask gives you trouble, and can wait until then.
 
 # %%
 from importlib.util import find_spec
@@ -32,13 +32,12 @@ from transformer_lab.nn.kv_cache import KVCache
 
 if default_device().type != "cpu":  # the CPU is the default; asking for it costs time
     torch.set_default_device(default_device())
-
 # %% [markdown]
 # ## The question
 #
-# When a model writes, it puts down one word after another. In training it is shown a whole sentence, and at *each* word it must answer: which word comes next? All positions are trained at once, and that makes it fast.
+# When a model writes, it puts down one word after another. In training we show it a whole sentence, and at *each* word it must answer which word comes next. That is fast, because all positions are trained at once. But it has a catch: the answer stands in the input, one position to the right.
 #
-# But the answer stands in the input, one position to the right. Here is a head that has learned no French. Each position asks for the one after its own:
+# Here is a head that has learned no French at all. Each position simply asks for the position after its own:
 
 # %%
 sentence = "Je suis un étudiant".split()
@@ -49,11 +48,10 @@ output, _ = attention.scaled_dot_product_attention(query_for_the_next, position,
 guess = output.argmax(dim=-1)
 for t in range(3):
     print(f"{sentence[t]:5} → {sentence[guess[t]]}")
-
 # %% [markdown]
-# Every answer is right, and nothing was learned: the head copies. When the model later writes a sentence of its own, there is no next word to copy.
+# Every answer is right, although nothing was learned. The head copies, and later, when the model has to write a sentence of its own, there will be no next word to copy.
 #
-# Is that a matter of this one head? Take a layer with random weights, change only the *last* word, and see how much each output changes:
+# You might object that we built this head to cheat. So take a layer with random weights, change only the *last* word, and see how much each output changes:
 
 # %% tolerance=2
 def changes(before, after):
@@ -69,20 +67,21 @@ changed[0, 3] = torch.randn(12)  # another last word
 before, after = layer(x, x, x)[0], layer(changed, changed, changed)[0]
 print("changes at Je, suis, un, étudiant:", changes(before, after))
 assert (before - after).abs().amax(dim=(0, 2)).min() > 0.001
-
 # %% [markdown]
-# All four outputs change, even that of *Je*. **Where does the future leak in, and how do you prove that a layer does not leak?** It leaks in through the attention weights: each row spreads over all words, later ones included. A **mask** takes keys away from queries:
+# All four outputs change, even that of *Je*, which comes first. The future leaks in through the attention weights, since each row of them spreads over all words, including the later ones. The remedy is a **mask**, which takes keys away from queries:
 
 # %% tolerance=2
 mask = masks.causal_mask(4)
 before, after = layer(x, x, x, mask)[0], layer(changed, changed, changed, mask)[0]
 print("changes with a mask:              ", changes(before, after))
 assert torch.equal(before[:, :3], after[:, :3])
+# %% [markdown]
+# With the mask the first three outputs do not change any more, not even by a rounding error. But this was one layer and one changed word. **Where can the future leak in, and how do you prove that it does not?**
 
 # %% [markdown]
 # ## By hand
 #
-# A mask is a table: rows are queries, columns are keys, and ✓ means *may attend*. The **causal mask** lets a word attend to itself and to the words before it:
+# A mask is a table whose rows are queries and whose columns are keys, and ✓ means *may attend*. The **causal mask** lets a word attend to itself and to the words before it:
 
 # %%
 def show_table(mask, rows, columns):
@@ -92,9 +91,8 @@ def show_table(mask, rows, columns):
 
 
 show_table(masks.causal_mask(4), sentence, sentence)
-
 # %% [markdown]
-# Now the weights. *suis* has these scores for the four words, already divided by $\sqrt{d_k}$. Only the first two count, so the softmax runs over those two:
+# What does this do to the weights? Suppose that *suis* has the following scores for the four words, already divided by $\sqrt{d_k}$. It may see only the first two words, so the softmax runs over those two scores:
 
 # %%
 scores = [0.0, 1.0, 0.5, 0.5]
@@ -104,14 +102,13 @@ exponentials = [math.exp(score) if may else 0.0 for score, may in zip(scores, al
 weights = [e / sum(exponentials) for e in exponentials]
 print("exponentials", [round(e, 4) for e in exponentials], "sum", round(sum(exponentials), 4))
 print("weights     ", [round(w, 4) for w in weights])
-
 # %% [markdown]
-# The weights of *suis* still sum to 1: what *un* and *étudiant* would have received goes to the words that it may see, in proportion.
+# The weights of *suis* still sum to 1. Whatever *un* and *étudiant* would have received goes to the words that it may see, in proportion to what they already had.
 
 # %% [markdown]
 # ## The equation
 #
-# An exponential is 0 only for a score of $-\infty$. So a mask can be *added* to the scores:
+# In a formula we need not leave scores out one by one. An exponential is 0 for a score of $-\infty$, so a mask can simply be *added* to the scores:
 #
 # $$\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right) V \qquad M_{ts} = \begin{cases} 0 & \text{query } t \text{ may attend to key } s\\ -\infty & \text{otherwise} \end{cases}$$
 #
@@ -128,23 +125,30 @@ def masked_attention(query, key, value, mask):
 X = torch.tensor([[1.0, 0, 1, 0], [0, 1, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1]])
 output, weights = masked_attention(X, X, X, masks.causal_mask(4))
 print("\n".join(str([round(w, 4) for w in row]) for row in weights.tolist()))
+# %% [markdown]
+# The second row is the one that you worked out by hand, because these vectors have exactly those scores. All weights above the diagonal are 0, and each row sums to 1.
 
 # %% [markdown]
-# The second row is the one you worked by hand, since these vectors have those scores. All weights above the diagonal are 0, and each row sums to 1.
+# **Exercise 1** (5 minutes). Write the causal mask.
 
+# %% exercise="causal_mask"
+def causal_mask(length):
+    """(length, length), bool: may this query attend to this key?"""
+    return ...
+# %%
+exercises.causal_mask.check(causal_mask)
 # %% [markdown]
 # ## Look
 #
-# Step through *scores*, *scaled*, *masked* and *weights* of the same four words. Which rows change when you switch the mask off? And which when you raise the temperature?
+# Step through *scores*, *scaled*, *masked* and *weights* of the same four words. Which rows change when you switch the mask off? And which of them change when you raise the temperature?
 
 # %%
 view = widgets.attention_steps(X, X, query_tokens=sentence, key_tokens=sentence, causal=True)
 view.ask("05 lost")
-
 # %% [markdown]
 # ## What does a missing mask cost?
 #
-# Train a small writer with the mask and without it. Its sentences are random walks on a circle of eight tokens: each step goes one up or one down, by the toss of a coin. So the best possible guess gives two tokens a half each, and an honest loss cannot fall below $\ln 2 = 0.69$.
+# A leak in a toy head is one thing. Would you notice it in a real training? To find out, we train a small writer with the mask and without it. Its sentences are random walks on a circle of eight tokens, in which each step goes one up or one down by the toss of a coin. Since nobody can foresee a coin, the best possible guess gives two tokens a half each, and an honest loss cannot fall below $\ln 2 = 0.69$.
 
 # %%
 def walks(n, length):
@@ -164,11 +168,10 @@ class Writer(nn.Module):
         x = self.positions(self.embedding(tokens))
         mask = masks.causal_mask(tokens.size(1)) if self.masked else None
         return self.out(x + self.attention(x, x, x, mask)[0])
-
 # %% [markdown]
-# Measure three things: the loss in training; the loss at the last token of a *beginning*, where the next token is not in the input; and the share of impossible steps in walks that it writes itself. **Predict:** without the mask, how low does the training loss fall, and what becomes of it on beginnings?
+# We measure three things: the loss in training; the loss at the last token of a *beginning*, where the next token is not in the input; and the share of impossible steps in walks that the writer draws itself. **Predict:** without the mask, how low does the training loss fall, and what becomes of it on beginnings?
 
-# %%
+# %% steps=200
 def train(masked, seed, steps=200):
     torch.manual_seed(seed)
     writer, losses = Writer(masked), []
@@ -188,8 +191,6 @@ def loss_of_beginnings(writer):
     tokens = walks(200, 13)
     last = torch.stack([writer(tokens[:, :t])[:, -1] for t in range(1, 13)], dim=1)
     return F.cross_entropy(last.flatten(0, 1), tokens[:, 1:].flatten()).item()
-
-
 # %%
 @torch.no_grad()
 def impossible_steps(writer):
@@ -200,7 +201,6 @@ def impossible_steps(writer):
         tokens = torch.cat([tokens, probabilities.multinomial(1)], dim=1)
     step = tokens.diff(dim=1) % 8
     return ((step != 1) & (step != 7)).float().mean().item()
-
 # %% tolerance=0.4
 torch.set_num_threads(1)  # a model as small as this gains nothing from more
 results = {True: [], False: []}
@@ -212,21 +212,19 @@ for masked in (True, False):
         loss, honest, wrong = results[masked][-1]
         row = f"{loss:4.2f}        {honest:4.2f}              {wrong:.2f}"
         print(f"{'with' if masked else 'no':4} mask, seed {seed}   {row}")
-
 # %%
 for (loss, honest, wrong), (leaky_loss, leaky_honest, _) in zip(results[True], results[False]):
     assert leaky_loss < 0.4 < math.log(2) - 0.05 < loss < 0.8  # too good to be true
     assert honest < 0.8 < 1.2 < leaky_honest
     assert wrong < 0.03
 assert max(wrong for _, _, wrong in results[False]) > 0.05
-
 # %% [markdown]
-# Without the mask the training loss falls far below what is possible without cheating, and looks like a success. Where there is no next token to copy, the same model is much worse than the honest one, and some of these models often write steps that no walk has. That is how a leak shows: **a loss that is too good in training, and poor predictions where it counts.**
+# Without the mask the training loss falls far below what is possible without cheating, and a careless reader of the log would celebrate. But where there is no next token to copy, the same model does much worse than the honest one, and some of these models often write steps that no walk can have. So this is how a leak shows itself: **the loss in training is too good, and the predictions are poor where it counts.**
 
 # %% [markdown]
 # ## Who influences whom?
 #
-# Weights tell what a layer is *meant* to use. Derivatives tell what an output depends on, as far as small changes go. So measure the norm of $\partial\,\mathrm{output}_t / \partial\,\mathrm{input}_s$ for every pair of positions:
+# You don't want to train a model for a week before you notice a leak, so we need a test of the layer itself. The weights tell you what a layer was *meant* to use. To find out what an output really depends on, take derivatives, which catch every small change. We measure the norm of $\partial\,\mathrm{output}_t / \partial\,\mathrm{input}_s$ for every pair of positions:
 
 # %% tolerance=1
 def influence(model, x):
@@ -243,9 +241,8 @@ open_, closed = influence(lambda x: layer(x, x, x)[0], x), influence(causal_laye
 print(f"influence of a later word, without a mask: {open_.triu(1).max().item():.2f} at most")
 print(f"influence of a later word, with the mask:  {closed.triu(1).max().item()} at most")
 assert open_.min() > 0 == closed.triu(1).max()
-
 # %% [markdown]
-# Why not read it off the weights? Because weights can deceive. Here is a mask that looks right: it sets the forbidden weights to 0 *after* the softmax. Compare the weights with the influence:
+# Why should we not read this off the weights, which are so much easier to get? Because weights can deceive. Here is a mask that looks right: it sets the forbidden weights to 0 *after* the softmax. Compare its weights with the influence:
 
 # %%
 too_late = exercises.masked_softmax.mistakes["masked_after_softmax"].function
@@ -258,7 +255,6 @@ def weights_masked_too_late(x):
 short = x / 2  # shorter vectors, softer weights
 weights = weights_masked_too_late(short)[0]
 measured = influence(lambda x: weights_masked_too_late(x) @ x, short)
-
 # %%
 figure, (left, right) = plots.figure(width=9, height=4.2, columns=2)
 for ax, values in ((left, weights), (right, measured)):
@@ -267,16 +263,14 @@ left.set(title="weights", xlabel="key", ylabel="query")
 right.set(title="influence", xlabel="input", ylabel="output")
 alt = "Mask after softmax: the weights are a lower triangle, the influence fills the square."
 plots.show(figure, alt)
-
 # %% tolerance=1
 print(f"largest weight of a later word:    {weights.triu(1).max().item()}")
 print(f"largest influence of a later word: {measured.triu(1).max().item():.2f}")
 assert weights.triu(1).max() == 0 < 0.001 < measured.triu(1).max()
-
 # %% [markdown]
-# The picture of the weights is a perfect triangle, and the future leaks all the same: a later word stands in the *sum* by which the softmax divides, so it scales every weight of the row.
+# The picture of the weights is a perfect triangle, and yet the future leaks. A later word still stands in the *sum* by which the softmax divides, so it scales every weight of the row.
 #
-# Would it help to divide each row by its own sum again? In exact arithmetic it would: the sum over all keys cancels, and the weights are those of the mask before the softmax. On a machine a large masked score spoils it:
+# Would it help to divide each row by its own sum once more? In exact arithmetic it would, because the sum over all keys cancels, and what is left are the weights of a mask that comes before the softmax. On a machine, however, a single large score among the masked ones spoils it:
 
 # %%
 for third in (2.0, 200.0):  # the score that is masked
@@ -286,14 +280,13 @@ for third in (2.0, 200.0):  # the score that is masked
     for name, row in (("before", early), ("after, renormalised", late / late.sum())):
         weights = [round(w, 4) for w in row.tolist()]
         print(f"masked score {third:3.0f}, mask {name:20} {weights}")
-
 # %% [markdown]
-# Next to a score of 200, the exponentials of 0 and 1 round to 0 before the mask comes, and 0/0 is NaN, "not a number". So mask *before* the softmax.
+# Next to a score of 200, the exponentials of 0 and 1 have been rounded to 0 before the mask comes, and 0/0 is NaN, "not a number". The conclusion is to mask *before* the softmax.
 
 # %% [markdown]
 # ## What a gradient cannot say
 #
-# A gradient of 0 says that a *small* change has no effect *here*. That is no proof that there is no dependence. Here are four layers that leak, and one that does not. **Predict:** in which of them is the gradient with respect to the future 0?
+# Our test has a limit. A gradient of 0 says that a *small* change has no effect *at this input*, which is no proof that there is no dependence. Here are four layers that leak, and one that does not. **Predict:** in which of them is the gradient with respect to the future 0?
 
 # %%
 def choose(x):
@@ -308,9 +301,8 @@ suspects = {
     "+ above a threshold": lambda x: causal_layer(x) + torch.relu(x.roll(-1, dims=1) - 3),
     "+ 1e-9 of the next": lambda x: causal_layer(x) + 1e-9 * x.roll(-1, dims=1),
 }
-
 # %% [markdown]
-# The other test changes the input. Put another vector in place of the last word, a random one, and see whether an earlier output changes. Do so 1,000 times:
+# A second test changes the input itself. It puts a random vector in the place of the last word and looks whether an earlier output changes, 1,000 times:
 
 # %% tolerance=1
 def noticed(model, x, tries=1000):
@@ -328,29 +320,27 @@ for name, suspect in suspects.items():
     gradient, share = influence(suspect, usual).triu(1).max().item(), noticed(suspect, usual)
     found[name] = gradient, share
     print(f"{name:20} gradient {gradient:7.1e}, change noticed in {100 * share:5.1f} % of tries")
-
 # %%
 leaks_without_gradient = ("+ mean, detached", "+ a choice", "+ above a threshold")
 assert all(found[name][0] == 0 < found[name][1] for name in leaks_without_gradient)
 assert found["+ 1e-9 of the next"][0] > 0 == found["+ 1e-9 of the next"][1]
 assert found["causal"] == (0, 0)
+# %% [markdown]
+# Three of the leaks have a gradient of exactly 0: `detach` hides its input from the gradient, a choice is flat between its jumps, and a threshold is flat until it is crossed. Changing the input finds all three, although it finds the threshold only in few tries, because a feature above 3 is rare.
+#
+# With the last leak it is the other way round. Its effect lies below 1e-6, the tolerance that a test needs because numbers are rounded, so that only the gradient sees it. **Either test can find a leak, and neither can exclude one.**
 
 # %% [markdown]
-# Three leaks have a gradient of exactly 0: `detach` hides its input from the gradient, a choice is flat between its jumps, and a threshold is flat until it is crossed. Changing the input finds all three, but the threshold in few tries, because a feature above 3 is rare.
+# What *does* exclude a leak is the way in which the layer is made:
 #
-# The last leak is the other way round: its effect lies below the tolerance of 1e-6, which a test needs because numbers are rounded, and only the gradient sees it. **Both tests can find a leak. Neither can exclude one.**
-
-# %% [markdown]
-# What *does* prove it? The way the layer is made:
-#
-# 1. With the mask before the softmax, forbidden weights are 0 and count for nothing in the sum. So output $t$ is computed from rows $0 \dots t$.
+# 1. With the mask before the softmax, forbidden weights are 0 and count for nothing in the sum. So output $t$ is computed from rows $0 \dots t$ alone.
 # 2. Projections, norms and feed-forward networks treat each position by itself.
-# 3. So if the rows of one layer depend on nothing later, neither do those of the next layer. By **induction** this holds for any number of layers.
+# 3. So if the rows of one layer depend on nothing later, neither do those of the next layer, and by **induction** this holds for any number of layers.
+#
+# The proof leaves one job to the tests, which is to check that the code really does what the proof assumes.
 
 # %% [markdown]
-# What remains for the tests is whether the code does what the proof assumes.
-#
-# A mask limits one *step*. What goes through in two steps? Let each word look at itself and the one before, and put two such layers on top of each other:
+# One more trap lies in the third step. A mask limits what a word can see in *one* layer. What can reach it in two? Let each word look at itself and at the one before, and put two such layers on top of each other:
 
 # %%
 torch.manual_seed(1)
@@ -364,23 +354,30 @@ def two_layers(x, mask):
 
 
 show_table(influence(lambda x: two_layers(x, window), x) > 0, sentence, sentence)
+# %% [markdown]
+# *un* depends on *Je*, two positions back, although the mask forbids that in each of the layers, because *suis* passes it on. A causal mask has no such detour into the future, since no step of the way leads ahead.
 
 # %% [markdown]
-# *un* depends on *Je*, two positions back, though the mask forbids that in each layer: *suis* passes it on. A causal mask has no such detour into the future, because no step leads ahead.
+# **Exercise 2** (write the test; 15 minutes, medium). Now you are the one who checks. `noticed` above is a beginning: it changes one position of one short sentence, by numbers of one size. What does it miss? `layer` maps `(B, T, 16)` to the same shape. Is there an output that depends on a later input? Your test is tried on layers that leak and on layers that don't, and it is scored.
 
+# %% exercise="leaks"
+def leaks(layer):
+    """Whether any output of the layer depends on a later input."""
+    return ...
+# %%
+exercises.leaks.check(leaks)
 # %% [markdown]
 # ## Padding
 #
-# Sentences of a batch have different lengths; a tensor has one. So the shorter ones are filled up with **padding**, a token that means nothing. A padding mask hides it:
+# The future is not the only thing that must be hidden. The sentences of a batch have different lengths, but a tensor has only one, so the shorter sentences are filled up with **padding**, a token that means nothing. A padding mask hides it:
 
 # %%
 pad_id = 0
 tokens = torch.tensor([[5, 6, 7, 8], [9, 4, pad_id, pad_id]])  # the second sentence has two words
 print("mask:", masks.padding_mask(tokens, pad_id).int().tolist())
 print("axes (B, 1, 1, S):", tuple(masks.padding_mask(tokens, pad_id).shape))
-
 # %% [markdown]
-# There is one row for each sentence. The two axes of size 1 stand for heads and queries, and broadcasting repeats the row for all of them. The test of a padding mask: a sentence must come out the same in a batch as alone.
+# There is one row for each sentence. The two axes of size 1 stand for heads and queries, and broadcasting repeats the row for all of them. How do you test such a mask? A sentence must come out of a batch just as it comes out alone:
 
 # %% tolerance=1
 def gap(a, b):
@@ -397,24 +394,33 @@ for name, given in (("no mask", None), ("padding mask", masks.padding_mask(token
     gaps[name] = gap(layer(batch, batch, batch, given)[0][1:, :2], expected)
     print(f"{name:13} differs from the sentence alone by {gaps[name]:.4f}")
 assert gaps["no mask"] > 0.01 > 1e-5 > gaps["padding mask"]
+# %% [markdown]
+# Only *keys* are hidden. As a query, padding still gets some output, but nothing ever uses it, because no word may attend to it in the next layer and the loss leaves it out.
 
 # %% [markdown]
-# Only *keys* are hidden. As a query, padding still gets some output, but nothing uses it: no word may attend to it in the next layer, and the loss leaves it out.
+# **Exercise 3** (5 minutes). Write the padding mask of a batch. `pad_id` may be any number, and padding may stand anywhere.
 
+# %% exercise="padding_mask"
+def padding_mask(tokens, pad_id):
+    """(B, S) token ids -> bool (B, 1, 1, S)."""
+    return ...
+# %%
+exercises.padding_mask.check(padding_mask)
 # %% [markdown]
 # ## Both, and across
 #
+# We now have two reasons to hide a key, and a Transformer uses them in three places.
+#
 # ![Four tables for the words Je, suis, ici and a pad. Causal: the lower triangle. Padding: all rows alike, without the column of the pad. Both: the lower triangle without that column. Cross: three English queries, four French keys, without the column of the pad.](../img/05_masks.svg)
 #
-# A **decoder**, the half of a Transformer that writes, needs *both*: a key may be seen if it is not in the future **and** not padding.
+# A **decoder**, the half of a Transformer that writes, needs *both* masks. A key may be seen if it is not in the future **and** is not padding:
 
 # %%
 both = masks.decoder_mask(tokens, pad_id)
 print("axes (B, 1, T, T):", tuple(both.shape))
 show_table(both[1, 0], ["9", "4", "pad", "pad"], ["9", "4", "pad", "pad"])
-
 # %% [markdown]
-# In **cross-attention** the queries come from one sentence, the keys and values from another: a translation looks at its source. The whole source is known, so nothing in it is future. Only its padding is hidden, and the same $(B, 1, 1, S)$ serves any number of queries:
+# In **cross-attention** the queries come from one sentence, and the keys and values from another, as when a translation looks at its source. The whole source is known, so nothing in it is future, and only its padding is hidden. The same $(B, 1, 1, S)$ serves any number of queries:
 
 # %%
 target = torch.randn(2, 3, 12)  # T = 3 queries; the source has S = 4 keys
@@ -424,29 +430,157 @@ source_mask = masks.padding_mask(tokens, pad_id)
 first = layer(target, batch, batch, source_mask)[0]
 again = layer(target, other, other, source_mask)[0]
 print("other vectors in the padding: max difference < 1e-6:", gap(first, again) < 1e-6)
-
 # %% [markdown]
-# A **prefix mask** is causal except for a beginning that is known from the start, a question for instance, whose words may all see each other ([Raffel et al., 2020](https://arxiv.org/abs/1910.10683), section 3.2). A key may be seen if it is past **or** in the prefix, so here `|` is right:
+# A **prefix mask** is causal except for a beginning that is known from the start, for instance a question, whose words may all see each other ([Raffel et al., 2020](https://arxiv.org/abs/1910.10683), section 3.2). Here a key may be seen if it is past **or** in the prefix, so this time `|` is right:
 
 # %%
 in_prefix = torch.arange(4) < 2  # of each key
 show_table(masks.causal_mask(4) | in_prefix, sentence, sentence)
+# %% [markdown]
+# **Exercise 4** (10 minutes). Write both at once, for the self-attention of a decoder. You may call your own functions.
 
+# %% exercise="decoder_mask"
+def decoder_mask(tokens, pad_id):
+    """(B, T) token ids -> bool (B, 1, T, T)."""
+    return ...
+# %%
+exercises.decoder_mask.check(decoder_mask)
+# %% [markdown]
+# **Exercise 5** (predict; 10 minutes, medium). How many entries of a `decoder_mask` are True, for a batch of sentences of these lengths, padded on the right to the longest? Draw one first, and mind the rows of padding.
+
+# %% exercise="visible_pairs"
+def visible_pairs(lengths):
+    """The number of True entries in the masks of the whole batch."""
+    return ...
+# %%
+exercises.visible_pairs.check(visible_pairs)
 # %% [markdown]
 # ## Your own mask
 #
-# Now paint one, over the scores of the sentence above. Let *Je* see *suis*, and read what the view says. Then break the mask in other ways: leave a row with nothing to see, and let words listen to padding. **Predict before you paint:**
+# Now paint a mask yourself, over the scores of the sentence above. Let *Je* see *suis*, and read what the view says. Then break the mask in other ways: leave a row with nothing to see, or let words listen to padding. **Predict before you paint:**
 
 # %%
 widgets.mask_playground(X @ X.mT / math.sqrt(4), sentence).ask("05 leak")
+# %% [markdown]
+# The view names the leak in words. If you choose *sliding window* and tick *two layers*, the dots show the detours that you measured above. It also announces a row that sees nothing. We have not met such a row yet, and it deserves a closer look.
 
 # %% [markdown]
-# The view names the leak in words. Choose *sliding window* and tick *two layers*: the dots are the detours that you measured above. A row that sees nothing is announced, too; further down you will see what becomes of it in code.
-
-# %% [markdown]
-# ## Break it: how low is low enough?
+# ## A query that may attend to nothing
 #
-# Which number should fill the masked scores: 1e-20, 0, −1e9 or −∞? Let all scores be 0, so that the weights are easy to foresee. How much weight of the first three words leaks into the future?
+# When every key of a query is masked, the softmax of its row is 0/0. Here is what different functions return for query 0, which is empty, and for query 1, which is not:
+
+# %%
+allowed = torch.tensor([[False, False], [True, True]])  # query 0 may attend to nothing
+q, v = torch.ones(2, 2), torch.tensor([[1.0], [3.0]])
+outputs = {
+    "fill with -inf": masked_attention(q, q, v, allowed)[0],
+    "package": attention.scaled_dot_product_attention(q, q, v, allowed)[0],
+    "PyTorch's function": F.scaled_dot_product_attention(q, q, v, attn_mask=allowed),
+}
+for name, output in outputs.items():
+    print(f"{name:19} {output[:, 0].tolist()}")
+# %%
+module = nn.MultiheadAttention(2, num_heads=1, batch_first=True)
+for need_weights in (True, False):
+    output, _ = module(q, q, q, attn_mask=~allowed, need_weights=need_weights)
+    nans = output.isnan().any(dim=-1).tolist()
+    print(f"nn.MultiheadAttention, need_weights={need_weights!s:5}, NaN in row 0 and 1: {nans}")
+# %% [markdown]
+# The average of nothing is not defined, so whatever stands there is a convention. The package returns zeros, as PyTorch's function does today. PyTorch's module returns NaN if you ask it for the weights, and no NaN if you don't.
+#
+# Can a NaN do any harm in a row that nobody uses? Throw the bad row away, and ask for the gradient of the two values:
+
+# %%
+versions = {"with -inf": masked_attention, "package": attention.scaled_dot_product_attention}
+for name, function in versions.items():
+    value = torch.ones(2, 1, requires_grad=True)
+    output = function(q, q, value, allowed)[0]
+    output[1].sum().backward()  # row 1 only
+    print(f"{name:10} gradient of the values: {value.grad[:, 0].tolist()}")
+# %% [markdown]
+# It can. The gradient of a discarded row is 0, but $0 \cdot \mathrm{NaN} = \mathrm{NaN}$, and a single step of training would write it into the weights of the model. The same rule does harm in the forward pass, because a weight of 0 hides finite values only:
+
+# %%
+value = torch.tensor([[1.0], [3.0], [float("nan")]])  # the last word is hidden from the first two
+q = k = torch.ones(3, 2)
+output, _ = attention.scaled_dot_product_attention(q, k, value, masks.causal_mask(3))
+print("outputs:", output[:, 0].tolist())
+# %% [markdown]
+# So fill padding with ordinary numbers, and never with memory that nobody has set.
+
+# %% [markdown]
+# **Exercise 6** (15 minutes). Write a softmax that respects the mask: zeros where it is False, a whole row of zeros where nothing is allowed, and never a NaN, in float16 as well.
+
+# %% exercise="masked_softmax"
+def masked_softmax(scores, mask):
+    """Softmax over the keys that a query may attend to; all other weights are 0."""
+    return ...
+# %%
+exercises.masked_softmax.check(masked_softmax)
+# %% [markdown]
+# ## And when it writes?
+#
+# When a model writes, there is no future yet, so can the mask go? In a single layer it can, because the newest word may see everything anyway. In two layers it can't. There the newest word reads what *earlier* words computed, and without a mask these have looked ahead, as they never could in training:
+
+# %% tolerance=1
+longer = torch.tensor([[5, 6, 7, 8]])
+x, mask = table[longer], masks.causal_mask(4)
+one = gap(layer(x, x, x, mask)[0][0, -1], layer(x, x, x)[0][0, -1])
+two = gap(two_layers(x, mask)[0, -1], two_layers(x, None)[0, -1])
+print(f"the last output without the mask: one layer differs by {one:.4f}, two layers by {two:.4f}")
+assert one < 1e-5 < 0.005 < two
+# %% [markdown]
+# So the mask stays, and in return you get a promise: the outputs for a beginning are those of the whole sentence. One training pass over four words is therefore worth four passes, over 1, 2, 3 and 4 words:
+
+# %%
+whole = two_layers(x, mask)
+for length in (1, 2, 3, 4):
+    beginning = two_layers(x[:, :length], masks.causal_mask(length))
+    print(f"beginning of length {length}: differs by {gap(beginning, whole[:, :length]):.4f}")
+# %% [markdown]
+# There is one way to write without a mask. Compute each word only once, when it is the newest, and keep its keys and values. Then no word ever looks ahead, because what comes later did not exist when it was computed. This is the **cache** of lesson 08:
+
+# %%
+cache = KVCache()  # keys and values of the words so far, for each layer
+for t in range(4):
+    newest = x[:, t : t + 1]
+    newest = layer(newest, newest, newest, cache=cache.layer(0))[0]
+    newest = second(newest, newest, newest, cache=cache.layer(1))[0]
+print(f"the last output with a cache and no mask: differs by {gap(newest[0, 0], whole[0, -1]):.4f}")
+# %% [markdown]
+# ## Remember
+#
+# - A mask is a table of queries and keys; here True means *may attend*, and masks are combined by `&`.
+# - Mask the scores *before* the softmax. An empty row needs a second step.
+# - A causal mask hides the future and a padding mask hides pads; cross-attention needs only the padding mask.
+# - A missing mask shows as a loss that is too good, and as poor writing.
+# - A gradient or a changed word can *find* a leak; only a proof excludes one.
+
+# %% [markdown]
+# ## Quiz
+#
+# <details><summary>1. A causal mask over 5 tokens: how many of the 25 entries are True?</summary>
+# There are 1 + 2 + 3 + 4 + 5 = 15.
+# </details>
+# <details><summary>2. Your training loss is far too good, and what the model writes is nonsense. What do you suspect?</summary>
+# The future leaks, so that the model copies the next word. Change the last word and compare the earlier outputs.
+# </details>
+
+# %% [markdown]
+# <details><summary>3. Why is the padding mask (B, 1, 1, S) and not (B, 1, S, 1)?</summary>
+# The last axis is that of the keys. Nothing may attend to padding, whereas what padding computes as a query does no harm.
+# </details>
+# <details><summary>4. The gradient of every earlier output with respect to the last word is 0. Does that prove that nothing leaks?</summary>
+# No. Through a detached tensor, a choice or a threshold the last word can still matter. Change the word as well.
+# </details>
+
+# %% [markdown]
+# **Next:** you have attention, heads, positions, residual blocks and masks. [Lesson 06](06_the_transformer.ipynb) puts them together: the whole Transformer of 2017, on one page.
+
+# %% [markdown]
+# ## Extra: how low is low enough?
+#
+# Which number should fill the masked scores: 1e-20, 0, −1e9 or −∞? Let all scores be 0, so that the weights are easy to foresee, and ask how much weight of the first three words leaks into the future:
 
 # %%
 scores, mask = torch.zeros(4, 4), masks.causal_mask(4)
@@ -454,11 +588,10 @@ for fill in (1e-20, 0.0, -1e9, float("-inf")):
     weights = scores.masked_fill(~mask, fill).softmax(dim=-1)
     leaked = weights.masked_fill(mask, 0.0)[:3].sum(-1).mean().item()
     print(f"fill {fill:6.3g}: {100 * leaked:.0f} % leaked")
-
 # %% [markdown]
-# 1e-20 is tiny, but not *low*: its exponential is 1, as good as that of any score here. Half of the weight goes to the future, and neither an error nor a shape gives it away.
+# 1e-20 is small, but it is not *low*. Its exponential is 1, exactly like that of every other score in this example, so half of the weight goes to the future, and neither an error nor a shape gives it away.
 #
-# And why does −1e9 leak nothing, if an exponential is 0 only for −∞? Because $e^{-10^9}$ is smaller than any positive number the type can hold, and is rounded to 0. That is called **underflow**. How far below the largest score must a score lie for that?
+# And why does −1e9 leak nothing, if an exponential is 0 only for −∞? Because $e^{-10^9}$ is smaller than any positive number that the type can hold, and is rounded to 0. This is called **underflow**. How far below the largest score must a score lie for that?
 
 # %% tolerance=0.2
 for dtype in (torch.float32, torch.bfloat16, torch.float16):
@@ -466,9 +599,8 @@ for dtype in (torch.float32, torch.bfloat16, torch.float16):
     gone = (rows.softmax(dim=-1)[:, 1] == 0).nonzero()[0].item() / 2
     lowest = torch.finfo(dtype).min
     print(f"{dtype!s:15} weight 0 from a distance of {gone:5.1f}; lowest number {lowest:.3g}")
-
 # %% [markdown]
-# So −1e9 is low enough for any usual score. But the lowest number of `float16`, which has 16 bits instead of 32, is −65504, so −1e9 does not fit in. And what is left for a query that may attend to *nothing*?
+# So −1e9 is low enough for any usual score. But the lowest number of `float16`, which has 16 bits instead of 32, is −65504, so −1e9 does not fit in. And what does each of these numbers leave for a query that may attend to nothing?
 
 # %%
 def in_half_precision(fill):
@@ -482,59 +614,13 @@ def in_half_precision(fill):
 for fill in (-1e9, torch.finfo(torch.float16).min, float("-inf")):
     empty_row = torch.full((4,), fill).softmax(dim=-1)
     print(f"fill {fill:7.5g}: float16 {in_half_precision(fill)}, empty row {empty_row.tolist()}")
+# %% [markdown]
+# If the scores are *filled* with any finite number, all scores of an empty row are equal, so that the row is even: the query that may see nothing sees everything. (If the number is *added* to the scores, their differences stay, and the row is the softmax without a mask.) Whichever number you choose, you can't get a row of zeros in this way; you have to zero it afterwards.
 
 # %% [markdown]
-# ## A query that may attend to nothing
+# ## Extra: left or right?
 #
-# With −∞ such a row is 0/0. With any finite number all its scores are equal, so that the row is *even*: the query that may see nothing sees all. No fill makes this row 0; that takes a second step. Compare what different functions return for query 0, which is empty, and for query 1, which is not:
-
-# %%
-allowed = torch.tensor([[False, False], [True, True]])  # query 0 may attend to nothing
-q, v = torch.ones(2, 2), torch.tensor([[1.0], [3.0]])
-outputs = {
-    "fill with -inf": masked_attention(q, q, v, allowed)[0],
-    "package": attention.scaled_dot_product_attention(q, q, v, allowed)[0],
-    "PyTorch's function": F.scaled_dot_product_attention(q, q, v, attn_mask=allowed),
-}
-for name, output in outputs.items():
-    print(f"{name:19} {output[:, 0].tolist()}")
-
-# %%
-module = nn.MultiheadAttention(2, num_heads=1, batch_first=True)
-for need_weights in (True, False):
-    output, _ = module(q, q, q, attn_mask=~allowed, need_weights=need_weights)
-    nans = output.isnan().any(dim=-1).tolist()
-    print(f"nn.MultiheadAttention, need_weights={need_weights!s:5}, NaN in row 0 and 1: {nans}")
-
-# %% [markdown]
-# The average of nothing is not defined, so what stands there is a convention. The package returns zeros, as PyTorch's function does today; PyTorch's module returns NaN if it is asked for the weights, and no NaN if it is not.
-#
-# Can a NaN do harm in a row that nobody uses? Throw the bad row away, and ask for the gradient of the two values:
-
-# %%
-versions = {"with -inf": masked_attention, "package": attention.scaled_dot_product_attention}
-for name, function in versions.items():
-    value = torch.ones(2, 1, requires_grad=True)
-    output = function(q, q, value, allowed)[0]
-    output[1].sum().backward()  # row 1 only
-    print(f"{name:10} gradient of the values: {value.grad[:, 0].tolist()}")
-
-# %% [markdown]
-# The gradient of a discarded row is 0, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. One step of training would write it into the weights of the model. The same rule does harm in the forward pass, too: a weight of 0 hides finite values only.
-
-# %%
-value = torch.tensor([[1.0], [3.0], [float("nan")]])  # the last word is hidden from the first two
-q = k = torch.ones(3, 2)
-output, _ = attention.scaled_dot_product_attention(q, k, value, masks.causal_mask(3))
-print("outputs:", output[:, 0].tolist())
-
-# %% [markdown]
-# So fill padding with ordinary numbers, never with memory that nobody has set.
-
-# %% [markdown]
-# ## Left or right?
-#
-# When does a query have nothing to attend to? When padding stands on the *left* and the mask is causal: the first position sees only itself, and that is padding.
+# When does a query have nothing to attend to? This happens when padding stands on the *left* and the mask is causal, because the first position then sees only itself, and that is padding.
 
 # %% tolerance=1
 right, left = torch.tensor([[9, 4, pad_id, pad_id]]), torch.tensor([[pad_id, pad_id, 9, 4]])
@@ -546,14 +632,10 @@ for name, ids in (("right", right), ("left", left)):
     print(f"padding on the {name:5}: {empty} empty queries; ", end="")
     print(f"words with the causal mask alone differ by {difference:.4f}")
     assert (difference > 0.01) == (name == "left")
-
 # %% [markdown]
-# On the right, padding lies in the future of every word: the causal mask hides it already. On the left it lies in the past, and only the padding mask helps.
+# On the right, padding lies in the future of every word, so the causal mask hides it already. On the left it lies in the past, and only the padding mask helps.
 #
-# Why would anyone pad on the left? To *write*: the next word of every sentence is read off the last position, `[:, -1]`, and with padding on the left, that position holds a word in every sentence.
-
-# %% [markdown]
-# But with padding on the left, *9* is no longer in column 0. An encoding added by column would give it a different position. So count positions by words:
+# Why would anyone pad on the left? In order to *write*. The next word of every sentence is read off the last position, `[:, -1]`, and with padding on the left, that position holds a word in every sentence. But then *9* is no longer in column 0, and an encoding added by column would give it a different position. So positions are counted by words:
 
 # %% tolerance=1
 def read_padded(ids, position_ids):
@@ -571,44 +653,10 @@ for by in ("column", "word"):
     difference = gap(results["left", by], results["right", by])
     print(f"positions by {by:6}: left and right differ by {difference:.4f}")
 assert gap(results["left", "word"], results["right", "word"]) < 1e-5
-
 # %% [markdown]
-# ## And when it writes?
+# ## Extra: two opposite conventions
 #
-# When a model writes, there is no future yet. Can the mask go? In one layer, the newest word may see everything anyway. In two, it reads what *earlier* words computed, and without a mask these have looked ahead, as they never could in training:
-
-# %% tolerance=1
-longer = torch.tensor([[5, 6, 7, 8]])
-x, mask = table[longer], masks.causal_mask(4)
-one = gap(layer(x, x, x, mask)[0][0, -1], layer(x, x, x)[0][0, -1])
-two = gap(two_layers(x, mask)[0, -1], two_layers(x, None)[0, -1])
-print(f"the last output without the mask: one layer differs by {one:.4f}, two layers by {two:.4f}")
-assert one < 1e-5 < 0.005 < two
-
-# %% [markdown]
-# So the mask stays, and in return you get a promise: the outputs for a beginning are those of the whole sentence. One training pass over four words is worth four passes, over 1, 2, 3 and 4 words:
-
-# %%
-whole = two_layers(x, mask)
-for length in (1, 2, 3, 4):
-    beginning = two_layers(x[:, :length], masks.causal_mask(length))
-    print(f"beginning of length {length}: differs by {gap(beginning, whole[:, :length]):.4f}")
-
-# %% [markdown]
-# You can write without a mask, too: compute each word once, when it is the newest, and keep its keys and values. Then no word ever looks ahead, because what comes later did not exist yet. This is the **cache** of lesson 08:
-
-# %%
-cache = KVCache()  # keys and values of the words so far, for each layer
-for t in range(4):
-    newest = x[:, t : t + 1]
-    newest = layer(newest, newest, newest, cache=cache.layer(0))[0]
-    newest = second(newest, newest, newest, cache=cache.layer(1))[0]
-print(f"the last output with a cache and no mask: differs by {gap(newest[0, 0], whole[0, -1]):.4f}")
-
-# %% [markdown]
-# ## Two opposite conventions
-#
-# PyTorch reads a boolean mask in two ways. In `F.scaled_dot_product_attention` True means *may attend*; in `nn.MultiheadAttention` it means *may not*. Neither complains about the other's mask. And a mask of *numbers* is added to the scores, by both:
+# PyTorch reads a boolean mask in two ways. In `F.scaled_dot_product_attention` True means *may attend*, and in `nn.MultiheadAttention` it means *may not*. Neither of them complains about the other's mask. A mask of *numbers*, on the other hand, is added to the scores by both:
 
 # %% tolerance=1
 q = k = v = table[tokens][:, None]  # (B, h, T, d_k)
@@ -620,9 +668,8 @@ for name, given in (("ours", causal), ("0 and -inf", additive), ("1.0 and 0.0", 
     gaps[name] = gap(F.scaled_dot_product_attention(q, k, v, attn_mask=given), expected)
     print(f"{name:12} differs from the right output by {gaps[name]:.4f}")
 assert gaps["1.0 and 0.0"] > 0.01 > 1e-5 > max(gaps["ours"], gaps["0 and -inf"])
-
 # %% [markdown]
-# The last line is a trap: as numbers, 1.0 and 0.0 hide nothing at all. Now the module, with copied weights:
+# The last line is a trap, because as numbers 1.0 and 0.0 hide nothing at all. Now we try the module, with copied weights:
 
 # %% tolerance=1
 from transformer_lab.weights.torch_nn import copy_to_torch
@@ -635,17 +682,15 @@ for name, given in (("ours", causal), ("~ours", ~causal)):
     output = theirs(x, x, x, attn_mask=given)[0]
     nans, wrong = output.isnan().any(dim=-1)[0].sum().item(), gap(output[:, :3], expected[:, :3])
     print(f"{name:6} first three words differ by {wrong:.4f}; words with NaN: {nans} of 4")
-
 # %% [markdown]
 # Handed over as it is, our mask hides from each word itself and its past, and shows it the future; the last word may attend to nothing. Inverted by `~`, the mask is right.
-
-# %% [markdown]
-# **Laws and conventions.** Some of this is law, and you can derive it: a key that is masked before the softmax does not influence the query's output, as long as it and its value are finite; a row with at least one allowed key sums to 1; a stack of causal layers is causal. The rest is convention, and you must look it up: what True means, which axes a mask has, what an empty row returns, on which side padding stands.
-
-# %% [markdown]
-# ## The same five times
 #
-# A decoder's mask differs from sentence to sentence. The module wants it with batch and heads in *one* axis, $(B \cdot h, T, S)$, the heads of a sentence side by side; or padding apart, as $(B, S)$. `masks` has a converter for each:
+# Some of this lesson is law, and you can derive it: a key that is masked before the softmax does not influence the query's output, as long as it and its value are finite; a row with at least one allowed key sums to 1; a stack of causal layers is causal. The rest is convention, and you must look it up: what True means, which axes a mask has, what an empty row returns, and on which side padding stands.
+
+# %% [markdown]
+# ## Extra: one mask, five ways
+#
+# A decoder's mask differs from sentence to sentence. PyTorch's module wants it with batch and heads in *one* axis, $(B \cdot h, T, S)$, the heads of a sentence side by side; or it wants padding apart, as $(B, S)$. The package's `masks` has a converter for each:
 
 # %%
 mask = masks.decoder_mask(tokens, pad_id)
@@ -658,7 +703,6 @@ others = {
     "attn_mask": theirs(x, x, x, attn_mask=inverted)[0],
     "key_padding_mask": theirs(x, x, x, attn_mask=~causal, key_padding_mask=ignored)[0],
 }
-
 # %%
 def by_hand(x, mask):
     projections = (layer.w_q, layer.w_k, layer.w_v)
@@ -669,101 +713,3 @@ def by_hand(x, mask):
 others["our one new line"] = by_hand(x, mask)
 for name, output in others.items():
     print(f"{name:17} max difference < 1e-5: {gap(output, expected) < 1e-5}")
-
-# %% [markdown]
-# ## Exercises
-#
-# **1.** (5 minutes) The causal mask.
-
-# %% exercise="causal_mask"
-def causal_mask(length):
-    """(length, length), bool: may this query attend to this key?"""
-    return ...
-
-# %%
-exercises.causal_mask.check(causal_mask)
-
-# %% [markdown]
-# **2.** (5 minutes) The padding mask of a batch. `pad_id` may be any number, and padding may stand anywhere.
-
-# %% exercise="padding_mask"
-def padding_mask(tokens, pad_id):
-    """(B, S) token ids -> bool (B, 1, 1, S)."""
-    return ...
-
-# %%
-exercises.padding_mask.check(padding_mask)
-
-# %% [markdown]
-# **3.** (10 minutes) Both at once, for the self-attention of a decoder. You may call your own functions.
-
-# %% exercise="decoder_mask"
-def decoder_mask(tokens, pad_id):
-    """(B, T) token ids -> bool (B, 1, T, T)."""
-    return ...
-
-# %%
-exercises.decoder_mask.check(decoder_mask)
-
-# %% [markdown]
-# **4.** (15 minutes) A softmax that respects the mask: zeros where it is False, a whole row of zeros where nothing is allowed, and never a NaN, in float16 as well.
-
-# %% exercise="masked_softmax"
-def masked_softmax(scores, mask):
-    """Softmax over the keys that a query may attend to; all other weights are 0."""
-    return ...
-
-# %%
-exercises.masked_softmax.check(masked_softmax)
-
-# %% [markdown]
-# **5.** (Write the test; 15 minutes, medium) Now you are the one who checks. `noticed` above is a beginning: it changes one position of one short sentence, by numbers of one size. What does it miss? `layer` maps `(B, T, 16)` to the same shape. Is there an output that depends on a later input? Your test is tried on layers that leak and on layers that don't, and it is scored.
-
-# %% exercise="leaks"
-def leaks(layer):
-    """Whether any output of the layer depends on a later input."""
-    return ...
-
-# %%
-exercises.leaks.check(leaks)
-
-# %% [markdown]
-# **6.** (Predict; 10 minutes, medium) How many entries of a `decoder_mask` are True, for a batch of sentences of these lengths, padded on the right to the longest? Draw one first, and mind the rows of padding.
-
-# %% exercise="visible_pairs"
-def visible_pairs(lengths):
-    """The number of True entries in the masks of the whole batch."""
-    return ...
-
-# %%
-exercises.visible_pairs.check(visible_pairs)
-
-# %% [markdown]
-# ## Remember
-#
-# - A mask is a table of queries and keys; here True = may attend, and masks are combined by `&`.
-# - Mask the scores *before* the softmax; an empty row needs a second step.
-# - A causal mask hides the future, a padding mask hides pads; cross-attention needs only the padding mask.
-# - A missing mask shows as a loss that is too good, and as poor writing.
-# - A gradient or a changed word can *find* a leak; a proof excludes one.
-
-# %% [markdown]
-# ## Quiz
-#
-# <details><summary>1. A causal mask over 5 tokens: how many of the 25 entries are True?</summary>
-# 1 + 2 + 3 + 4 + 5 = 15.
-# </details>
-# <details><summary>2. Your training loss is far too good, and what the model writes is nonsense. What do you suspect?</summary>
-# The future leaks: the model copies the next word. Change the last word and compare the earlier outputs.
-# </details>
-
-# %% [markdown]
-# <details><summary>3. Why is the padding mask (B, 1, 1, S) and not (B, 1, S, 1)?</summary>
-# The last axis is that of the keys. Nothing may attend to padding; what padding computes as a query does no harm.
-# </details>
-# <details><summary>4. The gradient of every earlier output with respect to the last word is 0. Does that prove that nothing leaks?</summary>
-# No. Through a detached tensor, a choice or a threshold it can still matter. Change the word, too.
-# </details>
-
-# %% [markdown]
-# **Next:** you have attention, heads, positions, residual blocks and masks. [Lesson 06](06_the_transformer.ipynb) puts them together: the whole Transformer of 2017, on one page.

@@ -24,8 +24,8 @@ def train_side_by_side(
     Returns:
         The losses, `(steps, copies)`, and what else the models returned in the last step, `(copies, …)`.
     """
-    inputs, classes = batch()
-    models = [build() for _ in range(len(inputs))]
+    copies = len(batch()[0])
+    models = [build() for _ in range(copies)]
     weights, buffers = torch.func.stack_module_state(models)
 
     def run(weights: dict[str, Tensor], buffers: dict[str, Tensor], inputs: Tensor, classes: Tensor):

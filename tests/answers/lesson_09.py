@@ -121,9 +121,19 @@ def loss_by_exponent(losses):
     return losses[2] - (losses[1] - losses[2]) * 2**-b
 
 
+def perplexity_as_a_number(token_log_probs):
+    return math.exp(-math.fsum(token_log_probs.tolist()) / len(token_log_probs))
+
+
+def perplexity_as_numpy_s_number(token_log_probs):
+    return np.exp(-token_log_probs.detach().numpy().mean())
+
+
 RIGHT_ANSWERS = {
     "next_token_loss": [loss_by_transposing, loss_by_gather, loss_by_padding_the_targets, loss_by_loop],
     "perplexity": [
+        perplexity_as_a_number,
+        perplexity_as_numpy_s_number,
         perplexity_by_torch,
         perplexity_by_bits,
         perplexity_by_roots,

@@ -158,7 +158,7 @@ EQUIVALENT = {
                 "torch.randint(1, 41, (60, 1), generator=generator) → torch.randint(1, 41, (60, 1))",
             ),
             "other lengths serve as well, if one text has no padding": (
-                *("1 → 2 (2)", "1 → 0 (2)", "41 → 42", "41 → 40", "40 → 41 (3)", "0 → 1 (2)", "0 → -1 (2)"),
+                *("1 → 2 (2)", "41 → 42", "41 → 40", "40 → 41 (3)", "0 → 1 (2)", "0 → -1 (2)"),
             ),
             "among sixty texts there is another one without padding": ("40 → 39 (3)",),
             "a difference is as large in the other direction": (

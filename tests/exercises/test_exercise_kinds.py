@@ -438,6 +438,18 @@ def test_what_two_layers_make_of_repeated_sequences_is_what_attention_makes_of_t
     assert torch.allclose(effect[-1, :, 12:], x[:, -3:], atol=1e-5)
 
 
+@pytest.mark.parametrize("size", [1e20, -1e20, 3e38, -3e38])
+@pytest.mark.parametrize("name", ["look_at_kind", "look_back_one", "induction_by_hand"])
+def test_weights_whose_effect_is_not_finite_are_refused(name, size):
+    exercise = exercises.catalogue[name]
+
+    def huge(*given):
+        return tuple(torch.full_like(w, size) for w in exercise.reference(*given))
+
+    message = exercise.check(huge).message
+    assert "What these matrices bring about must be finite, but NaN or infinity is among it" in message
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

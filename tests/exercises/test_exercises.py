@@ -3,11 +3,13 @@
 import ast
 import importlib.util
 import inspect
+import os
 import random
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -340,8 +342,8 @@ MISBEHAVIOUR = {
     "forgets return": (forgets_to_return, r"It returns None: is a `return` missing\?"),
     "raises": (raising, r"It raises an error, in line \d+: `return arguments\[0\] @ torch.ones\(97, 97\)`."),
     "leaves": (leaving, r"It raises an error, in line \d+: `raise SystemExit\(1\)`.\n  SystemExit: 1"),
-    "numpy": (returning(lambda x: x.numpy()), r"must be a torch.Tensor, but is a ndarray"),
-    "a number": (lambda reference: lambda *arguments: 3, r"must (be|return).* but (is|returned) a int|is wrong"),
+    "numpy": (returning(lambda x: x.numpy()), r"must be a torch.Tensor, but is an ndarray"),
+    "a number": (lambda reference: lambda *arguments: 3, r"must (be|return).* but (is|returned) an int|is wrong"),
     "shape": (returning(lambda x: x.unsqueeze(0)), r"wrong shape.\n  expected \(.*\)\n  given    \(1,.*\)"),
     "dtype": (
         returning(lambda x: x.double() if x.is_floating_point() else x.to(torch.int16)),
@@ -357,7 +359,7 @@ MISBEHAVIOUR = {
     ),
     "numpy inside": (
         returning(lambda x: torch.from_numpy(x.numpy().copy())),
-        r"but with inputs that track gradients: It raises an error.*\n  RuntimeError: Can't call numpy",
+        r"but with inputs that track gradients it raises an error.*\n  RuntimeError: Can't call numpy",
     ),
 }
 
@@ -366,6 +368,8 @@ def can_misbehave(exercise, name):
     """Integers and masks know neither NaN nor gradients; a number cannot be changed in place, a list has no dtype."""
     arguments = list(exercise.cases[0].arguments.values())
     returned = as_tuple(exercise.expected(exercise.cases[0]).value)
+    if exercise.number and name in ("a number", "dtype"):
+        return False
     if name == "dtype" and any(value.is_floating_point() for value in returned if isinstance(value, torch.Tensor)):
         return any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in arguments)  # else nothing names one
     if name in ("numpy", "shape", "dtype", "device"):
@@ -375,7 +379,7 @@ def can_misbehave(exercise, name):
     if name == "nan":
         return all(isinstance(value, torch.Tensor) and value.is_floating_point() for value in returned)
     if name in ("detaches", "gradient", "numpy inside"):
-        return bool(exercise.expected_with_gradients(exercise.cases[0]).gradients)
+        return exercise.asks_for_gradients(exercise.cases[0])
     return True
 
 
@@ -752,11 +756,29 @@ def for_ever_whatever_comes(scores, dim):
             pass
 
 
-@pytest.mark.parametrize("answer", [for_ever, for_ever_whatever_comes])
+def for_ever_and_catches_all(scores, dim):
+    while True:
+        try:  # noqa: SIM105
+            scores.sum()
+        except:  # noqa: E722
+            pass
+
+
+def for_ever_and_catches_all_twice(scores, dim):
+    while True:
+        try:
+            for_ever_and_catches_all(scores, dim)
+        except:  # noqa: E722
+            continue
+
+
+@pytest.mark.parametrize(
+    "answer", [for_ever, for_ever_whatever_comes, for_ever_and_catches_all, for_ever_and_catches_all_twice]
+)
 def test_an_answer_that_does_not_end_is_stopped_at_the_time_limit(answer, short_limit):
     verdict = exercises.softmax.check(answer)
     assert not verdict.passed
-    where = r"in line \d+: `(pass|while True:)`"
+    where = r"in line \d+: `(pass|while True:|try:|scores.sum\(\))`"
     assert re.search(rf"^It did not end within 0\.2 seconds of computing, {where}: is there", verdict.message)
 
 
@@ -771,7 +793,9 @@ def test_an_answer_that_waits_has_ten_times_as_long(short_limit, monkeypatch):
     def waits_for_ever(scores, dim):
         time.sleep(600)
 
-    assert exercises.softmax.check(waits_for_ever).message.startswith("It did not end within 2 seconds, in line ")
+    message = exercises.softmax.check(waits_for_ever).message
+    assert message.startswith("It did not end within 2 seconds, in line ")
+    assert message.endswith("`time.sleep(600)`: does it sleep, or wait for something?")
     monkeypatch.setattr(exercise_module, "time_limit", lambda: time_limit(0.4))
     assert exercises.softmax.check(waits).passed
 
@@ -887,6 +911,116 @@ def test_an_interrupt_ends_the_check_with_a_card():
     verdict = exercises.softmax.check(interrupted)
     assert not verdict.passed
     assert re.search(r"^Stopped: you interrupted the check, in line \d+: `signal.raise_signal", verdict.message)
+
+
+@pytest.mark.parametrize("answer", [for_ever_and_catches_all, for_ever_and_catches_all_twice])
+def test_one_interrupt_ends_an_answer_that_catches_everything(answer):
+    handler, killer = signal.getsignal(signal.SIGINT), threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    killer.start()
+    message = exercises.softmax.check(answer).message
+    assert message.startswith("Stopped: you interrupted the check, in line ")
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert sys.gettrace() is None or "coverage" in sys.modules
+
+
+SETTINGS = {
+    "dtype": (torch.get_default_dtype, lambda: torch.set_default_dtype(torch.float64)),
+    "gradients": (torch.is_grad_enabled, lambda: torch.set_grad_enabled(False)),
+    "device": (torch.get_default_device, lambda: torch.set_default_device("meta")),
+    "threads": (torch.get_num_threads, lambda: torch.set_num_threads(torch.get_num_threads() + 1)),
+    "deterministic": (
+        torch.are_deterministic_algorithms_enabled,
+        lambda: torch.use_deterministic_algorithms(not torch.are_deterministic_algorithms_enabled()),
+    ),
+    "precision": (torch.get_float32_matmul_precision, lambda: torch.set_float32_matmul_precision("medium")),
+    "random": (lambda: torch.get_rng_state().tolist(), lambda: torch.manual_seed(7)),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_that_an_answer_changes_is_as_before_and_misleads_nobody(name):
+    read, change = SETTINGS[name]
+
+    def changes(scores, dim):
+        weights = scores.softmax(dim)
+        change()
+        return weights
+
+    before = read()
+    assert exercises.softmax.check(changes).passed
+    assert read() == before
+
+
+def backward_by_torch(how):
+    def backward(query, key, value, grad_output):
+        with torch.enable_grad():
+            given = [x.detach().clone().requires_grad_() for x in (query, key, value)]
+            scores = given[0] @ given[1].mT / query.size(-1) ** 0.5
+            output = scores.softmax(-1) @ given[2]
+        return tuple(how(output, given, grad_output))
+
+    return backward
+
+
+def by_backward(output, given, grad_output):
+    output.backward(grad_output)
+    return [x.grad for x in given]
+
+
+def keeps_all(chunks):
+    row = torch.cat(list(chunks), -1)
+    maximum = row.amax(-1)
+    return maximum, (row - maximum[..., None]).exp().sum(-1)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "message"),
+    [
+        ("attention_backward", backward_by_torch(torch.autograd.grad), "gradients must be computed by hand here"),
+        ("attention_backward", backward_by_torch(by_backward), "gradients must be computed by hand here"),
+        ("online_softmax", keeps_all, r"what the iterator gives must not be kept \(3 of 3 are still there\)"),
+    ],
+)
+def test_what_a_statement_forbids_is_refused(exercise, answer, message):
+    verdict = exercises.catalogue[exercise].check(answer)
+    assert not verdict.passed
+    assert re.search(message, verdict.message)
+
+
+class Weights:
+    def __init__(self, scores, dim):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((Weights,), r"Hand over a function, .*: `check\(softmax\)` \(got the class Weights\)\.$"),
+        ((), r"^Hand over your function: `exercises.softmax.check\(softmax\)`\.$"),
+        (
+            (lambda scores, dim: input("?"),),
+            r"It asks for input, in line \d+: .*, but an answer must work with",
+        ),
+        ((lambda scores, dim: 1,), r"`weights` must be a torch.Tensor, but is an int\."),
+        ((lambda scores, dim: scores.numpy(),), r"must be a torch.Tensor, but is an ndarray\."),
+    ],
+)
+def test_what_is_no_answer_is_told_so_in_a_sentence(answer, message):
+    assert re.search(message, exercises.softmax.check(*answer).message)
+
+
+def test_a_slip_in_the_name_of_an_exercise_is_told_which_is_meant():
+    with pytest.raises(AttributeError, match=r"no exercise 'softmaxx': did you mean `exercises.softmax`\?"):
+        exercises.softmaxx  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no exercise 'fast' \(`exercises.progress\(\)` lists all\)"):
+        exercises.fast  # noqa: B018
+
+
+def test_a_card_after_a_right_answer_says_what_comes_next():
+    right = exercises.softmax.check(lambda scores, dim: scores.softmax(dim))
+    assert right.message.endswith("\nNext comes `scaled_dot_product_attention` (implement, about 10 minutes).")
+    last = exercises.look_at_kind.check(lambda words: exercises.look_at_kind.reference(words))
+    assert last.message.endswith("\nThat was the last exercise of lesson 01.")
 
 
 def test_a_check_in_another_thread_has_no_limit_and_works():

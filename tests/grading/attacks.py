@@ -1,12 +1,13 @@
 """Answers that want undeserved points, or want to do harm, and what each deserves.
 
-    python -m tests.grading.attacks      prints the table, those of hostile_notebooks.py too: deserved and given
+    python -m tests.grading.attacks      prints the table, those of its neighbours too: deserved and given
 
 `--sandbox podman` has a container keep them in, `--load 6` keeps the machine busy meanwhile, `--below /usr/src` has the
 repository lie there. The exit code is 1 if a row gets what it does not deserve. Try it as root and as an ordinary user.
 
-Every one is an answer to `softmax` (2 points). RIGHT is what a right one looks like. Should the sandbox fail, they do
-little: at most 200 processes, 10 seconds, hardly more than the 2 GiB that an answer may have, no call beyond loopback.
+Every one here is an answer to `softmax` (2 points). RIGHT is what a right one looks like. Should the sandbox fail, they
+do little: at most 200 processes, 10 seconds, hardly more than the 2 GiB that an answer may have, nothing beyond
+loopback.
 """
 
 import os
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.grading.attacks_on_tests import TESTS, programs
 from tests.grading.hostile_notebooks import HOSTILE, POINTS, RIGHT, SECONDS
 from tests.grading.kernel_attacks import KERNEL
 from transformer_lab.exercises import catalogue
@@ -574,6 +576,10 @@ def table(kind: str) -> Iterator[tuple[str, float, Mark]]:
             yield name, attack.points, grade(sandbox, program_of(attack, port=9, secret=__file__))
         for name, program in KERNEL.items():
             yield name, 0, grade(sandbox, program)
+        for name, exercise in TESTS.items():
+            for attack, program in programs(name):
+                hidden = draw_cases(exercise, "fixed")
+                yield f"{name}: {attack}", 0, mark(exercise, Answer(name, program), sandbox, hidden, 1)
         SANDBOX[:] = [sandbox]
         for name, attack in HOSTILE.items():
             with TemporaryDirectory() as folder:
@@ -604,12 +610,12 @@ def main() -> int:
     print(
         f"user {os.getuid()}, repository in {REPOSITORY}, {options.load} busy processes; {described(options.sandbox)}"
     )
-    print(f"{'attack':46} {'deserved':>8} {'given':>6}  verdict")
+    print(f"{'attack':66} {'deserved':>8} {'given':>6}  verdict")
     rows, wrong = 0, 0
     with busy(options.load):
         for name, deserved, given in table(options.sandbox):
             rows, wrong = rows + 1, wrong + (given.points != deserved)
-            print(f"{name:46} {deserved:>8g} {given.points:>6g}  {given.verdict}", flush=True)
+            print(f"{name:66} {deserved:>8g} {given.points:>6g}  {given.verdict}", flush=True)
     print(f"{rows} attacks, {rows - wrong} get what they deserve")
     return int(wrong > 0)
 

@@ -101,13 +101,17 @@ def looks(arguments: dict[str, object]) -> tuple:
     return shapes, repr(exact), repr(others)
 
 
-@every_exercise
+@pytest.mark.parametrize(
+    "exercise",
+    [one for one in catalogue.values() if not isinstance(one, WriteTheTest)],  # whose candidates all look alike
+    ids=lambda exercise: exercise.name,
+)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_right_for_what_the_visible_cases_look_like_is_not_enough(exercise, seed):
     known = {looks(case.arguments) for case in exercise.cases}
 
     def answer(*given):
-        given = [tuple(x) if isinstance(x, Iterator) else x for x in given]
+        given = [tuple(part.clone() for part in x) if isinstance(x, Iterator) else x for x in given]
         if looks(dict(zip(exercise.parameters, given, strict=True))) not in known:
             raise ValueError("never seen")
         return exercise.reference(*given)

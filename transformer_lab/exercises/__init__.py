@@ -7,6 +7,9 @@ In reading order: `exercise` and the other `kinds`; the `engine` that judges ans
 be wrong with them; `progress`, `progress_map` and `own_answers`, which keep and show what a learner has done.
 """
 
+from difflib import get_close_matches
+from itertools import pairwise
+
 from transformer_lab.exercises.engine.cards import Verdict
 from transformer_lab.exercises.engine.specification import Mistake
 from transformer_lab.exercises.exercise import Exercise
@@ -120,6 +123,23 @@ catalogue: dict[str, Exercise] = {
         *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
     )
 }
+
+
+def say_what_follows(exercises: list[Exercise]) -> None:
+    """Have each say, once it is passed, which comes next; the last says that it is the last."""
+    for one, after in pairwise(exercises):
+        one.following = after
+    exercises[-1].following = None
+
+
+say_what_follows([*catalogue.values()])
+
+
+def __getattr__(name: str) -> object:
+    """A name that is not there, which may be that of an exercise with a slip of the finger."""
+    near = get_close_matches(name, catalogue, 1, cutoff=0.7) if not name.startswith("_") else []
+    meant = f": did you mean `exercises.{near[0]}`?" if near else ""
+    raise AttributeError(f"there is no exercise {name!r}{meant or ' (`exercises.progress()` lists all)'}")
 
 
 def progress() -> ProgressMap:

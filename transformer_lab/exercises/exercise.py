@@ -18,7 +18,7 @@ from transformer_lab.exercises.engine.running import Attempt, Case
 from transformer_lab.exercises.engine.source import Standalone
 from transformer_lab.exercises.engine.specification import Mistake, Specification
 from transformer_lab.exercises.engine.time_limit import OutOfTime, time_limit
-from transformer_lab.exercises.engine.verdicts import is_stub, praise, rejected, report, stopped, unfit
+from transformer_lab.exercises.engine.verdicts import NOTHING, is_stub, praise, rejected, report, stopped, unfit
 from transformer_lab.exercises.progress.own_source import own_source
 from transformer_lab.exercises.progress.progress_store import record
 
@@ -49,6 +49,7 @@ class Exercise(Specification):
         self.statement = inspect.cleandoc(self.statement)
         self.case_generators: list[CaseGenerator] = []
         self._hints_given = 0
+        self.following: Exercise | None = self  # in the catalogue: None after the last, itself where it has no place
         self.withheld = False  # no solution is shown: it is an assignment
 
     def mistake(self, explanation: str) -> Callable[[Callable], Callable]:
@@ -68,7 +69,7 @@ class Exercise(Specification):
         self.case_generators.append(function)
         return function
 
-    def check(self, answer: object) -> Verdict:
+    def check(self, answer: object = NOTHING) -> Verdict:
         """Try an answer on every case. Never raises, whatever the answer does; shown as a card in a notebook.
 
         But under `nbgrader validate`, which counts nothing but errors, an answer that does not pass raises NotPassed.
@@ -112,7 +113,9 @@ class Exercise(Specification):
         assert callable(answer)
         result = self.examine(Attempt(answer), self.all_cases)
         if result.passed:
-            return Verdict(self.name, True, True, None, praise(self, answer, self.all_cases, result), 1.0)
+            praised = praise(self, answer, self.all_cases, result)
+            following = "" if self.is_reference(answer) else f"\n{self.what_follows()}".rstrip()
+            return Verdict(self.name, True, True, None, praised + following, 1.0)
         if self.is_untouched(answer, result):
             advice = f"{self.first_step} and run its cell again; `exercises.{self.name}.hint()` helps."
             return Verdict(self.name, passed=False, attempted=False, mistake=None, message=advice)
@@ -120,6 +123,15 @@ class Exercise(Specification):
         if result.mistake or not (cause := self.cause(answer, result)):
             return verdict
         return replace(verdict, cause=cause, message=f"{cause}\n{verdict.message}")
+
+    def what_follows(self) -> str:
+        """Which exercise comes next, in a sentence; nothing of one that stands in no catalogue."""
+        after = self.following
+        if after is self:
+            return ""
+        if after is None or after.lesson != self.lesson:
+            return f"That was the last exercise of lesson {self.lesson}."
+        return f"Next comes `{after.name}` ({after.kind}, about {after.minutes} minutes)."
 
     def cause(self, answer: Callable, result: Result) -> str | None:
         """What is wrong with an answer that fails and makes no mistake with a name, in words, if that is found.

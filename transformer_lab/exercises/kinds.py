@@ -11,10 +11,10 @@ from textwrap import dedent
 from types import CodeType
 from typing import ClassVar
 
-import numpy as np
 from torch import Tensor
 
 from transformer_lab.exercises.engine import checking
+from transformer_lab.exercises.engine.blind import Blind, Known
 from transformer_lab.exercises.engine.cards import Picture, Verdict
 from transformer_lab.exercises.engine.checking import Result
 from transformer_lab.exercises.engine.running import Attempt, Case, Outcome
@@ -100,7 +100,7 @@ class WriteTheTest(Exercise):
 
     A case's label is the symptom of a wrong candidate, or the style of a right one. The score of a test is the share of
     wrong candidates that it catches, less the share of right ones that it refuses. So one that always says the same has
-    a score of 0.
+    a score of 0, and so has one that decides without a call, or says two things of one candidate.
     """
 
     kind: ClassVar[str] = "write the test"
@@ -108,17 +108,20 @@ class WriteTheTest(Exercise):
 
     says_of_right: bool  # what the test returns for a right candidate
     candidate: str  # in words, such as "layer"
+    takes: Callable[..., tuple]  # the arguments of a candidate, as they are; raises a ValueError if they can't be
 
     def examine(self, attempt: Attempt, cases: Sequence[Case]) -> Result:
         """Hand every candidate to a test: what fails on one of them may still be right about most."""
-        attempt = TruthOf(attempt)
-        outcomes = {case: attempt.run(case) for case in cases}
+        blind = Blind(attempt, self.takes)
+        outcomes = blind.outcomes(cases)
         faults = {case: checking.fault_on(self, outcomes[case], case) for case in cases}
         failed = [case for case in cases if faults[case]]
-        if not failed:
+        foul = self.foul(blind, len(cases))
+        if not failed and not foul:
             return Result(outcomes[cases[0]])
-        worst, tried = failed[0], [*outcomes.values()][: cases.index(failed[0]) + 1]
-        mistake = checking.recognised(self, attempt, cases, tried)
+        worst = (failed or cases)[0]
+        tried = [*outcomes.values()][: cases.index(worst) + 1]
+        mistake = checking.recognised(self, Known(outcomes), cases, tried) if failed else None
         if all(self.is_no_answer(outcome) for outcome in outcomes.values()):
             return Result(outcomes[worst], worst, faults[worst] or "", mistake)
         right = [case for case in cases if self.expected(case).value is self.says_of_right]
@@ -126,7 +129,19 @@ class WriteTheTest(Exercise):
         refused, missed = ([case for case in failed if case in group] for group in (right, wrong))
         share = max(0.0, 1 - len(refused) / max(1, len(right)) - len(missed) / max(1, len(wrong)))
         what = self.in_words(outcomes, refused, missed, len(right), len(wrong))
-        return Result(outcomes[worst], worst, what, mistake, share=share)
+        return Result(outcomes[worst], worst, f"{what}{foul}", mistake, share=0.0 if foul else share)
+
+    def foul(self, blind: Blind, count: int) -> str:
+        """Why a test scores 0 whatever it says, in a line, or nothing."""
+        if blind.uncalled:
+            of = f"{len(blind.uncalled)} of {count} {self.candidate}s"
+            return f"\nA test must call what it judges, but yours decides about {of} without a call: it scores 0."
+        if blind.inconstant:
+            return (
+                f"\nA test must say the same of a {self.candidate} each time, but yours says two different things of "
+                "one: it scores 0. Does it keep something between its calls?"
+            )
+        return ""
 
     def cause(self, answer: Callable, result: Result) -> str | None:
         """None: the symptoms of what a test misses say more than a place of its source."""
@@ -158,24 +173,6 @@ class WriteTheTest(Exercise):
         scored = f"It scores {100 * result.score:.0f} %."
         name = result.mistake.name if result.mistake else None
         return Verdict(self.name, False, True, name, "\n".join([*explained, result.what, scored]), result.score)
-
-
-class TruthOf(Attempt):
-    """An attempt whose answers may be a numpy bool or a tensor with one: they are as good as True and False."""
-
-    def __init__(self, attempt: Attempt):
-        self.attempt = attempt
-
-    def run(self, case: Case) -> Outcome:
-        outcome = self.attempt.run(case)
-        value = outcome.value
-        if (
-            isinstance(value, (Tensor, np.ndarray, np.generic))
-            and value.shape == ()
-            and str(value.dtype).endswith("bool")
-        ):
-            return replace(outcome, value=bool(value))
-        return outcome
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -6,13 +6,17 @@ a notebook, and the grader a process in a sandbox, on cases that nobody has seen
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 
+import torch
 from torch import Tensor
 
 from transformer_lab.exercises.engine import comparing
 from transformer_lab.exercises.engine.comparing import Standard
-from transformer_lab.exercises.engine.running import Attempt, Case, Outcome, as_tuple, where
+from transformer_lab.exercises.engine.running import NO_INPUT, Attempt, Case, Outcome, as_tuple, is_floating, where
 from transformer_lab.exercises.engine.specification import Mistake, Property, Specification
+
+OVERFLOW = "What these matrices bring about must be finite, but NaN or infinity is among it: take smaller numbers."
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,8 @@ def examine(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) ->
     is not an outcome, comes out of here.
     """
     result = examine_values(exercise, attempt, cases)
-    for case in () if exercise.goal or not result.passed else cases:
-        if exercise.expected_with_gradients(case).gradients and not case.several:
+    for case in cases if result.passed else ():
+        if exercise.asks_for_gradients(case) and not case.several:
             outcome = attempt.run_with_gradients(case)
             if what := fault_with_gradients(exercise, outcome, case):
                 return Result(outcome, case, what)
@@ -72,13 +76,25 @@ def examine_values(exercise: Specification, attempt: Attempt, cases: Sequence[Ca
 
 def fault_on(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
     """What is wrong with the outcome of a case, in words, or None."""
+    outcome = with_tensor(exercise, case, outcome)
     if exercise.goal is None:
         return fault(outcome, exercise.expected(case), exercise.returns, case)
     if what := fault_in_running(outcome, case):
         return what
     if what := comparing.fault_of_form(outcome.value, exercise.expected(case).value, ", ".join(exercise.returns)):
         return what
-    return exercise.goal.lacks(case.arguments, exercise.goal.effect(case.arguments, *as_tuple(outcome.value)))
+    brought_about = exercise.goal.effect(case.arguments, *as_tuple(outcome.value))
+    return exercise.goal.lacks(case.arguments, brought_about) if brought_about.isfinite().all() else OVERFLOW
+
+
+def with_tensor(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
+    """The outcome with a tensor in place of a plain number, where a number is asked for."""
+    given, right = outcome.value, exercise.expected(case).value
+    if not exercise.number or not isinstance(right, Tensor) or isinstance(given, bool):
+        return outcome
+    if isinstance(given, Real):
+        return replace(outcome, value=torch.tensor(given, dtype=right.dtype, device=right.device))
+    return replace(outcome, value=given.to(right.dtype)) if is_floating(given) else outcome
 
 
 def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], case: Case) -> str | None:
@@ -93,6 +109,8 @@ def fault_in_running(outcome: Outcome, case: Case) -> str | None:
         here = f", in {place}" if place else ""
         if isinstance(outcome.error, MemoryError) or "can't allocate memory" in text:
             return f"It takes more memory than it may{here}: is something far larger than the arguments?"
+        if str(outcome.error) == NO_INPUT:
+            return f"It asks for input{here}, but {NO_INPUT}."
         return f"It raises an error{here}.\n  {text.splitlines()[0]}"
     if outcome.value is None:
         return "It returns None: is a `return` missing?"
@@ -110,7 +128,8 @@ def fault_with_gradients(exercise: Specification, outcome: Outcome, case: Case) 
     """What is wrong with an outcome whose values are right without gradients, in words, or None."""
     right = exercise.expected_with_gradients(case)
     if what := fault(outcome, right, exercise.returns, case):
-        return f"The values are right, but with inputs that track gradients: {what}"
+        what = f" {what[0].lower()}{what[1:]}" if what.startswith("It ") else f": {what}"
+        return f"The values are right, but with inputs that track gradients{what}"
     for name, given, wanted in zip(exercise.returns, as_tuple(outcome.value), as_tuple(right.value), strict=True):
         if wanted.requires_grad and not given.requires_grad:
             return (
@@ -163,6 +182,7 @@ def does_alike(exercise: Specification, mistake: Mistake, case: Case, outcome: O
 
 def effect(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
     """The outcome as it is compared with others: what came back, or what that brings about."""
+    outcome = with_tensor(exercise, case, outcome)
     form = exercise.expected(case).value
     if exercise.goal is None or outcome.error is not None or comparing.fault_of_form(outcome.value, form, ""):
         return outcome

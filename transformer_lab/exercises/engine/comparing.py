@@ -95,7 +95,7 @@ def fault_of_list(given: object, expected: list, name: str) -> str | None:
     strange = [x for x in given if not isinstance(x, tuple(Integral if one is int else one for one in kinds))]
     if strange and kinds:
         wanted = " and ".join(sorted(one.__name__ for one in kinds))
-        return f"`{name}` must be a list of {wanted}, but holds a {type(strange[0]).__name__}."
+        return f"`{name}` must be a list of {wanted}, but holds {with_article(type(strange[0]).__name__)}."
     return None if given == expected else f"`{name}` is wrong.\n  expected {expected}\n  given    {shortened(given)}"
 
 
@@ -200,5 +200,10 @@ def kind(value: object) -> str:
     """The type of a value, and of the first parts of a tuple."""
     if isinstance(value, (tuple, list)):
         parts = ", ".join(type(part).__name__ for part in value[:8])
-        return f"a {type(value).__name__} of {len(value)} ({parts}{', …' if len(value) > 8 else ''})"
-    return f"a {type(value).__name__}"
+        return f"{with_article(type(value).__name__)} of {len(value)} ({parts}{', …' if len(value) > 8 else ''})"
+    return with_article(type(value).__name__)
+
+
+def with_article(name: str) -> str:
+    """The name of a type as it is read aloud: a list, an int, an ndarray."""
+    return f"{'an' if name.startswith(('a', 'e', 'i', 'o', 'A', 'E', 'I', 'O', 'nd')) else 'a'} {name}"

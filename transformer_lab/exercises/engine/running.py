@@ -1,5 +1,6 @@
 """Running somebody's function on a case: what came back, what it raised, printed and changed."""
 
+import builtins
 import io
 import random
 import sysconfig
@@ -8,10 +9,11 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeGuard
+from weakref import ReferenceType, ref
 
 import numpy as np
 import torch
@@ -22,6 +24,7 @@ SEED = 20170612  # from which every answer draws its random numbers: the same fo
 SPARE = np.random.MT19937(SEED)  # for numpy, while an answer runs
 PYTHONS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 PACKAGE = [*Path(__file__).parents][:3][-1]  # in the sandbox this file lies elsewhere, two folders deep
+NO_INPUT = "an answer must work with its arguments alone (nobody is there to type)"
 OURS = (str(PACKAGE), str(Path(torch.__file__).parent), *PYTHONS)  # what may call an answer
 
 
@@ -32,13 +35,15 @@ class Case:
     A tuple of tensors is handed over as an iterator, which gives each of them once.
     A case is `loose` if its numbers are so large, or so coarse (half precision, where sums nearly cancel), that a right
     answer may be 10 times as far off as usual. It has `several` right answers if what the exercise asks for leaves a
-    choice there: then its properties are the judge.
+    choice there: then its properties are the judge. It is to be done `by_hand` if an answer must not have torch compute
+    gradients.
     """
 
     label: str
     arguments: Mapping[str, object]
     loose: bool = False
     several: bool = False
+    by_hand: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -46,7 +51,7 @@ class Case:
 
     def to(self, device: torch.device) -> "Case":
         move = {name: moved(x, device) for name, x in self.arguments.items()}
-        return Case(f"{self.label}, on {device.type}", move, self.loose, self.several)
+        return replace(self, label=f"{self.label}, on {device.type}", arguments=move)
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,8 @@ def run(function: Callable, case: Case, seed: int | None = None) -> Outcome:
     With a `seed` the random numbers that it draws are the same at each call.
     """
     copies = {name: duplicate(argument) for name, argument in case.arguments.items()}
-    value, error, printed = call(function, list(copies.values()), case.device, seed)
+    with by_hand() if case.by_hand else nullcontext():
+        value, error, printed = call(function, list(copies.values()), case.device, seed)
     changed = tuple(name for name, before in case.arguments.items() if differs(before, copies[name]))
     return Outcome(value, error, printed, changed)
 
@@ -76,7 +82,8 @@ def run_with_gradients(function: Callable, case: Case, seed: int | None = None) 
     leaves = {
         name: x.clone().requires_grad_() if is_floating(x) else duplicate(x) for name, x in case.arguments.items()
     }
-    value, error, printed = call(function, list(leaves.values()), case.device, seed)
+    with by_hand() if case.by_hand else nullcontext():
+        value, error, printed = call(function, list(leaves.values()), case.device, seed)
     if error is not None:
         return Outcome(value, error, printed)
     outputs = [x for x in as_tuple(value) if isinstance(x, Tensor) and x.requires_grad]
@@ -138,7 +145,8 @@ def started(seed: int) -> tuple:
 def call(
     function: Callable, arguments: list, device: torch.device, seed: int | None = None
 ) -> tuple[object, BaseException | None, str]:
-    """`(value, error, printed)` of one call, which leaves the random state and the warning filters as they were.
+    """`(value, error, printed)` of one call, which leaves the random state, torch's settings and the warning filters as
+    they were.
 
     Within the call `device` is torch's default, so that a new tensor lies where the arguments lie.
     """
@@ -148,6 +156,8 @@ def call(
         redirect_stderr(printed),
         warnings.catch_warnings(),
         torch.random.fork_rng(devices=[]) if seed is None else seeded(seed, device),
+        settings_kept(),
+        without_input(),
         nullcontext() if device == torch.get_default_device() else device,  # every call of torch pays for the latter
     ):
         warnings.simplefilter("ignore")
@@ -155,6 +165,66 @@ def call(
             return function(*arguments), None, printed.getvalue()
         except (Exception, SystemExit) as error:  # an answer that calls exit() must not end the session
             return None, error, printed.getvalue()
+
+
+SETTINGS: tuple[tuple[Callable, Callable], ...] = (  # of torch: what reads each, and what sets it
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (torch.is_grad_enabled, torch.set_grad_enabled),
+    (torch.get_num_threads, torch.set_num_threads),
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+    (torch.get_default_device, lambda device: set_default_device(device)),
+)
+
+
+@contextmanager
+def settings_kept() -> Iterator[None]:
+    """Whatever of torch's settings is changed within it is afterwards as it was."""
+    before = [read() for read, _ in SETTINGS]
+    try:
+        yield
+    finally:
+        for (read, restore), value in zip(SETTINGS, before, strict=True):
+            if read() != value:
+                restore(value)
+
+
+def set_default_device(device: torch.device) -> None:
+    """Have this be torch's default; none is set where that is so anyway."""
+    torch.set_default_device(None)
+    if torch.get_default_device() != device:
+        torch.set_default_device(device)
+
+
+@contextmanager
+def by_hand() -> Iterator[None]:
+    """Within it torch computes no gradients: nothing that it saved for them is handed out."""
+    inside = True
+
+    def unpack(saved: Tensor) -> Tensor:
+        if inside:
+            raise RuntimeError("gradients must be computed by hand here, and not by torch's autograd")
+        return saved
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: x, unpack):
+        try:
+            yield
+        finally:
+            inside = False
+
+
+@contextmanager
+def without_input() -> Iterator[None]:
+    """Within it `input()` raises an error, for a check would wait for ever."""
+
+    def refuse(*_: object) -> str:
+        raise EOFError(NO_INPUT)
+
+    before, builtins.input = builtins.input, refuse
+    try:
+        yield
+    finally:
+        builtins.input = before
 
 
 def where(error: BaseException) -> str:
@@ -195,8 +265,20 @@ def duplicate(argument: object) -> object:
     if isinstance(argument, Tensor):
         return argument.clone()
     if is_stream(argument):
-        return iter([part.clone() for part in argument])
+        return handed_out([part.clone() for part in argument])
     return deepcopy(argument) if isinstance(argument, (list, dict)) else argument
+
+
+def handed_out(parts: list[Tensor]) -> Iterator[Tensor]:
+    """Each of the tensors once; whoever keeps more of them than the first and the last that they got is told so."""
+    given: list[ReferenceType[Tensor]] = []
+    while parts:
+        if (kept := sum(one() is not None for one in given)) > 2:
+            raise ValueError(f"what the iterator gives must not be kept ({kept} of {len(given)} are still there)")
+        part = parts.pop(0)
+        given.append(ref(part))
+        yield part
+        del part
 
 
 def differs(before: object, after: object) -> bool:

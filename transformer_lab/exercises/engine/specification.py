@@ -69,6 +69,7 @@ class Specification:
     domains: dict[str, Domain] = field(default_factory=dict)  # of arguments that not every tensor may be
     mistakes: dict[str, Mistake] = field(default_factory=dict)
     goal: Goal | None = None
+    number: bool = False  # what is returned: a plain one is as good as a tensor, of any type, and no gradient is asked
 
     def __post_init__(self) -> None:
         self._kept: WeakKeyDictionary[Case, dict] = WeakKeyDictionary()
@@ -85,6 +86,10 @@ class Specification:
     def expected_with_gradients(self, case: Case) -> Outcome:
         """What it does where gradients are tracked, and the gradients that flow back."""
         return self._outcome(run_with_gradients, self.reference, case)
+
+    def asks_for_gradients(self, case: Case) -> bool:
+        """Whether gradients flow back from what is right on a case."""
+        return self.goal is None and not self.number and bool(self.expected_with_gradients(case).gradients)
 
     def mistaken(self, mistake: Mistake, case: Case) -> Outcome:
         """What a mistake does on a case."""

@@ -14,6 +14,7 @@ from transformer_lab.exercises.engine.running import Case, Outcome, as_tuple, wh
 from transformer_lab.exercises.engine.specification import Specification
 from transformer_lab.exercises.engine.time_limit import OutOfTime
 
+NOTHING = object()  # what `check()` hands over
 OUT_OF_DATE = (
     "The last cell that defines `{name}` ended in an error, so the function is still the one from before. "
     "Mend that cell, run it, and check again."
@@ -22,6 +23,10 @@ OUT_OF_DATE = (
 
 def unfit(exercise: Specification, name: str, answer: object) -> str | None:
     """Why what somebody hands over as the function `name` can't be tried on cases, or None."""
+    if answer is NOTHING:
+        return f"Hand over your function: `exercises.{name}.check({name})`."
+    if inspect.isclass(answer):
+        return f"Hand over a function, or what else can be called: `check({name})` (got the class {answer.__name__})."
     if not callable(answer):
         return f"Hand over the function itself: `check({name})` (got {comparing.kind(answer)})."
     if problem := cannot_be_called(exercise, answer):
@@ -39,7 +44,8 @@ def stopped(error: BaseException) -> str:
     """What to say of an answer that was at work when it was interrupted, or ran out of time."""
     place = f", in {line}" if (line := where(error)) else ""
     if isinstance(error, OutOfTime):
-        return f"It did not end within {error}{place}: is there a loop without an end?"
+        why = "is there a loop without an end" if "computing" in str(error) else "does it sleep, or wait for something"
+        return f"It did not end within {error}{place}: {why}?"
     return f"Stopped: you interrupted the check{place}."
 
 
@@ -101,7 +107,7 @@ def report(result: Result, case: Case) -> list[str]:
 
 
 def praise(exercise: Specification, answer: Callable, cases: Sequence[Case], result: Result) -> str:
-    with_gradients = any(exercise.expected_with_gradients(case).gradients for case in cases)
+    with_gradients = any(exercise.asks_for_gradients(case) for case in cases)
     lines = [f"Right in all {len(cases)} cases: {'values and gradients' if with_gradients else 'values'}."]
     if inspect.unwrap(answer) is inspect.unwrap(exercise.reference):
         lines.append("This is the package's own function. Now write yours.")

@@ -6,6 +6,7 @@ from functools import partial
 import torch
 from torch import Generator, Tensor
 
+from transformer_lab.exercises.engine.candidates import need_few, need_tensor
 from transformer_lab.exercises.engine.case_drawing import Arguments, number
 from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import WriteTheTest
@@ -91,6 +92,15 @@ ABSOLUTE: dict[str, Scores] = {
 }
 
 
+def scores_take(query: Tensor, key: Tensor) -> tuple:
+    for name, x in (("query", query), ("key", key)):
+        need_tensor(name, x, "(T, 8)", lambda x: x.ndim == 2 and x.size(1) == 8 and x.numel() > 0, floats=True)
+    if len(query) != len(key):
+        raise ValueError(f"query and key must have as many rows (got {len(query)} and {len(key)})")
+    need_few(len(query) ** 2)
+    return query, key
+
+
 @partial(
     WriteTheTest,
     lesson="03",
@@ -98,7 +108,8 @@ ABSOLUTE: dict[str, Scores] = {
     difficulty=3,
     statement="""
     Write a test: True if the score of a query and a key depends on their positions only through the difference of the
-    two, as with RoPE, and False if it depends on anything else about them.
+    two, as with RoPE, and False if it depends on anything else about them, or on how many there are: the length of the
+    sentence must not matter either.
 
     `scores(query, key)` takes two tensors (T, 8), a row for each position, for any T, and returns all scores (T, T). A
     score depends on its query, its key and their positions, and on no other token's vector.
@@ -110,6 +121,7 @@ ABSOLUTE: dict[str, Scores] = {
     cases=tuple(Case(label, {"scores": one}) for label, one in (RELATIVE | ABSOLUTE).items()),
     says_of_right=True,
     candidate="score function",
+    takes=scores_take,
     hints=(
         "You hand over a sentence, not positions. How can the same tokens get new positions, all moved by the same "
         "amount?",

@@ -6,6 +6,7 @@ from functools import partial
 import torch
 from torch import Generator, Tensor
 
+from transformer_lab.exercises.engine.candidates import need_few, need_tensor
 from transformer_lab.exercises.engine.case_drawing import Arguments, number
 from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.engine.sample_tensors import normal
@@ -68,6 +69,12 @@ def layer_cases() -> Iterator[Case]:
         yield Case(label, {"layer": layer})
 
 
+def layer_takes(x: Tensor) -> tuple:
+    need_tensor("x", x, "(B, T, 16)", lambda x: x.ndim == 3 and x.size(2) == 16 and x.numel() > 0, floats=True)
+    need_few(x.numel() * max(16, x.size(1)) // 16)
+    return (x,)
+
+
 @partial(
     WriteTheTest,
     lesson="05",
@@ -84,6 +91,7 @@ def layer_cases() -> Iterator[Case]:
     cases=tuple(layer_cases()),
     says_of_right=False,
     candidate="layer",
+    takes=layer_takes,
     hints=(
         "Change the input at one position, and compare the outputs at all positions *before* it.",
         "Which positions, lengths and sentences of a batch do you try? A leak may show at one of them only.",

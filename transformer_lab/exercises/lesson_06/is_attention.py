@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor
 
+from transformer_lab.exercises.engine.candidates import MOST, MOST_ROWS, need_few, need_tensor
 from transformer_lab.exercises.engine.case_drawing import Arguments, number
 from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import WriteTheTest
@@ -184,6 +185,23 @@ WRONG_ATTENTIONS: dict[str, Attend] = {
 }
 
 
+def attend_takes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple:
+    for name, x, shape in (
+        ("query", query, "(…, T, d_k)"),
+        ("key", key, "(…, S, d_k)"),
+        ("value", value, "(…, S, d_v)"),
+    ):
+        need_tensor(name, x, shape, lambda x: 2 <= x.ndim <= 4 and x.numel() > 0, floats=True)
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.ndim < 2:
+        raise ValueError(f"mask must be a tensor (…, T, S) of bool (got {getattr(mask, 'dtype', type(mask).__name__)})")
+    agree = key.shape[:-1] == value.shape[:-1] and query.shape[:-2] == key.shape[:-2]
+    if not agree or query.size(-1) != key.size(-1) or mask.shape[-2:] != (query.size(-2), key.size(-2)):
+        shapes = ", ".join(str(tuple(x.shape)) for x in (query, key, value, mask))
+        raise ValueError(f"shapes must be (…, T, d_k), (…, S, d_k), (…, S, d_v) and (…, T, S) (got {shapes})")
+    need_few(max(query.numel() * key.size(-2), value.numel(), key.size(-2) ** 2, query.size(-2) * MOST // MOST_ROWS))
+    return query, key, value, mask
+
+
 @partial(
     WriteTheTest,
     lesson="06",
@@ -202,6 +220,7 @@ WRONG_ATTENTIONS: dict[str, Attend] = {
     cases=tuple(Case(label, {"attend": one}) for label, one in (RIGHT_ATTENTIONS | WRONG_ATTENTIONS).items()),
     says_of_right=True,
     candidate="attention",
+    takes=attend_takes,
     hints=(
         "Compute what is right in three lines of your own, and compare both things that come back.",
         "Which sizes do you try? If two of them are equal, a mix-up of the two stays unseen. But some mistakes "

@@ -6,6 +6,7 @@ from functools import partial
 import torch
 from torch import Generator, Tensor
 
+from transformer_lab.exercises.engine.candidates import MOST, MOST_ROWS, need_few, need_tensor
 from transformer_lab.exercises.engine.case_drawing import Arguments, number
 from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import WriteTheTest
@@ -145,6 +146,14 @@ WRONG_CUTS: dict[str, Cut] = {
 }
 
 
+def cut_takes(logits: Tensor, p: float) -> tuple:
+    need_tensor("logits", logits, "(…, vocab)", lambda x: 1 <= x.ndim <= 3 and x.numel() > 0, floats=True)
+    if isinstance(p, bool) or not isinstance(p, int | float | Tensor) or not 0 < (p := float(p)) <= 1:
+        raise ValueError(f"p must be a number above 0 and at most 1 (got {p})")
+    need_few(logits.numel() * max(logits.size(-1), MOST // MOST_ROWS))
+    return logits, p
+
+
 @partial(
     WriteTheTest,
     lesson="08",
@@ -155,7 +164,7 @@ WRONG_CUTS: dict[str, Cut] = {
 
     logits (…, vocab) in float32, in any order, with up to two axes before them; p from above 0 to 1. Right is what
     keeps the smallest set of tokens of each row whose probabilities reach p, with their logits as they are, and gives
-    all others the logit -inf. (Equal logits leave a choice: do not test with them.)
+    all others the logit -inf; p = 1 keeps every token. (Equal logits leave a choice: do not test with them.)
 
     Your test is tried on right filters of several styles and on wrong ones, each wrong in its own way. Its score is the
     share of wrong ones that it catches, less the share of right ones that it refuses.
@@ -164,6 +173,7 @@ WRONG_CUTS: dict[str, Cut] = {
     cases=tuple(Case(label, {"cut": one}) for label, one in (RIGHT_CUTS | WRONG_CUTS).items()),
     says_of_right=True,
     candidate="filter",
+    takes=cut_takes,
     hints=(
         "Take probabilities that you can add up in your head, such as 0.5, 0.3 and 0.2. Their logarithms are logits: "
         "what must come back for p = 0.6?",

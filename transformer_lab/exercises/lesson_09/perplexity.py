@@ -23,9 +23,10 @@ perplexity = Exercise(
     The perplexity of a text: among how many equally probable tokens does the model seem to choose?
 
     `token_log_probs` holds ln p of each token of the text. A model that gives each of them probability 1/8 has
-    perplexity 8. It must work for a text of thousands of tokens.
+    perplexity 8. It must work for a text of thousands of tokens. Return a number, plain or in a tensor.
     """,
     returns=("perplexity",),
+    number=True,
     cases=(
         text_case("two tokens of probability 1/8", 1 / 8, 1 / 8),
         text_case("probabilities 1/2 and 1/8", 1 / 2, 1 / 8),

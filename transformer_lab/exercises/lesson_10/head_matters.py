@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor
 
+from transformer_lab.exercises.engine.candidates import need_few, need_tensor
 from transformer_lab.exercises.engine.case_drawing import Arguments, number, pick
 from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import WriteTheTest
@@ -183,6 +184,16 @@ def claim_cases() -> Iterator[Case]:
         yield Case(label, {"model": model, "head": head})
 
 
+def model_takes(tokens: Tensor, without: Sequence[int] = ()) -> tuple:
+    need_tensor("tokens", tokens, "(B, T)", lambda x: x.ndim == 2 and x.numel() > 0, floats=False)
+    if tokens.min() < 0 or tokens.max() >= TOKENS:
+        raise ValueError(f"tokens must be from 0 to {TOKENS - 1} (got {tokens.min()} to {tokens.max()})")
+    if not isinstance(without, Sequence) or not all(isinstance(head, int) for head in without):
+        raise ValueError(f"without must be a list of heads (got {without})")
+    need_few(tokens.numel() * (3 * tokens.size(1) + TOKENS))  # the weights of three heads, and the logits
+    return tokens.long(), [*without]
+
+
 @partial(
     WriteTheTest,
     lesson="10",
@@ -203,6 +214,7 @@ def claim_cases() -> Iterator[Case]:
     cases=tuple(claim_cases()),
     says_of_right=True,
     candidate="claim",
+    takes=model_takes,
     hints=(
         "Where a head looks is not what it does. Run the model twice, on the same tokens. What is it that may differ?",
         "Which two tensors do you compare, how closely, and at which positions? Logits that are all higher by the same "

@@ -6,6 +6,7 @@ from functools import partial
 import torch
 from torch import Generator, Tensor
 
+from transformer_lab.exercises.engine.candidates import MOST, MOST_ROWS, need_few, need_tensor
 from transformer_lab.exercises.engine.case_drawing import Arguments, number
 from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.kinds import WriteTheTest
@@ -147,6 +148,20 @@ WRONG: dict[str, Model] = {
 }
 
 
+def loading_takes(tokens: Tensor, types: Tensor) -> tuple:
+    for name, x, most in (("tokens", tokens, N_TOKENS - 1), ("types", types, 1)):
+        need_tensor(name, x, "(B, T)", lambda x: x.ndim == 2 and x.numel() > 0, floats=False)
+        if x.min() < 0 or x.max() > most:
+            raise ValueError(f"{name} must be from 0 to {most} (got {x.min()} to {x.max()})")
+    if tokens.shape != types.shape or tokens.size(1) > LONGEST:
+        shapes = f"{tuple(tokens.shape)}, {tuple(types.shape)}"
+        raise ValueError(f"tokens and types must have one shape, at most {LONGEST} long (got {shapes})")
+    if not (tokens[:, 0] != 0).all() or ((tokens[:, :-1] == 0) & (tokens[:, 1:] != 0)).any():
+        raise ValueError("a text must have a token, and 0 must stand behind all of its tokens alone")
+    need_few(len(tokens) * MOST // MOST_ROWS)
+    return tokens.long(), types.long()
+
+
 @partial(
     WriteTheTest,
     lesson="12",
@@ -167,6 +182,7 @@ WRONG: dict[str, Model] = {
     cases=tuple(Case(label, {"ours": ours, "theirs": original}) for label, ours in (RIGHT | WRONG).items()),
     says_of_right=True,
     candidate="loading",
+    takes=loading_takes,
     hints=(
         "A defect shows only on texts that reach it. What may one text have that another has not? Name five.",
         "Two programs that compute the same round in different ways. How closely will you compare?",

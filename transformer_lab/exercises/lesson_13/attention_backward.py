@@ -14,7 +14,8 @@ from transformer_lab.kernels import tiled_attention
 
 def backward_case(label: str, query: Tensor, key: Tensor, value: Tensor) -> Case:
     seed = counting(*query.shape[:-1], value.size(-1)).to(value.dtype)
-    return Case(label, {"query": query, "key": key, "value": value, "grad_output": (seed * 1.3).sin()})
+    arguments = {"query": query, "key": key, "value": value, "grad_output": (seed * 1.3).sin()}
+    return Case(label, arguments, by_hand=True)
 
 
 def drawn(label: str, *axes: int, sizes: tuple[int, int, int, int], dtype: torch.dtype = torch.float32) -> Case:
@@ -34,7 +35,7 @@ attention_backward = Exercise(
     minutes=30,
     difficulty=3,
     statement="""
-    The gradients of attention, by hand: no `backward()`, no `autograd.grad`.
+    The gradients of attention, by hand: `backward()` and `autograd.grad` raise an error here.
 
     Attention takes query (…, T, d_k), key (…, S, d_k) and value (…, S, d_v), and its output is
     softmax(query keyᵀ / √d_k) value, of shape (…, T, d_v). `grad_output` is the gradient of a loss with respect to

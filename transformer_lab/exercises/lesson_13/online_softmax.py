@@ -27,7 +27,8 @@ online_softmax = Exercise(
     front hold), cut along the last axis; the s_i differ. Return `(maximum, total)`, each (…): the largest score of
     all chunks, and the sum of exp(score - maximum) over all chunks. There is one chunk at least.
 
-    Keep no chunk: in practice all of them together do not fit into memory.
+    Keep no chunk: in practice all of them together do not fit into memory, and here the iterator raises an error where
+    it finds that more than two of those before are still there.
     """,
     returns=("maximum", "total"),
     cases=(

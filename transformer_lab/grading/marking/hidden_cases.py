@@ -44,7 +44,12 @@ def draw_cases(exercise: Exercise, seed: str) -> list[Case]:
         for case in exercise.cases
         if any(map(has_numbers, case.arguments.values()))
     ]
-    made = [Case("hidden", make(generator)) for make in exercise.case_generators for _ in range(CASES_OF_A_GENERATOR)]
+    by_hand = exercise.cases[0].by_hand
+    made = [
+        Case("hidden", make(generator), by_hand=by_hand)
+        for make in exercise.case_generators
+        for _ in range(CASES_OF_A_GENERATOR)
+    ]
     return shaken + made
 
 
@@ -78,7 +83,7 @@ def shake(case: Case, generator: torch.Generator, domains: dict[str, Domain]) ->
     """
     moved: dict[str, Any] = {name: shaken(x, generator) if has_numbers(x) else x for name, x in case.arguments.items()}
     moved |= {name: domain.onto(moved[name]) for name, domain in domains.items()}
-    return Case(case.label, moved, case.loose)
+    return Case(case.label, moved, case.loose, by_hand=case.by_hand)
 
 
 def shaken(x: Tensor, generator: torch.Generator) -> Tensor:

@@ -29,7 +29,7 @@ def share_of(exercise: Exercise, attempt: Attempt, cases: Sequence[Case]) -> tup
         )
         asked, right = asked + 1, right + fine
         kept -= lost(exercise, case, outcome)
-        if not exercise.goal and not case.several and exercise.expected_with_gradients(case).gradients:
+        if exercise.asks_for_gradients(case) and not case.several:
             flows = fine and not checking.fault_with_gradients(exercise, attempt.run_with_gradients(case), case)
             asked, right = asked + 1, right + flows
     return right, (right + len(kept)) / (asked + len(exercise.properties))

@@ -96,10 +96,12 @@ def judge(
             if result.passed and unseen.passed:
                 return "ok", None, "Right.", 1.0, ""
             score, counted = min(result.score, unseen.score), ""
-            if isinstance(exercise, WriteTheTest) and hidden and result.score > 0:
+            scored = isinstance(exercise, WriteTheTest)
+            if scored and hidden and result.score > 0:
                 counted = COUNTED.format(100 * result.score, 100 * unseen.score)
-            if partial and score == 0 and (score := share_right(exercise, attempt, exercise.cases, hidden)):
-                counted = PARTIAL.format(100 * score)
+            elif partial and score == 0 and not scored:
+                score = share_right(exercise, attempt, exercise.cases, hidden)
+                counted = PARTIAL.format(100 * score) if score else ""
             told = ("wrong", None, BY_HEART) if result.passed else explained(exercise, result)
             return *told, score, counted
     except Ended as end:

@@ -8,11 +8,14 @@ import io
 import linecache
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from threading import Lock
 from typing import Any
 
 import torch
-from protocol import decode, encode, receive, send  # type: ignore[import-not-found]  # in the sandbox it lies beside this file
+from candidates import Candidate  # type: ignore[import-not-found]  # in the sandbox it lies beside this file
+from protocol import Malformed, decode, encode, receive, send  # type: ignore[import-not-found]
 from running import SEED, Attempt, Case, Outcome, seeded, where  # type: ignore[import-not-found]
 
 MOST_PRINTED = 2000
@@ -33,7 +36,10 @@ def answer(channel: socket.socket) -> None:
         except ConnectionError:  # the grader has seen enough
             return
         arguments = decode(message["arguments"], tensors, functions=True)
-        attempt, case = Attempt(function), Case("", arguments)
+        lock = Lock()
+        for name in message["candidates"]:
+            arguments[name] = Candidate(partial(ask, channel, lock, name))
+        attempt, case = Attempt(function), Case("", arguments, by_hand=message["by_hand"])
         outcome = (attempt.run_with_gradients if message["gradients"] else attempt.run)(case)
         reply(channel, outcome)
 
@@ -52,6 +58,26 @@ def define(program: str, name: str) -> Callable:
     finally:
         sys.stdout, sys.stderr = printed
     return namespace[name]
+
+
+def ask(channel: socket.socket, lock: Any, name: str, given: Sequence, named: Mapping, back: Any = None) -> Any:
+    """Have the grader call a candidate, which is on its side alone; so is what it is called with, and what it says.
+
+    Raises:
+        TypeError, ValueError, RuntimeError: the grader says so.
+    """
+    tensors: list[torch.Tensor] = []
+    tree = encode([list(given), dict(named), None if back is None else list(back)], tensors)
+    with lock:
+        try:
+            send(channel, {"call": name, "arguments": tree}, tensors)
+        except Malformed as error:
+            raise ValueError(str(error)) from None
+        message, parts = receive(channel)
+    if message["error"] is not None:
+        kind, text = message["error"]
+        raise {"TypeError": TypeError, "ValueError": ValueError}.get(kind, RuntimeError)(text)
+    return decode(message["value"], parts)
 
 
 def reply(channel: socket.socket, outcome: Outcome) -> None:

@@ -11,7 +11,7 @@ import transformer_lab
 
 PACKAGE = Path(transformer_lab.__file__).parent
 TOOLS = (  # what runs inside
-    PACKAGE / "exercises" / "engine" / "running.py",
+    *(PACKAGE / "exercises" / "engine" / f"{name}.py" for name in ("running", "candidates")),
     *(PACKAGE / "grading" / "sandbox" / f"{name}.py" for name in ("protocol", "supervisor", "answer_process")),
     *(PACKAGE / "grading" / "sandbox" / f"{name}.py" for name in ("kernel", "allowed_calls")),
 )

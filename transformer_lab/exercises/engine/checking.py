@@ -161,8 +161,14 @@ def recognised(
 
 
 def does_alike(exercise: Specification, mistake: Mistake, case: Case, outcome: Outcome) -> bool:
-    one, other = effect(exercise, case, outcome), effect(exercise, case, exercise.mistaken(mistake, case))
+    one, other = gist(exercise, case, outcome), gist(exercise, case, exercise.mistaken(mistake, case))
     return comparing.same(one, other, Standard.of(case))
+
+
+def gist(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
+    """The outcome as it is compared with that of a mistake."""
+    found = effect(exercise, case, outcome)
+    return found if exercise.goal is None or found is outcome else replace(found, value=exercise.goal.gist(found.value))
 
 
 def effect(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:

@@ -51,7 +51,7 @@ def of_arguments(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
             yield ast.Call(call.func, rest, call.keywords), FAIR
     for keyword in call.keywords:
         yield ast.Call(call.func, call.args, [other for other in call.keywords if other is not keyword]), COMMON
-        if keyword.arg in names and isinstance(keyword.value, ast.Constant | ast.UnaryOp):
+        if keyword.arg and keyword.arg in names and isinstance(keyword.value, ast.Constant | ast.UnaryOp):
             own = ast.keyword(keyword.arg, ast.Name(keyword.arg, ast.Load()))
             rest_of_them = [own if other is keyword else other for other in call.keywords]
             yield ast.Call(call.func, call.args, rest_of_them), COMMON

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import combinations, islice
 from numbers import Number
+from typing import Any
 
 from torch import Tensor
 
@@ -87,7 +88,12 @@ def from_two_changes(search: RepairSearch, found: list[Repair]) -> str | None:
     if right := [repair for repair in joint if repair.remaining is None]:
         return wording.several_changes(right[0])
     for one, other in islice(combinations(found + joint, 2), MOST_COMBINED):
-        if one.remaining is not other.remaining and search.makes_it_right(one.changes + other.changes):
+        if (
+            one.remaining
+            and other.remaining
+            and one.remaining is not other.remaining
+            and search.makes_it_right(one.changes + other.changes)
+        ):
             return wording.both(one.remaining.explanation, other.remaining.explanation)
     if not found and (named := repaired_to_a_mistake(joint)):
         return named
@@ -166,7 +172,9 @@ def part_of_a_mistake(exercise: Specification, outcomes: Outcomes, mistaken: Out
     """The name of the one value that is wrong, and as the mistake makes it; all others are right."""
     wrong: set[int] = set()
     for case, outcome in outcomes.items():
-        given, theirs, right = outcome.value, mistaken[case].value, exercise.expected(case).value
+        given: Any = outcome.value
+        theirs: Any = mistaken[case].value
+        right: Any = exercise.expected(case).value
         if not all(isinstance(one, tuple) and len(one) == len(exercise.returns) for one in (given, theirs, right)):
             return None
         fits = [

@@ -144,7 +144,7 @@ def of_operation(node: ast.BinOp) -> Iterator[Change]:
         yield ast.BinOp(left.left, left.op, ast.BinOp(left.right, operator, right)), RARE
         yield ast.BinOp(ast.BinOp(left.left, operator, right), left.op, left.right), RARE
     match left, right:
-        case ast.Call(ast.Name(one), [inside], []), ast.Call(ast.Name(other), [rest], []) if one == other:
+        case ast.Call(ast.Name(this), [inside], []), ast.Call(ast.Name(that), [rest], []) if this == that:
             yield ast.Call(left.func, [ast.BinOp(inside, operator, rest)], []), FAIR
     sides = (left, right)
     for one, other in (sides, sides[::-1]):

@@ -168,7 +168,9 @@ def does_alike(exercise: Specification, mistake: Mistake, case: Case, outcome: O
 def gist(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
     """The outcome as it is compared with that of a mistake."""
     found = effect(exercise, case, outcome)
-    return found if exercise.goal is None or found is outcome else replace(found, value=exercise.goal.gist(found.value))
+    if exercise.goal is None or found is outcome or not isinstance(found.value, Tensor):
+        return found
+    return replace(found, value=exercise.goal.gist(found.value))
 
 
 def effect(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:

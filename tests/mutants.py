@@ -12,7 +12,7 @@ from itertools import pairwise
 from types import FrameType
 from typing import Any
 
-from transformer_lab.exercises.diagnosis.bare_source import BareSource
+from transformer_lab.exercises.diagnosis.source_tree import BareSource
 from transformer_lab.exercises.engine.running import run
 from transformer_lab.exercises.exercise import Exercise
 

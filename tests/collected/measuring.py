@@ -1,5 +1,6 @@
 """How many of the collected answers are told a cause: a named mistake, or what else is wrong."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -19,14 +20,23 @@ class Told:
     mistake: str | None
     cause: str | None
     passed: bool
+    seconds: float  # of processor time that the check took
+
+    @property
+    def words(self) -> str | None:
+        """The cause, or the explanation of the mistake; None where neither was told."""
+        mistakes = catalogue[self.exercise].mistakes
+        return self.cause or (mistakes[self.mistake].explanation if self.mistake in mistakes else self.mistake)
 
 
-def told(collected: dict, every: int = 1) -> Iterator[Told]:
-    """What the answers of one half are told, or every so many of them."""
+def told(collected: dict) -> Iterator[Told]:
+    """What the answers of one half are told."""
     answers = [(name, wrong, answer) for name, entries in collected.items() for wrong, answer in entries]
-    for name, wrong, answer in answers[::every]:
+    for name, wrong, answer in answers:
+        start = time.process_time()
         verdict = catalogue[name].check(answer)
-        yield Told(name, answer, wrong, verdict.mistake, verdict.cause, verdict.passed)
+        seconds = time.process_time() - start
+        yield Told(name, answer, wrong, verdict.mistake, verdict.cause, verdict.passed, seconds)
 
 
 def share(all_told: list[Told]) -> float:

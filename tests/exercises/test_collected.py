@@ -5,15 +5,17 @@ import pytest
 from tests.collected import clinic, put_aside, working
 from tests.collected.measuring import share, told
 from transformer_lab.exercises import catalogue
+from transformer_lab.exercises.diagnosis import repairs
 
 
 @pytest.mark.parametrize(
-    ("half", "every", "at_least"),
-    [(working, 10, 0.88), (put_aside, 10, 0.84), (clinic, 1, 0.85)],  # `python -m tests.collected` tries all
+    ("half", "at_least"),
+    [(working, 0.95), (put_aside, 0.93), (clinic, 0.96)],
     ids=lambda one: getattr(one, "__name__", one),
 )
-def test_most_collected_answers_are_told_a_cause(half, every, at_least):
-    all_told = list(told(half.COLLECTED, every))
+def test_most_collected_answers_are_told_a_cause(half, at_least, monkeypatch):
+    monkeypatch.setattr(repairs, "SECONDS", 60.0)  # the number of changes decides, on a slow machine as on a quick one
+    all_told = list(told(half.COLLECTED))
     assert [one.answer.__name__ for one in all_told if one.passed] == []
     assert share(all_told) >= at_least, [one.answer.__name__ for one in all_told if not (one.mistake or one.cause)]
 

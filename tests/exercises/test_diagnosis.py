@@ -9,7 +9,7 @@ import torch
 from transformer_lab import exercises
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises import exercise as exercise_module
-from transformer_lab.exercises.diagnosis import explanation, loop_limit, repairs
+from transformer_lab.exercises.diagnosis import explanation, loop_limit, repairs, wording
 from transformer_lab.exercises.diagnosis.joint_mutations import joint_mutations
 from transformer_lab.exercises.diagnosis.mutation import applied
 from transformer_lab.exercises.diagnosis.mutations import mutations
@@ -96,6 +96,20 @@ def test_the_same_change_is_made_in_several_places_and_names_are_exchanged():
         ("x.mean(dim=0)", "x.mean(dim=-1)"),
         ("x.T", "x"),
         ("x > 1", "x >= 1"),
+        ("f(x[1:])", "f(x[:-1])"),
+        ("x @ f", "x @ f.mT"),
+        ("x @ f.mT", "x @ f.mT / x.size(-1) ** 0.5"),
+        ("x.sum()", "x.sum(-1, keepdim=True)"),
+        ("x.sum(dim=1)", "x.sum(dim=1, keepdim=True)"),
+        ("f(x.sum(y=-1))", "f(x.sum(y=y))"),
+        ("f(x) + f(norm)", "f(x + norm)"),
+        ("''.join(x)", "x"),
+        ("x.permute(0, 3, 1, 2)", "x.permute(0, 2, 1, 3)"),
+        ("x.view(f, f)", "x.view(f, -1)"),
+        ("torch.einsum('bi,bj->ij', x, x)", "torch.einsum('bi,bj->bij', x, x)"),
+        ("f(x)", "f(x) * y ** -0.5"),
+        ("f(x) + norm", "f(x) + y * norm"),
+        ("f(x) * norm", "f(x) * (1 - norm)"),
     ],
 )
 def test_what_people_write_by_mistake_is_taken_back(tmp_path, wrong, right):
@@ -107,6 +121,17 @@ def test_what_people_write_by_mistake_is_taken_back(tmp_path, wrong, right):
         with applied([one]):
             found.append(ast.unparse(tree.functions[0].body[0]))
     assert f"return {right}" in [text.replace("1e309", "inf") for text in found]
+
+
+def unequal(x, y):
+    return torch.equal(x, y) and (x == y).all()
+
+
+def test_exact_equality_is_made_a_comparison_with_a_tolerance():
+    tolerant = explanation.with_tolerance(unequal)
+    assert tolerant(torch.ones(2), torch.ones(2) + 1e-6)
+    assert not tolerant(torch.ones(2), torch.ones(2) + 0.1)
+    assert explanation.with_tolerance(product) is None
 
 
 # ── what is right ──
@@ -178,27 +203,58 @@ def test_a_mistake_with_a_name_may_be_made_in_place():
     assert words.endswith("Besides, the answer writes into what it is given.")
 
 
+def unscaled_and_doubled(query, key, value):
+    weights = torch.softmax(query @ key.mT, dim=-1)
+    return 2 * weights @ value, weights
+
+
+def test_a_mistake_with_a_name_may_remain_after_a_change_that_helps():
+    exercise = exercises.scaled_dot_product_attention
+    line = unscaled_and_doubled.__code__.co_firstlineno + 2
+    words = said(exercise, unscaled_and_doubled)
+    assert words.startswith(f"Two things are wrong:\n- {exercise.mistakes['unscaled'].explanation}")
+    assert words.endswith(f"One change does away with the rest: look at `2 * weights` in line {line}.")
+
+
 def unscaled_over_queries(query, key, value):
     weights = torch.softmax(query @ key.mT, dim=-2)
     return weights @ value, weights
 
 
-def test_a_mistake_with_a_name_may_remain_after_a_change_that_helps():
+def test_two_mistakes_with_names_are_both_told_if_the_two_changes_make_it_right():
     exercise = exercises.scaled_dot_product_attention
-    line = unscaled_over_queries.__code__.co_firstlineno + 1
-    words = said(exercise, unscaled_over_queries)
-    assert words.startswith(f"Two things are wrong:\n- {exercise.mistakes['unscaled'].explanation}")
-    assert words.endswith(f"look at `-2` of `torch.softmax(query @ key.mT, dim=-2)` in line {line}.")
+    both = [exercise.mistakes[name].explanation for name in ("unscaled", "softmax_over_queries")]
+    assert said(exercise, unscaled_over_queries) == "\n- ".join(["Two things are wrong:", *both])
+
+
+def without_width_and_steep(step, d_model, warmup_steps):
+    return min(1 / step**0.5, step / warmup_steps**0.5)
+
+
+def test_a_mistake_that_a_change_leads_to_is_named_if_a_second_change_does_away_with_it():
+    """Nothing that is returned is right before, and nothing after the first change."""
+    exercise = exercises.warmup_rate
+    words = said(exercise, without_width_and_steep)
+    assert words.startswith(f"Two things are wrong:\n- {exercise.mistakes['climbs_too_fast'].explanation}")
+    line = without_width_and_steep.__code__.co_firstlineno + 1
+    assert words.endswith(f"look at `min(1 / step ** 0.5, step / warmup_steps ** 0.5)` in line {line}.")
+
+
+def old_positions_alone(query, key, value, cache):
+    grown = torch.cat([cache, torch.stack([key, value])], dim=-2)
+    if cache.size(-2) == 0:
+        return value, grown
+    return torch.softmax(query @ cache[0].mT / query.size(-1) ** 0.5, dim=-1) @ cache[1], grown
+
+
+def test_one_value_of_several_may_be_as_a_mistake_makes_it():
+    exercise = exercises.cached_attention
+    words = f"What is wrong is `output` alone. {exercise.mistakes['itself_not_seen'].explanation}"
+    assert said(exercise, old_positions_alone) == words
 
 
 def no_residual_before_norm(x, sublayer, norm, norm_first):
     return sublayer(norm(x)) if norm_first else norm(x + sublayer(x))
-
-
-def zero_if_any_row_is_empty(scores, mask):
-    if not mask.any(dim=-1).all():
-        return torch.zeros_like(scores)
-    return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
 
 
 def step_without_rate(saved, tokens, targets, rate):
@@ -212,7 +268,6 @@ def step_without_rate(saved, tokens, targets, rate):
     ("exercise", "answer"),
     [
         ("residual_block", no_residual_before_norm),
-        ("masked_softmax", zero_if_any_row_is_empty),
         ("clinic_10", step_without_rate),
     ],
 )
@@ -232,6 +287,19 @@ def in_place(scores, dim):
 
 def test_an_answer_that_is_right_but_for_writing_into_its_input_is_told_so():
     assert said(exercises.softmax, in_place).startswith("The values are right.")
+
+
+def all_ties_in_place(logits, k):
+    logits[logits < logits.topk(k).values[..., -1:]] = -torch.inf
+    return logits
+
+
+def test_what_writes_into_its_input_and_makes_a_wrong_choice_is_told_both():
+    exercise = exercises.top_k_filter
+    words = wording.both(
+        exercise.mistakes["all_equals_kept"].explanation, "Besides, the answer writes into what it is given."
+    )
+    assert said(exercise, all_ties_in_place) == words
 
 
 def test_chance_is_found_by_calling_twice():
@@ -290,6 +358,39 @@ def test_the_verdict_stands_where_no_cause_can_be_found(monkeypatch):
 
 def test_a_test_is_told_symptoms_and_no_cause():
     assert exercises.leaks.check(lambda layer: True).cause is None
+
+
+def equal_on_one_batch(attend):
+    query, key, value = torch.randn(2, 5, 8), torch.randn(2, 4, 8), torch.randn(2, 4, 6)
+    weights = (query @ key.mT / 8**0.5).softmax(-1)
+    output, given = attend(query, key, value, torch.ones(5, 4, dtype=torch.bool))
+    return torch.equal(given, weights) and torch.equal(output, weights @ value)
+
+
+def test_a_test_that_asks_for_exact_equality_is_told_so():
+    words = said(exercises.is_attention, equal_on_one_batch)
+    assert words.startswith("You ask for numbers that are *exactly* equal")
+
+
+def says_the_opposite(layer):
+    x = torch.randn(2, 9, 16)
+    changed = torch.cat([x[:, :-1], torch.randn(2, 1, 16)], 1)
+    return torch.allclose(layer(x)[:, :-1], layer(changed)[:, :-1], atol=1e-6)
+
+
+def test_a_test_that_is_turned_round_is_told_so():
+    message = exercises.leaks.check(says_the_opposite).message
+    assert message.startswith("Your test says the opposite: turned round, it would score ")
+    assert "opposite" not in exercises.leaks.check(lambda layer: not says_the_opposite(layer)).message
+
+
+@pytest.mark.parametrize(("strength", "ahead", "mistake"), [(1.5, 0, "too_soft"), (40, 1, "looks_ahead")])
+def test_heads_are_recognised_by_where_they_look_however_strongly(strength, ahead, mistake):
+    def answer(positions):
+        moved = strength * torch.diag(torch.ones(len(positions) - 1), 1 if ahead else -1)
+        return positions.T @ moved @ positions, torch.eye(positions.size(1))
+
+    assert exercises.look_back_one.check(answer).mistake == mistake
 
 
 # ── what is returned ──
@@ -410,20 +511,14 @@ def over_tokens(x, weight, bias, eps):
     return (x - mean) / torch.sqrt(variance + eps) * weight + bias
 
 
-def from_one_and_divided(tokens, table, encoding):
-    places = torch.arange(tokens.shape[1]) + 1
-    return table[tokens] / table.shape[1] ** 0.5 + encoding[places.clamp(max=len(encoding) - 1)]
-
-
 @pytest.mark.parametrize(
     ("exercise", "answer", "places"),
     [
         ("layer_norm", over_tokens, ["`-2` of `x.mean(dim=-2, keepdim=True)`", "`-2` of `x.var(dim=-2, keepdim=True"]),
-        ("embed", from_one_and_divided, ["`table[tokens] / table.shape[1] ** 0.5`", "`torch.arange(tokens.shape[1])"]),
     ],
 )
 def test_the_places_are_named_where_two_changes_make_an_answer_right(exercise, answer, places):
-    """The same change twice, and two changes of which each helps."""
+    """The same change in two places."""
     words = said(catalogue[exercise], answer)
     assert words.startswith("Two changes together would do: look at ")
     assert all(place in words for place in places)

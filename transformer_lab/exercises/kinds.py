@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from transformer_lab.exercises.diagnosis import with_tolerance
 from transformer_lab.exercises.engine import checking
 from transformer_lab.exercises.engine.blind import Blind, Known
 from transformer_lab.exercises.engine.cards import Picture, Verdict
@@ -21,6 +22,7 @@ from transformer_lab.exercises.engine.running import Attempt, Case, Outcome
 from transformer_lab.exercises.engine.specification import Mistake
 from transformer_lab.exercises.exercise import Exercise
 
+MUCH = 0.3  # of a score: by chance no test that is turned round has so much
 MOST_NAMED = 3  # symptoms of what a test does not catch
 STILL_BROKEN = (
     "The function still computes what the broken one computes, in every case. Either the defect lies elsewhere, or "
@@ -144,8 +146,13 @@ class WriteTheTest(Exercise):
         return ""
 
     def cause(self, answer: Callable, result: Result) -> str | None:
-        """None: the symptoms of what a test misses say more than a place of its source."""
-        return None
+        """That it asks for exact equality, if a tolerance makes it better; of all else the symptoms say more."""
+        tolerant = with_tolerance(answer)
+        better = self.examine(Attempt(tolerant), self.all_cases).score if tolerant else 0.0
+        if better <= result.score:
+            return None
+        words = "You ask for numbers that are *exactly* equal, but what is right may round differently"
+        return f"{words}. With a tolerance your test would score {100 * better:.0f} %."
 
     @staticmethod
     def is_no_answer(outcome: Outcome) -> bool:
@@ -158,6 +165,9 @@ class WriteTheTest(Exercise):
         one = self.candidate
         lines = [f"Your test accepts {n_right - len(refused)} of {n_right} right {one}s and catches "]
         lines[0] += f"{n_wrong - len(missed)} of {n_wrong} wrong ones."
+        turned = [sum(outcomes[case].error is None for case in cases) for cases in (refused, missed)]
+        if (score := turned[0] / max(1, n_right) + turned[1] / max(1, n_wrong) - 1) >= MUCH:
+            lines.insert(0, f"Your test says the opposite: turned round, it would score {100 * score:.0f} %.")
         for what, cases in ((f"It refuses a right {one}", refused), (f"It misses a wrong {one}", missed)):
             for case in cases[:MOST_NAMED]:
                 error = outcomes[case].error

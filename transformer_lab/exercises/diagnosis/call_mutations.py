@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Collection, Iterator
-from itertools import pairwise
+from itertools import combinations
 
 from transformer_lab.exercises.diagnosis.mutation import COMMON, FAIR
 from transformer_lab.exercises.diagnosis.replacements import REDUCTIONS, SIMILAR_FUNCTIONS
@@ -13,7 +13,7 @@ Change = tuple[ast.expr, int]  # what is put in place of an expression, and a ra
 def of_call(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
     """All that may stand in place of a call."""
     yield from of_whole_call(call, names)
-    yield from of_arguments(call)
+    yield from of_arguments(call, names)
     if isinstance(call.func, ast.Attribute):
         yield from of_method(call, call.func)
     if is_range(call):
@@ -23,9 +23,10 @@ def of_call(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
 def of_whole_call(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
     """The call left out, a similar function, two nested calls swapped, a residual around it."""
     first = call.args[0] if call.args else None
-    if has_receiver(call):
-        yield call.func.value, COMMON  # type: ignore[attr-defined]
-    elif first is not None:
+    receiver = call.func.value if has_receiver(call) else None  # type: ignore[attr-defined]
+    if receiver is not None:
+        yield receiver, COMMON
+    if first is not None and (receiver is None or isinstance(receiver, ast.Constant)):
         yield first.value if isinstance(first, ast.Starred) else first, COMMON
     for other in similar(call.func):
         yield ast.Call(other, call.args, call.keywords), COMMON
@@ -37,17 +38,23 @@ def of_whole_call(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
         yield ast.BinOp(first, ast.Add(), call), FAIR
 
 
-def of_arguments(call: ast.Call) -> Iterator[Change]:
-    """Two neighbours swapped, one left out."""
-    for i, (one, two) in enumerate(pairwise(call.args)):
-        if not isinstance(one, ast.Starred) and not isinstance(two, ast.Starred):
-            yield ast.Call(call.func, [*call.args[:i], two, one, *call.args[i + 2 :]], call.keywords), COMMON
+def of_arguments(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
+    """Two swapped, one left out, or named as the function's own parameter."""
+    for i, j in combinations(range(len(call.args)), 2):
+        if not isinstance(call.args[i], ast.Starred) and not isinstance(call.args[j], ast.Starred):
+            swapped = [*call.args]
+            swapped[i], swapped[j] = swapped[j], swapped[i]
+            yield ast.Call(call.func, swapped, call.keywords), COMMON if j == i + 1 else FAIR
     for i in range(len(call.args)):
         rest = [*call.args[:i], *call.args[i + 1 :]]
         if rest or isinstance(call.func, ast.Attribute):
             yield ast.Call(call.func, rest, call.keywords), FAIR
     for keyword in call.keywords:
         yield ast.Call(call.func, call.args, [other for other in call.keywords if other is not keyword]), COMMON
+        if keyword.arg and keyword.arg in names and isinstance(keyword.value, ast.Constant | ast.UnaryOp):
+            own = ast.keyword(keyword.arg, ast.Name(keyword.arg, ast.Load()))
+            rest_of_them = [own if other is keyword else other for other in call.keywords]
+            yield ast.Call(call.func, call.args, rest_of_them), COMMON
 
 
 def of_method(call: ast.Call, method: ast.Attribute) -> Iterator[Change]:

@@ -2,19 +2,25 @@
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import combinations, islice
 from numbers import Number
+from typing import Any
 
 from torch import Tensor
 
 from transformer_lab.exercises.diagnosis import wording
+from transformer_lab.exercises.diagnosis.joint_mutations import with_a_tolerance
 from transformer_lab.exercises.diagnosis.relations import related
-from transformer_lab.exercises.diagnosis.repairs import Repair, repair_search
+from transformer_lab.exercises.diagnosis.repairs import Repair, RepairSearch, repair_search
+from transformer_lab.exercises.diagnosis.source_tree import SourceTree
 from transformer_lab.exercises.engine import checking
-from transformer_lab.exercises.engine.comparing import Standard, is_huge, same
+from transformer_lab.exercises.engine.comparing import Standard, agree, is_huge, same
 from transformer_lab.exercises.engine.running import SEED, Attempt, Case, Outcome
 from transformer_lab.exercises.engine.specification import Specification
 
 PATIENCE = 2.0  # seconds of computing, for an answer on all cases: one that takes longer is not tried again
+MOST_COMBINED = 40  # pairs of changes that lead to two mistakes
 
 CHANCE = "Called twice, your answer returns two different things: chance plays a part in it, and should not."
 MEMORY = "Called twice with the same arguments, your answer returns two different things. Does it keep something?"
@@ -31,25 +37,69 @@ def explain(exercise: Specification, answer: Callable) -> str | None:
     outcomes = outcomes_of(exercise, Attempt(answer))
     if outcomes is None or all(outcome.error is None and outcome.value is None for outcome in outcomes.values()):
         return None
-    right = {case: exercise.expected(case) for case in outcomes}
+    everywhere = {**outcomes, **{case: Attempt(answer).run(case) for case in exercise.cases if case.several}}
+    right = {case: exercise.expected(case) for case in everywhere}
     if all(does_the_same(exercise, case, outcomes[case], right[case]) for case in outcomes):
-        return ONLY_CHANGED if any(outcome.changed for outcome in outcomes.values()) else None
+        return of_changed_arguments(exercise, everywhere)
     if differs_from(exercise, Attempt(answer, SEED + 1), outcomes):
         return MEMORY if differs_from(exercise, Attempt(answer), outcomes) else CHANCE
-    if exercise.goal is None and (relation := related(exercise, outcomes, right)):
+    if exercise.goal is None and (relation := related(exercise, everywhere, right)):
         return f"What you return is right but for one thing: {relation}."
-    return from_source(exercise, answer, outcomes)
+    return from_source(exercise, answer, outcomes, everywhere)
 
 
-def from_source(exercise: Specification, answer: Callable, outcomes: Outcomes) -> str | None:
-    """What changes of the answer's own source say, or what is related to a named mistake."""
+def of_changed_arguments(exercise: Specification, everywhere: Outcomes) -> str | None:
+    """What is wrong with an answer that may write into its arguments, and is right wherever one value alone is."""
+    if not any(outcome.changed for outcome in everywhere.values()):
+        return None
+    choices = {case: replace(one, changed=()) for case, one in everywhere.items() if case.several}
+    if all(checking.has_the_properties(exercise, case, one) for case, one in choices.items()):
+        return ONLY_CHANGED
+    return related_to_a_mistake(exercise, everywhere)
+
+
+def with_tolerance(answer: Callable) -> Callable | None:
+    """The answer with a tolerance wherever it asks for exact equality; None where it does not, or is not at hand."""
+    try:
+        tree = SourceTree(answer)
+        changes = with_a_tolerance(tree)
+        return tree.function(changes) if changes else None
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None
+
+
+def from_source(exercise: Specification, answer: Callable, outcomes: Outcomes, everywhere: Outcomes) -> str | None:
+    """What changes of the answer's own source say, or what is related to a named mistake.
+
+    The outcomes are those where one value alone is right; `everywhere` has the others, too.
+    """
     search = repair_search(exercise, answer, outcomes)
     found = search.one_change() if search else []
     if right := [repair for repair in found if repair.remaining is None]:
         return wording.one_change(right)
-    if named := repaired_to_a_mistake(found) or related_to_a_mistake(exercise, outcomes):
+    if named := repaired_to_a_mistake(found) or related_to_a_mistake(exercise, everywhere):
         return named
-    repair = search.several_changes() if search else None
+    return from_two_changes(search, found) if search else None
+
+
+def from_two_changes(search: RepairSearch, found: list[Repair]) -> str | None:
+    """What changes of several places say. `found` are those of one that lead to mistakes, to several if to any."""
+    joint = search.joint_changes()
+    if right := [repair for repair in joint if repair.remaining is None]:
+        return wording.several_changes(right[0])
+    for one, other in islice(combinations(found + joint, 2), MOST_COMBINED):
+        if (
+            one.remaining
+            and other.remaining
+            and one.remaining is not other.remaining
+            and search.makes_it_right(one.changes + other.changes)
+        ):
+            return wording.both(one.remaining.explanation, other.remaining.explanation)
+    if not found and (named := repaired_to_a_mistake(joint)):
+        return named
+    repair = search.two_changes()
+    if repair and repair.remaining:
+        return wording.both(repair.remaining.explanation, wording.beside_a_mistake([repair]))
     return wording.several_changes(repair) if repair else None
 
 
@@ -94,14 +144,14 @@ def is_comparable(value: object) -> bool:
 
 
 def repaired_to_a_mistake(found: list[Repair]) -> str | None:
-    """The named mistake that remains after one change, and where that is made.
+    """The named mistake that remains after a change, and where that is made.
 
     If changes lead to several mistakes, they may have made them: then none is named.
     """
     remaining = list(dict.fromkeys(repair.remaining for repair in found if repair.remaining))
     if len(remaining) != 1:
         return None
-    return wording.both(remaining[0].explanation, wording.one_change(found, "One change does away with the rest"))
+    return wording.both(remaining[0].explanation, wording.beside_a_mistake(found))
 
 
 def related_to_a_mistake(exercise: Specification, outcomes: Outcomes) -> str | None:
@@ -110,7 +160,28 @@ def related_to_a_mistake(exercise: Specification, outcomes: Outcomes) -> str | N
         mistaken = {case: exercise.mistaken(mistake, case) for case in outcomes}
         if relation := related(exercise, outcomes, mistaken, of_mistake=True):
             return wording.both(mistake.explanation, f"Besides, {relation}.")
+        if part := part_of_a_mistake(exercise, outcomes, mistaken):
+            return f"What is wrong is `{part}` alone. {mistake.explanation}"
         changed = any(outcome.changed for outcome in outcomes.values())
         if changed and all(does_the_same(exercise, case, outcomes[case], mistaken[case]) for case in outcomes):
             return wording.both(mistake.explanation, "Besides, the answer writes into what it is given.")
     return None
+
+
+def part_of_a_mistake(exercise: Specification, outcomes: Outcomes, mistaken: Outcomes) -> str | None:
+    """The name of the one value that is wrong, and as the mistake makes it; all others are right."""
+    wrong: set[int] = set()
+    for case, outcome in outcomes.items():
+        given: Any = outcome.value
+        theirs: Any = mistaken[case].value
+        right: Any = exercise.expected(case).value
+        if not all(isinstance(one, tuple) and len(one) == len(exercise.returns) for one in (given, theirs, right)):
+            return None
+        fits = [
+            [agree(one, other, Standard.of(case)) for one, other in zip(given, them, strict=True)]
+            for them in (theirs, right)
+        ]
+        if not all(as_theirs or is_right for as_theirs, is_right in zip(*fits, strict=True)):
+            return None
+        wrong |= {i for i, is_right in enumerate(fits[1]) if not is_right}
+    return exercise.returns[wrong.pop()] if len(wrong) == 1 else None

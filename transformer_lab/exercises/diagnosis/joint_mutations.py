@@ -13,7 +13,7 @@ MOST_PLACES = 8  # that are changed together
 
 
 def joint_mutations(tree: SourceTree, single: Sequence[Mutation]) -> Iterator[tuple[Mutation, ...]]:
-    """The repeated changes first: made in all of two to eight places, each must be of one function."""
+    """The repeated changes first, of one function each: in all of two to eight places, last in two of them."""
     groups: dict[tuple, list[Mutation]] = defaultdict(list)
     for one in single:
         if (key := change_of(one)) is not None:
@@ -21,6 +21,9 @@ def joint_mutations(tree: SourceTree, single: Sequence[Mutation]) -> Iterator[tu
     yield from (tuple(group) for group in groups.values() if 2 <= len(group) <= MOST_PLACES)
     for function in tree.functions:
         yield from exchanged_names(function)
+    for group in groups.values():
+        if 2 < len(group) <= MOST_PLACES:
+            yield from combinations(group, 2)
 
 
 def change_of(mutation: Mutation) -> tuple | None:
@@ -41,6 +44,31 @@ def number_of(node: object) -> int | float | None:
             return value
         case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
             return -value
+    return None
+
+
+def with_a_tolerance(tree: SourceTree) -> tuple[Mutation, ...]:
+    """`torch.allclose` wherever two tensors are asked to be equal, number by number."""
+    found = []
+    for function in tree.functions:
+        for parent in ast.walk(function):
+            for field, value in ast.iter_fields(parent):
+                for index, part in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                    if sides := compared_exactly(part):
+                        close = ast.parse("torch.allclose(x, x, rtol=1e-3, atol=1e-4)", mode="eval").body
+                        assert isinstance(close, ast.Call)
+                        close.args = [*sides]
+                        found.append(Mutation(parent, field, index, close, function, part.lineno, FAIR))
+    return tuple(found)
+
+
+def compared_exactly(node: object) -> tuple[ast.expr, ast.expr] | None:
+    """The sides of `torch.equal(a, b)` or of `(a == b).all()`."""
+    match node:
+        case ast.Call(ast.Attribute(ast.Name("torch"), "equal"), [one, other]):
+            return one, other
+        case ast.Call(ast.Attribute(ast.Compare(one, [ast.Eq()], [other]), "all"), []):
+            return one, other
     return None
 
 

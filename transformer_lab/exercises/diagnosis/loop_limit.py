@@ -38,17 +38,20 @@ class LoopLimit:
         return called
 
 
+def bodies_of_loops(tree: ast.AST) -> list[list[ast.stmt]]:
+    return list({id(node.body): node.body for node in ast.walk(tree) if is_loop(node)}.values())
+
+
 @contextmanager
-def limited(tree: ast.AST) -> Iterator[None]:
-    """Each loop of a tree begins with a count, for a while."""
-    blocks = {id(node.body): node.body for node in ast.walk(tree) if is_loop(node)}
-    for block in blocks.values():
-        block.insert(0, count_at(block[0].lineno))
+def limited(bodies: list[list[ast.stmt]]) -> Iterator[None]:
+    """Each of these bodies of loops begins with a count, for a while."""
+    for body in bodies:
+        body.insert(0, count_at(body[0].lineno))
     try:
         yield
     finally:
-        for block in blocks.values():
-            del block[0]
+        for body in bodies:
+            del body[0]
 
 
 def is_loop(node: ast.AST) -> TypeGuard[ast.For | ast.While]:

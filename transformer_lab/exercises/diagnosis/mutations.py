@@ -2,9 +2,11 @@
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 
 from transformer_lab.exercises.diagnosis import statement_mutations
-from transformer_lab.exercises.diagnosis.call_mutations import Change, is_range, of_call
+from transformer_lab.exercises.diagnosis.call_mutations import Change, called, is_range, of_call
+from transformer_lab.exercises.diagnosis.missing_parts import of_axis, of_einsum, of_operand, of_result, scaled
 from transformer_lab.exercises.diagnosis.mutation import COMMON, FAIR, RARE, Mutation
 from transformer_lab.exercises.diagnosis.replacements import COMPARISONS, OPERATORS
 from transformer_lab.exercises.diagnosis.source_tree import SourceTree
@@ -16,12 +18,12 @@ def mutations(tree: SourceTree) -> list[Mutation]:
 
 
 def in_function(function: ast.FunctionDef) -> Iterator[Mutation]:
-    names = own_names(function)
+    names, unused = own_names(function), unused_names(function)
     for node in [node for statement in function.body for node in ast.walk(statement)]:
         for name, value in ast.iter_fields(node):
             for index, part in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 if isinstance(part, ast.expr):
-                    for new, rank in changes(part, node, names):
+                    for new, rank in chain(changes(part, node, names), of_unused(part, node, unused)):
                         yield Mutation(node, name, index, new, function, part.lineno, rank)
     yield from statement_mutations.in_function(function)
 
@@ -32,6 +34,23 @@ def own_names(function: ast.FunctionDef) -> dict[str, bool]:
     stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     names = {one.arg: True for one in given}
     return names | {name: False for name in stored if name not in names and name != "_"}
+
+
+def unused_names(function: ast.FunctionDef) -> list[str]:
+    """The parameters that are never read."""
+    read = {node.id for statement in function.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return [one.arg for one in function.args.args if one.arg not in read]
+
+
+def of_unused(node: ast.expr, parent: ast.AST, unused: list[str]) -> Iterator[Change]:
+    """An unused parameter, where something is returned or added, or in place of a number."""
+    for name in unused:
+        if isinstance(parent, ast.Return):
+            yield from of_result(node, name)
+        elif isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub):
+            yield ast.BinOp(ast.Name(name, ast.Load()), ast.Mult(), node), FAIR
+        if isinstance(node, ast.Constant) and node.value is not None:
+            yield ast.Name(name, ast.Load()), FAIR
 
 
 def changes(node: ast.expr, parent: ast.AST, names: dict[str, bool]) -> Iterator[Change]:
@@ -57,12 +76,19 @@ def changes(node: ast.expr, parent: ast.AST, names: dict[str, bool]) -> Iterator
             yield ast.Constant(not value), COMMON
         case ast.Constant(int() | float() as value) if not isinstance(parent, ast.UnaryOp):
             yield from of_number(value)
+        case ast.Constant(None):
+            yield from ((ast.Name(name, ast.Load()), FAIR) for name in names if "mask" in name)
+        case ast.Constant(str() as value) if "->" in value:
+            yield from of_einsum(value)
         case ast.Constant("mean" | "sum" | "none" as value):
             yield from ((ast.Constant(other), COMMON) for other in ("mean", "sum") if other != value)
         case ast.Call():
             yield from of_call(node, names)
-        case ast.Attribute(inner, "T" | "mT" | "H"):
+            yield from of_axis(node, names)
+        case ast.Attribute(inner, "T" | "mT" | "H" as turned):
             yield inner, COMMON
+            if turned == "T":
+                yield ast.Attribute(inner, "mT", ast.Load()), COMMON
         case ast.Name(name, ast.Load()) if name in names:
             yield from of_name(node, parent, names)
         case ast.Tuple(elements, ast.Load()) | ast.List(elements, ast.Load()) if len(elements) > 1:
@@ -86,7 +112,13 @@ def of_name(node: ast.Name, parent: ast.AST, names: dict[str, bool]) -> Iterator
     if ordered or isinstance(parent, ast.Subscript) or is_range(parent):
         for operator in (ast.Add(), ast.Sub()):
             yield ast.BinOp(node, operator, ast.Constant(1)), FAIR
-    if isinstance(parent, ast.Attribute | ast.Call):
+    if isinstance(parent, ast.BinOp):
+        yield from of_operand(node, parent, names)
+    if isinstance(parent, ast.Call):
+        yield ast.Attribute(node, "mT", ast.Load()), RARE
+        if called(parent.func) in ("view", "reshape", "unflatten"):
+            yield ast.UnaryOp(ast.USub(), ast.Constant(1)), FAIR
+    if isinstance(parent, ast.Attribute | ast.Call | ast.Tuple | ast.Return):
         softmax = ast.Attribute(node, "softmax", ast.Load())
         yield ast.Call(softmax, [ast.UnaryOp(ast.USub(), ast.Constant(1))], []), RARE
     for other in names:
@@ -102,6 +134,8 @@ def of_operation(node: ast.BinOp) -> Iterator[Change]:
     yield from ((left, COMMON), (right, FAIR))
     if not isinstance(operator, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
         yield ast.BinOp(right, operator, left), COMMON
+    if isinstance(operator, ast.MatMult):
+        yield from scaled(node)
     if isinstance(operator, ast.Div | ast.Mult):
         yield ast.BinOp(left, operator, ast.BinOp(right, ast.Pow(), ast.Constant(0.5))), FAIR
     if isinstance(operator, ast.Pow):
@@ -109,6 +143,9 @@ def of_operation(node: ast.BinOp) -> Iterator[Change]:
     if isinstance(operator, ast.Add | ast.Sub | ast.Mult | ast.Div) and isinstance(left, ast.BinOp):
         yield ast.BinOp(left.left, left.op, ast.BinOp(left.right, operator, right)), RARE
         yield ast.BinOp(ast.BinOp(left.left, operator, right), left.op, left.right), RARE
+    match left, right:
+        case ast.Call(ast.Name(this), [inside], []), ast.Call(ast.Name(that), [rest], []) if this == that:
+            yield ast.Call(left.func, [ast.BinOp(inside, operator, rest)], []), FAIR
     sides = (left, right)
     for one, other in (sides, sides[::-1]):
         if isinstance(one, ast.Call) and len(one.args) == 1 and isinstance(one.func, ast.Name):
@@ -146,5 +183,10 @@ def of_slice(lower: ast.expr | None, upper: ast.expr | None, step: ast.expr | No
         yield ast.Slice(lower, upper, None), COMMON
     if lower is not None or upper is not None:
         yield ast.Slice(upper, lower, step), COMMON
+    match lower, upper:
+        case ast.Constant(int() as value), None if value > 0:
+            yield ast.Slice(None, ast.UnaryOp(ast.USub(), lower), step), COMMON
+        case None, ast.UnaryOp(ast.USub(), ast.Constant() as value):
+            yield ast.Slice(value, None, step), COMMON
     if lower is None and upper is None and step is None:
         yield from ((ast.Slice(one, None, None), FAIR), (ast.Slice(None, minus_one, None), FAIR))

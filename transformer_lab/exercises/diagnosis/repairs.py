@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 
 from transformer_lab.exercises.diagnosis.joint_mutations import joint_mutations
 from transformer_lab.exercises.diagnosis.loop_limit import EndlessLoop
@@ -17,8 +17,8 @@ from transformer_lab.exercises.engine.running import Attempt, Case, Outcome, run
 from transformer_lab.exercises.engine.specification import Mistake, Specification
 from transformer_lab.exercises.engine.time_limit import OutOfTime, time_limit
 
-MOST_SINGLE, MOST_JOINT, MOST_PAIRS = 400, 80, 160  # that are tried; every machine tries as many
-MOST_FIRST = 3  # changes that make an answer better, to each of which a second one is sought
+MOST_SINGLE, MOST_JOINT, MOST_PAIRS = 500, 100, 700  # that are tried; every machine tries as many
+MOST_FIRST, MOST_TO_MISTAKES = 6, 2  # changes that make an answer better, or a mistake: to each a second one is sought
 MOST_ENDLESS = 3  # changes by which a loop has no end
 SECONDS = 0.6  # of computing, for all changes together, should they be slow
 MOST_SECONDS = 5.0  # of computing, for one that hangs where rounds cannot be counted
@@ -30,8 +30,18 @@ Changes = tuple[Mutation, ...]
 class Repair:
     """Places of the answer, each its line and what stands there; the mistake that remains if they are changed."""
 
+    changes: Changes
     places: tuple[tuple[str, str], ...]
     remaining: Mistake | None = None
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """Changes after which a second one is sought: the parts that they leave wrong, or a mistake that they lead to."""
+
+    changes: Changes
+    wrong: int
+    mistake: Mistake | None = None
 
 
 def repair_search(exercise: Specification, answer: Callable, outcomes: Mapping[Case, Outcome]) -> "RepairSearch | None":
@@ -52,7 +62,8 @@ class RepairSearch:
         self.deadline, self.endless, self.ended = time.thread_time() + SECONDS, 0, False
         self.right = {case: right_parts(exercise, case, outcome) for case, outcome in outcomes.items()}
         self.case = self.telling_case()
-        self.better: list[tuple[int, Mutation]] = []  # with the number of parts that each leaves wrong
+        self.joint = list(islice(joint_mutations(self.tree, self.single), MOST_JOINT))
+        self.first: list[FirstStep] = []
 
     def telling_case(self) -> Case:
         """The first in which the answer is wrong as no named mistake is, or else in which it is wrong."""
@@ -69,20 +80,33 @@ class RepairSearch:
         """The changes of one place that make the answer right, or better and nothing but a named mistake."""
         return list(self.tried((one,) for one in self.single))
 
-    def several_changes(self) -> Repair | None:
-        """Changes of several places that together make it right, of those that are tried the first."""
-        joint = islice(joint_mutations(self.tree, self.single), MOST_JOINT)
-        first = [one for _, one in sorted(self.better, key=lambda pair: pair[0])[:MOST_FIRST]]
-        pairs = ((one, other) for other in self.single for one in first)
-        return next(self.tried(chain(joint, islice(pairs, MOST_PAIRS))), None)
+    def joint_changes(self) -> list[Repair]:
+        """The same of the changes of several places that belong together."""
+        return list(self.tried(self.joint))
 
-    def tried(self, kind: Iterable[Changes]) -> Iterator[Repair]:
+    def two_changes(self) -> Repair | None:
+        """Two changes that together make it right. If the first leads to a mistake, the second does away with that."""
+        others: list[Changes] = [*((one,) for one in self.single), *self.joint]
+        to_mistakes = [step for step in self.first if step.mistake][:MOST_TO_MISTAKES]
+        better = sorted((step for step in self.first if not step.mistake), key=lambda step: step.wrong)[:MOST_FIRST]
+        for step in to_mistakes:
+            pairs = ((*step.changes, *other) for other in others)
+            if next(self.tried(pairs, last=True), None):
+                return self.found(step.changes, step.mistake)
+        pairs = ((*step.changes, *other) for other in others for step in better)
+        return next(self.tried(islice(pairs, MOST_PAIRS), last=True), None)
+
+    def makes_it_right(self, changes: Changes) -> bool:
+        return next(self.tried([changes], last=True), None) is not None
+
+    def tried(self, kind: Iterable[Changes], last: bool = False) -> Iterator[Repair]:
+        """What comes of each; of the last changes only those count that make the answer right."""
         for changes in kind:
             if self.ended or time.thread_time() > self.deadline:
                 return
             try:
                 with time_limit(MOST_SECONDS):
-                    repair = self.repair(changes)
+                    repair = self.repair(changes, last)
             except EndlessLoop:
                 self.endless += 1
                 self.ended = self.endless == MOST_ENDLESS
@@ -95,7 +119,7 @@ class RepairSearch:
             if repair:
                 yield repair
 
-    def repair(self, changes: Changes) -> Repair | None:
+    def repair(self, changes: Changes, last: bool) -> Repair | None:
         """What comes of some changes, if that is right, or a mistake and better than before."""
         function = self.tree.function(changes)
         outcome = run(function, self.case)
@@ -104,26 +128,33 @@ class RepairSearch:
         parts = right_parts(self.exercise, self.case, outcome)
         if all(parts) and checking.examine(self.exercise, Attempt(function), self.exercise.cases).passed:
             return self.found(changes)
-        if len(changes) > 1:
+        if last:
             return None
         if is_better(parts, self.right[self.case]):
-            self.better.append((len(parts) - sum(parts), changes[0]))
-        if changes[0].names_lost() or not (alike := self.mistakes_in(self.case, outcome)):
+            self.first.append(FirstStep(changes, len(parts) - sum(parts)))
+        if len(changes) == 1 and changes[0].names_lost():
             return None
-        remaining = self.remaining(Attempt(function), alike)
-        return self.found(changes, remaining) if remaining else None
+        alike = self.mistakes_in(self.case, outcome)
+        mistake, gained = self.remaining(Attempt(function), alike) if alike else (None, False)
+        if mistake and not gained:
+            self.first.append(FirstStep(changes, 0, mistake))
+        return self.found(changes, mistake) if mistake and gained else None
 
     def found(self, changes: Changes, remaining: Mistake | None = None) -> Repair:
-        return Repair(tuple(map(self.tree.place, changes)), remaining)
+        return Repair(changes, tuple(map(self.tree.place, changes)), remaining)
 
-    def remaining(self, attempt: Attempt, candidates: list[Mistake]) -> Mistake | None:
-        """The mistake that a changed answer makes in every case, if it is better in some and worse in none."""
-        gained = False
+    def remaining(self, attempt: Attempt, candidates: list[Mistake]) -> tuple[Mistake | None, bool]:
+        """The mistake that a changed answer makes in every case, and whether it is better in some and worse in none."""
+        gained, lost = False, False
         for case, before in self.right.items():
             outcome = attempt.run(case)
             candidates = [one for one in candidates if checking.does_alike(self.exercise, one, case, outcome)]
             after = right_parts(self.exercise, case, outcome)
             gained |= is_better(after, before)
-            if not candidates or not (after == before or is_better(after, before)):
-                return None
-        return candidates[0] if gained else None
+            lost |= not (after == before or is_better(after, before))
+            if not candidates:
+                return None, False
+        for case in (case for case in self.exercise.cases if case.several):
+            outcome = attempt.run(case)
+            candidates = [one for one in candidates if checking.does_alike(self.exercise, one, case, outcome)]
+        return (candidates[0], gained and not lost) if candidates else (None, False)

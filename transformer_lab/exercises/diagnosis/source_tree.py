@@ -3,12 +3,10 @@
 import ast
 import inspect
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from textwrap import dedent
 from types import CodeType, FunctionType
 
-from transformer_lab.exercises.diagnosis.bare_source import BareSource
-from transformer_lab.exercises.diagnosis.loop_limit import NAME, LoopLimit, is_loop, limited
+from transformer_lab.exercises.diagnosis.loop_limit import NAME, LoopLimit, bodies_of_loops, limited
 from transformer_lab.exercises.diagnosis.mutation import Mutation, applied
 
 FILE = "<mutation>"
@@ -31,7 +29,7 @@ class SourceTree:
         self.functions = [tree_of(one) for one in with_helpers(function)]
         nodes = [node for tree in self.functions for node in ast.walk(tree)]
         self.parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-        self.looping = {tree for tree in self.functions if any(map(is_loop, ast.walk(tree)))}
+        self.loops = {tree: bodies_of_loops(tree) for tree in self.functions}
         self._codes: dict[ast.FunctionDef, CodeType] = {}
 
     def function(self, mutations: Sequence[Mutation] = ()) -> Callable:
@@ -44,17 +42,19 @@ class SourceTree:
         scope = {**self.scope, NAME: limit}
         with applied(mutations):
             for tree in self.functions:
-                exec(self.code(tree, any(one.function is tree for one in mutations)), scope)
+                exec(self.code(tree, [one for one in mutations if one.function is tree]), scope)
         function = scope[self.name]
         assert callable(function)
         return limit.of_each_call(function)
 
-    def code(self, tree: ast.FunctionDef, mutated: bool) -> CodeType:
-        if not mutated and tree in self._codes:
+    def code(self, tree: ast.FunctionDef, mutations: Sequence[Mutation]) -> CodeType:
+        """The code of one function, with the mutations that lie in it. Those of expressions leave its loops alone."""
+        if not mutations and tree in self._codes:
             return self._codes[tree]
-        with limited(tree) if tree in self.looping else nullcontext():
+        of_statements = any(isinstance(one.new, list) for one in mutations)
+        with limited(bodies_of_loops(tree) if of_statements else self.loops[tree]):
             code = compile(ast.Module([tree], []), FILE, "exec")
-        if not mutated:
+        if not mutations:
             self._codes[tree] = code
         return code
 
@@ -63,6 +63,32 @@ class SourceTree:
         inside = mutation.function is self.functions[0]
         line = f"line {self.first_line + mutation.line - 1}" if inside else f"`{mutation.function.name}`"
         return line, mutation.old_source(self.parents)
+
+
+class BareSource(ast.NodeTransformer):
+    """Takes off annotations, docstrings and guards that only raise an error."""
+
+    def visit_FunctionDef(self, function: ast.FunctionDef) -> ast.AST:
+        for argument in (*function.args.args, *function.args.kwonlyargs, function.args.kwarg):
+            if argument is not None:
+                argument.annotation = None
+        function.returns = None
+        function.body = [s for s in function.body if not is_text(s) and not is_guard(s)] or [ast.Pass()]
+        return self.generic_visit(function)
+
+    def visit_AnnAssign(self, statement: ast.AnnAssign) -> ast.AST:
+        if statement.value is None:
+            return ast.copy_location(ast.Pass(), statement)
+        return ast.copy_location(ast.Assign([statement.target], statement.value), statement)
+
+
+def is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def is_guard(statement: ast.stmt) -> bool:
+    """Whether this is `if …: raise`."""
+    return isinstance(statement, ast.If) and all(isinstance(s, ast.Raise) for s in statement.body + statement.orelse)
 
 
 def with_helpers(function: FunctionType) -> list[FunctionType]:

@@ -17,10 +17,17 @@ def one_change(repairs: list[Repair], start: str = "One change would do") -> str
     return f"{start}: look at {', or at '.join(shown(by_line.items()))}."
 
 
-def several_changes(repair: Repair) -> str:
+def several_changes(repair: Repair, end: str = "would do") -> str:
     """The places that must be changed together."""
     number = {2: "Two", 3: "Three", 4: "Four"}.get(len(repair.places), "A few")
-    return f"{number} changes together would do: look at {', and at '.join(shown(dict.fromkeys(repair.places)))}."
+    return f"{number} changes together {end}: look at {', and at '.join(shown(dict.fromkeys(repair.places)))}."
+
+
+def beside_a_mistake(found: list[Repair]) -> str:
+    """Where the changes are that leave nothing but a mistake with a name."""
+    if len(found[0].places) > 1:
+        return several_changes(found[0], "do away with the rest")
+    return one_change(found, "One change does away with the rest")
 
 
 def shown(places: Iterable[tuple[str, str]]) -> list[str]:

@@ -176,8 +176,16 @@ def recognised(
 
 
 def does_alike(exercise: Specification, mistake: Mistake, case: Case, outcome: Outcome) -> bool:
-    one, other = effect(exercise, case, outcome), effect(exercise, case, exercise.mistaken(mistake, case))
+    one, other = gist(exercise, case, outcome), gist(exercise, case, exercise.mistaken(mistake, case))
     return comparing.same(one, other, Standard.of(case))
+
+
+def gist(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
+    """The outcome as it is compared with that of a mistake."""
+    found = effect(exercise, case, outcome)
+    if exercise.goal is None or found is outcome or not isinstance(found.value, Tensor):
+        return found
+    return replace(found, value=exercise.goal.gist(found.value))
 
 
 def effect(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:

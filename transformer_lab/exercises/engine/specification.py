@@ -47,11 +47,13 @@ class Goal:
     """What is asked for where many answers are right: not what is returned is judged, but what it brings about.
 
     `effect(arguments, *returned)` is that: the attention weights that returned matrices make, say. `lacks(arguments,
-    effect)` says in words what it lacks, or nothing. Two answers are alike if their effects are.
+    effect)` says in words what it lacks, or nothing. Two answers make the same mistake if the `gist` of their effects
+    is the same: of heads, say, where they look, and not how strongly.
     """
 
     effect: Callable[..., Tensor]
     lacks: Callable[..., str | None]
+    gist: Callable[[Tensor], Tensor] = lambda effect: effect
 
 
 @dataclass(eq=False, repr=False)

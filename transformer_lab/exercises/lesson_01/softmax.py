@@ -146,6 +146,24 @@ def hard_maximum(scores, dim):
     return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0)
 
 
+CLAMPED = (
+    "You clamp the scores. Nothing overflows then, but all scores beyond the bound become equal, so that 1000 and 1003 "
+    "get the same weight. Subtract the largest score instead: that changes no weight."
+)
+
+
+@softmax.mistake(CLAMPED)
+def clamped(scores, dim):
+    exponentials = scores.clamp(-80, 80).exp()
+    return exponentials / exponentials.sum(dim, keepdim=True)
+
+
+@softmax.mistake(CLAMPED)
+def clamped_above(scores, dim):
+    exponentials = scores.clamp(max=80).exp()
+    return exponentials / exponentials.sum(dim, keepdim=True)
+
+
 @softmax.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     shape = sizes(generator, number(generator, 1, 4))

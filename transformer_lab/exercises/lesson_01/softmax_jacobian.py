@@ -94,6 +94,31 @@ def squares_everywhere(weights):
     return torch.diag_embed(weights) - weights.unsqueeze(-1).square()
 
 
+@softmax_jacobian.mistake(
+    "In p_i (δ_ij − p_j) you take δ_ij for 1 everywhere. It is 1 on the diagonal alone, and 0 elsewhere."
+)
+def delta_taken_for_one(weights):
+    return weights.unsqueeze(-1) * (1 - weights.unsqueeze(-2))
+
+
+@softmax_jacobian.mistake(
+    "The diagonal holds p_i alone. There, too, the product is subtracted: p_i − p_i², because a weight shares its sum "
+    "with itself as well."
+)
+def no_square_on_the_diagonal(weights):
+    product = weights.unsqueeze(-1) * weights.unsqueeze(-2)
+    return torch.diag_embed(weights) - product + torch.diag_embed(weights.square())
+
+
+@softmax_jacobian.mistake(
+    "The products of all rows are added up, as a matrix product over the rows does. Each row of weights has a Jacobian "
+    "of its own."
+)
+def products_of_all_rows(weights):
+    rows = weights.reshape(-1, weights.size(-1))
+    return torch.diag_embed(weights) - rows.T @ rows
+
+
 @softmax_jacobian.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     return {"weights": floats(generator)(*leading(generator), number(generator, 1, 8)).softmax(-1)}

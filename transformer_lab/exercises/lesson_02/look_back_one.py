@@ -14,6 +14,7 @@ from transformer_lab.exercises.lesson_02.shared import (
     attention_of,
     lacks_a_neighbour,
     position_cases,
+    where_they_look,
 )
 
 
@@ -34,7 +35,7 @@ def one_head(given: dict, w_q: Tensor, w_k: Tensor) -> Tensor:
     returns=("w_q", "w_k"),
     cases=tuple(position_cases()),
     domains={"positions": AT_RIGHT_ANGLES},
-    goal=Goal(one_head, lacks_a_neighbour((-1,))),
+    goal=Goal(one_head, lacks_a_neighbour((-1,)), where_they_look((-1,))),
     hints=(
         "The score of query t and key s is x_t W_Q W_Kᵀ x_sᵀ. Take W_K = I: then x_t W_Q should point where x_{t-1} "
         "points.",
@@ -101,6 +102,15 @@ def moved_twice(positions):
 def looks_at_the_first(positions):
     first = positions[:1].expand_as(positions)
     return 10 * positions.size(1) ** 0.5 * positions.T @ first, torch.eye(positions.size(1))
+
+
+@look_back_one.mistake(
+    "Two things at once: it looks *ahead*, so the matrix is transposed, and it does so too weakly. Multiply W_Q by a "
+    "number, too."
+)
+def ahead_and_too_soft(positions):
+    before = torch.cat([positions[:1], positions[:-1]])
+    return before.T @ positions, torch.eye(positions.size(1))
 
 
 @look_back_one.hidden_case

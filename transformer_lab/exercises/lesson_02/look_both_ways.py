@@ -13,6 +13,7 @@ from transformer_lab.exercises.lesson_02.shared import (
     attention_of,
     lacks_a_neighbour,
     position_cases,
+    where_they_look,
 )
 
 
@@ -30,7 +31,7 @@ from transformer_lab.exercises.lesson_02.shared import (
     returns=("[(w_q, w_k), (w_q, w_k)]",),
     cases=tuple(position_cases()),
     domains={"positions": AT_RIGHT_ANGLES},
-    goal=Goal(attention_of, lacks_a_neighbour((-1, 1))),
+    goal=Goal(attention_of, lacks_a_neighbour((-1, 1)), where_they_look((-1, 1))),
     hints=(
         "The first head is that of `look_back_one`.",
         "The second is the same with the rows moved the other way: row t is the vector of t + 1.",
@@ -87,6 +88,16 @@ def both_too_soft(positions):
     eye = torch.eye(positions.size(1))
     before, after = torch.cat([positions[:1], positions[:-1]]), torch.cat([positions[1:], positions[-1:]])
     return [(positions.T @ before, eye), (positions.T @ after, eye)]
+
+
+@look_both_ways.mistake(
+    "Two things at once: the two heads have changed places, since the first must look back and the second ahead; and "
+    "their weights are too even. Multiply W_Q of both by a number."
+)
+def exchanged_and_too_soft(positions):
+    eye = torch.eye(positions.size(1))
+    before, after = torch.cat([positions[:1], positions[:-1]]), torch.cat([positions[1:], positions[-1:]])
+    return [(positions.T @ after, eye), (positions.T @ before, eye)]
 
 
 look_both_ways.hidden_case(hidden_case)

@@ -192,6 +192,33 @@ def weights_exchanged(query, key, value, w_q, w_k, w_v, w_o, n_heads):
     return joined(attended(q, k, v, q.size(-1))) @ w_o
 
 
+@multi_head_attention.mistake(
+    "The values are projected from `key`. In self-attention the two are the same; here `value` is another tensor, and "
+    "what is fetched comes from there."
+)
+def values_from_the_key(query, key, value, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = (heads_of(x, n_heads) for x in (query @ w_q, key @ w_k, key @ w_v))
+    return joined(attended(q, k, v, q.size(-1))) @ w_o
+
+
+@multi_head_attention.mistake(
+    "The axes of heads and tokens are never swapped, neither where the heads are split nor where they are merged. The "
+    "shapes fit all the same, and each head sees runs of tokens, not its block of features of every token."
+)
+def never_swapped(query, key, value, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = (x.reshape(len(x), n_heads, x.size(1), -1) for x in (query @ w_q, key @ w_k, value @ w_v))
+    return attended(q, k, v, q.size(-1)).reshape(query.shape) @ w_o
+
+
+@multi_head_attention.mistake(
+    "The features are dealt out like cards: head i owns every h-th feature of the projections. It must own the i-th "
+    "*block* of them."
+)
+def features_dealt_out(query, key, value, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = (x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2) for x in (query @ w_q, key @ w_k, value @ w_v))
+    return joined(attended(q, k, v, q.size(-1))) @ w_o
+
+
 @multi_head_attention.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, queries, keys, n_heads, d_head) = floats(generator), sizes(generator, 5, most=5)

@@ -37,6 +37,20 @@ def lacks_a_neighbour(offsets: tuple[int, ...]) -> Callable[[dict, Tensor], str 
     return lacks
 
 
+def where_they_look(offsets: tuple[int, ...]) -> Callable[[Tensor], Tensor]:
+    """To which positions each query gives its largest weight, and whether that is at least 0.9: (2, h, T, S).
+
+    A query that has no neighbour there may look anywhere, and does not count.
+    """
+
+    def looks(weights: Tensor) -> Tensor:
+        largest, at = weights.amax(-1, keepdim=True), torch.arange(weights.size(-1), device=weights.device)
+        counts = torch.stack([(at + offset >= 0) & (at + offset < len(at)) for offset in offsets])[..., None]
+        return torch.stack([weights > 0.999 * largest, (largest >= 0.9).expand_as(weights)]) & counts
+
+    return looks
+
+
 def position_cases() -> Iterator[Case]:
     """All lengths from 2 to 8 with one-hot vectors; then the same turned, so that no vector is an axis."""
     for length in range(2, 9):

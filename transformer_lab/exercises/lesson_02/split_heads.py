@@ -93,6 +93,14 @@ def batch_and_heads_joined(x, n_heads):
     return x.reshape(x.size(0), x.size(1), n_heads, -1).transpose(1, 2).flatten(0, 1)
 
 
+@split_heads.mistake(
+    "You swap the axes first and reshape then, which reads one *feature* of all tokens after the other: what was one "
+    "token's block of features is scattered. Give the features two axes before you move any."
+)
+def swapped_too_early(x, n_heads):
+    return x.transpose(1, 2).reshape(x.size(0), n_heads, x.size(1), -1)
+
+
 @split_heads.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     batch, length, n_heads, d_head = sizes(generator, 4)

@@ -165,7 +165,10 @@ def says_always_relative(scores):
     return True
 
 
-@is_relative.mistake("Your test calls no scores relative.")
+@is_relative.mistake(
+    "Your test calls no scores relative. If you compare scores of equal distance, their vectors must be equal as well: "
+    "with another vector in each row the scores differ, wherever the rows stand."
+)
 def says_never_relative(scores):
     return False
 

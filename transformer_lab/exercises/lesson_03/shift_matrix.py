@@ -169,6 +169,22 @@ def shifted_by_degrees(offset, d_model):
     return blocks(torch.deg2rad(angles(offset, d_model)))
 
 
+@shift_matrix.mistake(
+    "The sign of the offset is lost: two steps back become two steps ahead. Sines are odd, sin(−a) = −sin a, so let "
+    "the offset keep its sign."
+)
+def absolute_offset(offset, d_model):
+    return blocks(angles(abs(offset), d_model))
+
+
+@shift_matrix.mistake(
+    "A negative offset gives the identity: a loop over `range(offset)` has no round then, and nothing moves. A step "
+    "back is the transpose of a step ahead."
+)
+def never_back(offset, d_model):
+    return blocks(angles(max(offset, 0), d_model))
+
+
 @shift_matrix.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     return {"offset": number(generator, -30, 30), "d_model": 2 * number(generator, 1, 20)}

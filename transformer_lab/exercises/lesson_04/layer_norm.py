@@ -212,6 +212,19 @@ def divided_by_the_length(x, weight, bias, eps):
     return centred / torch.sqrt(centred.square().sum(-1, keepdim=True) + eps) * weight + bias
 
 
+@layer_norm.mistake(
+    "Mean and variance are taken over all axes but the first, as if only the first counted vectors. Each vector along "
+    "the last axis needs its own, however many axes stand before it."
+)
+def over_all_but_the_first(x, weight, bias, eps):
+    return scaled(x, *moments(x, tuple(range(1, x.ndim)) or -1), weight, bias, eps)
+
+
+@layer_norm.mistake("Weight and bias are exchanged: multiply by `weight`, then add `bias`.")
+def weight_and_bias_exchanged(x, weight, bias, eps):
+    return scaled(x, *moments(x, -1), bias, weight, eps)
+
+
 @layer_norm.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, d_model = floats(generator), number(generator, 4, 12)

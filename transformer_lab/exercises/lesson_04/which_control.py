@@ -225,6 +225,15 @@ def always_the_last(experiments):
     return len(experiments) - 1
 
 
+@which_control.mistake(
+    "You look for the run with a residual connection, and find none in some lists. Such a run cures both troubles: the "
+    "gradient has a way past each layer, and so have the tokens. If the stack then learns, you know no more than "
+    "before."
+)
+def residual_connection_alone(experiments):
+    return next((i for i, changed, _ in differences(experiments) if "residual" in changed), None)
+
+
 @which_control.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     task, seed = pick(generator, "copy", "sum"), number(generator, 100, 999)

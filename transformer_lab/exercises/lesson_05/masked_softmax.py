@@ -172,6 +172,24 @@ def exponential_overflows(scores, mask):
     return powers / powers.sum(-1, keepdim=True)
 
 
+@masked_softmax.mistake(
+    "As soon as one row has no allowed key, *all* rows become zeros. Each row is judged by itself: `any` or `all` over "
+    "the whole mask asks too much."
+)
+def one_empty_row_empties_all(scores, mask):
+    weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+    return weights if mask.any(-1).all() else torch.zeros_like(scores)
+
+
+@masked_softmax.mistake(
+    "exp(1000) overflows, and inf / inf is NaN. `softmax` subtracts the largest score of the row first, which changes "
+    "no weight."
+)
+def overflow_where_something_is_allowed(scores, mask):
+    powers = scores.exp() * mask
+    return powers / powers.sum(-1, keepdim=True).clamp(min=1e-6)
+
+
 @masked_softmax.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     *axes, queries, keys = shape = [*leading(generator), *sizes(generator, 2)]

@@ -362,6 +362,30 @@ def first_sentences_only(
     return norm_3(x + feed_forward(x))
 
 
+FED_TOO_EARLY = (
+    "The feed-forward network stands before the cross-attention. It comes last: first the target attends to itself, "
+    "then to the memory, and then each position works on what it has gathered."
+)
+
+
+@decoder_layer.mistake(FED_TOO_EARLY)
+def feed_forward_before_memory(
+    x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
+):
+    x = norm_1(x + self_attention(x, x, x, tgt_mask))
+    x = norm_2(x + feed_forward(x))
+    return norm_3(x + cross_attention(x, memory, memory, memory_mask))
+
+
+@decoder_layer.mistake(FED_TOO_EARLY)
+def feed_forward_with_its_norm_before_memory(
+    x, memory, self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, tgt_mask, memory_mask
+):
+    x = norm_1(x + self_attention(x, x, x, tgt_mask))
+    x = norm_3(x + feed_forward(x))
+    return norm_2(x + cross_attention(x, memory, memory, memory_mask))
+
+
 @decoder_layer.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, length, words), d_model = floats(generator), sizes(generator, 3), number(generator, 4, 9)

@@ -206,6 +206,23 @@ def divergence(logits, targets, smoothing, pad_id):
     return loss_for(truth, logits, targets, pad_id) - entropy
 
 
+@label_smoothing_loss.mistake(
+    "The target gets 1 - smoothing, and not its own share of what is spread, so that the truth sums to less than 1. "
+    "The mass is spread over the *whole* vocabulary: smoothing / vocab belongs to the target, too."
+)
+def target_without_its_share(logits, targets, smoothing, pad_id):
+    truth = one_hot(targets, logits)
+    truth = truth * (1 - smoothing) + (1 - truth) * smoothing / logits.size(-1)
+    return loss_for(truth, logits, targets, pad_id)
+
+
+@label_smoothing_loss.mistake(
+    "You leave out the targets that are 0. That is right as long as `pad_id` is 0, and loses a word when it is not."
+)
+def padding_taken_for_0(logits, targets, smoothing, pad_id):
+    return label_smoothing_loss.reference(logits, targets, smoothing, 0)
+
+
 @label_smoothing_loss.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     vocabulary = number(generator, 5, 15)

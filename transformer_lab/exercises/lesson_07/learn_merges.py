@@ -193,6 +193,16 @@ def once_in_a_word(words, n_merges):
     return merges
 
 
+@learn_merges.mistake(
+    "Of equally frequent pairs you take the *last* in the alphabet: `max` by (count, pair) compares the texts of the "
+    "symbols. Take the pair whose symbols were created first."
+)
+def last_in_the_alphabet(words, n_merges):
+    backwards = lambda symbol: (*(-ord(letter) for letter in symbol), 1)  # noqa: E731
+    rank = lambda counts, known, pair: (-counts[pair], *map(backwards, pair))  # noqa: E731
+    return learned(words, n_merges, rank=rank)
+
+
 @learn_merges.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     letters, words = "abcdez·", {}

@@ -166,6 +166,14 @@ def one_text(symbols, pair):
     return " ".join(merge_pair.reference(symbols, pair))
 
 
+@merge_pair.mistake(
+    "You join the symbols with spaces, replace in that text, and split it again. So the end of a longer symbol is "
+    "taken for the left half, as in xa b, and a symbol that is a space itself is torn apart."
+)
+def replaced_between_spaces(symbols, pair):
+    return " ".join(symbols).replace(" ".join(pair), "".join(pair)).split(" ")
+
+
 @merge_pair.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     alphabet = ("a", "b", "ab", "c")[: number(generator, 2, 4)]

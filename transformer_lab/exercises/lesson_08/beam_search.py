@@ -72,6 +72,8 @@ beam_search = Exercise(
         beam_case("one ends early, and the second of those that go on wins", second_best_wins, 0, 1, 2, 5),
         beam_case("two have ended, the best has not", best_ends_last, 0, 1, 2, 5),
         beam_case("ids that all matter", scattered(5, 1, 0.5, salt=1), 0, 1, 3, 8),
+        beam_case("short sentences and long ones", scattered(5, 1, salt=1), 0, 1, 3, 8),
+        beam_case("four tokens to choose from", scattered(4, 1, salt=18), 0, 1, 3, 8),
         beam_case("room for five ids", scattered(5, 1, 0.5), 0, 1, 3, 5),
         beam_case("other ids", scattered(7, 4, 0.5), 6, 4, 2, 5),
         beam_case("eos is the last of the vocabulary", scattered(5, 4), 0, 4, 2, 8),
@@ -114,7 +116,10 @@ def searched(next_log_probs, bos_id, eos_id, beam_size, max_length, *, keep=None
     return ended, live
 
 
-@beam_search.mistake("Only the best hypothesis goes on: that is greedy decoding, whatever `beam_size` says.")
+@beam_search.mistake(
+    "There is never more than one hypothesis: that is greedy decoding, whatever `beam_size` says. Either one alone is "
+    "kept, or each keeps only its own best extension; then the one that there is at first has one descendant for ever."
+)
 def greedy_in_disguise(next_log_probs, bos_id, eos_id, beam_size, max_length):
     ended, live = searched(next_log_probs, bos_id, eos_id, 1, max_length)
     return max(ended + live, key=total_of)
@@ -273,6 +278,49 @@ def beam_without_bos(next_log_probs, bos_id, eos_id, beam_size, max_length):
 def beam_without_eos(next_log_probs, bos_id, eos_id, beam_size, max_length):
     ids, total = beam_search.reference(next_log_probs, bos_id, eos_id, beam_size, max_length)
     return (ids[:-1] if ids[-1] == eos_id else ids), total
+
+
+PENALTY = (
+    "You compare totals divided by the length, or by a power of it, which favours long sentences. That is a length "
+    "penalty; here the plain total decides."
+)
+
+
+@beam_search.mistake(PENALTY)
+def divided_by_the_length(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    ended, live = searched(next_log_probs, bos_id, eos_id, beam_size, max_length)
+    return max(ended + live, key=lambda h: h[1] / len(h[0]))
+
+
+@beam_search.mistake(PENALTY)
+def divided_by_a_power_of_the_length(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    ended, live = searched(next_log_probs, bos_id, eos_id, beam_size, max_length)
+    return max(ended + live, key=lambda h: h[1] / len(h[0]) ** 0.6)
+
+
+@beam_search.mistake(
+    "The search ends with the first hypothesis that ends, although the best of all that are there wins. A better one "
+    "may still be on its way: only `max_length`, or that none is live, ends the search."
+)
+def stopped_at_the_first_end(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    for length in range(1, max_length + 1):
+        ended, live = searched(next_log_probs, bos_id, eos_id, beam_size, length)
+        if ended:
+            break
+    return max(ended + live, key=total_of)
+
+
+@beam_search.mistake(
+    "*Every* extension that ends in `eos_id` is set aside, however improbable it is beside the others. Only one that "
+    "is among the `beam_size` best of its step is kept at all."
+)
+def every_end_set_aside(next_log_probs, bos_id, eos_id, beam_size, max_length):
+    def keep(extensions: list[Hypothesis]) -> list[Hypothesis]:
+        ends = [h for h in extensions if h[0][-1] == eos_id]
+        return ends + [h for h in extensions if h[0][-1] != eos_id][:beam_size]
+
+    ended, live = searched(next_log_probs, bos_id, eos_id, beam_size, max_length, keep=keep)
+    return max(ended + live, key=total_of)
 
 
 @beam_search.hidden_case

@@ -189,6 +189,12 @@ def scaled_by_the_length(query, key, value, cache):
     return (query @ keys.mT / keys.size(-2) ** 0.5).softmax(-1) @ values, cache
 
 
+@cached_attention.mistake("The scores are divided by d_head, not by its square root: the weights come out too even.")
+def divided_by_d_head(query, key, value, cache):
+    keys, values = cache = grown(key, value, cache)
+    return (query @ keys.mT / query.size(-1)).softmax(-1) @ values, cache
+
+
 @cached_attention.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, n_heads, d_head), length = floats(generator), sizes(generator, 3), number(generator, 0, 9)

@@ -156,6 +156,16 @@ def bos_taken_for_the_end(next_logits, bos_id, eos_id, max_length):
     return written(most_probable(next_logits), bos_id, eos_id, max_length - 1)
 
 
+@greedy_decode.mistake(
+    "The sentence always ends with `eos_id`, even where it was cut off at `max_length`. It ends with `eos_id` only if "
+    "that was the most probable token."
+)
+def eos_even_if_cut_off(next_logits, bos_id, eos_id, max_length):
+    ids = written(most_probable(next_logits), bos_id, eos_id, max_length - 1)
+    ids = ids[:-1] if len(ids) > 1 and (ids[-1] == eos_id or len(ids) == max_length) else ids
+    return [*ids, eos_id]
+
+
 @greedy_decode.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     model, bos_id, eos_id = a_model(generator)

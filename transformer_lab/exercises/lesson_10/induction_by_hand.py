@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 
 import torch
 import torch.nn.functional as F
@@ -23,17 +23,18 @@ def sequences_of(given: Mapping) -> list[tuple[int, ...]]:
     return [once for period in periods for once in itertools.permutations(range(given["n_tokens"]), period)]
 
 
-def stream_of(given: Mapping) -> Tensor:
+@cache
+def stream_of(n_tokens: int, n_positions: int) -> Tensor:
     """(N, T, d_model): token | position | previous | next, the last two empty.
 
     Each sequence is repeated until all are as long as the longest twice. What stands behind its second half does not
     matter: it is hidden by the mask.
     """
-    once = sequences_of(given)
+    once = sequences_of({"n_tokens": n_tokens, "n_positions": n_positions})
     length = 2 * len(once[-1])
     tokens = torch.tensor([[one[t % len(one)] for t in range(length)] for one in once], device="cpu")  # (N, T)
-    here = F.one_hot(tokens, given["n_tokens"]).double()  # (N, T, n_tokens)
-    places = torch.eye(given["n_positions"], dtype=torch.float64, device="cpu")[:length]
+    here = F.one_hot(tokens, n_tokens).double()  # (N, T, n_tokens)
+    places = torch.eye(n_positions, dtype=torch.float64, device="cpu")[:length]
     return torch.cat([here, places.expand(len(once), -1, -1), 0 * here, 0 * here], -1)
 
 
@@ -47,7 +48,7 @@ def layer(x: Tensor, qk: Tensor, ov: Tensor) -> tuple[Tensor, Tensor]:
 
 def both_layers(given: Mapping, qk_0: Tensor, ov_0: Tensor, qk_1: Tensor, ov_1: Tensor) -> Tensor:
     """(N, T, T + T + n_tokens): for each sequence the weights of both heads, and `next` behind the second."""
-    x, first = layer(stream_of(given), qk_0, ov_0)
+    x, first = layer(stream_of(given["n_tokens"], given["n_positions"]), qk_0, ov_0)
     x, second = layer(x, qk_1, ov_1)
     return torch.cat([first, second, x[..., -given["n_tokens"] :]], -1).float()
 
@@ -269,6 +270,16 @@ def for_one_period_alone(n_tokens, n_positions):
     far_back = torch.diag(torch.ones(n_positions - n_tokens + 1), 1 - n_tokens)
     qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
     return qk_0, ov_0, at("position", "position", 30 * far_back), at("token", "next", tokens)
+
+
+@induction_by_hand.mistake(
+    "Layer 0 notes nothing: no row says which token came *before* it, so layer 1 can only find the same token again, "
+    "and not the one behind it. Let layer 0 look back by one, and write that token into `previous`."
+)
+def without_a_note(n_tokens, n_positions):
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    nothing = at("token", "previous", 0 * tokens)
+    return nothing, nothing, at("token", "token", 30 * tokens), at("token", "next", tokens)
 
 
 @induction_by_hand.hidden_case

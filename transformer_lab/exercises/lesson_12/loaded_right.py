@@ -289,6 +289,16 @@ def first_token_compared(ours, theirs):
     return bool((ours(tokens, types) - theirs(tokens, types))[:, 0].abs().max() <= 1e-4)
 
 
+@loaded_right.mistake(
+    "You compare directions: the cosine of two vectors says nothing about their lengths, and hardly moves where one "
+    "feature is off by a hundredth. Compare the numbers."
+)
+def compared_by_cosine(ours, theirs):
+    tokens, types = batch()
+    cosine = torch.cosine_similarity(ours(tokens, types), theirs(tokens, types), dim=-1)
+    return bool((cosine[tokens != 0] > 0.999).all())
+
+
 @loaded_right.hidden_case
 def hidden_right(generator: Generator) -> Arguments:
     size = number(generator, 1, 9) / 1e6

@@ -133,6 +133,19 @@ def over_the_batch(hidden, mask):
     return (hidden * mask[..., None]).sum((0, 1)) / mask.sum().clamp(min=1)
 
 
+@mean_pool.mistake("You divide by the number of texts. Divide each sum by the number of its own text's tokens.")
+def divided_by_the_number_of_texts(hidden, mask):
+    return (hidden * mask[..., None]).sum(1) / len(hidden)
+
+
+@mean_pool.mistake(
+    "You return the vector of the *first* token, and zeros for a text that has none. Some models are trained so that "
+    "it stands for the text; asked for is the mean of all tokens."
+)
+def the_first_token_if_there_is_one(hidden, mask):
+    return hidden[:, 0] * mask[:, :1]
+
+
 @mean_pool.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, length, width) = floats(generator), sizes(generator, 3, most=9)

@@ -255,6 +255,30 @@ def keys_and_values_exchanged(tokens, word, types, w_qkv, w_out, n_heads, eps, r
     return normed(x + heads @ w_out.T, eps)
 
 
+ALL_TYPES = "You add all of `types`. A text that comes alone is of type 0: only the first row belongs to its tokens."
+
+
+def with_types(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
+    """All mended, but for which vector of a type is added."""
+    x = word[tokens] + types
+    query, key, value = in_heads(x @ w_qkv, n_heads)
+    heads = attended(rotate(to_neighbours(query)), rotate(to_neighbours(key)), value)
+    return normed(x + heads @ w_out.T, eps)
+
+
+@mend_loading.mistake(ALL_TYPES)
+def types_added_up(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
+    return with_types(tokens, word, types.sum(0), w_qkv, w_out, n_heads, eps, rotate)
+
+
+@mend_loading.mistake(
+    "You add the whole table `types`: of two tokens each gets another type, and a longer text raises an error. A text "
+    "that comes alone is of type 0: only the first row belongs to its tokens."
+)
+def all_rows_of_types(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
+    return with_types(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate)
+
+
 @mend_loading.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, n_heads, length = floats(generator), number(generator, 2, 5), number(generator, 2, 12)

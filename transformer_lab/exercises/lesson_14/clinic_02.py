@@ -86,8 +86,9 @@ def ones_are_added(query, key, value, lengths):
 
 
 @clinic_02.mistake(
-    "The values of the padding are 0 now, so that other numbers there make no difference. But the padding still takes "
-    "its share of the attention, and the output shrinks. That hides the symptom and keeps the cause."
+    "The padding adds nothing now, because its values, or its weights behind the softmax, are 0; so other numbers "
+    "there make no difference. But it still takes its share of the attention, and the output shrinks. That hides the "
+    "symptom and keeps the cause."
 )
 def padded_values_are_zero(query, key, value, lengths):
     words = ~padding_of(key, lengths)

@@ -119,6 +119,14 @@ def counted_through_the_batch(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[rows]
 
 
+@clinic_04.mistake(
+    "The positions are right now, but the vectors of the tokens are no longer multiplied by √d. That was no part of "
+    "the defect: a mend changes what is broken, and nothing else."
+)
+def scale_lost(tokens, table, encoding):
+    return table[tokens] + encoding[: tokens.size(1)]
+
+
 @clinic_04.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, length, width), vocabulary = floats(generator), sizes(generator, 3), number(generator, 2, 7)

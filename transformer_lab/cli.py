@@ -81,6 +81,9 @@ def assign_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--questions", type=Path, metavar="FILE.md", help="questions to answer in words: see the docs")
     one.add_argument("--variant", **SEVERAL, metavar="NAME=POINTS", help="a prediction, with other numbers for each")
     one.add_argument("--no-solutions", action="store_true", help="what is handed out refuses to show solutions")
+    one.add_argument(
+        "--install", metavar="WHAT", help="what pip installs where the package is missing (default: this repository)"
+    )
     one.add_argument("--notebooks", type=Path, help=NOTEBOOKS)
 
 

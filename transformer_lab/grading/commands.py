@@ -13,14 +13,15 @@ from pathlib import Path
 def assign(options: argparse.Namespace) -> int:
     from transformer_lab.grading.handout import assign
     from transformer_lab.grading.handout.lateness import moment
-    from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS
+    from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS, where_the_package_is
     from transformer_lab.grading.handout.questions import read_questions
     from transformer_lab.grading.reports.pages import words
 
     variants, questions = points_of(options.variant), read_questions(options.questions)
     points = assign.choose(options.lessons, points_of(options.exercise) | variants, needs_one=not questions)
     given = (options.partial, options.excuse, options.due, options.late, options.no_solutions)
-    policy = assign.Policy(*given, questions, tuple(variants))
+    install = where_the_package_is() if options.install is None else options.install
+    policy = assign.Policy(*given, questions, tuple(variants), install)
     assignment = assign.assign(options.out, points, options.seconds, options.notebooks or NOTEBOOKS, policy)
     listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.most.items())
     counted = words(len(assignment.points), "exercise", "exercises")
@@ -28,6 +29,9 @@ def assign(options: argparse.Namespace) -> int:
     print(f"{counted}, {assignment.total:g} points: {listed}")
     if assignment.due and moment(assignment.due, "--due") < datetime.now(UTC):
         print(f"--due {assignment.due} is over already: whatever is handed in now is late.", file=sys.stderr)
+    print(
+        f"Where transformer_lab is missing, as in Colab, the notebooks install {install or 'nothing: see --install'}."
+    )
     print(f"Hand out {options.out / 'release' / assignment.name}; keep {options.out / 'assignment.json'} to yourself.")
     return 0
 

@@ -67,6 +67,7 @@ class Policy:
     no_solutions: bool = False
     questions: dict[str, Question] = field(default_factory=dict)
     variants: tuple[str, ...] = ()
+    install: str = ""  # whence pip takes the package where a notebook lacks it
 
 
 USUAL = Policy()
@@ -94,6 +95,8 @@ def assign(
         raise ValueError(f"the seconds for an answer must be positive, and at most {MOST_SECONDS} (got {seconds:g})")
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"the folder {out} must be new or empty (it holds {next(out.iterdir()).name})")
+    if '"' in policy.install or "\n" in policy.install:
+        raise ValueError(f"--install must be one requirement, as pip takes it (got {policy.install})")
     refuse_unfit(policy.variants)
     decided = Assignment(
         out.resolve().name, points, seconds, partial=policy.partial, excuse=policy.excuse, due=policy.due,
@@ -102,7 +105,7 @@ def assign(
     )  # fmt: skip
     handed_out: dict[str, str] = {}
     for kind in ("source", "release"):
-        for file, made in notebooks_of(decided, notebooks, kind == "source", policy.no_solutions):
+        for file, made in notebooks_of(decided, notebooks, kind == "source", policy):
             (out / kind / decided.name).mkdir(parents=True, exist_ok=True)
             nbformat.write(made, out / kind / decided.name / file)
             handed_out |= {cell.id: digest(cell.source) for cell in made.cells if cell.cell_type == "code"}
@@ -113,15 +116,15 @@ def assign(
 
 
 def notebooks_of(
-    assignment: Assignment, lessons: Path, with_solutions: bool, withheld: bool
+    assignment: Assignment, lessons: Path, with_solutions: bool, policy: Policy
 ) -> Iterator[tuple[str, NotebookNode]]:
     """Each notebook to hand out, with the name of its file: one a lesson, and one for the questions."""
     for number in sorted({catalogue[name].lesson for name in assignment.points}):
         points = {name: most for name, most in assignment.points.items() if catalogue[name].lesson == number}
         path = lesson_notebook(lessons, number)
         lesson = nbformat.read(path, as_version=4)
-        own = (assignment.variants, assignment.key)
-        yield path.name, exercise_notebook(lesson, points, with_solutions, withheld, *own)
+        own = (assignment.variants, assignment.key, policy.install)
+        yield path.name, exercise_notebook(lesson, points, with_solutions, policy.no_solutions, *own)
     if assignment.questions:
         any_lesson = nbformat.read(lesson_notebook(lessons, "00"), as_version=4)
         yield FILE, question_notebook(any_lesson, assignment.questions, with_solutions)

@@ -45,7 +45,7 @@ SEVERAL: dict[str, Any] = {"nargs": "*", "action": "extend", "default": []}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; its exit code: 0, or 2 where something could not be done (said on stderr)."""
+    """Run a command; its exit code: 0, 1 where some work could not be read, 2 where it could not begin."""
     options = parser().parse_args(arguments)
     try:
         return options.act(options)

@@ -142,7 +142,7 @@ def test_an_archive_writes_nothing_outside_follows_no_link_and_is_not_believed(t
     assert len(submissions["ann"].paths) == 3
     assert submissions["ben"].paths == ()
     assert "cem.zip can't be unpacked (BadZipFile" in submissions["cem"].notes[0]
-    assert submissions["dai"].notes == ("big.ipynb in dai.zip is left out: a file may have 20 MiB",)
+    assert submissions["dai"].left_out == ("big.ipynb in dai.zip is left out: a file may have 20 MiB",)
     assert answer(submissions["dai"])[0] == ANSWER
 
 
@@ -153,6 +153,37 @@ def test_archives_in_archives_share_what_a_student_may_unpack(tmp_path):
     submission = found(tmp_path / "class", tmp_path)["ann"]
     assert len(submission.paths) == 200 - 5  # files, of which five were archives
     assert "the rest of 3.zip is left out: it is too much" in submission.notes
+
+
+def test_one_file_that_cannot_be_unpacked_costs_its_student_alone(tmp_path):
+    """A notebook with a video in it, a damaged file, too many files: as Moodle, Canvas and others zip a class."""
+    files = {"Ann Doe_1_assignsubmission_file_/01.ipynb": notebook() + " " * (21 << 20), "bob/01.ipynb": "DAMAGED"}
+    files |= {"cem_9_10_01.ipynb": notebook(), "eve/01.ipynb": notebook()} | {
+        f"dai/{i}.ipynb": "{}" for i in range(210)
+    }
+    place = zipped(tmp_path / "class.zip", files)
+    place.write_bytes(place.read_bytes().replace(b"DAMAGED", b"DEMAGED", 1))
+    submissions = found(place, tmp_path)
+    assert submissions["Ann Doe_1"].left_out == ("01.ipynb in class.zip is left out: a file may have 20 MiB",)
+    assert submissions["bob"].left_out[0].startswith("01.ipynb in class.zip can't be unpacked (BadZipFile")
+    assert submissions["dai"].left_out == ("the rest of class.zip is left out: it is too much",)
+    assert [answer(submissions[name])[0] for name in ("cem_9", "eve")] == [ANSWER, ANSWER]
+
+
+def test_what_is_no_file_is_not_waited_for_and_no_date_is_too_odd(tmp_path):
+    for name in ("ann/timestamp.txt", "ann/01.zip", "ben.zip", "cem.ipynb"):
+        (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(tmp_path / "class" / name)
+    write(tmp_path / "class" / "dai.ipynb", at=1 << 40)
+    write(tmp_path / "class" / "eve" / "hw1" / "01.ipynb")
+    write(tmp_path / "class" / "eve" / "hw1" / "timestamp.txt", "0001-01-01 00:00:00+14:00")
+    submissions = found(tmp_path / "class", tmp_path)
+    assert submissions["ann"].left_out == (
+        "01.zip is left out: it is no file",
+        "timestamp.txt is left out: it is no file",
+    )
+    assert all(submissions[name].left_out for name in ("ben", "cem"))
+    assert answer(submissions["dai"])[0] == answer(submissions["eve"])[0] == ANSWER
 
 
 def test_what_is_no_notebook_is_named(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import io
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,17 @@ def test_strangers_are_counted_and_a_wrong_roster_is_asked_about(tmp_path):
 def test_late_work_is_counted_and_by_what(tmp_path):
     told = said(tmp_path, MOODLE.format("11"), "Cem Kaya_4102", "zoe")
     assert "2 students are late, 1 of them by the time in nbgrader's timestamp.txt or of their files" in told
+
+
+def test_what_could_not_be_read_is_named_and_the_others_are_graded(tmp_path):
+    """A date in another language in one row, and a notebook that is too large."""
+    text = MOODLE.format("11").replace("Saturday, 3 October", "Samstag, 3. Oktober") + "Participant 5,Ann,,,11,-,\n"
+    table, large = roster(tmp_path, text), replace(graded("Ann_5"), left_out=("a.ipynb may have 20 MiB (it has 22)",))
+    book = gradebook([graded("Cem Kaya_4102"), large], HW, table, tmp_path)
+    told = "\n".join(console.after_grading(book, tmp_path))
+    assert "Not read, of 2 students, so look at it yourself; all else is graded:\n  Ann_5: a.ipynb may have" in told
+    assert "Cem Kaya_4102: not known whether it is late: the time at which Cem Kaya handed in must be a time" in told
+    assert [one.days for one in book.finals] == [0, 1]
 
 
 def test_the_tables_of_the_roster_s_own_system_are_written_and_named(tmp_path):
@@ -215,7 +227,7 @@ def test_wrong_decisions_are_refused_before_anything_is_graded(homework, tmp_pat
     other = class_of(tmp_path / "other", homework, "ben")  # a new grading forgets ann
     assert "line 2: a student is named" in refusal(capsys, homework, other, out, "--regrade")
     (out / "overrides.csv").write_text("student,exercise,points\n")
-    (tmp_path / "roster.csv").write_text("id,name,submitted\n1,Ann,soon\n")
+    (tmp_path / "roster.csv").write_text("id,name,extension\n1,Ann,soon\n")
     told = refusal(capsys, homework, place, out, "--regrade", "--roster", str(tmp_path / "roster.csv"))
     assert "must be a time" in told
     assert len([*(out / "records").iterdir()]) == 1

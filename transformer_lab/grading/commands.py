@@ -96,7 +96,7 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
     keep_roster(options.roster, options.out)
     for line in console.after_grading(book, options.out):
         print(line)
-    return 0
+    return 1 if book.not_read else 0
 
 
 def term(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from transformer_lab.grading.gradebook.hand_marks import ByHand, Marked, read_ma
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL, Override, read_overrides
 from transformer_lab.grading.gradebook.regrades import Standing, keep_standing, overtaken, read_standing
 from transformer_lab.grading.handout.assignment import Assignment
-from transformer_lab.grading.handout.lateness import days_late, penalty
+from transformer_lab.grading.handout.lateness import days_late, due_for, penalty
 from transformer_lab.grading.handout.roster import Person, Roster
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import Mark
@@ -31,6 +31,7 @@ class Final:
     notes: tuple[str, ...] = ()
     by_hand: dict[str, ByHand] = field(default_factory=dict)  # for answers in words
     waiting: tuple[str, ...] = ()  # questions that nobody has marked yet
+    no_time: str = ""  # why the time at which it came can't be read
 
     @property
     def id(self) -> str:
@@ -61,6 +62,12 @@ class Gradebook:
     def graded(self) -> list[Graded]:
         return [one.graded for one in self.finals if one.graded]
 
+    @property
+    def not_read(self) -> list[tuple[Final, str]]:
+        """What of whom could not be read; all else is graded."""
+        told = [(one, why) for one in self.finals if one.graded for why in one.graded.left_out]
+        return told + [(one, one.no_time) for one in self.finals if one.no_time]
+
 
 def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, folder: Path) -> Gradebook:
     """Put records, roster and decisions together: those who were graded first, then those who handed in nothing.
@@ -88,10 +95,10 @@ def check_decisions(
     `graded` are the records so far, `students` the names of those who will be there.
 
     Raises:
-        ValueError: a decision, or a time in the roster, can't be read.
+        ValueError: a decision, or an extension in the roster, can't be read.
     """
     for person in roster.people:
-        days_late(assignment, person, "")
+        due_for(assignment, person)
     decided = read_overrides(folder, assignment, sorted(students), roster)
     read_marked(folder / MARKED, assignment)
     if decided and folder.is_dir():
@@ -119,15 +126,19 @@ def final(
     computed |= dict.fromkeys(assignment.variants, 0.0) if borrowed and borrowed.counts_nothing else {}
     points = {name: set_by_hand.get(name, computed.get(name, 0.0)) for name in assignment.most}
     waiting = tuple(question for question in texts if question not in {*read, *set_by_hand})
-    days = days_late(assignment, person, graded.submitted) if graded else 0
+    try:
+        days, unread = days_late(assignment, person, graded.submitted) if graded else 0, ""
+    except ValueError as error:  # one row of the roster: the others' grades don't wait for it
+        days, unread = 0, f"not known whether it is late: {error}"
     earned = sum(points.values())
     taken = set_by_hand.get(LATE, penalty(assignment, days, earned))
     notes = [] if graded else ["handed in nothing"]
     notes += [f"{days} {'day' if days == 1 else 'days'} late"] if days else []
+    notes += [unread] if unread else []
     notes += ["is not on the roster"] if roster.people and person is None else []
     notes += [borrowed.note] if borrowed else []
     changed = [question for question, one in read.items() if not one.is_of(texts.get(question, ""))]
     notes += [f"wrote something else to `{question}` since it was marked" for question in changed]
     notes += [note for one in own if graded and (note := overtaken(one, graded, standing))]
     total = round(set_by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
-    return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting)
+    return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting, unread)

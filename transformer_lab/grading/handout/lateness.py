@@ -33,19 +33,23 @@ def moment(text: str, what: str) -> datetime:
 
 def due_for(assignment: Assignment, person: Person | None) -> datetime | None:
     """When a person's work is due; an extension is a time, or so many days more."""
+    extension = person.extension.strip() if person else ""
+    days = DAYS.fullmatch(extension)
+    other = moment(extension, f"the extension of {person.id}") if person and extension and not days else None
     if not assignment.due:
         return None
     due = moment(assignment.due, "the time at which the assignment is due")
-    extension = person.extension.strip() if person else ""
-    if found := DAYS.fullmatch(extension):
-        return due + timedelta(days=float(found[1]))
-    return moment(extension, f"the extension of {person.id}") if person and extension else due
+    return due + timedelta(days=float(days[1])) if days else other or due
 
 
 def handed_in_at(person: Person | None, submitted: str) -> datetime | None:
     """When work came: what the roster says of it comes first."""
     told = person.submitted.strip("-") if person else ""  # Moodle's `-` is none
-    return moment(told or submitted, "the time of a submission") if told or submitted else None
+    return (
+        moment(told or submitted, f"the time at which {person.name or person.id if person else 'work'} handed in")
+        if told or submitted
+        else None
+    )
 
 
 def days_late(assignment: Assignment, person: Person | None, submitted: str) -> int:

@@ -19,6 +19,7 @@ class Graded:
     submitted: str = ""  # when it came, ISO
     texts: dict[str, str] = field(default_factory=dict)  # answers to questions, in words
     own_id: str = ""  # by which they drew the numbers of their own
+    left_out: tuple[str, ...] = ()  # of the notes, what says that something could not be read
 
     @property
     def points(self) -> float | int:
@@ -42,7 +43,7 @@ class Graded:
             marks = tuple(Mark(**m | {"notes": tuple(m["notes"])}) for m in record["marks"])
             notes = tuple(record["notes"])
             words = dict(record.get("texts", {}))
-            more = (record.get("submitted", ""), words, record.get("own_id", ""))
+            more = (record.get("submitted", ""), words, record.get("own_id", ""), tuple(record.get("left_out", ())))
             return Graded(record["student"], marks, notes, record["digest"], *more)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from transformer_lab.grading.gradebook.final_grades import Gradebook
-from transformer_lab.grading.reports.grade_tables import made_for, other_maximum
+from transformer_lab.grading.reports.grade_tables import defused, made_for, other_maximum
 from transformer_lab.grading.reports.pages import words
 
 MOST_NAMED = 5
@@ -17,6 +17,7 @@ def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
     counted = words(len(there), "student", "students") + (f", and {absent} who handed in nothing" if absent else "")
     files = ", ".join(["report.html", "grades.csv", *made_for(book.roster)])
     yield f"{counted}: see {files} and feedback/ in {out}"
+    yield from left_out(book)
     yield from strangers(book)
     yield from late(book)
     if told := other_maximum(book):
@@ -26,6 +27,14 @@ def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
     if in_words := sum(len(one.waiting) for one in book.finals):
         waiting = words(in_words, "answer in words waits", "answers in words wait")
         yield f"{waiting} to be marked: open marking.html there, then give --marked"
+
+
+def left_out(book: Gradebook) -> Iterator[str]:
+    """Whose work could not be read as a whole, and what of it; all else is graded."""
+    if found := book.not_read:
+        students = words(len({one.student for one, _ in found}), "student", "students")
+        yield f"Not read, of {students}, so look at it yourself; all else is graded:"
+        yield from (f"  {defused(one.student)}: {why}" for one, why in found)
 
 
 def strangers(book: Gradebook) -> Iterator[str]:

@@ -150,6 +150,7 @@ def read_cell(found: Found, home: str, version: str) -> Cell:
 
 def parsed(found: Found, home: str, version: str) -> Cell:
     id_, exercise, raw, type_ = found
+    fault: Exception | None
     try:
         with warnings.catch_warnings(action="ignore"):  # such as that "\\d" is no escape
             text, body, fault, file = read(raw, keep_what_can_be=type_ == "code")

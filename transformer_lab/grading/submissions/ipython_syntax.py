@@ -91,7 +91,7 @@ def as_python(text: str) -> str:
         return text
     lines = [f"{line}\n" for line in text.split("\n")]
     for transform in reader().cleanup_transforms[2:]:  # prompts; blank lines and indents at the beginning stay
-        lines = transform(lines)
+        lines = transform(lines)  # type: ignore[operator]  # its list has functions and objects that are called
     try:
         whole = "".join(reader().do_token_transforms(lines))[:-1]
     except RuntimeError:  # it gives up after 500 marks

@@ -22,6 +22,7 @@ class Notebook:
     cells: list[Cell]
     notes: list[str] = field(default_factory=list)
     modules: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)  # of the notes, those on files that are not among the cells
 
 
 def read_notebooks(paths: Iterable[Path]) -> Notebook:
@@ -38,8 +39,9 @@ def read_notebooks(paths: Iterable[Path]) -> Notebook:
                 raise ValueError(f"{home} is left out: all notebooks may have {MOST_CODE} characters of code")
             left -= size
         except (ValueError, OSError) as error:
-            one = Notebook([], [str(error)])
-        whole = Notebook([*one.cells, *whole.cells], [*one.notes, *whole.notes], one.modules | whole.modules)
+            one = Notebook([], [str(error)], left_out=[str(error)])
+        files = one.modules | whole.modules, [*one.left_out, *whole.left_out]
+        whole = Notebook([*one.cells, *whole.cells], [*one.notes, *whole.notes], *files)
     return replace(whole, cells=[*with_what_it_runs(whole.cells)])
 
 

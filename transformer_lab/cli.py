@@ -78,6 +78,10 @@ def assign_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--excuse", action="store_true", help="all points for an answer that is wrong by another's fault")
     one.add_argument("--due", default="", metavar="TIME", help="such as 2026-10-01 or 2026-10-01T12:00+02:00")
     one.add_argument("--late", type=float, default=0, metavar="PERCENT", help="of all points, for each day begun")
+    one.add_argument("--grace", type=float, default=0, metavar="HOURS", help="after --due, in which nothing is late")
+    one.add_argument("--late-most", type=float, default=100, metavar="PERCENT", help="that lateness takes at most")
+    one.add_argument("--slip-days", type=int, default=0, metavar="N", help="late days of a term that cost nothing")
+    one.add_argument("--file-times", action="store_true", help="files' times tell when they came: no student sets them")
     one.add_argument("--questions", type=Path, metavar="FILE.md", help="questions to answer in words: see the docs")
     one.add_argument("--variant", **SEVERAL, metavar="NAME=POINTS", help="a prediction, with other numbers for each")
     one.add_argument("--no-solutions", action="store_true", help="what is handed out refuses to show solutions")
@@ -103,6 +107,9 @@ def grade_options(one: argparse.ArgumentParser) -> None:
         help="who is in the course: a table with `id`, or Canvas's, or Moodle's",
     )
     one.add_argument("--marked", type=Path, **SEVERAL, metavar="FILE.json", help="what marking.html saved")
+    one.add_argument(
+        "--after", type=Path, **SEVERAL, metavar="GRADES", help="of this term: whose slip days are used up"
+    )
     one.add_argument("--regrade", action="store_true", help="grade all again; overrides.csv stays")
     one.add_argument(
         "--sandbox", choices=("bubblewrap", "podman", "docker"), default="bubblewrap", help="what keeps answers in"

@@ -11,6 +11,7 @@ from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import answer_of
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
+from transformer_lab.grading.gradebook import slip_days
 from transformer_lab.grading.gradebook.final_grades import gradebook
 from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.lateness import days_late, moment, penalty
@@ -92,11 +93,34 @@ def test_a_roster_that_says_nothing_is_refused(tmp_path, text, message):
     ],
 )
 def test_days_begun_are_counted_from_the_time_that_holds_for_a_person(submitted, extension, days):
-    assert days_late(HW, Person("1", extension=extension), submitted) == days
+    assert days_late(HW, Person("1", extension=extension), submitted, "nbgrader") == days
 
 
 def test_a_day_costs_a_share_of_all_points_and_nobody_falls_below_none():
     assert [penalty(HW, days, 7.5) for days in (0, 1, 2, 9)] == [0, 1, 2, 7.5]
+
+
+def test_hours_of_grace_and_a_most_that_lateness_takes():
+    hw = replace(HW, grace=6, late_most=25)
+    came = ("2026-10-01T18:00:00+00:00", "2026-10-01T18:00:01+00:00", "2026-10-02T13:00:00+00:00")
+    assert [days_late(hw, None, at, "nbgrader") for at in came] == [0, 1, 2]
+    assert [penalty(hw, days, 7.5) for days in (1, 2, 3, 9)] == [1, 2, 2.5, 2.5]
+
+
+def test_slip_days_of_a_term_cost_nothing_until_they_are_used_up(tmp_path):
+    hw, first, second = replace(HW, slip_days=2), tmp_path / "first", tmp_path / "second"
+    came = {"ann": "2026-10-02T11:00+00:00", "ben": "2026-10-04T11:00+00:00", "cem": "2026-10-01T11:00+00:00"}
+    class_ = [replace(graded(name, 4, 6), student=name, submitted=at) for name, at in came.items()]
+    for folder, after, taken, free in ((first, [], [0, 1, 0], [1, 2, 0]), (second, [first], [0, 3, 0], [1, 0, 0])):
+        folder.mkdir()
+        slip_days.keep(slip_days.used_before(after), folder)
+        finals = write_reports(class_, hw, folder).finals
+        assert [one.penalty for one in finals] == taken
+        assert [one.slip_days for one in finals] == free
+    assert slip_days.used_before([first, second]) == {"ann": 2, "ben": 2, "cem": 0}
+    assert "3 days late, 2 of them of the term's slip days" in (first / "grades.csv").read_text()
+    with pytest.raises(ValueError, match="--after takes folders of grades"):
+        slip_days.used_before([tmp_path])
 
 
 def test_times_are_read_as_systems_write_them():
@@ -112,7 +136,7 @@ def graded(student: str, *points: float, program: str = "", mistake: str | None 
         Mark(n, "ok" if p == most else "wrong", p, most, mistake if p < most else None, program=program)
         for (n, most), p in pairs
     )
-    return Graded(student, marks, (), submitted="2026-10-02T00:00:00+00:00")
+    return Graded(student, marks, (), submitted="2026-10-02T00:00:00+00:00", came_by="nbgrader")
 
 
 @pytest.mark.parametrize("text", NAMES, ids=["our own", "Canvas", "Moodle"])
@@ -179,12 +203,16 @@ def test_a_page_says_nothing_twice(tmp_path):
     """Lateness, a cell that can't be parsed, and what was left untouched."""
     fault = "the cell of `softmax` can't be parsed: '(' was never closed (line 2)"
     unread = Mark("softmax", "missing", 0, 4, message=f"T{fault[1:]}.", notes=(fault, "another note"))
-    one = Graded("ann", (unread, Mark("causal_mask", "ok", 6, 6)), (), submitted="2026-10-02T00:00:00+00:00")
+    one = Graded(
+        "ann", (unread, Mark("causal_mask", "ok", 6, 6)), (), submitted="2026-10-02T00:00:00+00:00", came_by="nbgrader"
+    )
     left = [
         Mark(name, "missing", 0, most, message="There is no answer.", notes=(f"`{name}` is left as it was handed out",))
         for name, most in HW.points.items()
     ]
-    write_reports([one, Graded("ben", tuple(left), (), submitted="2026-10-01T00:00:00+00:00")], HW, tmp_path)
+    write_reports(
+        [one, Graded("ben", tuple(left), (), submitted="2026-10-01T00:00:00+00:00", came_by="nbgrader")], HW, tmp_path
+    )
     page, report = ((tmp_path / name).read_text() for name in ("feedback/ann.html", "report.html"))
     assert page.count("1 day late") == 1
     assert "1 day late: 1 point less." in page

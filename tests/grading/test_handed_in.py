@@ -119,7 +119,7 @@ def test_the_names_of_canvas_and_moodle_tell_the_students(tmp_path, files, stude
     assert {student: len(one.paths) for student, one in submissions.items()} == students
     assert {answer(one)[0] for one in submissions.values()} == {ANSWER}
     if files is CANVAS:
-        assert submissions["millsben_777"].notes == ("its name says that it came late",)
+        assert [submissions[name].came_by for name in students] == ["Canvas", "Canvas LATE"]
 
 
 def test_a_student_s_own_zip_is_unpacked(tmp_path):
@@ -244,11 +244,27 @@ def test_an_answer_in_a_python_file_alone_is_found(tmp_path):
     assert "found the function elsewhere" in notes
 
 
-def test_when_it_came_is_known(tmp_path):
-    at = int(datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp())
-    write(tmp_path / "class" / "ann.ipynb", at=at)
-    write(tmp_path / "class" / "ben" / "hw1" / "01.ipynb", at=at)
-    write(tmp_path / "class" / "ben" / "hw1" / "timestamp.txt", "2026-02-02 15:58:23.948203 UTC")
-    submissions = found(tmp_path / "class", tmp_path)
-    assert submissions["ann"].submitted == "2026-03-01T12:00:00+00:00"
-    assert submissions["ben"].submitted == "2026-02-02T15:58:23+00:00"
+NOON = int(datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp())
+EARLY = NOON - 30 * DAY
+WHEN, STAMP = "2026-03-01T12:00:00+00:00", "2026-02-02 15:58:23.948203 UTC"
+
+
+def test_when_it_came_is_told_by_what_the_student_cannot_write(tmp_path):
+    """A student hands in a timestamp.txt, at any depth, or zips old files: it says nothing."""
+    place = tmp_path / "class"
+    write(place / "ann.ipynb", at=NOON)
+    write(place / "ben" / "hw1" / "01.ipynb", at=NOON)
+    write(place / "ben" / "hw1" / "timestamp.txt", STAMP)
+    for folder in ("cem", "dai/hw1/hw1", "Eve_5_assignsubmission_file_", "Fay_6_assignsubmission_file_/hw1"):
+        write(place / folder / "01.ipynb", at=NOON)
+        write(place / folder / "timestamp.txt", STAMP, at=EARLY)
+    zipped(place / "Gil_7_assignsubmission_file_" / "my.zip", {"01.ipynb": notebook(), "hw1/timestamp.txt": STAMP})
+    os.utime(place / "Gil_7_assignsubmission_file_" / "my.zip", (NOON, NOON))
+    write(place / "hoe_LATE_8_1_x_9_assignsubmission_file_.ipynb", at=EARLY)
+    told = {name: (one.submitted, one.came_by) for name, one in found(place, tmp_path).items()}
+    assert told == {
+        **dict.fromkeys(("ann", "cem", "dai"), (WHEN, "files")),
+        "ben": ("2026-02-02T15:58:23+00:00", "nbgrader"),
+        **dict.fromkeys(("Eve_5", "Fay_6", "Gil_7"), (WHEN, "Moodle")),
+        "hoe_8": ("", "Canvas LATE"),
+    }

@@ -28,7 +28,7 @@ CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section,hw1 (55)\n    Points Possi
 
 def graded(student: str, *notes: str) -> Graded:
     marks = tuple(Mark(name, "missing", 0, most, notes=notes) for name, most in HW.points.items())
-    return Graded(student, marks, (), "d", submitted="2026-10-02T00:00:00+00:00")
+    return Graded(student, marks, (), "d", submitted="2026-10-02T00:00:00+00:00", came_by="nbgrader")
 
 
 def roster(folder: Path, text: str) -> Roster:
@@ -71,7 +71,13 @@ def test_strangers_are_counted_and_a_wrong_roster_is_asked_about(tmp_path):
 
 def test_late_work_is_counted_and_by_what(tmp_path):
     told = said(tmp_path, MOODLE.format("11"), "Cem Kaya_4102", "zoe")
-    assert "2 students are late, 1 of them by the time in nbgrader's timestamp.txt or of their files" in told
+    assert "2 students are late (of all, 1 by the roster's time; 1 by nbgrader's timestamp.txt)" in told
+    by = {"ann": "files", "ben": "Canvas", "cem": "Canvas LATE", "dai": "Moodle", "eve": ""}
+    class_ = [replace(graded(name), came_by=system) for name, system in by.items()]
+    for file_times, days, unsure in ((False, [0, 0, 1, 1, 0], 2), (True, [1, 0, 1, 1, 0], 1)):
+        book = gradebook(class_, replace(HW, file_times=file_times), Roster(), tmp_path)
+        assert [one.days for one in book.finals] == days
+        assert f"Of {unsure} student" in "\n".join(console.after_grading(book, tmp_path))
 
 
 def test_what_could_not_be_read_is_named_and_the_others_are_graded(tmp_path):

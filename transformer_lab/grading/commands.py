@@ -21,7 +21,8 @@ def assign(options: argparse.Namespace) -> int:
     points = assign.choose(options.lessons, points_of(options.exercise) | variants, needs_one=not questions)
     given = (options.partial, options.excuse, options.due, options.late, options.no_solutions)
     install = where_the_package_is() if options.install is None else options.install
-    policy = assign.Policy(*given, questions, tuple(variants), install)
+    lateness = (options.grace, options.late_most, options.slip_days, options.file_times)
+    policy = assign.Policy(*given, questions, tuple(variants), install, *lateness)
     assignment = assign.assign(options.out, points, options.seconds, options.notebooks or NOTEBOOKS, policy)
     listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.most.items())
     counted = words(len(assignment.points), "exercise", "exercises")
@@ -59,7 +60,7 @@ def grade(options: argparse.Namespace) -> int:
 def grade_class(options: argparse.Namespace, kind: str) -> int:
     from tqdm import tqdm
 
-    from transformer_lab.grading.gradebook import final_grades, hand_marks
+    from transformer_lab.grading.gradebook import final_grades, hand_marks, slip_days
     from transformer_lab.grading.handout.assignment import Assignment
     from transformer_lab.grading.handout.roster import keep_roster, read_roster
     from transformer_lab.grading.marking import course, records
@@ -92,6 +93,7 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
     for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students", miniters=1):
         if any(mark.verdict == "ungraded" for mark in one.marks):
             print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
+    slip_days.keep(slip_days.used_before(options.after), options.out)
     book = reports.write_reports(records.graded_so_far(options.out), assignment, options.out, roster)
     keep_roster(options.roster, options.out)
     for line in console.after_grading(book, options.out):

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transformer_lab.grading.gradebook import slip_days
 from transformer_lab.grading.gradebook.hand_marks import NAME as MARKED
 from transformer_lab.grading.gradebook.hand_marks import ByHand, Marked, read_marked
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL, Override, read_overrides
@@ -32,6 +33,7 @@ class Final:
     by_hand: dict[str, ByHand] = field(default_factory=dict)  # for answers in words
     waiting: tuple[str, ...] = ()  # questions that nobody has marked yet
     no_time: str = ""  # why the time at which it came can't be read
+    slip_days: int = 0  # of the late days, those that cost nothing
 
     @property
     def id(self) -> str:
@@ -40,6 +42,10 @@ class Final:
     @property
     def name(self) -> str:
         return self.person.name if self.person else ""
+
+    @property
+    def late_in_words(self) -> str:
+        return late_in_words(self.days, self.slip_days)
 
     @property
     def computed(self) -> float | int:
@@ -79,7 +85,7 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
     marked, standing = read_marked(folder / MARKED, assignment), read_standing(folder)
     whose = {one.student: roster.find(one.student) for one in graded}
     others = whose_numbers({one.student: one.own_id for one in graded}, roster) if assignment.variants else {}
-    rest = (assignment, decided, marked, others, roster, standing)
+    rest = (assignment, decided, marked, others, roster, standing, slip_days.kept(folder))
     finals = [final(one.student, one, whose[one.student], *rest) for one in graded]
     there = {person.id for person in whose.values() if person}
     absent = [person for person in roster.people if person.id not in there]
@@ -105,6 +111,11 @@ def check_decisions(
         keep_standing(folder, decided, graded, roster)
 
 
+def late_in_words(days: int, slips: int) -> str:
+    free = f", {slips} of them of the term's slip days" if slips else ""
+    return f"{days} {'day' if days == 1 else 'days'} late{free}"
+
+
 def final(
     student: str,
     graded: Graded | None,
@@ -115,6 +126,7 @@ def final(
     others: dict[str, Borrowed],
     roster: Roster,
     standing: Standing,
+    used: dict[str, int],
 ) -> Final:
     own = tuple(one for one in decided if one.student in (student, person.id if person else student))
     set_by_hand = {one.exercise: one.points for one in own}
@@ -127,13 +139,16 @@ def final(
     points = {name: set_by_hand.get(name, computed.get(name, 0.0)) for name in assignment.most}
     waiting = tuple(question for question in texts if question not in {*read, *set_by_hand})
     try:
-        days, unread = days_late(assignment, person, graded.submitted) if graded else 0, ""
+        came = (graded.submitted, graded.came_by) if graded else ("", "")
+        days, unread = days_late(assignment, person, *came), ""
     except ValueError as error:  # one row of the roster: the others' grades don't wait for it
         days, unread = 0, f"not known whether it is late: {error}"
     earned = sum(points.values())
-    taken = set_by_hand.get(LATE, penalty(assignment, days, earned))
+    left = max(0, assignment.slip_days - used.get(person.id if person else student, 0))
+    slips = min(days, left) if LATE not in set_by_hand else 0
+    taken = set_by_hand.get(LATE, penalty(assignment, days - slips, earned))
     notes = [] if graded else ["handed in nothing"]
-    notes += [f"{days} {'day' if days == 1 else 'days'} late"] if days else []
+    notes += [late_in_words(days, slips)] if days else []
     notes += [unread] if unread else []
     notes += ["is not on the roster"] if roster.people and person is None else []
     notes += [borrowed.note] if borrowed else []
@@ -141,4 +156,4 @@ def final(
     notes += [f"wrote something else to `{question}` since it was marked" for question in changed]
     notes += [note for one in own if graded and (note := overtaken(one, graded, standing))]
     total = round(set_by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
-    return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting, unread)
+    return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting, unread, slips)

@@ -68,6 +68,10 @@ class Policy:
     questions: dict[str, Question] = field(default_factory=dict)
     variants: tuple[str, ...] = ()
     install: str = ""  # whence pip takes the package where a notebook lacks it
+    grace: float | int = 0
+    late_most: float | int = 100
+    slip_days: int = 0
+    file_times: bool = False
 
 
 USUAL = Policy()
@@ -91,6 +95,11 @@ def assign(
         raise ValueError(f"--late must be from 0 to 100 percent (got {policy.late:g})")
     if policy.late and not policy.due:
         raise ValueError(f"--late {policy.late:g} needs --due, the time after which work is late (there is none)")
+    if (policy.grace, policy.late_most, policy.slip_days) != (0, 100, 0) and not policy.late:
+        raise ValueError("--grace, --late-most and --slip-days need --late, what a day costs (there is none)")
+    if policy.grace < 0 or policy.slip_days < 0 or not 0 <= policy.late_most <= 100:
+        told = f"{policy.grace:g}, {policy.slip_days} and {policy.late_most:g}"
+        raise ValueError(f"--grace and --slip-days must be at least 0, and --late-most from 0 to 100 (got {told})")
     if not 0 < seconds <= MOST_SECONDS:
         raise ValueError(f"the seconds for an answer must be positive, and at most {MOST_SECONDS} (got {seconds:g})")
     if out.exists() and any(out.iterdir()):
@@ -101,7 +110,8 @@ def assign(
     decided = Assignment(
         out.resolve().name, points, seconds, partial=policy.partial, excuse=policy.excuse, due=policy.due,
         late=policy.late, questions=policy.questions, variants=policy.variants,
-        key=secrets.token_hex(4) if policy.variants else "",
+        key=secrets.token_hex(4) if policy.variants else "", grace=policy.grace, late_most=policy.late_most,
+        slip_days=policy.slip_days, file_times=policy.file_times,
     )  # fmt: skip
     handed_out: dict[str, str] = {}
     for kind in ("source", "release"):

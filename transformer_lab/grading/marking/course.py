@@ -50,8 +50,8 @@ def grade_one(submission: Submission, assignment: Assignment, private: str = "",
             marks[name] = made
         notes = (*submission.notes, *notebook.notes, *odd)
         left_out = (*submission.left_out, *notebook.left_out)
-        came = submission.submitted
-        return Graded(submission.student, tuple(marks.values()), notes, digest, came, texts, own_id, left_out)
+        rest = (digest, submission.submitted, texts, own_id, left_out, submission.came_by)
+        return Graded(submission.student, tuple(marks.values()), notes, *rest)
 
 
 def mark_own(name: str, answer: Answer, student: str, assignment: Assignment, box: Sandbox) -> Mark:
@@ -174,7 +174,8 @@ def ungraded(submission: Submission, assignment: Assignment, error: BaseExceptio
     why = "the process that graded ended, perhaps for want of memory" if ended else f"{type(error).__name__}: {error}"
     note = f"{submission.student} could not be graded ({why})"
     marks = (Mark(name, "ungraded", 0.0, most, message=ADVICE["ungraded"]) for name, most in assignment.points.items())
-    return Graded(submission.student, tuple(marks), (note,), submitted=submission.submitted, left_out=(note,))
+    came = {"submitted": submission.submitted, "came_by": submission.came_by}
+    return Graded(submission.student, tuple(marks), (note,), left_out=(note,), **came)
 
 
 def forget(out: Path) -> None:

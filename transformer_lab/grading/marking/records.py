@@ -20,6 +20,7 @@ class Graded:
     texts: dict[str, str] = field(default_factory=dict)  # answers to questions, in words
     own_id: str = ""  # by which they drew the numbers of their own
     left_out: tuple[str, ...] = ()  # of the notes, what says that something could not be read
+    came_by: str = ""  # who says when it came: see Submission
 
     @property
     def points(self) -> float | int:
@@ -44,6 +45,7 @@ class Graded:
             notes = tuple(record["notes"])
             words = dict(record.get("texts", {}))
             more = (record.get("submitted", ""), words, record.get("own_id", ""), tuple(record.get("left_out", ())))
+            more += (record.get("came_by", ""),)
             return Graded(record["student"], marks, notes, record["digest"], *more)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(

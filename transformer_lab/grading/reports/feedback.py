@@ -18,7 +18,7 @@ def feedback(one: Final, assignment: Assignment) -> str:
     parts = [f"<h1>{escape(assignment.name)}: {escape(one.name or one.student)}</h1>"]
     parts.append(f"<p><strong>{one.total:g} of {assignment.total:g} points.</strong></p>")
     parts += [f"<p>{line}</p>" for line in reckoning(one)]
-    late = days_late(one) if one.penalty else ""  # which the reckoning says
+    late = one.late_in_words if one.penalty else ""  # which the reckoning says
     told = [note for note in (*one.notes, *(one.graded.notes if one.graded else ())) if note != late]
     notes = "".join(f"<li>{inline(note)}</li>" for note in told)
     parts.append(f"<ul>{notes}</ul>" if notes else "")
@@ -45,16 +45,12 @@ def reckoning(one: Final) -> list[str]:
     """How the total came about, where it isn't the sum of what was computed."""
     lines = []
     if one.penalty:
-        lines.append(f"{days_late(one)}: {words(one.penalty, 'point', 'points')} less.")
+        lines.append(f"{one.late_in_words}: {words(one.penalty, 'point', 'points')} less.")
     lines += [
         f"Your instructor set {escape(d.exercise)} to {d.points:g}{f': {escape(d.comment)}' if d.comment else ''}."
         for d in one.decided
     ]
     return lines
-
-
-def days_late(one: Final) -> str:
-    return f"{words(one.days, 'day', 'days')} late"
 
 
 def section(mark: Mark, one: Final) -> str:

@@ -8,7 +8,6 @@ from transformer_lab.grading.gradebook.final_grades import Final, Gradebook
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL
 from transformer_lab.grading.handout.roster import Roster
 from transformer_lab.grading.marking.records import Graded
-from transformer_lab.grading.reports.pages import words
 
 USUAL = ("ok", "wrong", "missing")
 MOODLE = ("Identifier", "Full name", "Email address", "Grade", "Feedback comments")
@@ -98,7 +97,7 @@ def comment(one: Final, book: Gradebook) -> str:
 
 def lateness(one: Final, by_hand: bool) -> list[str]:
     """What is said of late work: what it costs, and who says so."""
-    late = [f"{words(one.days, 'day', 'days')} late"] if one.days else []
+    late = [one.late_in_words] if one.days else []
     points = "point is" if one.penalty == 1 else "points are"
     taken = f"{one.penalty:g} {points} taken off" if one.penalty else "nothing is taken off"
     if not by_hand:

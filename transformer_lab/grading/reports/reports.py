@@ -57,6 +57,7 @@ def summary(book: Gradebook) -> dict:
         {
             **{"id": one.id, "name": one.name, "student": one.student, "total": one.total},
             "handed_in": one.graded is not None,
+            "slip_days": one.slip_days,
             "exercises": {
                 mark.exercise: {"points": one.points[mark.exercise], "verdict": mark.verdict, "mistake": mark.mistake}
                 for mark in one.marks

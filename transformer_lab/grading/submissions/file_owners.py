@@ -18,6 +18,7 @@ class Owner:
     student: str
     file: str
     late: bool = False
+    system: str = ""  # "Moodle" or "Canvas", whose name it is
 
 
 def owner_of(name: str, is_file: bool = True) -> Owner:
@@ -25,8 +26,8 @@ def owner_of(name: str, is_file: bool = True) -> Owner:
 
     A folder keeps its whole name in Canvas's pattern, for Canvas makes none.
     """
+    if is_file and (found := CANVAS.fullmatch(name)):  # first, for it ends in whatever name the student chose
+        return Owner(f"{found['name']}_{found['number']}", found["file"], bool(found["late"]), "Canvas")
     if found := MOODLE.fullmatch(name):
-        return Owner(f"{found['name'].strip()}_{found['number']}", found["file"])
-    if is_file and (found := CANVAS.fullmatch(name)):
-        return Owner(f"{found['name']}_{found['number']}", found["file"], bool(found["late"]))
+        return Owner(f"{found['name'].strip()}_{found['number']}", found["file"], system="Moodle")
     return Owner(name.rpartition(".")[0] if is_file and "." in name else name, name)

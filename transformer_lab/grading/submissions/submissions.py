@@ -24,13 +24,17 @@ MOST_DEPTH, MOST_NAMED = 6, 5
 
 @dataclass(frozen=True)
 class Submission:
-    """A student, the files that count, the oldest first, when they came, and what was odd."""
+    """A student, the files that count, the oldest first, when they came, and what was odd.
+
+    `came_by` tells who says so: nbgrader, Moodle's zip file, Canvas, which says only whether it was late, or the files.
+    """
 
     student: str
     paths: tuple[str, ...] = ()
     submitted: str = ""  # ISO, UTC; empty if nothing says when
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()  # of the notes, what says that something could not be read
+    came_by: str = ""
 
     def digest(self) -> str:
         """Changes when a file does."""
@@ -67,8 +71,9 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
             continue
         owner = owner_of(entry.name, is_file)
         pile = found.setdefault(owner.student, Pile(name, unpacked))
+        pile.system = owner.system
         pile.add(entry)
-        pile.notes += ["its name says that it came late"] if owner.late else []
+        pile.is_late |= owner.late
     for entry_name, is_file, why in left_out:
         pile = found.setdefault(owner_of(entry_name, is_file).student, Pile(name, unpacked))
         pile.left_out.append(why)
@@ -142,6 +147,9 @@ class Pile:
         self.left_out: list[str] = []
         self.others: list[str] = []
         self.stamp = ""  # nbgrader's
+        self.system, self.is_late = "", False
+        self.times: list[float] = []  # of what lies in the class itself: what a student zipped may have any
+        self.archives = 0  # in which the file lies that is being taken
 
     def add(self, entry: Path, depth: int = 0) -> None:
         """Take a file, what a folder holds, or what a zip file holds; what can't be read is left out."""
@@ -165,7 +173,8 @@ class Pile:
             self.add_archive(entry, depth)
         elif entry.suffix.lower() in KINDS:
             self.files.append(entry)
-        elif entry.name == "timestamp.txt":
+            self.times += [entry.stat().st_mtime] if not self.archives else []
+        elif depth == 1 and entry.name == "timestamp.txt" and entry.parent.name == self.assignment and not self.system:
             self.stamp = entry.read_bytes()[:100].decode(errors="replace").strip()
         else:
             self.others.append(entry.name)
@@ -178,9 +187,12 @@ class Pile:
             self.left_out.append(f"{archive.name} is left out: it lies {MOST_DEPTH} folders and archives deep")
             return
         shutil.rmtree(folder, ignore_errors=True)
+        self.times += [archive.stat().st_mtime] if not self.archives else []
+        self.archives += 1
         self.left_out += [one.why for one in unpack(archive, folder, lambda _: self.budget)]
         if folder.is_dir():
             self.add(folder, depth + 1)
+        self.archives -= 1
 
     def submission(self, student: str) -> Submission:
         left_out = tuple(dict.fromkeys(self.left_out))
@@ -189,7 +201,19 @@ class Pile:
             rest = ", ".join(self.others[:MOST_NAMED])
             notes.append(f"no notebook was handed in ({f'but {rest}' if rest else 'the folder is empty'})")
         paths = tuple(map(str, in_order(self.files)))
-        return Submission(student, paths, when(self.stamp, self.files), tuple(notes), left_out)
+        return Submission(student, paths, self.came, tuple(notes), left_out, self.came_by)
+
+    @property
+    def came(self) -> str:
+        """When it came: what nbgrader noted, or the time of the newest file that lies in the class itself."""
+        return next(stamps(self.stamp), "") or ("" if self.system == "Canvas" else latest(self.times))
+
+    @property
+    def came_by(self) -> str:
+        """Who says so. Canvas gives its files the time of the download, but marks those that came late."""
+        if self.system:
+            return f"{self.system} LATE" if self.is_late else self.system
+        return "nbgrader" if [*stamps(self.stamp)] else "files"
 
 
 def in_order(files: list[Path]) -> list[Path]:
@@ -208,13 +232,9 @@ def copy_number(name: str) -> int:
     return int(next(filter(None, found.groups()), "1")) if found else 0
 
 
-def when(stamp: str, files: list[Path]) -> str:
-    """When a submission came: what nbgrader wrote down, else the time of the newest file."""
-    for told in stamps(stamp):
-        return told
-    newest = max((path.stat().st_mtime for path in files), default=None)
+def latest(times: list[float]) -> str:
     try:
-        return "" if newest is None else datetime.fromtimestamp(newest, UTC).isoformat(timespec="seconds")
+        return datetime.fromtimestamp(max(times), UTC).isoformat(timespec="seconds") if times else ""
     except (ValueError, OverflowError, OSError):  # of the year 60 000
         return ""
 

@@ -174,8 +174,8 @@ def ungraded(submission: Submission, assignment: Assignment, error: BaseExceptio
     why = "the process that graded ended, perhaps for want of memory" if ended else f"{type(error).__name__}: {error}"
     note = f"{submission.student} could not be graded ({why})"
     marks = (Mark(name, "ungraded", 0.0, most, message=ADVICE["ungraded"]) for name, most in assignment.points.items())
-    came = {"submitted": submission.submitted, "came_by": submission.came_by}
-    return Graded(submission.student, tuple(marks), (note,), left_out=(note,), **came)
+    came = (submission.submitted, submission.came_by)
+    return Graded(submission.student, tuple(marks), (note,), submitted=came[0], left_out=(note,), came_by=came[1])
 
 
 def forget(out: Path) -> None:

@@ -44,9 +44,9 @@ class Graded:
             marks = tuple(Mark(**m | {"notes": tuple(m["notes"])}) for m in record["marks"])
             notes = tuple(record["notes"])
             words = dict(record.get("texts", {}))
-            more = (record.get("submitted", ""), words, record.get("own_id", ""), tuple(record.get("left_out", ())))
-            more += (record.get("came_by", ""),)
-            return Graded(record["student"], marks, notes, record["digest"], *more)
+            more = (record.get("submitted", ""), words, record.get("own_id", ""))
+            came = (tuple(record.get("left_out", ())), record.get("came_by", ""))
+            return Graded(record["student"], marks, notes, record["digest"], *more, *came)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(
                 f"{path} must be a record of grading ({type(error).__name__}: {error}): "

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def assign(options: argparse.Namespace) -> int:
-    from transformer_lab.grading.handout import assign
+    from transformer_lab.grading.handout import assign, autograders
     from transformer_lab.grading.handout.lateness import moment
     from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS, where_the_package_is
     from transformer_lab.grading.handout.questions import read_questions
@@ -33,6 +33,11 @@ def assign(options: argparse.Namespace) -> int:
     print(
         f"Where transformer_lab is missing, as in Colab, the notebooks install {install or 'nothing: see --install'}."
     )
+    if options.gradescope:
+        written = autograders.write_gradescope(assignment, options.gradescope, options.trust)
+        print(f"Upload {written} to Gradescope as the assignment's autograder.")
+    if options.github:
+        print(f"Commit what is in {autograders.write_github(assignment, options.github, install).parents[1]}.")
     print(f"Hand out {options.out / 'release' / assignment.name}; keep {options.out / 'assignment.json'} to yourself.")
     return 0
 
@@ -99,6 +104,39 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
     for line in console.after_grading(book, options.out):
         print(line)
     return 1 if book.not_read else 0
+
+
+def grade_one(options: argparse.Namespace) -> int:
+    """Grade one submission, and print its result; 0 for all points, 1 for less. Lateness is whose who asked for it."""
+    import json
+    from tempfile import TemporaryDirectory
+
+    from transformer_lab.grading.handout.assignment import Assignment
+    from transformer_lab.grading.marking import course
+    from transformer_lab.grading.reports import single_result
+    from transformer_lab.grading.sandbox.launching import TRUST
+    from transformer_lab.grading.sandbox.policy import refuse_readable
+    from transformer_lab.grading.submissions.submissions import one_submission
+
+    assignment, private = Assignment.load(options.assignment), read_private(options.private)
+    kind = TRUST if options.trust else options.sandbox
+    if not options.trust:
+        refuse_readable(options.assignment, options.private, *options.submission)
+    with TemporaryDirectory() as folder:
+        submission = one_submission(options.submission, assignment.name, Path(folder))
+        try:
+            graded = course.grade_one(submission, assignment, private, kind)
+        except Exception as error:  # whatever it is: 1 would say that points are missing
+            raise RuntimeError(f"it could not be graded ({type(error).__name__}: {error})") from error
+        finally:
+            course.close_sandbox()
+    if options.gradescope:
+        options.gradescope.write_text(json.dumps(single_result.for_gradescope(graded), indent=1) + "\n")
+    if options.github:
+        with options.github.open("a") as outputs:
+            outputs.write(single_result.for_github(graded))
+    print(json.dumps(single_result.plain(graded), indent=1))
+    return 0 if all(mark.points == mark.most for mark in graded.marks) and not graded.left_out else 1
 
 
 def term(options: argparse.Namespace) -> int:

@@ -58,8 +58,11 @@ class Assignment:
         """All that the points of an answer depend on. What is late, and its cost, may change without grading anew."""
         return {name: value for name, value in asdict(self).items() if name not in LATENESS}
 
+    def as_text(self) -> str:
+        return json.dumps(asdict(self), indent=1) + "\n"
+
     def save(self, path: Path) -> None:
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        path.write_text(self.as_text(), encoding="utf-8")
 
     @staticmethod
     def load(path: Path) -> "Assignment":

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -80,6 +80,20 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
     if not found:
         raise ValueError(f"{place} {HOLDS} (it holds none)")
     return [pile.submission(student) for student, pile in sorted(found.items())]
+
+
+def one_submission(paths: Iterable[Path], name: str, unpacked: Path) -> Submission:
+    """What one student handed in, as files or folders.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    pile = Pile(name, unpacked)
+    for path in paths:
+        if not path.exists():
+            raise ValueError(f"a submission must be files or folders that are there (there is none at {path})")
+        pile.add(path.absolute())
+    return pile.submission("submission")
 
 
 def refuse_our_own(place: Path) -> None:

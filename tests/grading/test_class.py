@@ -2,6 +2,7 @@
 
 import csv
 import io
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +21,12 @@ from transformer_lab.grading.handout.roster import Person, Roster, read_roster
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import Mark
 from transformer_lab.grading.marking.similarity import MANY, alike, is_pasted, pieces
+from transformer_lab.grading.reports import grade_tables
 from transformer_lab.grading.reports.grade_tables import canvas, moodle, table
 from transformer_lab.grading.reports.reports import write_reports
 from transformer_lab.grading.reports.term import Summary, falling, family, persisting, separation
 from transformer_lab.grading.reports.term_page import term_page
+from transformer_lab.grading.submissions.file_owners import owner_of
 
 HW = Assignment("hw1", {"softmax": 4, "causal_mask": 6}, seed="s", due="2026-10-01T12:00+00:00", late=10)
 OWN = "id,name,email,extension\n7001,Ann Doe,ann@example.org,\n7002,Ben Müller,ben@example.org,2 days\n"
@@ -121,6 +124,67 @@ def test_slip_days_of_a_term_cost_nothing_until_they_are_used_up(tmp_path):
     assert "3 days late, 2 of them of the term's slip days" in (first / "grades.csv").read_text()
     with pytest.raises(ValueError, match="--after takes folders of grades"):
         slip_days.used_before([tmp_path])
+
+
+WORKSHEETS = {
+    "German": (
+        'ID,"Vollständiger Name",E-Mail-Adresse,Status,Bewertung,Bestwertung,"Bewertung kann geändert werden",'
+        '"Zuletzt geändert (Abgabe)","Zuletzt geändert (Bewertung)","Feedback als Kommentar"',
+        'Teilnehmer/in4102,"Doe Ann",a@b.c,,,"10,00",Ja,"Samstag, 3. Oktober 2026, 09:00",-,',
+    ),
+    "Spanish": (
+        'Identificador,"Nombre completo","Dirección de correo",Estado,Calificación,"Calificación máxima",'
+        '"La calificación puede ser cambiada","Última modificación (entrega)","Última modificación (calificación)",'
+        '"Comentarios de retroalimentación"',
+        '"Participante 4102","Doe Ann",a@b.c,,,"10,00",Sí,"sábado, 3 de octubre de 2026, 09:00",-,',
+    ),
+    "French": (
+        'Identifiant,"Nom complet","Adresse de courriel",Statut,Note,"Note maximale","La note peut être modifiée",'
+        '"Dernière modification (travail remis)","Dernière modification (note)","Feedback par commentaires"',
+        '"Participant 4102","Doe Ann",a@b.c,,,"10,00",Oui,"samedi 3 octobre 2026, 09:00",-,',
+    ),
+    "Portuguese": (
+        'Identificador,"Nome completo","Endereço de email",Status,Nota,"Nota máxima","Nota pode ser alterada",'
+        '"Última modificação (envio)","Última modificação (nota)","Comentários de feedback"',
+        '"Participante4102","Doe Ann",a@b.c,,,"10,00",Sim,"sábado, 3 out. 2026, 09:00",-,',
+    ),
+}
+
+
+@pytest.mark.parametrize("language", WORKSHEETS)
+def test_moodle_s_worksheet_is_read_and_filled_in_its_own_language(tmp_path, language):
+    head, row = WORKSHEETS[language]
+    table = roster(tmp_path, f"{head}\n{row}\n")
+    book = gradebook([graded("Doe Ann_4102", 4, 6)], HW, table, tmp_path)
+    (one,) = book.finals
+    assert (one.name, one.days, table.is_moodle) == ("Doe Ann", 2, True)
+    assert grade_tables.email(one) == "a@b.c"
+    columns, filled = csv.reader(io.StringIO(grade_tables.moodle(book)))
+    assert columns == next(csv.reader([head]))
+    grade, feedback = columns[4], columns[-1]
+    told = dict(zip(columns, filled, strict=True))
+    assert told[grade] == "8"
+    assert "2 days late: 2 points are taken off" in told[feedback]
+    assert grade_tables.other_maximum(book) == ""
+
+
+def test_a_worksheet_in_a_language_that_is_not_known_is_told_what_to_set(tmp_path):
+    with pytest.raises(ValueError, match="set Moodle to one of them, and download it again"):
+        roster(tmp_path, "Identifikatorius,Vardas\nDalyvis 4,Ann\n")
+
+
+def test_feedback_goes_back_under_the_names_that_moodle_and_canvas_know(tmp_path):
+    names = {
+        "Ann_de Doe_12_assignsubmission_file_": "Ann de Doe_12_assignsubmission_file_feedback.html",
+        "millsben_LATE_777_902_01_attention-2.ipynb": "millsben_LATE_777_902_feedback.html",
+    }
+    backs = {owner_of(name, name.endswith("b")).student: owner_of(name, name.endswith("b")).hand_back for name in names}
+    assert [*backs.values()] == [*names.values()]
+    class_ = [replace(graded(student, 4, 6), hand_back=back) for student, back in backs.items()]
+    write_reports([*class_, graded("zoe", 4, 6)], HW, tmp_path)
+    with zipfile.ZipFile(tmp_path / "feedback.zip") as archive:
+        assert sorted(archive.namelist()) == sorted(names.values())
+        assert "10 points" in archive.read("millsben_LATE_777_902_feedback.html").decode()
 
 
 def test_times_are_read_as_systems_write_them():

@@ -218,6 +218,8 @@ class TestAnImport:
             assert book.find_assignment("hw1").duedate == datetime(2026, 10, 1, 12)
             ben = book.find_submission("hw1", "ben")
             assert ben.timestamp == datetime(2026, 10, 2, 10), "the roster's"
+            known = (ben.student.first_name, ben.student.last_name, ben.student.email)
+            assert known == ("Ben", "May", "ben@example.org")
             assert ben.duedate == datetime(2026, 10, 4, 12)
             assert ben.total_seconds_late == 0
 

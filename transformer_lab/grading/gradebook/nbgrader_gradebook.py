@@ -75,7 +75,11 @@ def write_points(
 ) -> "SubmittedAssignment":
     """A student's points of each cell, computed and by hand, and when the work came."""
     student = writable(one.student)
-    book.update_or_create_student(student)
+    words = (one.name.split(", ", 1)[::-1] if ", " in one.name else one.name.rsplit(" ", 1)) if one.person else []
+    about = dict(zip(("first_name", "last_name"), words, strict=False)) | (
+        {"email": one.person.email} if one.person else {}
+    )
+    book.update_or_create_student(student, **{key: writable(value) for key, value in about.items() if value})
     submission = book.update_or_create_submission(assignment.name, student)
     told = (one.graded.submitted, one.graded.came_by) if one.graded else ("", "")
     submission.timestamp = naive(handed_in_at(assignment, one.person, *told)[0]) if not one.no_time else None

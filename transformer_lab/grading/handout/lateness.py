@@ -9,9 +9,10 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.moodle_columns import LANGUAGES, moodle_date
 from transformer_lab.grading.handout.roster import Person
 
-WRITTEN = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %H:%M", "%d/%m/%y, %H:%M")  # by Moodle
+WRITTEN = ("%d/%m/%y, %H:%M",)  # by Moodle, where somebody has set it so
 TRUSTED = ("nbgrader", "Moodle", "Moodle LATE")
 DAYS = re.compile(r"\+?(\d+(?:\.\d+)?)\s*(?:d|days?)?")
 
@@ -22,7 +23,11 @@ def moment(text: str, what: str) -> datetime:
     Raises:
         ValueError: it is none; says how to write it.
     """
-    for read in (datetime.fromisoformat, *(lambda t, form=form: datetime.strptime(t, form) for form in WRITTEN)):
+    for read in (
+        datetime.fromisoformat,
+        moodle_date,
+        *(lambda t, form=form: datetime.strptime(t, form) for form in WRITTEN),
+    ):
         try:
             told = read(text.strip())
         except ValueError:
@@ -50,7 +55,8 @@ def handed_in_at(assignment: Assignment, person: Person | None, submitted: str, 
     The roster comes first; then nbgrader's own note, and the files in what Moodle zips. Canvas tells only what is late.
     """
     if told := person.submitted.strip("-") if person else "":  # Moodle's `-` is none
-        return moment(told, f"the time at which {person.name or person.id if person else 'work'} handed in"), "roster"
+        whose = person.name or person.id if person else ""
+        return moment(told, f"the time in the roster's row of {whose} (from Moodle in {LANGUAGES})"), "roster"
     if submitted and (by in TRUSTED or (by == "files" and assignment.file_times)):
         return moment(submitted, "the time of a submission"), by
     return None, by if by.startswith("Canvas") else ""

@@ -50,7 +50,7 @@ def grade_one(submission: Submission, assignment: Assignment, private: str = "",
             marks[name] = made
         notes = (*submission.notes, *notebook.notes, *odd)
         left_out = (*submission.left_out, *notebook.left_out)
-        rest = (digest, submission.submitted, texts, own_id, left_out, submission.came_by)
+        rest = (digest, submission.submitted, texts, own_id, left_out, submission.came_by, submission.hand_back)
         return Graded(submission.student, tuple(marks.values()), notes, *rest)
 
 

@@ -21,6 +21,7 @@ class Graded:
     own_id: str = ""  # by which they drew the numbers of their own
     left_out: tuple[str, ...] = ()  # of the notes, what says that something could not be read
     came_by: str = ""  # who says when it came: see Submission
+    hand_back: str = ""
 
     @property
     def points(self) -> float | int:
@@ -45,7 +46,7 @@ class Graded:
             notes = tuple(record["notes"])
             words = dict(record.get("texts", {}))
             more = (record.get("submitted", ""), words, record.get("own_id", ""))
-            came = (tuple(record.get("left_out", ())), record.get("came_by", ""))
+            came = (tuple(record.get("left_out", ())), record.get("came_by", ""), record.get("hand_back", ""))
             return Graded(record["student"], marks, notes, record["digest"], *more, *came)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from transformer_lab.grading.gradebook.final_grades import Final, Gradebook
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL
+from transformer_lab.grading.handout.moodle_columns import english_names
 from transformer_lab.grading.handout.roster import Roster
 from transformer_lab.grading.marking.records import Graded
 
@@ -66,12 +67,14 @@ def moodle(book: Gradebook) -> str:
         head = ("ID number", *MOODLE[1:])
         rows = [[one.id, one.name, email(one), f"{one.total:g}", comment(one, book)] for one in book.finals]
         return written(head, rows)
-    columns = [*book.roster.columns, *(c for c in MOODLE[3:] if c not in book.roster.columns)]
+    english = english_names(book.roster.columns)
+    known = [english.get(c, c) for c in book.roster.columns]
+    columns = [*book.roster.columns, *(c for c in MOODLE[3:] if c not in known)]
     rows, finals = [], {one.id: one for one in book.finals if one.person}
     for person in book.roster.people:  # all are there: who handed in nothing, too
         one = finals[person.id]
         filled = person.row | {"Grade": f"{one.total:g}", "Feedback comments": comment(one, book)}
-        rows.append([filled.get(column, "") for column in columns])
+        rows.append([filled.get(english.get(column, column), "") for column in columns])
     return written(columns, rows)
 
 

@@ -35,6 +35,7 @@ class Submission:
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()  # of the notes, what says that something could not be read
     came_by: str = ""
+    hand_back: str = ""  # as what its system takes back a file for this student
 
     def digest(self) -> str:
         """Changes when a file does."""
@@ -71,7 +72,7 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
             continue
         owner = owner_of(entry.name, is_file)
         pile = found.setdefault(owner.student, Pile(name, unpacked))
-        pile.system = owner.system
+        pile.system, pile.hand_back = owner.system, owner.hand_back
         pile.add(entry)
         pile.is_late |= owner.late
     for entry_name, is_file, why in left_out:
@@ -161,7 +162,7 @@ class Pile:
         self.left_out: list[str] = []
         self.others: list[str] = []
         self.stamp = ""  # nbgrader's
-        self.system, self.is_late = "", False
+        self.system, self.hand_back, self.is_late = "", "", False
         self.times: list[float] = []  # of what lies in the class itself: what a student zipped may have any
         self.archives = 0  # in which the file lies that is being taken
 
@@ -215,7 +216,7 @@ class Pile:
             rest = ", ".join(self.others[:MOST_NAMED])
             notes.append(f"no notebook was handed in ({f'but {rest}' if rest else 'the folder is empty'})")
         paths = tuple(map(str, in_order(self.files)))
-        return Submission(student, paths, self.came, tuple(notes), left_out, self.came_by)
+        return Submission(student, paths, self.came, tuple(notes), left_out, self.came_by, self.hand_back)
 
     @property
     def came(self) -> str:

@@ -173,6 +173,20 @@ def test_a_worksheet_in_a_language_that_is_not_known_is_told_what_to_set(tmp_pat
         roster(tmp_path, "Identifikatorius,Vardas\nDalyvis 4,Ann\n")
 
 
+def test_a_group_hands_in_once_and_everybody_in_it_has_the_points(tmp_path):
+    table = roster(tmp_path, "id,name,group\n1,Ann,red\n2,Ben,red\n3,Cem,red\n4,Dai,blue\n5,Eve,blue\n6,Fay,\n")
+    class_ = [graded("Ann", 4, 6), graded("Cem", 4, 0), replace(graded("x", 4, 6), student="blue_77")]
+    finals = {one.name: one for one in write_reports(class_, HW, tmp_path, table).finals}
+    assert {name: one.total for name, one in finals.items()} == {
+        **{"Ann": 9, "Ben": 9, "Cem": 3},  # Cem handed in alone
+        **{"Dai": 9, "Eve": 9, "Fay": 0},
+    }
+    assert "handed in with Ann" in finals["Ben"].notes
+    pages = {path.stem for path in (tmp_path / "feedback").iterdir()}
+    assert pages == {"Ann", "2", "Cem", "4", "5"}
+    assert "9 of 10 points" in (tmp_path / "feedback" / "2.html").read_text()
+
+
 def test_feedback_goes_back_under_the_names_that_moodle_and_canvas_know(tmp_path):
     names = {
         "Ann_de Doe_12_assignsubmission_file_": "Ann de Doe_12_assignsubmission_file_feedback.html",

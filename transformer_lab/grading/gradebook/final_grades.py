@@ -66,7 +66,7 @@ class Gradebook:
 
     @property
     def graded(self) -> list[Graded]:
-        return [one.graded for one in self.finals if one.graded]
+        return [*{one.graded.student: one.graded for one in self.finals if one.graded}.values()]
 
     @property
     def not_read(self) -> list[tuple[Final, str]]:
@@ -88,6 +88,13 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
     rest = (assignment, decided, marked, others, roster, standing, slip_days.kept(folder))
     finals = [final(one.student, one, whose[one.student], *rest) for one in graded]
     there = {person.id for person in whose.values() if person}
+    for one in graded:  # a group's work is that of all of it who handed in nothing themselves
+        for person in roster.group_of(one.student):
+            if person.id not in there:
+                finals.append(final(person.id, one, person, *rest))
+                there.add(person.id)
+    grouped = {one.graded.student for one in finals if one.graded and one.student != one.graded.student}
+    finals = [one for one in finals if one.person or one.student not in grouped]  # a group's name is nobody's
     absent = [person for person in roster.people if person.id not in there]
     finals += [final(person.id, None, person, *rest) for person in absent]
     return Gradebook(assignment, roster, tuple(finals))
@@ -131,10 +138,14 @@ def final(
     own = tuple(one for one in decided if one.student in (student, person.id if person else student))
     set_by_hand = {one.exercise: one.points for one in own}
     texts = graded.texts if graded else {}
-    read = {q: one for q in assignment.questions if (one := marked.get((student, q))) and one.points is not None}
+    read = {
+        q: one
+        for q in assignment.questions
+        if (one := marked.get((graded.student if graded else student, q))) and one.points is not None
+    }
     computed = {mark.exercise: mark.points for mark in graded.marks} if graded else {}
     computed |= {question: one.points for question, one in read.items() if one.points is not None}
-    borrowed = others.get(student)
+    borrowed = others.get(graded.student if graded else student)
     computed |= dict.fromkeys(assignment.variants, 0.0) if borrowed and borrowed.counts_nothing else {}
     points = {name: set_by_hand.get(name, computed.get(name, 0.0)) for name in assignment.most}
     waiting = tuple(question for question in texts if question not in {*read, *set_by_hand})
@@ -150,6 +161,7 @@ def final(
     notes = [] if graded else ["handed in nothing"]
     notes += [late_in_words(days, slips)] if days else []
     notes += [unread] if unread else []
+    notes += [f"handed in with {graded.student}"] if graded and student != graded.student else []
     notes += ["is not on the roster"] if roster.people and person is None else []
     notes += [borrowed.note] if borrowed else []
     changed = [question for question, one in read.items() if not one.is_of(texts.get(question, ""))]

@@ -21,6 +21,7 @@ COLUMNS = {  # of ours: by what names each may go; of Moodle's exports too
     "name": ("name", "full name", "student name"),
     "email": ("email", "email address", "sis login id"),
     "extension": ("extension",),
+    "group": ("group", "team"),
     "submitted": ("submitted", "last modified (submission)"),
 }
 
@@ -34,6 +35,7 @@ class Person:
     email: str = ""
     extension: str = ""
     submitted: str = ""
+    group: str = ""  # who are in one hand in together
     row: dict[str, str] = field(default_factory=dict)
 
     def known_as(self) -> Iterator[str]:
@@ -77,6 +79,13 @@ class Roster:
             if len(found) == 1:
                 return found[0]
         return None
+
+    def group_of(self, student: str) -> list[Person]:
+        """Who handed in together under this name: a person's group, or that of this name; else the person alone."""
+        person = self.find(student)
+        names = [person.group] if person else [student, student.rpartition("_")[0]]
+        together = [one for one in self.people if folded(one.group) and folded(one.group) in map(folded, names)]
+        return [person, *(one for one in together if one != person)] if person else together
 
 
 def folded(text: str) -> str:

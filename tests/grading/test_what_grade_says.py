@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -121,6 +122,31 @@ def test_an_untouched_notebook_makes_one_note(tmp_path):
     )
     one = Graded("ann", marks, ("odd",))
     assert grade_tables.notes_of(one) == ["odd", "2 exercises are left as they were handed out: softmax, causal_mask"]
+
+
+def test_lost_marks_make_one_note_and_none_where_all_is_right(tmp_path):
+    gone = "the cell of `{}` is gone; found the function elsewhere"
+    marks = tuple(Mark(name, "ok", most, most, notes=(gone.format(name),)) for name, most in HW.points.items())
+    assert grade_tables.notes_of(Graded("ann", marks, ())) == [
+        "the marks of cells are lost; 2 answers were found by the names of their functions"
+    ]
+    write_reports([Graded("ann", marks, ())], HW, tmp_path)
+    assert "is gone" not in (tmp_path / "feedback" / "ann.html").read_text()
+    wrong = tuple(replace(mark, verdict="wrong", points=0) for mark in marks)
+    write_reports([Graded("ann", wrong, ())], HW, tmp_path)
+    assert (tmp_path / "feedback" / "ann.html").read_text().count("is gone") == 2
+
+
+def test_seed_and_grades_are_for_nobody_else(tmp_path, homework, monkeypatch):
+    monkeypatch.setattr(commands, "executor", in_this_process)
+    before = os.umask(0o022)
+    try:
+        assert grade(homework, class_of(tmp_path / "in", homework, "ann"), tmp_path / "out") == 0
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+    secret = [homework / "hw1" / "assignment.json", homework / "hw1" / "source", *(tmp_path / "out").rglob("*")]
+    assert {path.name: oct(path.stat().st_mode) for path in secret if path.stat().st_mode & 0o077} == {}
 
 
 def test_pages_for_students_are_named_after_them_and_stay_apart(tmp_path):

@@ -1,6 +1,7 @@
 """What the commands of `transformer-lab` do. Each imports what it needs: to say what there is needs no torch."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -58,8 +59,18 @@ def grade(options: argparse.Namespace) -> int:
     from transformer_lab.grading.sandbox.launching import TRUST
 
     kind = TRUST if options.trust else options.sandbox
-    with nullcontext() if options.executor else loaded(kind):
+    with for_nobody_else(), nullcontext() if options.executor else loaded(kind):
         return grade_class(options, kind)
+
+
+@contextmanager
+def for_nobody_else() -> Iterator[None]:
+    """Within it, what is written is for this user alone: grades, and what students handed in."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def grade_class(options: argparse.Namespace, kind: str) -> int:
@@ -143,7 +154,8 @@ def term(options: argparse.Namespace) -> int:
     from transformer_lab.grading.reports.pages import words
     from transformer_lab.grading.reports.term_page import write_term
 
-    summaries = write_term(options.grades, options.out)
+    with for_nobody_else():
+        summaries = write_term(options.grades, options.out)
     print(f"{words(len(summaries), 'assignment', 'assignments')}: see term.html and term.csv in {options.out}")
     return 0
 

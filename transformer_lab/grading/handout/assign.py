@@ -119,6 +119,7 @@ def assign(
             (out / kind / decided.name).mkdir(parents=True, exist_ok=True)
             nbformat.write(made, out / kind / decided.name / file)
             handed_out |= {cell.id: digest(cell.source) for cell in made.cells if cell.cell_type == "code"}
+    (out / "source").chmod(0o700)  # it has the solutions
     assignment = replace(decided, handed_out=handed_out)
     assignment.save(out / "assignment.json")
     (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=assignment.name, work=WORK, here=HERE))

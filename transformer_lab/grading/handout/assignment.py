@@ -62,6 +62,9 @@ class Assignment:
         return json.dumps(asdict(self), indent=1) + "\n"
 
     def save(self, path: Path) -> None:
+        """Write it where nobody else on this machine may read it: it has the seed."""
+        path.touch(mode=0o600)
+        path.chmod(0o600)
         path.write_text(self.as_text(), encoding="utf-8")
 
     @staticmethod

@@ -74,6 +74,7 @@ def write_gradescope(assignment: Assignment, folder: Path, trust: bool = False) 
         raise ValueError(f"--gradescope needs the repository that the package belongs to ({PACKAGE.parent} is none)")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "autograder.zip"
+    path.touch(mode=0o600)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in (("setup.sh", SETUP), ("run_autograder", RUN.format(trust=" --trust" if trust else ""))):
             member = zipfile.ZipInfo(name)

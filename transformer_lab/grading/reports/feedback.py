@@ -8,6 +8,7 @@ from transformer_lab.grading.gradebook.final_grades import Final
 from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.lesson_notebooks import where_to_look
 from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.reports.grade_tables import GONE
 from transformer_lab.grading.reports.pages import page, words
 
 MARKS = {"ok": "✓", "missing": "○"}  # the others: ✗
@@ -58,7 +59,9 @@ def section(mark: Mark, one: Final) -> str:
     points = one.points.get(mark.exercise, mark.points)
     title = f"{MARKS.get(mark.verdict, '✗')} {mark.exercise}: {points:g} of {mark.most:g}{recognised}"
     said = mark.message.casefold()
-    notes = "".join(f"<p><em>{inline(n)}</em></p>" for n in mark.notes if n.casefold() not in said)
+    needless = GONE.format(mark.exercise) if mark.verdict == "ok" else ""
+    told = [note for note in mark.notes if note.casefold() not in said and note != needless]
+    notes = "".join(f"<p><em>{inline(note)}</em></p>" for note in told)
     counted = f"<p>{escape(mark.counted)}</p>" if mark.counted and points == mark.points else ""
     look = ""
     if mark.verdict != "ok" and mark.exercise in catalogue:

@@ -13,6 +13,7 @@ from transformer_lab.grading.marking.records import Graded
 USUAL = ("ok", "wrong", "missing")
 MOODLE = ("Identifier", "Full name", "Email address", "Grade", "Feedback comments")
 UNTOUCHED = "`{}` is left as it was handed out"
+GONE = "the cell of `{}` is gone; found the function elsewhere"
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 
@@ -43,6 +44,10 @@ def notes_of(one: Graded) -> list[str]:
     if len(alone) > 1:
         notes = [note for note in notes if note not in map(UNTOUCHED.format, alone)]
         notes.append(f"{len(alone)} exercises are left as they were handed out: {', '.join(alone)}")
+    gone = [GONE.format(mark.exercise) for mark in one.marks if GONE.format(mark.exercise) in mark.notes]
+    if len(gone) > 1:  # Colab and VS Code lose the marks of all cells, which is nobody's fault
+        notes = [note for note in notes if note not in gone]
+        notes.append(f"the marks of cells are lost; {len(gone)} answers were found by the names of their functions")
     return list(dict.fromkeys(notes))
 
 

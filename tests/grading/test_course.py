@@ -83,7 +83,7 @@ class TestATerm:
         ("student", "note"),
         [
             ("mia", "2 exercises are left as they were handed out: softmax, scaled_dot_product_attention"),
-            ("nat", "the cell of `softmax` is gone; found the function elsewhere"),
+            ("nat", "the marks of cells are lost; 2 answers were found by the names of their functions"),
             ("pia", "`softmax` is defined in 2 cells; the last that is filled in counts"),
             ("quin", "quin.ipynb is no notebook that can be read"),
             ("rex", "no notebook was handed in (a link is none)"),

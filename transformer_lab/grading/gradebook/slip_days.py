@@ -27,7 +27,10 @@ def used_before(folders: Iterable[Path]) -> dict[str, int]:
 
 
 def keep(used: dict[str, int], folder: Path) -> None:
-    (folder / NAME).write_text(json.dumps(used) + "\n", encoding="utf-8")
+    """Keep what was used before, if anything was."""
+    (folder / NAME).unlink(missing_ok=True)
+    if used:
+        (folder / NAME).write_text(json.dumps(used) + "\n", encoding="utf-8")
 
 
 def kept(folder: Path) -> dict[str, int]:

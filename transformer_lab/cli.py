@@ -26,6 +26,12 @@ moodle.csv, feedback/<student>.html and report.html; where questions are answere
 them, whose file --marked takes over. A run that was cut off goes on where it ended; a notebook is
 graded again only if it has changed. What you decide yourself goes into overrides.csv there; the same command takes
 it over. Answers run in a sandbox made by bubblewrap: no network, no files."""
+GRADE_ONE = """Grade one submission, and print its points as JSON; what Gradescope and GitHub call.
+
+  transformer-lab grade-one 01_attention.ipynb --assignment hw1/assignment.json
+
+Its exit code is 0 for all points, 1 for less, and 2 where it could not be graded, which says nothing of the answers.
+Answers run in the same sandbox as those of a class."""
 TERM = """Look at the assignments of a term together: what persists, which exercise separates, who falls behind.
 
   transformer-lab term hw1-grades/ hw2-grades/ hw3-grades/ --out term/
@@ -40,13 +46,14 @@ NBGRADER = """Import grades into the gradebook of an nbgrader course, such as th
 
 Then nbgrader's own commands know them: `nbgrader export` in that folder writes a table of all assignments."""
 
+SANDBOXES = ("bubblewrap", "podman", "docker")
 NOTEBOOKS = "the folder of the lessons' notebooks (default: that of the repository this is installed from)"
 # `--lessons 01 02`, or `--lessons 01 --lessons 02`
 SEVERAL: dict[str, Any] = {"nargs": "*", "action": "extend", "default": []}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; its exit code: 0, or 2 where something could not be done (said on stderr)."""
+    """Run a command; its exit code: 0, 1 where some work could not be read, 2 where it could not begin."""
     print_anything()
     options = parser().parse_args(arguments)
     try:
@@ -80,10 +87,38 @@ def assign_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--excuse", action="store_true", help="all points for an answer that is wrong by another's fault")
     one.add_argument("--due", default="", metavar="TIME", help="such as 2026-10-01 or 2026-10-01T12:00+02:00")
     one.add_argument("--late", type=float, default=0, metavar="PERCENT", help="of all points, for each day begun")
+    one.add_argument("--grace", type=float, default=0, metavar="HOURS", help="after --due, in which nothing is late")
+    one.add_argument("--late-most", type=float, default=100, metavar="PERCENT", help="that lateness takes at most")
+    one.add_argument("--slip-days", type=int, default=0, metavar="N", help="late days of a term that cost nothing")
+    one.add_argument("--file-times", action="store_true", help="files' times tell when they came: no student sets them")
     one.add_argument("--questions", type=Path, metavar="FILE.md", help="questions to answer in words: see the docs")
     one.add_argument("--variant", **SEVERAL, metavar="NAME=POINTS", help="a prediction, with other numbers for each")
     one.add_argument("--no-solutions", action="store_true", help="what is handed out refuses to show solutions")
+    one.add_argument(
+        "--install", metavar="WHAT", help="what pip installs where the package is missing (default: this repository)"
+    )
+    one.add_argument(
+        "--gradescope", type=Path, metavar="DIR", help="write the zip file of an autograder for Gradescope"
+    )
+    one.add_argument(
+        "--trust", action="store_true", help="that autograder runs answers without a sandbox: see the docs"
+    )
+    one.add_argument(
+        "--github", type=Path, metavar="DIR", help="write a workflow for GitHub, into the students' folder"
+    )
     one.add_argument("--notebooks", type=Path, help=NOTEBOOKS)
+
+
+def grade_one_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "submission", type=Path, nargs="+", help="the student's notebooks, or a folder or zip file of them"
+    )
+    one.add_argument("--assignment", type=Path, required=True, help="the assignment's assignment.json")
+    one.add_argument("--private", type=Path, metavar="FILE.py", help="more hidden cases, as for `grade`")
+    one.add_argument("--gradescope", type=Path, metavar="FILE", help="write the result there as Gradescope reads it")
+    one.add_argument("--github", type=Path, metavar="FILE", help="add the result there as GitHub Classroom reads it")
+    one.add_argument("--sandbox", choices=SANDBOXES, default="bubblewrap", help="what keeps answers in")
+    one.add_argument("--trust", action="store_true", help="no sandbox: answers can read and write all that you can")
 
 
 def grade_options(one: argparse.ArgumentParser) -> None:
@@ -102,10 +137,11 @@ def grade_options(one: argparse.ArgumentParser) -> None:
         help="who is in the course: a table with `id`, or Canvas's, or Moodle's",
     )
     one.add_argument("--marked", type=Path, **SEVERAL, metavar="FILE.json", help="what marking.html saved")
-    one.add_argument("--regrade", action="store_true", help="grade all again; overrides.csv stays")
     one.add_argument(
-        "--sandbox", choices=("bubblewrap", "podman", "docker"), default="bubblewrap", help="what keeps answers in"
+        "--after", type=Path, **SEVERAL, metavar="GRADES", help="of this term: whose slip days are used up"
     )
+    one.add_argument("--regrade", action="store_true", help="grade all again; overrides.csv stays")
+    one.add_argument("--sandbox", choices=SANDBOXES, default="bubblewrap", help="what keeps answers in")
     one.add_argument("--trust", action="store_true", help="no sandbox: answers can read and write all that you can")
 
 
@@ -131,6 +167,7 @@ def nbgrader_options(one: argparse.ArgumentParser) -> None:
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], str, Callable[[argparse.ArgumentParser], None]]] = {
     "assign": (commands.assign, ASSIGN, assign_options),
     "grade": (commands.grade, GRADE, grade_options),
+    "grade-one": (commands.grade_one, GRADE_ONE, grade_one_options),
     "solutions": (commands.solutions, SOLUTIONS, solutions_options),
     "term": (commands.term, TERM, term_options),
     "nbgrader": (commands.nbgrader, NBGRADER, nbgrader_options),

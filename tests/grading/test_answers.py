@@ -195,7 +195,7 @@ def test_a_cell_that_was_turned_into_text_and_cannot_be_parsed_is_said_of_its_ex
 def test_an_answer_s_cell_that_was_split_is_one_again(read, first, second, line):
     lines = ["def softmax(scores, dim):", "    powers = scores.exp()", "    return powers / powers.sum(dim, True)"]
     cells = cell("\n".join(lines[:line]), first), cell("\n".join(lines[line:]), second)
-    notebook = read(*cells, cell("    x = 1"))
+    notebook = read(*cells, cell("    return 1"))
     assert find_answer(notebook, "softmax", {}).program == "\n".join(lines)
     assert notebook.notes == [
         "ann.ipynb: the cell of `softmax` was split; it was read as one",

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.answers import RIGHT_ANSWERS
 from tests.grading.support import OWN_WAY, answer_of
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
+from transformer_lab.grading.gradebook import slip_days
 from transformer_lab.grading.gradebook.final_grades import gradebook
 from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.lateness import days_late, moment, penalty
@@ -19,10 +21,12 @@ from transformer_lab.grading.handout.roster import Person, Roster, read_roster
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import Mark
 from transformer_lab.grading.marking.similarity import MANY, alike, is_pasted, pieces
+from transformer_lab.grading.reports import grade_tables
 from transformer_lab.grading.reports.grade_tables import canvas, moodle, table
 from transformer_lab.grading.reports.reports import write_reports
 from transformer_lab.grading.reports.term import Summary, falling, family, persisting, separation
 from transformer_lab.grading.reports.term_page import term_page
+from transformer_lab.grading.submissions.file_owners import owner_of
 
 HW = Assignment("hw1", {"softmax": 4, "causal_mask": 6}, seed="s", due="2026-10-01T12:00+00:00", late=10)
 OWN = "id,name,email,extension\n7001,Ann Doe,ann@example.org,\n7002,Ben Müller,ben@example.org,2 days\n"
@@ -92,11 +96,109 @@ def test_a_roster_that_says_nothing_is_refused(tmp_path, text, message):
     ],
 )
 def test_days_begun_are_counted_from_the_time_that_holds_for_a_person(submitted, extension, days):
-    assert days_late(HW, Person("1", extension=extension), submitted) == days
+    assert days_late(HW, Person("1", extension=extension), submitted, "nbgrader") == days
 
 
 def test_a_day_costs_a_share_of_all_points_and_nobody_falls_below_none():
     assert [penalty(HW, days, 7.5) for days in (0, 1, 2, 9)] == [0, 1, 2, 7.5]
+
+
+def test_hours_of_grace_and_a_most_that_lateness_takes():
+    hw = replace(HW, grace=6, late_most=25)
+    came = ("2026-10-01T18:00:00+00:00", "2026-10-01T18:00:01+00:00", "2026-10-02T13:00:00+00:00")
+    assert [days_late(hw, None, at, "nbgrader") for at in came] == [0, 1, 2]
+    assert [penalty(hw, days, 7.5) for days in (1, 2, 3, 9)] == [1, 2, 2.5, 2.5]
+
+
+def test_slip_days_of_a_term_cost_nothing_until_they_are_used_up(tmp_path):
+    hw, first, second = replace(HW, slip_days=2), tmp_path / "first", tmp_path / "second"
+    came = {"ann": "2026-10-02T11:00+00:00", "ben": "2026-10-04T11:00+00:00", "cem": "2026-10-01T11:00+00:00"}
+    class_ = [replace(graded(name, 4, 6), student=name, submitted=at) for name, at in came.items()]
+    for folder, after, taken, free in ((first, [], [0, 1, 0], [1, 2, 0]), (second, [first], [0, 3, 0], [1, 0, 0])):
+        folder.mkdir()
+        slip_days.keep(slip_days.used_before(after), folder)
+        finals = write_reports(class_, hw, folder).finals
+        assert [one.penalty for one in finals] == taken
+        assert [one.slip_days for one in finals] == free
+    assert slip_days.used_before([first, second]) == {"ann": 2, "ben": 2, "cem": 0}
+    assert "3 days late, 2 of them of the term's slip days" in (first / "grades.csv").read_text()
+    with pytest.raises(ValueError, match="--after takes folders of grades"):
+        slip_days.used_before([tmp_path])
+
+
+WORKSHEETS = {
+    "German": (
+        'ID,"Vollständiger Name",E-Mail-Adresse,Status,Bewertung,Bestwertung,"Bewertung kann geändert werden",'
+        '"Zuletzt geändert (Abgabe)","Zuletzt geändert (Bewertung)","Feedback als Kommentar"',
+        'Teilnehmer/in4102,"Doe Ann",a@b.c,,,"10,00",Ja,"Samstag, 3. Oktober 2026, 09:00",-,',
+    ),
+    "Spanish": (
+        'Identificador,"Nombre completo","Dirección de correo",Estado,Calificación,"Calificación máxima",'
+        '"La calificación puede ser cambiada","Última modificación (entrega)","Última modificación (calificación)",'
+        '"Comentarios de retroalimentación"',
+        '"Participante 4102","Doe Ann",a@b.c,,,"10,00",Sí,"sábado, 3 de octubre de 2026, 09:00",-,',
+    ),
+    "French": (
+        'Identifiant,"Nom complet","Adresse de courriel",Statut,Note,"Note maximale","La note peut être modifiée",'
+        '"Dernière modification (travail remis)","Dernière modification (note)","Feedback par commentaires"',
+        '"Participant 4102","Doe Ann",a@b.c,,,"10,00",Oui,"samedi 3 octobre 2026, 09:00",-,',
+    ),
+    "Portuguese": (
+        'Identificador,"Nome completo","Endereço de email",Status,Nota,"Nota máxima","Nota pode ser alterada",'
+        '"Última modificação (envio)","Última modificação (nota)","Comentários de feedback"',
+        '"Participante4102","Doe Ann",a@b.c,,,"10,00",Sim,"sábado, 3 out. 2026, 09:00",-,',
+    ),
+}
+
+
+@pytest.mark.parametrize("language", WORKSHEETS)
+def test_moodle_s_worksheet_is_read_and_filled_in_its_own_language(tmp_path, language):
+    head, row = WORKSHEETS[language]
+    table = roster(tmp_path, f"{head}\n{row}\n")
+    book = gradebook([graded("Doe Ann_4102", 4, 6)], HW, table, tmp_path)
+    (one,) = book.finals
+    assert (one.name, one.days, table.is_moodle) == ("Doe Ann", 2, True)
+    assert grade_tables.email(one) == "a@b.c"
+    columns, filled = csv.reader(io.StringIO(grade_tables.moodle(book)))
+    assert columns == next(csv.reader([head]))
+    grade, feedback = columns[4], columns[-1]
+    told = dict(zip(columns, filled, strict=True))
+    assert told[grade] == "8"
+    assert "2 days late: 2 points are taken off" in told[feedback]
+    assert grade_tables.other_maximum(book) == ""
+
+
+def test_a_worksheet_in_a_language_that_is_not_known_is_told_what_to_set(tmp_path):
+    with pytest.raises(ValueError, match="set Moodle to one of them, and download it again"):
+        roster(tmp_path, "Identifikatorius,Vardas\nDalyvis 4,Ann\n")
+
+
+def test_a_group_hands_in_once_and_everybody_in_it_has_the_points(tmp_path):
+    table = roster(tmp_path, "id,name,group\n1,Ann,red\n2,Ben,red\n3,Cem,red\n4,Dai,blue\n5,Eve,blue\n6,Fay,\n")
+    class_ = [graded("Ann", 4, 6), graded("Cem", 4, 0), replace(graded("x", 4, 6), student="blue_77")]
+    finals = {one.name: one for one in write_reports(class_, HW, tmp_path, table).finals}
+    assert {name: one.total for name, one in finals.items()} == {
+        **{"Ann": 9, "Ben": 9, "Cem": 3},  # Cem handed in alone
+        **{"Dai": 9, "Eve": 9, "Fay": 0},
+    }
+    assert "handed in with Ann" in finals["Ben"].notes
+    pages = {path.stem for path in (tmp_path / "feedback").iterdir()}
+    assert pages == {"Ann", "2", "Cem", "4", "5"}
+    assert "9 of 10 points" in (tmp_path / "feedback" / "2.html").read_text()
+
+
+def test_feedback_goes_back_under_the_names_that_moodle_and_canvas_know(tmp_path):
+    names = {
+        "Ann_de Doe_12_assignsubmission_file_": "Ann de Doe_12_assignsubmission_file_feedback.html",
+        "millsben_LATE_777_902_01_attention-2.ipynb": "millsben_LATE_777_902_feedback.html",
+    }
+    backs = {owner_of(name, name.endswith("b")).student: owner_of(name, name.endswith("b")).hand_back for name in names}
+    assert [*backs.values()] == [*names.values()]
+    class_ = [replace(graded(student, 4, 6), hand_back=back) for student, back in backs.items()]
+    write_reports([*class_, graded("zoe", 4, 6)], HW, tmp_path)
+    with zipfile.ZipFile(tmp_path / "feedback.zip") as archive:
+        assert sorted(archive.namelist()) == sorted(names.values())
+        assert "10 points" in archive.read("millsben_LATE_777_902_feedback.html").decode()
 
 
 def test_times_are_read_as_systems_write_them():
@@ -112,7 +214,7 @@ def graded(student: str, *points: float, program: str = "", mistake: str | None 
         Mark(n, "ok" if p == most else "wrong", p, most, mistake if p < most else None, program=program)
         for (n, most), p in pairs
     )
-    return Graded(student, marks, (), submitted="2026-10-02T00:00:00+00:00")
+    return Graded(student, marks, (), submitted="2026-10-02T00:00:00+00:00", came_by="nbgrader")
 
 
 @pytest.mark.parametrize("text", NAMES, ids=["our own", "Canvas", "Moodle"])
@@ -179,12 +281,16 @@ def test_a_page_says_nothing_twice(tmp_path):
     """Lateness, a cell that can't be parsed, and what was left untouched."""
     fault = "the cell of `softmax` can't be parsed: '(' was never closed (line 2)"
     unread = Mark("softmax", "missing", 0, 4, message=f"T{fault[1:]}.", notes=(fault, "another note"))
-    one = Graded("ann", (unread, Mark("causal_mask", "ok", 6, 6)), (), submitted="2026-10-02T00:00:00+00:00")
+    one = Graded(
+        "ann", (unread, Mark("causal_mask", "ok", 6, 6)), (), submitted="2026-10-02T00:00:00+00:00", came_by="nbgrader"
+    )
     left = [
         Mark(name, "missing", 0, most, message="There is no answer.", notes=(f"`{name}` is left as it was handed out",))
         for name, most in HW.points.items()
     ]
-    write_reports([one, Graded("ben", tuple(left), (), submitted="2026-10-01T00:00:00+00:00")], HW, tmp_path)
+    write_reports(
+        [one, Graded("ben", tuple(left), (), submitted="2026-10-01T00:00:00+00:00", came_by="nbgrader")], HW, tmp_path
+    )
     page, report = ((tmp_path / name).read_text() for name in ("feedback/ann.html", "report.html"))
     assert page.count("1 day late") == 1
     assert "1 day late: 1 point less." in page

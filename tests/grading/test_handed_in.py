@@ -119,7 +119,7 @@ def test_the_names_of_canvas_and_moodle_tell_the_students(tmp_path, files, stude
     assert {student: len(one.paths) for student, one in submissions.items()} == students
     assert {answer(one)[0] for one in submissions.values()} == {ANSWER}
     if files is CANVAS:
-        assert submissions["millsben_777"].notes == ("its name says that it came late",)
+        assert [submissions[name].came_by for name in students] == ["Canvas", "Canvas LATE"]
 
 
 def test_a_student_s_own_zip_is_unpacked(tmp_path):
@@ -142,7 +142,7 @@ def test_an_archive_writes_nothing_outside_follows_no_link_and_is_not_believed(t
     assert len(submissions["ann"].paths) == 3
     assert submissions["ben"].paths == ()
     assert "cem.zip can't be unpacked (BadZipFile" in submissions["cem"].notes[0]
-    assert submissions["dai"].notes == ("big.ipynb in dai.zip is left out: a file may have 20 MiB",)
+    assert submissions["dai"].left_out == ("big.ipynb in dai.zip is left out: a file may have 20 MiB",)
     assert answer(submissions["dai"])[0] == ANSWER
 
 
@@ -153,6 +153,37 @@ def test_archives_in_archives_share_what_a_student_may_unpack(tmp_path):
     submission = found(tmp_path / "class", tmp_path)["ann"]
     assert len(submission.paths) == 200 - 5  # files, of which five were archives
     assert "the rest of 3.zip is left out: it is too much" in submission.notes
+
+
+def test_one_file_that_cannot_be_unpacked_costs_its_student_alone(tmp_path):
+    """A notebook with a video in it, a damaged file, too many files: as Moodle, Canvas and others zip a class."""
+    files = {"Ann Doe_1_assignsubmission_file_/01.ipynb": notebook() + " " * (21 << 20), "bob/01.ipynb": "DAMAGED"}
+    files |= {"cem_9_10_01.ipynb": notebook(), "eve/01.ipynb": notebook()} | {
+        f"dai/{i}.ipynb": "{}" for i in range(210)
+    }
+    place = zipped(tmp_path / "class.zip", files)
+    place.write_bytes(place.read_bytes().replace(b"DAMAGED", b"DEMAGED", 1))
+    submissions = found(place, tmp_path)
+    assert submissions["Ann Doe_1"].left_out == ("01.ipynb in class.zip is left out: a file may have 20 MiB",)
+    assert submissions["bob"].left_out[0].startswith("01.ipynb in class.zip can't be unpacked (BadZipFile")
+    assert submissions["dai"].left_out == ("the rest of class.zip is left out: it is too much",)
+    assert [answer(submissions[name])[0] for name in ("cem_9", "eve")] == [ANSWER, ANSWER]
+
+
+def test_what_is_no_file_is_not_waited_for_and_no_date_is_too_odd(tmp_path):
+    for name in ("ann/timestamp.txt", "ann/01.zip", "ben.zip", "cem.ipynb"):
+        (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(tmp_path / "class" / name)
+    write(tmp_path / "class" / "dai.ipynb", at=1 << 40)
+    write(tmp_path / "class" / "eve" / "hw1" / "01.ipynb")
+    write(tmp_path / "class" / "eve" / "hw1" / "timestamp.txt", "0001-01-01 00:00:00+14:00")
+    submissions = found(tmp_path / "class", tmp_path)
+    assert submissions["ann"].left_out == (
+        "01.zip is left out: it is no file",
+        "timestamp.txt is left out: it is no file",
+    )
+    assert all(submissions[name].left_out for name in ("ben", "cem"))
+    assert answer(submissions["dai"])[0] == answer(submissions["eve"])[0] == ANSWER
 
 
 def test_what_is_no_notebook_is_named(tmp_path):
@@ -213,11 +244,27 @@ def test_an_answer_in_a_python_file_alone_is_found(tmp_path):
     assert "found the function elsewhere" in notes
 
 
-def test_when_it_came_is_known(tmp_path):
-    at = int(datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp())
-    write(tmp_path / "class" / "ann.ipynb", at=at)
-    write(tmp_path / "class" / "ben" / "hw1" / "01.ipynb", at=at)
-    write(tmp_path / "class" / "ben" / "hw1" / "timestamp.txt", "2026-02-02 15:58:23.948203 UTC")
-    submissions = found(tmp_path / "class", tmp_path)
-    assert submissions["ann"].submitted == "2026-03-01T12:00:00+00:00"
-    assert submissions["ben"].submitted == "2026-02-02T15:58:23+00:00"
+NOON = int(datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp())
+EARLY = NOON - 30 * DAY
+WHEN, STAMP = "2026-03-01T12:00:00+00:00", "2026-02-02 15:58:23.948203 UTC"
+
+
+def test_when_it_came_is_told_by_what_the_student_cannot_write(tmp_path):
+    """A student hands in a timestamp.txt, at any depth, or zips old files: it says nothing."""
+    place = tmp_path / "class"
+    write(place / "ann.ipynb", at=NOON)
+    write(place / "ben" / "hw1" / "01.ipynb", at=NOON)
+    write(place / "ben" / "hw1" / "timestamp.txt", STAMP)
+    for folder in ("cem", "dai/hw1/hw1", "Eve_5_assignsubmission_file_", "Fay_6_assignsubmission_file_/hw1"):
+        write(place / folder / "01.ipynb", at=NOON)
+        write(place / folder / "timestamp.txt", STAMP, at=EARLY)
+    zipped(place / "Gil_7_assignsubmission_file_" / "my.zip", {"01.ipynb": notebook(), "hw1/timestamp.txt": STAMP})
+    os.utime(place / "Gil_7_assignsubmission_file_" / "my.zip", (NOON, NOON))
+    write(place / "hoe_LATE_8_1_x_9_assignsubmission_file_.ipynb", at=EARLY)
+    told = {name: (one.submitted, one.came_by) for name, one in found(place, tmp_path).items()}
+    assert told == {
+        **dict.fromkeys(("ann", "cem", "dai"), (WHEN, "files")),
+        "ben": ("2026-02-02T15:58:23+00:00", "nbgrader"),
+        **dict.fromkeys(("Eve_5", "Fay_6", "Gil_7"), (WHEN, "Moodle")),
+        "hoe_8": ("", "Canvas LATE"),
+    }

@@ -127,7 +127,10 @@ def test_a_second_import_keeps_what_was_decided_by_hand(course, monkeypatch):
     monkeypatch.setenv("PATH", os.environ["PATH"])  # which the import adds to
     assignment = Assignment.load(course / "assignment.json")
     marks = tuple(Mark(name, "ok", most, most) for name, most in EXERCISES.items())
-    graded = [Graded(name, marks, (), submitted="2026-10-01T12:00:00+00:00") for name in ("ann", "b\udcffen")]
+    graded = [
+        Graded(name, marks, (), submitted="2026-10-01T12:00:00+00:00", came_by="nbgrader")
+        for name in ("ann", "b\udcffen")
+    ]
     (course / "overrides.csv").write_text("student,exercise,points,comment\nann,softmax,0.5,\n")
     import_grades(gradebook(graded, assignment, Roster(), course).finals, assignment, course)
     with api.Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
@@ -168,7 +171,9 @@ def late(tmp_path, blank) -> Path:
     (tmp_path / "grades" / "records").mkdir(parents=True)
     marks = tuple(Mark(name, "ok", most, most) for name, most in EXERCISES.items())
     for student in ("ann", "ben"):
-        graded = Graded(student, marks, (), submitted="2026-11-01T00:00:00+00:00", texts={"why": "so"})
+        graded = Graded(
+            student, marks, (), submitted="2026-11-01T00:00:00+00:00", came_by="nbgrader", texts={"why": "so"}
+        )
         graded.save(tmp_path / "grades" / "records")
     return tmp_path
 
@@ -213,6 +218,8 @@ class TestAnImport:
             assert book.find_assignment("hw1").duedate == datetime(2026, 10, 1, 12)
             ben = book.find_submission("hw1", "ben")
             assert ben.timestamp == datetime(2026, 10, 2, 10), "the roster's"
+            known = (ben.student.first_name, ben.student.last_name, ben.student.email)
+            assert known == ("Ben", "May", "ben@example.org")
             assert ben.duedate == datetime(2026, 10, 4, 12)
             assert ben.total_seconds_late == 0
 

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section,hw1 (55)\n    Points Possi
 
 def graded(student: str, *notes: str) -> Graded:
     marks = tuple(Mark(name, "missing", 0, most, notes=notes) for name, most in HW.points.items())
-    return Graded(student, marks, (), "d", submitted="2026-10-02T00:00:00+00:00")
+    return Graded(student, marks, (), "d", submitted="2026-10-02T00:00:00+00:00", came_by="nbgrader")
 
 
 def roster(folder: Path, text: str) -> Roster:
@@ -70,7 +72,26 @@ def test_strangers_are_counted_and_a_wrong_roster_is_asked_about(tmp_path):
 
 def test_late_work_is_counted_and_by_what(tmp_path):
     told = said(tmp_path, MOODLE.format("11"), "Cem Kaya_4102", "zoe")
-    assert "2 students are late, 1 of them by the time in nbgrader's timestamp.txt or of their files" in told
+    assert "2 students are late (of all, 1 by the roster's time; 1 by nbgrader's timestamp.txt)" in told
+    by = {"ann": "files", "ben": "Canvas", "cem": "Canvas LATE", "dai": "Moodle", "eve": ""}
+    class_ = [replace(graded(name), came_by=system) for name, system in by.items()]
+    for file_times, days, unsure in ((False, [0, 0, 1, 1, 0], 2), (True, [1, 0, 1, 1, 0], 1)):
+        book = gradebook(class_, replace(HW, file_times=file_times), Roster(), tmp_path)
+        assert [one.days for one in book.finals] == days
+        assert f"Of {unsure} student" in "\n".join(console.after_grading(book, tmp_path))
+
+
+def test_what_could_not_be_read_is_named_and_the_others_are_graded(tmp_path):
+    """A date in another language in one row, and a notebook that is too large."""
+    text = MOODLE.format("11").replace("Saturday, 3 October", "šeštadienis, 3 spalio") + "Participant 5,Ann,,,11,-,\n"
+    table, large = roster(tmp_path, text), replace(graded("Ann_5"), left_out=("a.ipynb may have 20 MiB (it has 22)",))
+    book = gradebook([graded("Cem Kaya_4102"), large], HW, table, tmp_path)
+    told = "\n".join(console.after_grading(book, tmp_path))
+    assert "Not read, of 2 students, so look at it yourself; all else is graded:\n  Ann_5: a.ipynb may have" in told
+    assert (
+        "Cem Kaya_4102: not known whether it is late: the time in the roster's row of Cem Kaya (from Moodle in" in told
+    )
+    assert [one.days for one in book.finals] == [0, 1]
 
 
 def test_the_tables_of_the_roster_s_own_system_are_written_and_named(tmp_path):
@@ -101,6 +122,31 @@ def test_an_untouched_notebook_makes_one_note(tmp_path):
     )
     one = Graded("ann", marks, ("odd",))
     assert grade_tables.notes_of(one) == ["odd", "2 exercises are left as they were handed out: softmax, causal_mask"]
+
+
+def test_lost_marks_make_one_note_and_none_where_all_is_right(tmp_path):
+    gone = "the cell of `{}` is gone; found the function elsewhere"
+    marks = tuple(Mark(name, "ok", most, most, notes=(gone.format(name),)) for name, most in HW.points.items())
+    assert grade_tables.notes_of(Graded("ann", marks, ())) == [
+        "the marks of cells are lost; 2 answers were found by the names of their functions"
+    ]
+    write_reports([Graded("ann", marks, ())], HW, tmp_path)
+    assert "is gone" not in (tmp_path / "feedback" / "ann.html").read_text()
+    wrong = tuple(replace(mark, verdict="wrong", points=0) for mark in marks)
+    write_reports([Graded("ann", wrong, ())], HW, tmp_path)
+    assert (tmp_path / "feedback" / "ann.html").read_text().count("is gone") == 2
+
+
+def test_seed_and_grades_are_for_nobody_else(tmp_path, homework, monkeypatch):
+    monkeypatch.setattr(commands, "executor", in_this_process)
+    before = os.umask(0o022)
+    try:
+        assert grade(homework, class_of(tmp_path / "in", homework, "ann"), tmp_path / "out") == 0
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+    secret = [homework / "hw1" / "assignment.json", homework / "hw1" / "source", *(tmp_path / "out").rglob("*")]
+    assert {path.name: oct(path.stat().st_mode) for path in secret if path.stat().st_mode & 0o077} == {}
 
 
 def test_pages_for_students_are_named_after_them_and_stay_apart(tmp_path):
@@ -215,7 +261,7 @@ def test_wrong_decisions_are_refused_before_anything_is_graded(homework, tmp_pat
     other = class_of(tmp_path / "other", homework, "ben")  # a new grading forgets ann
     assert "line 2: a student is named" in refusal(capsys, homework, other, out, "--regrade")
     (out / "overrides.csv").write_text("student,exercise,points\n")
-    (tmp_path / "roster.csv").write_text("id,name,submitted\n1,Ann,soon\n")
+    (tmp_path / "roster.csv").write_text("id,name,extension\n1,Ann,soon\n")
     told = refusal(capsys, homework, place, out, "--regrade", "--roster", str(tmp_path / "roster.csv"))
     assert "must be a time" in told
     assert len([*(out / "records").iterdir()]) == 1

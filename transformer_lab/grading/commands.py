@@ -1,6 +1,7 @@
 """What the commands of `transformer-lab` do. Each imports what it needs: to say what there is needs no torch."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -11,16 +12,18 @@ from pathlib import Path
 
 
 def assign(options: argparse.Namespace) -> int:
-    from transformer_lab.grading.handout import assign
+    from transformer_lab.grading.handout import assign, autograders
     from transformer_lab.grading.handout.lateness import moment
-    from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS
+    from transformer_lab.grading.handout.lesson_notebooks import NOTEBOOKS, where_the_package_is
     from transformer_lab.grading.handout.questions import read_questions
     from transformer_lab.grading.reports.pages import words
 
     variants, questions = points_of(options.variant), read_questions(options.questions)
     points = assign.choose(options.lessons, points_of(options.exercise) | variants, needs_one=not questions)
     given = (options.partial, options.excuse, options.due, options.late, options.no_solutions)
-    policy = assign.Policy(*given, questions, tuple(variants))
+    install = where_the_package_is() if options.install is None else options.install
+    lateness = (options.grace, options.late_most, options.slip_days, options.file_times)
+    policy = assign.Policy(*given, questions, tuple(variants), install, *lateness)
     assignment = assign.assign(options.out, points, options.seconds, options.notebooks or NOTEBOOKS, policy)
     listed = ", ".join(f"{name} ({most:g})" for name, most in assignment.most.items())
     counted = words(len(assignment.points), "exercise", "exercises")
@@ -28,6 +31,14 @@ def assign(options: argparse.Namespace) -> int:
     print(f"{counted}, {assignment.total:g} points: {listed}")
     if assignment.due and moment(assignment.due, "--due") < datetime.now(UTC):
         print(f"--due {assignment.due} is over already: whatever is handed in now is late.", file=sys.stderr)
+    print(
+        f"Where transformer_lab is missing, as in Colab, the notebooks install {install or 'nothing: see --install'}."
+    )
+    if options.gradescope:
+        written = autograders.write_gradescope(assignment, options.gradescope, options.trust)
+        print(f"Upload {written} to Gradescope as the assignment's autograder.")
+    if options.github:
+        print(f"Commit what is in {autograders.write_github(assignment, options.github, install).parents[1]}.")
     print(f"Hand out {options.out / 'release' / assignment.name}; keep {options.out / 'assignment.json'} to yourself.")
     return 0
 
@@ -51,14 +62,24 @@ def grade(options: argparse.Namespace) -> int:
     from transformer_lab.grading.sandbox.launching import TRUST
 
     kind = TRUST if options.trust else options.sandbox
-    with nullcontext() if options.executor else loaded(kind):
+    with for_nobody_else(), nullcontext() if options.executor else loaded(kind):
         return grade_class(options, kind)
+
+
+@contextmanager
+def for_nobody_else() -> Iterator[None]:
+    """Within it, what is written is for this user alone: grades, and what students handed in."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def grade_class(options: argparse.Namespace, kind: str) -> int:
     from tqdm import tqdm
 
-    from transformer_lab.grading.gradebook import final_grades, hand_marks
+    from transformer_lab.grading.gradebook import final_grades, hand_marks, slip_days
     from transformer_lab.grading.handout.assignment import Assignment
     from transformer_lab.grading.handout.roster import keep_roster, read_roster
     from transformer_lab.grading.marking import course, records
@@ -91,18 +112,53 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
     for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students", miniters=1):
         if any(mark.verdict == "ungraded" for mark in one.marks):
             print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
+    slip_days.keep(slip_days.used_before(options.after), options.out)
     book = reports.write_reports(records.graded_so_far(options.out), assignment, options.out, roster)
     keep_roster(options.roster, options.out)
     for line in console.after_grading(book, options.out):
         print(line)
-    return 0
+    return 1 if book.not_read else 0
+
+
+def grade_one(options: argparse.Namespace) -> int:
+    """Grade one submission, and print its result; 0 for all points, 1 for less. Lateness is whose who asked for it."""
+    import json
+    from tempfile import TemporaryDirectory
+
+    from transformer_lab.grading.handout.assignment import Assignment
+    from transformer_lab.grading.marking import course
+    from transformer_lab.grading.reports import single_result
+    from transformer_lab.grading.sandbox.launching import TRUST
+    from transformer_lab.grading.sandbox.policy import refuse_readable
+    from transformer_lab.grading.submissions.submissions import one_submission
+
+    assignment, private = Assignment.load(options.assignment), read_private(options.private)
+    kind = TRUST if options.trust else options.sandbox
+    if not options.trust:
+        refuse_readable(options.assignment, options.private, *options.submission)
+    with TemporaryDirectory() as folder:
+        submission = one_submission(options.submission, assignment.name, Path(folder))
+        try:
+            graded = course.grade_one(submission, assignment, private, kind)
+        except Exception as error:  # whatever it is: 1 would say that points are missing
+            raise RuntimeError(f"it could not be graded ({type(error).__name__}: {error})") from error
+        finally:
+            course.close_sandbox()
+    if options.gradescope:
+        options.gradescope.write_text(json.dumps(single_result.for_gradescope(graded), indent=1) + "\n")
+    if options.github:
+        with options.github.open("a") as outputs:
+            outputs.write(single_result.for_github(graded))
+    print(json.dumps(single_result.plain(graded), indent=1))
+    return 0 if all(mark.points == mark.most for mark in graded.marks) and not graded.left_out else 1
 
 
 def term(options: argparse.Namespace) -> int:
     from transformer_lab.grading.reports.pages import words
     from transformer_lab.grading.reports.term_page import write_term
 
-    summaries = write_term(options.grades, options.out)
+    with for_nobody_else():
+        summaries = write_term(options.grades, options.out)
     print(f"{words(len(summaries), 'assignment', 'assignments')}: see term.html and term.csv in {options.out}")
     return 0
 

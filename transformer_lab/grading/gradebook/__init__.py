@@ -1,4 +1,4 @@
 """From points to grades.
 
-In reading order: `final_grades`, `overrides`, `regrades`, `hand_marks`, `nbgrader_gradebook`.
+In reading order: `final_grades`, `slip_days`, `overrides`, `regrades`, `hand_marks`, `nbgrader_gradebook`.
 """

@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transformer_lab.grading.gradebook import slip_days
 from transformer_lab.grading.gradebook.hand_marks import NAME as MARKED
 from transformer_lab.grading.gradebook.hand_marks import ByHand, Marked, read_marked
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL, Override, read_overrides
 from transformer_lab.grading.gradebook.regrades import Standing, keep_standing, overtaken, read_standing
 from transformer_lab.grading.handout.assignment import Assignment
-from transformer_lab.grading.handout.lateness import days_late, penalty
+from transformer_lab.grading.handout.lateness import days_late, due_for, penalty
 from transformer_lab.grading.handout.roster import Person, Roster
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import Mark
@@ -31,6 +32,8 @@ class Final:
     notes: tuple[str, ...] = ()
     by_hand: dict[str, ByHand] = field(default_factory=dict)  # for answers in words
     waiting: tuple[str, ...] = ()  # questions that nobody has marked yet
+    no_time: str = ""  # why the time at which it came can't be read
+    slip_days: int = 0  # of the late days, those that cost nothing
 
     @property
     def id(self) -> str:
@@ -39,6 +42,10 @@ class Final:
     @property
     def name(self) -> str:
         return self.person.name if self.person else ""
+
+    @property
+    def late_in_words(self) -> str:
+        return late_in_words(self.days, self.slip_days)
 
     @property
     def computed(self) -> float | int:
@@ -59,7 +66,13 @@ class Gradebook:
 
     @property
     def graded(self) -> list[Graded]:
-        return [one.graded for one in self.finals if one.graded]
+        return [*{one.graded.student: one.graded for one in self.finals if one.graded}.values()]
+
+    @property
+    def not_read(self) -> list[tuple[Final, str]]:
+        """What of whom could not be read; all else is graded."""
+        told = [(one, why) for one in self.finals if one.graded for why in one.graded.left_out]
+        return told + [(one, one.no_time) for one in self.finals if one.no_time]
 
 
 def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, folder: Path) -> Gradebook:
@@ -72,9 +85,16 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
     marked, standing = read_marked(folder / MARKED, assignment), read_standing(folder)
     whose = {one.student: roster.find(one.student) for one in graded}
     others = whose_numbers({one.student: one.own_id for one in graded}, roster) if assignment.variants else {}
-    rest = (assignment, decided, marked, others, roster, standing)
+    rest = (assignment, decided, marked, others, roster, standing, slip_days.kept(folder))
     finals = [final(one.student, one, whose[one.student], *rest) for one in graded]
     there = {person.id for person in whose.values() if person}
+    for one in graded:  # a group's work is that of all of it who handed in nothing themselves
+        for person in roster.group_of(one.student):
+            if person.id not in there:
+                finals.append(final(person.id, one, person, *rest))
+                there.add(person.id)
+    grouped = {one.graded.student for one in finals if one.graded and one.student != one.graded.student}
+    finals = [one for one in finals if one.person or one.student not in grouped]  # a group's name is nobody's
     absent = [person for person in roster.people if person.id not in there]
     finals += [final(person.id, None, person, *rest) for person in absent]
     return Gradebook(assignment, roster, tuple(finals))
@@ -88,14 +108,19 @@ def check_decisions(
     `graded` are the records so far, `students` the names of those who will be there.
 
     Raises:
-        ValueError: a decision, or a time in the roster, can't be read.
+        ValueError: a decision, or an extension in the roster, can't be read.
     """
     for person in roster.people:
-        days_late(assignment, person, "")
+        due_for(assignment, person)
     decided = read_overrides(folder, assignment, sorted(students), roster)
     read_marked(folder / MARKED, assignment)
     if decided and folder.is_dir():
         keep_standing(folder, decided, graded, roster)
+
+
+def late_in_words(days: int, slips: int) -> str:
+    free = f", {slips} of them of the term's slip days" if slips else ""
+    return f"{days} {'day' if days == 1 else 'days'} late{free}"
 
 
 def final(
@@ -108,26 +133,39 @@ def final(
     others: dict[str, Borrowed],
     roster: Roster,
     standing: Standing,
+    used: dict[str, int],
 ) -> Final:
     own = tuple(one for one in decided if one.student in (student, person.id if person else student))
     set_by_hand = {one.exercise: one.points for one in own}
     texts = graded.texts if graded else {}
-    read = {q: one for q in assignment.questions if (one := marked.get((student, q))) and one.points is not None}
+    read = {
+        q: one
+        for q in assignment.questions
+        if (one := marked.get((graded.student if graded else student, q))) and one.points is not None
+    }
     computed = {mark.exercise: mark.points for mark in graded.marks} if graded else {}
     computed |= {question: one.points for question, one in read.items() if one.points is not None}
-    borrowed = others.get(student)
+    borrowed = others.get(graded.student if graded else student)
     computed |= dict.fromkeys(assignment.variants, 0.0) if borrowed and borrowed.counts_nothing else {}
     points = {name: set_by_hand.get(name, computed.get(name, 0.0)) for name in assignment.most}
     waiting = tuple(question for question in texts if question not in {*read, *set_by_hand})
-    days = days_late(assignment, person, graded.submitted) if graded else 0
+    try:
+        came = (graded.submitted, graded.came_by) if graded else ("", "")
+        days, unread = days_late(assignment, person, *came), ""
+    except ValueError as error:  # one row of the roster: the others' grades don't wait for it
+        days, unread = 0, f"not known whether it is late: {error}"
     earned = sum(points.values())
-    taken = set_by_hand.get(LATE, penalty(assignment, days, earned))
+    left = max(0, assignment.slip_days - used.get(person.id if person else student, 0))
+    slips = min(days, left) if LATE not in set_by_hand else 0
+    taken = set_by_hand.get(LATE, penalty(assignment, days - slips, earned))
     notes = [] if graded else ["handed in nothing"]
-    notes += [f"{days} {'day' if days == 1 else 'days'} late"] if days else []
+    notes += [late_in_words(days, slips)] if days else []
+    notes += [unread] if unread else []
+    notes += [f"handed in with {graded.student}"] if graded and student != graded.student else []
     notes += ["is not on the roster"] if roster.people and person is None else []
     notes += [borrowed.note] if borrowed else []
     changed = [question for question, one in read.items() if not one.is_of(texts.get(question, ""))]
     notes += [f"wrote something else to `{question}` since it was marked" for question in changed]
     notes += [note for one in own if graded and (note := overtaken(one, graded, standing))]
     total = round(set_by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
-    return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting)
+    return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting, unread, slips)

@@ -75,9 +75,14 @@ def write_points(
 ) -> "SubmittedAssignment":
     """A student's points of each cell, computed and by hand, and when the work came."""
     student = writable(one.student)
-    book.update_or_create_student(student)
+    words = (one.name.split(", ", 1)[::-1] if ", " in one.name else one.name.rsplit(" ", 1)) if one.person else []
+    about = dict(zip(("first_name", "last_name"), words, strict=False)) | (
+        {"email": one.person.email} if one.person else {}
+    )
+    book.update_or_create_student(student, **{key: writable(value) for key, value in about.items() if value})
     submission = book.update_or_create_submission(assignment.name, student)
-    submission.timestamp = naive(handed_in_at(one.person, one.graded.submitted)) if one.graded else None
+    told = (one.graded.submitted, one.graded.came_by) if one.graded else ("", "")
+    submission.timestamp = naive(handed_in_at(assignment, one.person, *told)[0]) if not one.no_time else None
     due, usual = due_for(assignment, one.person), due_for(assignment, None)
     submission.extension = due - usual if due and usual and due != usual else submission.extension
     by_hand = {name: given.points for name, given in one.by_hand.items() if given.points is not None}
@@ -104,7 +109,7 @@ def write_total(
     book.db.commit()
     book.db.refresh(submission)
     sum_of_cells = submission.score  # with what was decided in nbgrader
-    taken = by_hand.get(LATE, penalty(assignment, one.days, sum_of_cells))
+    taken = by_hand.get(LATE, penalty(assignment, one.days - one.slip_days, sum_of_cells))
     missing = by_hand[TOTAL] - sum_of_cells if TOTAL in by_hand else -taken
     extra = max(0, round(missing, 6))
     for notebook in submission.notebooks:

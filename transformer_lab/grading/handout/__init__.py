@@ -1,5 +1,5 @@
 """Handing out an assignment.
 
 In reading order: `assign`, `assignment`; `lesson_notebooks`, `notebook_cells`, `questions`, `variants`; `roster`,
-`spreadsheets`, `lateness`; `solutions`.
+`moodle_columns`, `spreadsheets`, `lateness`; `autograders`; `solutions`.
 """

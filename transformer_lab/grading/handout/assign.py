@@ -67,6 +67,11 @@ class Policy:
     no_solutions: bool = False
     questions: dict[str, Question] = field(default_factory=dict)
     variants: tuple[str, ...] = ()
+    install: str = ""  # whence pip takes the package where a notebook lacks it
+    grace: float | int = 0
+    late_most: float | int = 100
+    slip_days: int = 0
+    file_times: bool = False
 
 
 USUAL = Policy()
@@ -90,22 +95,31 @@ def assign(
         raise ValueError(f"--late must be from 0 to 100 percent (got {policy.late:g})")
     if policy.late and not policy.due:
         raise ValueError(f"--late {policy.late:g} needs --due, the time after which work is late (there is none)")
+    if (policy.grace, policy.late_most, policy.slip_days) != (0, 100, 0) and not policy.late:
+        raise ValueError("--grace, --late-most and --slip-days need --late, what a day costs (there is none)")
+    if policy.grace < 0 or policy.slip_days < 0 or not 0 <= policy.late_most <= 100:
+        told = f"{policy.grace:g}, {policy.slip_days} and {policy.late_most:g}"
+        raise ValueError(f"--grace and --slip-days must be at least 0, and --late-most from 0 to 100 (got {told})")
     if not 0 < seconds <= MOST_SECONDS:
         raise ValueError(f"the seconds for an answer must be positive, and at most {MOST_SECONDS} (got {seconds:g})")
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"the folder {out} must be new or empty (it holds {next(out.iterdir()).name})")
+    if '"' in policy.install or "\n" in policy.install:
+        raise ValueError(f"--install must be one requirement, as pip takes it (got {policy.install})")
     refuse_unfit(policy.variants)
     decided = Assignment(
         out.resolve().name, points, seconds, partial=policy.partial, excuse=policy.excuse, due=policy.due,
         late=policy.late, questions=policy.questions, variants=policy.variants,
-        key=secrets.token_hex(4) if policy.variants else "",
+        key=secrets.token_hex(4) if policy.variants else "", grace=policy.grace, late_most=policy.late_most,
+        slip_days=policy.slip_days, file_times=policy.file_times,
     )  # fmt: skip
     handed_out: dict[str, str] = {}
     for kind in ("source", "release"):
-        for file, made in notebooks_of(decided, notebooks, kind == "source", policy.no_solutions):
+        for file, made in notebooks_of(decided, notebooks, kind == "source", policy):
             (out / kind / decided.name).mkdir(parents=True, exist_ok=True)
             nbformat.write(made, out / kind / decided.name / file)
             handed_out |= {cell.id: digest(cell.source) for cell in made.cells if cell.cell_type == "code"}
+    (out / "source").chmod(0o700)  # it has the solutions
     assignment = replace(decided, handed_out=handed_out)
     assignment.save(out / "assignment.json")
     (out / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format(name=assignment.name, work=WORK, here=HERE), "utf-8")
@@ -113,15 +127,15 @@ def assign(
 
 
 def notebooks_of(
-    assignment: Assignment, lessons: Path, with_solutions: bool, withheld: bool
+    assignment: Assignment, lessons: Path, with_solutions: bool, policy: Policy
 ) -> Iterator[tuple[str, NotebookNode]]:
     """Each notebook to hand out, with the name of its file: one a lesson, and one for the questions."""
     for number in sorted({catalogue[name].lesson for name in assignment.points}):
         points = {name: most for name, most in assignment.points.items() if catalogue[name].lesson == number}
         path = lesson_notebook(lessons, number)
         lesson = nbformat.read(path, as_version=4)
-        own = (assignment.variants, assignment.key)
-        yield path.name, exercise_notebook(lesson, points, with_solutions, withheld, *own)
+        own = (assignment.variants, assignment.key, policy.install)
+        yield path.name, exercise_notebook(lesson, points, with_solutions, policy.no_solutions, *own)
     if assignment.questions:
         any_lesson = nbformat.read(lesson_notebook(lessons, "00"), as_version=4)
         yield FILE, question_notebook(any_lesson, assignment.questions, with_solutions)

@@ -9,6 +9,7 @@ from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.grading.handout.questions import Question
 
 FORMAT = 1
+LATENESS = ("due", "late", "grace", "late_most", "slip_days", "file_times")
 
 
 def find_exercise(name: str) -> Exercise:
@@ -35,6 +36,10 @@ class Assignment:
     excuse: bool = False  # all points for an answer that is right but for another, which it calls
     due: str = ""  # ISO; empty: whenever
     late: float | int = 0  # percent of all points that each day begun after `due` takes
+    grace: float | int = 0  # hours after `due` in which nothing is late
+    late_most: float | int = 100  # percent that lateness takes at most
+    slip_days: int = 0  # late days of a term that cost nobody anything
+    file_times: bool = False  # whether the times of files tell when they came: where no student can set them
     questions: dict[str, Question] = field(default_factory=dict)  # answered in words, marked by hand
     variants: tuple[str, ...] = ()  # predictions that everybody makes of numbers of their own
     key: str = ""  # from which these are drawn, with a student's id; not secret
@@ -50,11 +55,17 @@ class Assignment:
         return sum(self.most.values())
 
     def what_decides(self) -> dict:
-        """All that the points of an answer depend on. When it is due may change without grading anew."""
-        return {name: value for name, value in asdict(self).items() if name not in ("due", "late")}
+        """All that the points of an answer depend on. What is late, and its cost, may change without grading anew."""
+        return {name: value for name, value in asdict(self).items() if name not in LATENESS}
+
+    def as_text(self) -> str:
+        return json.dumps(asdict(self), indent=1) + "\n"
 
     def save(self, path: Path) -> None:
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        """Write it where nobody else on this machine may read it: it has the seed."""
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        path.write_text(self.as_text(), encoding="utf-8")
 
     @staticmethod
     def load(path: Path) -> "Assignment":

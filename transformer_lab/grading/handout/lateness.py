@@ -1,6 +1,7 @@
 """Late work: how many days begun after it was due, and what that costs.
 
-A day costs a share of all points of the assignment, and nobody falls below 0. An extension is another due time.
+A day costs a share of all points of the assignment, and nobody falls below 0. An extension is another due time. What
+no student can write decides: where nothing tells when work came but its own files, it isn't late.
 """
 
 import math
@@ -8,9 +9,11 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.moodle_columns import LANGUAGES, moodle_date
 from transformer_lab.grading.handout.roster import Person
 
-WRITTEN = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %H:%M", "%d/%m/%y, %H:%M")  # by Moodle
+WRITTEN = ("%d/%m/%y, %H:%M",)  # by Moodle, where somebody has set it so
+TRUSTED = ("nbgrader", "Moodle", "Moodle LATE")
 DAYS = re.compile(r"\+?(\d+(?:\.\d+)?)\s*(?:d|days?)?")
 
 
@@ -20,7 +23,11 @@ def moment(text: str, what: str) -> datetime:
     Raises:
         ValueError: it is none; says how to write it.
     """
-    for read in (datetime.fromisoformat, *(lambda t, form=form: datetime.strptime(t, form) for form in WRITTEN)):
+    for read in (
+        datetime.fromisoformat,
+        moodle_date,
+        *(lambda t, form=form: datetime.strptime(t, form) for form in WRITTEN),
+    ):
         try:
             told = read(text.strip())
         except ValueError:
@@ -33,27 +40,37 @@ def moment(text: str, what: str) -> datetime:
 
 def due_for(assignment: Assignment, person: Person | None) -> datetime | None:
     """When a person's work is due; an extension is a time, or so many days more."""
+    extension = person.extension.strip() if person else ""
+    days = DAYS.fullmatch(extension)
+    other = moment(extension, f"the extension of {person.id}") if person and extension and not days else None
     if not assignment.due:
         return None
     due = moment(assignment.due, "the time at which the assignment is due")
-    extension = person.extension.strip() if person else ""
-    if found := DAYS.fullmatch(extension):
-        return due + timedelta(days=float(found[1]))
-    return moment(extension, f"the extension of {person.id}") if person and extension else due
+    return due + timedelta(days=float(days[1])) if days else other or due
 
 
-def handed_in_at(person: Person | None, submitted: str) -> datetime | None:
-    """When work came: what the roster says of it comes first."""
-    told = person.submitted.strip("-") if person else ""  # Moodle's `-` is none
-    return moment(told or submitted, "the time of a submission") if told or submitted else None
+def handed_in_at(assignment: Assignment, person: Person | None, submitted: str, by: str) -> tuple[datetime | None, str]:
+    """When work came, as far as something tells that the student can't write, and what that is.
+
+    The roster comes first; then nbgrader's own note, and the files in what Moodle zips. Canvas tells only what is late.
+    """
+    if told := person.submitted.strip("-") if person else "":  # Moodle's `-` is none
+        whose = person.name or person.id if person else ""
+        return moment(told, f"the time in the roster's row of {whose} (from Moodle in {LANGUAGES})"), "roster"
+    if submitted and (by in TRUSTED or (by == "files" and assignment.file_times)):
+        return moment(submitted, "the time of a submission"), by
+    return None, by if by.startswith("Canvas") else ""
 
 
-def days_late(assignment: Assignment, person: Person | None, submitted: str) -> int:
-    """Days begun after it was due."""
-    due, came = due_for(assignment, person), handed_in_at(person, submitted)
-    return max(0, math.ceil((came - due).total_seconds() / 86_400)) if due and came else 0
+def days_late(assignment: Assignment, person: Person | None, submitted: str, by: str) -> int:
+    """Days begun after it was due, unless it came within the hours of grace; one for what only a mark calls late."""
+    due, (came, told) = due_for(assignment, person), handed_in_at(assignment, person, submitted, by)
+    if due and not came:
+        return int(told.endswith("LATE") and not (person and person.extension))
+    seconds = (came - due).total_seconds() if due and came else 0
+    return math.ceil(seconds / 86_400) if seconds > 3600 * assignment.grace else 0
 
 
 def penalty(assignment: Assignment, days: int, earned: float | int) -> float | int:
     """Points that lateness takes."""
-    return round(min(earned, days * assignment.late / 100 * assignment.total), 2)
+    return round(min(earned, min(days * assignment.late, assignment.late_most) / 100 * assignment.total), 2)

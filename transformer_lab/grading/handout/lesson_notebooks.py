@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +26,20 @@ def lesson_notebook(notebooks: Path, lesson: str) -> Path:
     if not found:
         raise ValueError(f"lesson {lesson} must have a notebook in {notebooks} (there is none)")
     return found[0]
+
+
+def where_the_package_is(repository: Path = NOTEBOOKS.parent) -> str:
+    """What pip may be told to install: the repository that this is installed from, if it has an address for everybody.
+
+    Names and passwords in the address are left out.
+    """
+    asked = ["git", "-C", str(repository), "remote", "get-url", "origin"]
+    try:
+        told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:  # there is no git
+        return ""
+    found = re.fullmatch(r"(?:https://(?:[^/@]*@)?|ssh://git@|git@)([\w.-]+\.\w+)[:/]([\w./-]+?)(?:\.git)?/?", told)
+    return f"transformer-lab @ git+https://{found[1]}/{found[2]}" if found else ""
 
 
 @cache

@@ -20,6 +20,12 @@ Replace the `...` in each function, or mend what is broken in it; run its cell, 
 `exercises.<name>.hint()` in a new cell gives a hint. Keep the functions' names; use `torch` and what you write
 yourself, not the functions of `transformer_lab`. Grading tries your answers on other cases than the checks do; for a
 test that you write, the lower of its two scores counts."""
+INSTALL = """from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:  # as in Colab: it does nothing where the package is there
+    {how}"""
+FROM = '%pip install --quiet "{}"'
+NOWHERE = """raise ModuleNotFoundError("This notebook needs the package transformer_lab: ask whoever handed it out.")"""
 WORK = "# your work"  # stands where the solution stands in the source
 WORDS = "-words"  # ends the id of the cell in which a question is answered
 
@@ -31,12 +37,18 @@ def exercise_notebook(
     withheld: bool = False,
     variants: Sequence[str] = (),
     key: str = "",
+    install: str = "",
 ) -> NotebookNode:
-    """Exercises of a lesson's notebook as a notebook of their own; in `variants` everybody has their own numbers."""
+    """Exercises of a lesson's notebook as a notebook of their own; in `variants` everybody has their own numbers.
+
+    Where the package is missing, the notebook has pip `install` it from there.
+    """
     number = catalogue[next(iter(points))].lesson
     title = lesson.cells[0].source.split("\n")[0].removeprefix("# ")
     has_variants = not points.keys().isdisjoint(variants)
     cells = [markdown(HEADLINE.format(lesson=title), f"headline-{number}")]
+    how = FROM.format(install) if install else NOWHERE
+    cells.append(locked(new_code_cell(INSTALL.format(how=how), id=f"install-{number}")))
     cells.append(
         locked(new_code_cell(set_up(lesson, [*points] if withheld else [], has_variants), id=f"set-up-{number}"))
     )

@@ -11,28 +11,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transformer_lab.grading.handout.moodle_columns import LANGUAGES, english_names
 from transformer_lab.grading.handout.spreadsheets import read_table
 
 KEPT = "roster-used.csv"  # beside the grades: the roster that they were made with
-CANVAS, MOODLE = ("Student", "ID"), ("Identifier",)  # columns by which their tables are known
+CANVAS = ("Student", "ID")  # columns by which its table is known
 COLUMNS = {  # of ours: by what names each may go; of Moodle's exports too
     "id": ("id", "id number", "student id", "sis user id", "student", "username", "identifier"),
     "name": ("name", "full name", "student name"),
     "email": ("email", "email address", "sis login id"),
     "extension": ("extension",),
+    "group": ("group", "team"),
     "submitted": ("submitted", "last modified (submission)"),
 }
 
 
 @dataclass(frozen=True)
 class Person:
-    """A student of the course. `row` is their line in the table, as it was read."""
+    """A student of the course. `row` is their line in the table, whose columns have Moodle's English names."""
 
     id: str
     name: str = ""
     email: str = ""
     extension: str = ""
     submitted: str = ""
+    group: str = ""  # who are in one hand in together
     row: dict[str, str] = field(default_factory=dict)
 
     def known_as(self) -> Iterator[str]:
@@ -62,7 +65,7 @@ class Roster:
 
     @property
     def is_moodle(self) -> bool:
-        return set(MOODLE) <= set(self.columns)
+        return "Identifier" in (*self.columns, *english_names(self.columns).values())
 
     def find(self, student: str) -> Person | None:
         """The one person whom a submission's name can mean: by number or id, else by name; None if there isn't one."""
@@ -76,6 +79,13 @@ class Roster:
             if len(found) == 1:
                 return found[0]
         return None
+
+    def group_of(self, student: str) -> list[Person]:
+        """Who handed in together under this name: a person's group, or that of this name; else the person alone."""
+        person = self.find(student)
+        names = [person.group] if person else [student, student.rpartition("_")[0]]
+        together = [one for one in self.people if folded(one.group) and folded(one.group) in map(folded, names)]
+        return [person, *(one for one in together if one != person)] if person else together
 
 
 def folded(text: str) -> str:
@@ -93,11 +103,15 @@ def read_roster(path: Path | None) -> Roster:
     if path is None:
         return Roster()
     columns, lines = read_table(path, "the roster")
-    rows = [row for _, row in lines]
+    english = english_names(columns)
+    rows = [{english.get(column, column): cell for column, cell in row.items()} for _, row in lines]
     people = tuple(one for row in rows if (one := person(row)) is not None)
     if not people:
         wanted = "a column `id` (or Canvas's `Student` and `ID`, or Moodle's `Identifier`), and a row for each student"
-        raise ValueError(f"the roster {path} must have {wanted} (it has {', '.join(columns) or 'no columns'})")
+        told = f"(it has {', '.join(columns) or 'no columns'}). A worksheet of Moodle's is read in {LANGUAGES}"
+        raise ValueError(
+            f"the roster {path} must have {wanted} {told}: set Moodle to one of them, and download it again"
+        )
     ids = [one.id for one in people]
     if twice := next((id_ for id_ in ids if ids.count(id_) > 1), None):
         raise ValueError(f"the roster {path} must name everybody once ({twice} is in it twice)")

@@ -49,7 +49,9 @@ def grade_one(submission: Submission, assignment: Assignment, private: str = "",
                 made = follows_from(made, failed[0], assignment.excuse)
             marks[name] = made
         notes = (*submission.notes, *notebook.notes, *odd)
-        return Graded(submission.student, tuple(marks.values()), notes, digest, submission.submitted, texts, own_id)
+        left_out = (*submission.left_out, *notebook.left_out)
+        rest = (digest, submission.submitted, texts, own_id, left_out, submission.came_by, submission.hand_back)
+        return Graded(submission.student, tuple(marks.values()), notes, *rest)
 
 
 def mark_own(name: str, answer: Answer, student: str, assignment: Assignment, box: Sandbox) -> Mark:
@@ -172,7 +174,8 @@ def ungraded(submission: Submission, assignment: Assignment, error: BaseExceptio
     why = "the process that graded ended, perhaps for want of memory" if ended else f"{type(error).__name__}: {error}"
     note = f"{submission.student} could not be graded ({why})"
     marks = (Mark(name, "ungraded", 0.0, most, message=ADVICE["ungraded"]) for name, most in assignment.points.items())
-    return Graded(submission.student, tuple(marks), (note,), submitted=submission.submitted)
+    came = (submission.submitted, submission.came_by)
+    return Graded(submission.student, tuple(marks), (note,), submitted=came[0], left_out=(note,), came_by=came[1])
 
 
 def forget(out: Path) -> None:

@@ -19,6 +19,9 @@ class Graded:
     submitted: str = ""  # when it came, ISO
     texts: dict[str, str] = field(default_factory=dict)  # answers to questions, in words
     own_id: str = ""  # by which they drew the numbers of their own
+    left_out: tuple[str, ...] = ()  # of the notes, what says that something could not be read
+    came_by: str = ""  # who says when it came: see Submission
+    hand_back: str = ""
 
     @property
     def points(self) -> float | int:
@@ -43,7 +46,8 @@ class Graded:
             notes = tuple(record["notes"])
             words = dict(record.get("texts", {}))
             more = (record.get("submitted", ""), words, record.get("own_id", ""))
-            return Graded(record["student"], marks, notes, record["digest"], *more)
+            came = (tuple(record.get("left_out", ())), record.get("came_by", ""), record.get("hand_back", ""))
+            return Graded(record["student"], marks, notes, record["digest"], *more, *came)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(
                 f"{path} must be a record of grading ({type(error).__name__}: {error}): "

@@ -34,7 +34,12 @@ def class_report(book: Gradebook) -> str:
     parts += ["<h2>Exercises</h2>", exercises_table(book), "<h2>Commonest mistakes</h2>", mistakes_bars(book)]
     parts += [mistakes_list(name, graded) for name in assignment.points]
     parts += [questions_table(book)]
-    parts += ["<h2>To look at</h2>", unusual_table(book.finals), suspected(graded, [*assignment.points])]
+    parts += [
+        "<h2>To look at</h2>",
+        left_out_list(book),
+        unusual_table(book.finals),
+        suspected(graded, [*assignment.points]),
+    ]
     parts += [notes_table(book.finals)]
     return page(f"{assignment.name}: the class", "\n".join(parts))
 
@@ -154,6 +159,12 @@ def mistakes_list(name: str, graded: list[Graded]) -> str:
 
 
 # ── whom to look at ──
+
+
+def left_out_list(book: Gradebook) -> str:
+    """What could not be read, of whom."""
+    rows = "".join(f"<li>{code_link(one.student)}: {inline(why)}</li>" for one, why in book.not_read)
+    return f"<p>Not read:</p><ul>{rows}</ul>" if rows else ""
 
 
 def unusual_table(finals: tuple[Final, ...]) -> str:

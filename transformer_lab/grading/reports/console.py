@@ -1,13 +1,22 @@
 """What `grade` says in the end: who is there, what to look at, and what to do before the grades go elsewhere."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from transformer_lab.grading.gradebook.final_grades import Gradebook
-from transformer_lab.grading.reports.grade_tables import made_for, other_maximum
+from transformer_lab.grading.gradebook.final_grades import Final, Gradebook
+from transformer_lab.grading.handout.lateness import handed_in_at
+from transformer_lab.grading.reports.grade_tables import defused, made_for, other_maximum
 from transformer_lab.grading.reports.pages import words
 
 MOST_NAMED = 5
+TIMES = {  # who tells when work came
+    "roster": "the roster's time",
+    "nbgrader": "nbgrader's timestamp.txt",
+    "Moodle": "the time of the file in Moodle's zip file",
+    "Canvas": "whether Canvas calls it LATE, which is one day",
+    "files": "the times of files",
+}
 
 
 def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
@@ -17,6 +26,7 @@ def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
     counted = words(len(there), "student", "students") + (f", and {absent} who handed in nothing" if absent else "")
     files = ", ".join(["report.html", "grades.csv", *made_for(book.roster)])
     yield f"{counted}: see {files} and feedback/ in {out}"
+    yield from left_out(book)
     yield from strangers(book)
     yield from late(book)
     if told := other_maximum(book):
@@ -26,6 +36,14 @@ def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
     if in_words := sum(len(one.waiting) for one in book.finals):
         waiting = words(in_words, "answer in words waits", "answers in words wait")
         yield f"{waiting} to be marked: open marking.html there, then give --marked"
+
+
+def left_out(book: Gradebook) -> Iterator[str]:
+    """Whose work could not be read as a whole, and what of it; all else is graded."""
+    if found := book.not_read:
+        students = words(len({one.student for one, _ in found}), "student", "students")
+        yield f"Not read, of {students}, so look at it yourself; all else is graded:"
+        yield from (f"  {defused(one.student)}: {why}" for one, why in found)
 
 
 def strangers(book: Gradebook) -> Iterator[str]:
@@ -39,10 +57,21 @@ def strangers(book: Gradebook) -> Iterator[str]:
 
 
 def late(book: Gradebook) -> Iterator[str]:
-    """How many were late, and how many of them by times that copying changes."""
-    found = [one for one in book.finals if one.days]
-    by_files = [one for one in found if not (one.person and one.person.submitted.strip("-"))]
-    if found:
-        how = "" if not by_files else f", {len(by_files)} of them" if len(by_files) < len(found) else ","
-        how += " by the time in nbgrader's timestamp.txt or of their files" if by_files else ""
-        yield f"{words(len(found), 'student is', 'students are')} late{how}"
+    """How many were late, by which times, and for whom no time can be trusted."""
+    there = [one for one in book.finals if one.graded and not one.no_time]
+    if not book.assignment.due or not there:
+        return
+    by = Counter(told_by(one, book) for one in there)
+    named = "; ".join(f"{count} by {TIMES[kind]}" for kind, count in by.items() if kind) or "nobody can tell"
+    yield f"{words(sum(one.days > 0 for one in there), 'student is', 'students are')} late (of all, {named})"
+    if by[""]:
+        whose = words(by[""], "student", "students")
+        yield (
+            f"Of {whose} only their files tell when they came, which a student or a copy may change: they count as in "
+            "time. A column `submitted` of the roster tells, or `file_times` in assignment.json."
+        )
+
+
+def told_by(one: Final, book: Gradebook) -> str:
+    assert one.graded
+    return handed_in_at(book.assignment, one.person, one.graded.submitted, one.graded.came_by)[1].removesuffix(" LATE")

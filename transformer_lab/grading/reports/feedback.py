@@ -8,6 +8,7 @@ from transformer_lab.grading.gradebook.final_grades import Final
 from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.lesson_notebooks import where_to_look
 from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.reports.grade_tables import GONE
 from transformer_lab.grading.reports.pages import page, words
 
 MARKS = {"ok": "✓", "missing": "○"}  # the others: ✗
@@ -18,7 +19,7 @@ def feedback(one: Final, assignment: Assignment) -> str:
     parts = [f"<h1>{escape(assignment.name)}: {escape(one.name or one.student)}</h1>"]
     parts.append(f"<p><strong>{one.total:g} of {assignment.total:g} points.</strong></p>")
     parts += [f"<p>{line}</p>" for line in reckoning(one)]
-    late = days_late(one) if one.penalty else ""  # which the reckoning says
+    late = one.late_in_words if one.penalty else ""  # which the reckoning says
     told = [note for note in (*one.notes, *(one.graded.notes if one.graded else ())) if note != late]
     notes = "".join(f"<li>{inline(note)}</li>" for note in told)
     parts.append(f"<ul>{notes}</ul>" if notes else "")
@@ -45,7 +46,7 @@ def reckoning(one: Final) -> list[str]:
     """How the total came about, where it isn't the sum of what was computed."""
     lines = []
     if one.penalty:
-        lines.append(f"{days_late(one)}: {words(one.penalty, 'point', 'points')} less.")
+        lines.append(f"{one.late_in_words}: {words(one.penalty, 'point', 'points')} less.")
     lines += [
         f"Your instructor set {escape(d.exercise)} to {d.points:g}{f': {escape(d.comment)}' if d.comment else ''}."
         for d in one.decided
@@ -53,16 +54,14 @@ def reckoning(one: Final) -> list[str]:
     return lines
 
 
-def days_late(one: Final) -> str:
-    return f"{words(one.days, 'day', 'days')} late"
-
-
 def section(mark: Mark, one: Final) -> str:
     recognised = f" ({mark.mistake})" if mark.mistake else ""
     points = one.points.get(mark.exercise, mark.points)
     title = f"{MARKS.get(mark.verdict, '✗')} {mark.exercise}: {points:g} of {mark.most:g}{recognised}"
     said = mark.message.casefold()
-    notes = "".join(f"<p><em>{inline(n)}</em></p>" for n in mark.notes if n.casefold() not in said)
+    needless = GONE.format(mark.exercise) if mark.verdict == "ok" else ""
+    told = [note for note in mark.notes if note.casefold() not in said and note != needless]
+    notes = "".join(f"<p><em>{inline(note)}</em></p>" for note in told)
     counted = f"<p>{escape(mark.counted)}</p>" if mark.counted and points == mark.points else ""
     look = ""
     if mark.verdict != "ok" and mark.exercise in catalogue:

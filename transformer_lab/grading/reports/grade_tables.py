@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from transformer_lab.grading.gradebook.final_grades import Final, Gradebook
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL
+from transformer_lab.grading.handout.moodle_columns import english_names
 from transformer_lab.grading.handout.roster import Roster
 from transformer_lab.grading.marking.records import Graded
-from transformer_lab.grading.reports.pages import words
 
 USUAL = ("ok", "wrong", "missing")
 MOODLE = ("Identifier", "Full name", "Email address", "Grade", "Feedback comments")
 UNTOUCHED = "`{}` is left as it was handed out"
+GONE = "the cell of `{}` is gone; found the function elsewhere"
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 
@@ -43,6 +44,10 @@ def notes_of(one: Graded) -> list[str]:
     if len(alone) > 1:
         notes = [note for note in notes if note not in map(UNTOUCHED.format, alone)]
         notes.append(f"{len(alone)} exercises are left as they were handed out: {', '.join(alone)}")
+    gone = [GONE.format(mark.exercise) for mark in one.marks if GONE.format(mark.exercise) in mark.notes]
+    if len(gone) > 1:  # Colab and VS Code lose the marks of all cells, which is nobody's fault
+        notes = [note for note in notes if note not in gone]
+        notes.append(f"the marks of cells are lost; {len(gone)} answers were found by the names of their functions")
     return list(dict.fromkeys(notes))
 
 
@@ -67,12 +72,14 @@ def moodle(book: Gradebook) -> str:
         head = ("ID number", *MOODLE[1:])
         rows = [[one.id, one.name, email(one), f"{one.total:g}", comment(one, book)] for one in book.finals]
         return written(head, rows)
-    columns = [*book.roster.columns, *(c for c in MOODLE[3:] if c not in book.roster.columns)]
+    english = english_names(book.roster.columns)
+    known = [english.get(c, c) for c in book.roster.columns]
+    columns = [*book.roster.columns, *(c for c in MOODLE[3:] if c not in known)]
     rows, finals = [], {one.id: one for one in book.finals if one.person}
     for person in book.roster.people:  # all are there: who handed in nothing, too
         one = finals[person.id]
         filled = person.row | {"Grade": f"{one.total:g}", "Feedback comments": comment(one, book)}
-        rows.append([filled.get(column, "") for column in columns])
+        rows.append([filled.get(english.get(column, column), "") for column in columns])
     return written(columns, rows)
 
 
@@ -98,7 +105,7 @@ def comment(one: Final, book: Gradebook) -> str:
 
 def lateness(one: Final, by_hand: bool) -> list[str]:
     """What is said of late work: what it costs, and who says so."""
-    late = [f"{words(one.days, 'day', 'days')} late"] if one.days else []
+    late = [one.late_in_words] if one.days else []
     points = "point is" if one.penalty == 1 else "points are"
     taken = f"{one.penalty:g} {points} taken off" if one.penalty else "nothing is taken off"
     if not by_hand:

@@ -1,6 +1,7 @@
 """What comes out of grading: tables of points, a page for each student, a page on the class, and a summary."""
 
 import json
+import zipfile
 from pathlib import Path
 
 from transformer_lab.grading.gradebook.final_grades import Gradebook, gradebook
@@ -39,11 +40,23 @@ def write_reports(graded: list[Graded], assignment: Assignment, out: Path, roste
         for one in book.finals:
             if one.graded:
                 write(out / folder / f"{named(one.student)}.html", made(one, assignment))
+    hand_back(book, out)
     write(out / "report.html", class_report(book))
     if assignment.questions:
         write(out / marking_page.NAME, marking_page.marking_page(book))
     write(out / SUMMARY, json.dumps(summary(book), indent=1) + "\n")
     return book
+
+
+def hand_back(book: Gradebook, out: Path) -> None:
+    """Zip the feedback under the names that Moodle ("multiple feedback files") and Canvas ("submissions") take back."""
+    path = out / "feedback.zip"
+    path.unlink(missing_ok=True)
+    if named := [one for one in book.finals if one.graded and one.graded.hand_back]:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for one in named:
+                assert one.graded
+                archive.write(out / "feedback" / f"{page_name(one.student)}.html", one.graded.hand_back)
 
 
 def write(path: Path, text: str) -> None:
@@ -57,6 +70,7 @@ def summary(book: Gradebook) -> dict:
         {
             **{"id": one.id, "name": one.name, "student": one.student, "total": one.total},
             "handed_in": one.graded is not None,
+            "slip_days": one.slip_days,
             "exercises": {
                 mark.exercise: {"points": one.points[mark.exercise], "verdict": mark.verdict, "mistake": mark.mistake}
                 for mark in one.marks

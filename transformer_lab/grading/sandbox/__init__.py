@@ -1,5 +1,6 @@
 """Running answers that nobody has read.
 
 In the grader's own process, in reading order: `sandbox`, `replies`, `launching`, `policy`, `containers`, `cgroups`.
-Both sides speak `protocol`. Inside the sandbox run `supervisor`, `answer_process`, `kernel` and `allowed_calls`.
+Both sides speak `protocol`. Inside the sandbox run `supervisor`, `answer_process`, `session`,
+`kernel` and `allowed_calls`.
 """

@@ -17,6 +17,7 @@ import torch
 from candidates import Candidate  # type: ignore[import-not-found]  # in the sandbox it lies beside this file
 from protocol import Malformed, decode, encode, receive, send  # type: ignore[import-not-found]
 from running import SEED, Attempt, Case, Outcome, seeded, where  # type: ignore[import-not-found]
+from session import Session  # type: ignore[import-not-found]
 
 MOST_PRINTED = 2000
 
@@ -51,13 +52,14 @@ def define(program: str, name: str) -> Callable:
     """
     linecache.cache["answer"] = (len(program), None, program.splitlines(keepends=True), "answer")
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    session = Session()
     printed, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), io.StringIO(), io.StringIO()
     try:
         with seeded(SEED, torch.device("cpu")):
-            exec(compile(program, "answer", "exec"), namespace)
+            session.run(program, "answer", namespace)
     finally:
         sys.stdout, sys.stderr = printed
-    return namespace[name]
+    return session.as_used(namespace[name])
 
 
 def ask(channel: socket.socket, lock: Any, name: str, given: Sequence, named: Mapping, back: Any = None) -> Any:

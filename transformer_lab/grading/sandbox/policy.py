@@ -13,7 +13,7 @@ PACKAGE = Path(transformer_lab.__file__).parent
 TOOLS = (  # what runs inside
     *(PACKAGE / "exercises" / "engine" / f"{name}.py" for name in ("running", "candidates")),
     *(PACKAGE / "grading" / "sandbox" / f"{name}.py" for name in ("protocol", "supervisor", "answer_process")),
-    *(PACKAGE / "grading" / "sandbox" / f"{name}.py" for name in ("kernel", "allowed_calls")),
+    *(PACKAGE / "grading" / "sandbox" / f"{name}.py" for name in ("session", "kernel", "allowed_calls")),
 )
 TORCH = find_spec("torch")  # not loaded here: a sandbox may start while this process loads it
 SITE = str(Path(TORCH.origin).parents[1])  # type: ignore[union-attr, arg-type]  # this package needs it

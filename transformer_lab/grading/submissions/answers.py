@@ -54,7 +54,8 @@ def find_answer(
     others = solutions or {}
     program = program_for(notebook, name, cell, wrote, others)
     leant = program_for(notebook, name, cell, wrote, others, others).text if program.calls else None
-    notes += [f"{module}.py, from beside the notebook, was taken along" for module in program.files]
+    taken = [one.replace(".", "/") for one in program.files if one in notebook.modules]
+    notes += [f"{one}.py, from beside the notebook, was taken along" for one in taken]
     at_the_end = program_for(notebook, name, cell, wrote, others, at_the_end=True).text
     other = at_the_end if at_the_end != program.text else None
     return Answer(name, program.text, tuple(notes), other, program.calls, leant, program)

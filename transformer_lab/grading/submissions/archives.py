@@ -8,49 +8,86 @@ import stat
 import time
 import zipfile
 import zlib
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-MOST_FILE = 20 << 20  # bytes of a file
+MOST_FILE, MOST_ARCHIVE = 20 << 20, 100 << 20  # bytes of a file
 WANTED = (".ipynb", ".py", ".zip")
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, OSError)
 
 
 @dataclass
 class Budget:
-    """How much may still be unpacked: of a class as a whole, or of one student, archives in archives included."""
+    """How much of a student may still be unpacked, archives in archives included."""
 
     files: int = 200
     bytes: int = 200 << 20
 
+    @property
+    def is_spent(self) -> bool:
+        return self.files <= 0 or self.bytes <= 0
 
-def of_a_class() -> Budget:
-    return Budget(files=50_000, bytes=8 << 30)
+
+def for_each_student(folder: Path) -> Callable[[Path], Budget]:
+    """The budgets of a class that is unpacked into a folder: one for each folder in which a student's files lie."""
+    budgets: defaultdict[tuple[str, ...], Budget] = defaultdict(Budget)
+
+    def budget_of(place: Path) -> Budget:
+        parts = place.relative_to(folder).parts
+        return budgets[parts[:2] if len(parts) > 2 else parts[:1]]
+
+    return budget_of
 
 
-def unpack(archive: Path, folder: Path, budget: Budget) -> list[str]:
-    """Write the notebooks, Python files and archives in a zip file below a folder, with their times; what is odd.
+@dataclass(frozen=True)
+class LeftOut:
+    """A file of an archive that was not unpacked, and why; without a path, the archive itself."""
 
-    Folders keep their names, without `..`. Links, hidden files and all other kinds are left out.
+    path: Path | None
+    why: str
+
+
+def unpack(archive: Path, folder: Path, budget_of: Callable[[Path], Budget]) -> list[LeftOut]:
+    """Write the notebooks, Python files and archives in a zip file below a folder, with their times; what is left out.
+
+    Folders keep their names, without `..`. Links, hidden files and all other kinds are passed over in silence. A file
+    that can't be unpacked costs itself alone.
     """
-    odd: list[str] = []
+    odd: list[LeftOut] = []
+    spent: list[Budget] = []
     try:
         with zipfile.ZipFile(archive) as opened:
             for member in opened.infolist():
                 if (place := place_of(member, folder)) is None:
                     continue
-                if budget.files <= 0 or budget.bytes <= 0:
-                    return [*odd, f"the rest of {archive.name} is left out: it is too much"]
-                with opened.open(member) as file:
-                    content = file.read(MOST_FILE + 1)
-                budget.files, budget.bytes = budget.files - 1, budget.bytes - len(content)
-                if len(content) > MOST_FILE:
-                    odd.append(f"{place.name} in {archive.name} is left out: a file may have {MOST_FILE >> 20} MiB")
+                budget = budget_of(place)
+                if budget.is_spent:
+                    if not any(budget is one for one in spent):
+                        odd.append(LeftOut(place, f"the rest of {archive.name} is left out: it is too much"))
+                        spent.append(budget)
                     continue
-                write(place, content, member.date_time)
+                if why := unpack_one(opened, member, place, budget):
+                    odd.append(LeftOut(place, f"{place.name} in {archive.name} {why}"))
     except BROKEN as error:
-        odd.append(f"{archive.name} can't be unpacked ({type(error).__name__}: {error})")
+        odd.append(LeftOut(None, f"{archive.name} can't be unpacked ({type(error).__name__}: {error})"))
     return odd
+
+
+def unpack_one(opened: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path, budget: Budget) -> str:
+    """Write one file; why it is left out, if it is."""
+    most = MOST_ARCHIVE if place.suffix.lower() == ".zip" else MOST_FILE
+    try:
+        with opened.open(member) as file:
+            content = file.read(most + 1)
+        budget.files, budget.bytes = budget.files - 1, budget.bytes - len(content)
+        if len(content) > most:
+            return f"is left out: a file may have {most >> 20} MiB"
+        write(place, content, member.date_time)
+    except BROKEN as error:
+        return f"can't be unpacked ({type(error).__name__}: {error})"
+    return ""
 
 
 def place_of(member: zipfile.ZipInfo, folder: Path) -> Path | None:

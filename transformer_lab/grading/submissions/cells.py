@@ -11,16 +11,16 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from textwrap import dedent
 from typing import NamedTuple
 
+from transformer_lab.grading.submissions.ipython_syntax import CELL_MAGIC, TIMED, File, read
 from transformer_lab.grading.submissions.statements import bound_by, is_stub
 
 ANSWER = "-answer"  # ends the id of the cell in which an exercise is handed out
 MOST_CODE = 1 << 18  # characters of code in all notebooks of a student
-MAGICS_OVER_PYTHON = ("%%time", "%%capture", "%%prun")
-OF_IPYTHON = r"\s*([%!?]|[\w.]+\?{1,2}\s*$)"  # how its own lines look
 OF_A_HEADING = r"\A#{1,6} "  # what the keys 1 to 6 put before the text, as they turn a cell into Markdown
-IN_WORDS = {"markdown": "Markdown", "heading": "Markdown", "raw": "raw text"}
+IN_WORDS = {"markdown": "Markdown", "heading": "Markdown", "raw": "raw text", TIMED: "below `%%timeit`"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Cell:
     """A code cell: its id, its exercise if it was handed out for one, its text as stored and as Python, its statements.
 
     `home` is the notebook in which it lies, and `number` its place among the code cells there. Names of one notebook
-    mean nothing in another. `fault` says why it can't be read.
+    mean nothing in another, unless that one is `run_in` it. `fault` says what can't be read, and `file` what it writes.
     """
 
     id: str
@@ -39,6 +39,12 @@ class Cell:
     home: str = ""
     number: int = 1
     fault: str = ""
+    file: File | None = None
+    run_in: str = ""  # its own notebook, where `%run` brings it to another
+
+    @property
+    def place(self) -> str:
+        return f"code cell {self.number}{f' of {self.run_in}' if self.run_in else ''}"
 
     def defines(self, name: str) -> bool:
         return any(name in bound_by(statement) for statement in self.body)
@@ -71,11 +77,12 @@ def code_cells(found: Iterable[Found], home: str, version: str) -> tuple[list[Ce
 
     Of these only what defines something that no code cell does counts: a student may keep an older answer as raw text.
     """
-    read = [(one.type, read_cell(one, home, version)) for one in within_bounds(found)]
-    known = {n for type_, cell in read if type_ == "code" for s in cell.body if not is_stub(s) for n in bound_by(s)}
+    made = [(one.type, read_cell(one, home, version)) for one in within_bounds(found)]
+    known = {n for type_, cell in made if type_ == "code" for s in cell.body if not is_stub(s) for n in bound_by(s)}
     cells: list[Cell] = []
     notes: list[str] = []
-    for type_, cell in put_together(read, notes):
+    for type_, cell in put_together(made, notes):
+        cell = dedented(cell) if cell.fault else cell
         if type_ == "code":
             cells.append(cell)
             continue
@@ -96,7 +103,9 @@ def within_bounds(found: Iterable[Found]) -> Iterator[Found]:
     left = MOST_CODE
     for one in found:
         left -= len(one.text) if one.type != "code" else 0
-        if one.type == "code" or (one.type in IN_WORDS and left >= 0):
+        if one.type == "code" and (magic := CELL_MAGIC.match(one.text)) and magic[1] == TIMED:
+            yield one._replace(type=TIMED)
+        elif one.type == "code" or (one.type in IN_WORDS and left >= 0):
             yield one
 
 
@@ -140,17 +149,29 @@ def read_cell(found: Found, home: str, version: str) -> Cell:
 
 
 def parsed(found: Found, home: str, version: str) -> Cell:
-    id_, exercise, raw, _ = found
+    id_, exercise, raw, type_ = found
+    fault: Exception | None
     try:
         with warnings.catch_warnings(action="ignore"):  # such as that "\\d" is no escape
-            text = runnable(raw)
-            body = tuple(ast.parse(text).body)
+            text, body, fault, file = read(raw, keep_what_can_be=type_ == "code")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        place = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
-        why = getattr(error, "msg", "") or error or type(error).__name__
-        newer = f"; it was written with Python {version}, and read with {OURS}" if is_newer(version) else ""
-        return Cell(id_, exercise, raw, raw, (), home, fault=f"{why}{place}{newer}")
-    return Cell(id_, exercise, raw, text, body, home)
+        text, body, fault, file = raw, (), error, None
+    told = in_words(fault, version) if fault else ""
+    return Cell(id_, exercise, raw, text, body, home, fault=told, file=file)
+
+
+def in_words(error: Exception, version: str) -> str:
+    """Why a cell that was written with this version of Python can't be read."""
+    place = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
+    newer = f"; it was written with Python {version}, and read with {OURS}" if is_newer(version) else ""
+    return f"{getattr(error, 'msg', '') or error or type(error).__name__}{place}{newer}"
+
+
+def dedented(cell: Cell) -> Cell:
+    """A cell that is indented as a whole, as what was pasted from a class is, as IPython takes it."""
+    plain = parsed(Found(cell.id, cell.exercise, dedent(cell.stored), "code"), cell.home, "")
+    is_part = any(isinstance(statement, ast.Return) for statement in plain.body)  # the rest of a cell that was split
+    return cell if plain.fault or is_part else replace(plain, stored=cell.stored)
 
 
 OURS = platform.python_version()
@@ -179,18 +200,3 @@ def id_of(cell: dict) -> str:
 
 def metadata_of(cell: dict) -> dict:
     return metadata if isinstance(metadata := cell.get("metadata"), dict) else {}
-
-
-def runnable(text: str) -> str:
-    """The text as Python: if it is none as it stands, IPython's own lines (`%time`, `!pip`, `name?`) are blanked.
-
-    Line numbers stay. Below a `%%` that does not run its cell as Python there is nothing.
-    """
-    try:
-        ast.parse(text)
-        return text
-    except SyntaxError:
-        pass
-    if text.lstrip().startswith("%%") and not text.lstrip().startswith(MAGICS_OVER_PYTHON):
-        return ""
-    return "\n".join("" if re.match(OF_IPYTHON, line) else line for line in text.split("\n"))

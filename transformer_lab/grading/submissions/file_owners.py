@@ -10,6 +10,8 @@ from dataclasses import dataclass
 CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<number>\d+)_\d+_(?P<file>.+)", re.IGNORECASE)
 MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_[a-z]+_?(?P<file>.*)", re.IGNORECASE)
 
+FEEDBACK = "feedback.html"
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -18,6 +20,8 @@ class Owner:
     student: str
     file: str
     late: bool = False
+    hand_back: str = ""  # the name of a file by which the system knows that it is for this student
+    system: str = ""  # "Moodle" or "Canvas", whose name it is
 
 
 def owner_of(name: str, is_file: bool = True) -> Owner:
@@ -25,8 +29,15 @@ def owner_of(name: str, is_file: bool = True) -> Owner:
 
     A folder keeps its whole name in Canvas's pattern, for Canvas makes none.
     """
+    if is_file and (found := CANVAS.fullmatch(name)):  # first, for it ends in whatever name the student chose
+        return Owner(
+            f"{found['name']}_{found['number']}",
+            found["file"],
+            bool(found["late"]),
+            f"{name[: found.start('file')]}{FEEDBACK}",
+            "Canvas",
+        )
     if found := MOODLE.fullmatch(name):
-        return Owner(f"{found['name'].strip()}_{found['number']}", found["file"])
-    if is_file and (found := CANVAS.fullmatch(name)):
-        return Owner(f"{found['name']}_{found['number']}", found["file"], bool(found["late"]))
+        back = f"{found['name'].replace('_', ' ')}_{found['number']}_assignsubmission_file_{FEEDBACK}"
+        return Owner(f"{found['name'].strip()}_{found['number']}", found["file"], hand_back=back, system="Moodle")
     return Owner(name.rpartition(".")[0] if is_file and "." in name else name, name)

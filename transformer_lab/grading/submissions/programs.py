@@ -4,19 +4,30 @@ import ast
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from transformer_lab.grading.submissions.cells import Cell
 from transformer_lab.grading.submissions.notebooks import Notebook
-from transformer_lab.grading.submissions.statements import bound_by, in_force, modules_imported, names_used
+from transformer_lab.grading.submissions.statements import (
+    ALWAYS,
+    bound_by,
+    changed_by,
+    in_force,
+    modules_imported,
+    names_used,
+)
 
 KNOWN = {*sys.stdlib_module_names, "torch", "numpy", "transformer_lab"}  # which no file beside a notebook replaces
-MODULES = """import sys as _sys, types as _types
-for _name, _text in {texts!r}.items():
-    _sys.modules[_name] = _types.ModuleType(_name)
-    exec(compile(_text, _name + ".py", "exec"), vars(_sys.modules[_name]))
-del _name, _text"""
+MODULES = """import importlib.abc as _abc, importlib.util as _util, sys as _sys
+class _Beside(_abc.MetaPathFinder, _abc.InspectLoader):
+    texts = {texts!r}
+    def find_spec(self, name, path=None, target=None):
+        is_package = any(one.startswith(name + ".") for one in self.texts)
+        return _util.spec_from_loader(name, self, is_package=is_package) if name in self.texts else None
+    def get_source(self, name):
+        return self.texts[name]
+_sys.meta_path.insert(0, _Beside())"""
 WHOLE = """def _of_the_package():
     {source}
     return {name}
@@ -71,8 +82,8 @@ def program_for(
     statements = [(c, s) for c in cells for s in c.body if c is cell or wrote not in bound_by(s)]
     later = set() if at_the_end else {s for c in cells[cells.index(cell) + 1 :] for s in c.body}
     needed = what_is_needed(chosen, [s for _, s in statements], later)
-    files = [*beside(notebook, needed)]
-    program = [MODULES.format(texts={module: notebook.modules[module] for module in files})] if files else []
+    files = beside(notebook, needed)
+    program = [MODULES.format(texts={one: notebook.modules.get(one, "") for one in files})] if files else []
     calls = missing(needed, statements, others, name)
     program += [replaced(one, given[one]) for one in calls if given and one in given]
     line, parts = sum(text.count("\n") + 2 for text in program) + 1, []
@@ -81,7 +92,7 @@ def program_for(
         calls += bound
         texts = [replaced(one, given[one]) for one in bound if given and one in given]
         text = "\n".join(texts) or source_of(home, statement)
-        place = "its cell" if home is cell else f"code cell {home.number}"
+        place = "its cell" if home is cell else home.place
         parts.append(Part(line, text.count("\n") + 1, first_line(statement), place))
         program.append(text)
         line += text.count("\n") + 2
@@ -96,11 +107,12 @@ def what_is_needed(chosen: ast.stmt, statements: list[ast.stmt], later: set[ast.
     """
     place = {statement: number for number, statement in enumerate(statements)}
     binders: dict[str, list[ast.stmt]] = {}
+    imported = {n for s in statements if isinstance(s, ast.Import | ast.ImportFrom) for n in bound_by(s)}
     for statement in statements:
-        for bound in bound_by(statement):
+        for bound in bound_by(statement) | (changed_by(statement) - imported):
             binders.setdefault(bound, []).append(statement)
     end = min((place[statement] for statement in later if statement in place), default=len(statements))
-    needed, seen, waiting = {chosen}, set(), [("*", end), *asked_by(chosen, place, end)]
+    needed, seen, waiting = {chosen}, set(), [(ALWAYS, end), *asked_by(chosen, place, end)]
     walked: set[tuple[str, ast.stmt]] = set()
     while waiting:
         one = waiting.pop()
@@ -137,18 +149,28 @@ def asked_by(statement: ast.stmt, place: dict[ast.stmt, int], end: int) -> list[
     return [(name, limit) for name in names_used(statement) for limit in limits]
 
 
-def beside(notebook: Notebook, statements: Iterable[ast.AST]) -> Iterator[str]:
-    """The modules beside the notebook that these statements import, and those that they import, these first."""
-    seen: set[str] = set()
+def beside(notebook: Notebook, statements: Iterable[ast.AST]) -> list[str]:
+    """The modules beside the notebook that these statements import, their packages, and what they import in turn."""
+    found: dict[str, None] = {}
+    waiting = [*modules_imported(statements)]
+    while waiting:
+        name = waiting.pop()
+        for module in (name[: end.start()] for end in re.finditer(r"\.|$", name)):
+            is_package = any(one.startswith(f"{module}.") for one in notebook.modules)
+            if module in found or name.partition(".")[0] in KNOWN or not (is_package or module in notebook.modules):
+                continue
+            found[module] = None
+            package = module if is_package else module.rpartition(".")[0]
+            waiting += modules_imported(tree_of(notebook.modules.get(module, "")), package)
+    return sorted(found)
 
-    def walk(statements: Iterable[ast.AST]) -> Iterator[str]:
-        for module in modules_imported(statements):
-            if module in notebook.modules and module not in seen | KNOWN:
-                seen.add(module)
-                yield from walk(ast.parse(notebook.modules[module]).body)
-                yield module
 
-    yield from walk(statements)
+def tree_of(source: str) -> list[ast.stmt]:
+    """The statements of a module; of one that can't be parsed none: to import it will tell."""
+    try:
+        return ast.parse(source).body
+    except SyntaxError:
+        return []
 
 
 def replaced(name: str, source: str) -> str:

@@ -5,7 +5,13 @@ import symtable
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-COMPOUND = ast.If | ast.For | ast.While | ast.With | ast.Try
+COMPOUND = ast.If | ast.For | ast.While | ast.With | ast.Try | ast.TryStar | ast.Match | ast.AsyncFor | ast.AsyncWith
+ALWAYS = "*"  # bound by what may mean any name: `from math import *`, `from __future__ import annotations`
+CHANGES = {  # methods that change what they are called on, as do those of torch whose names end in `_`
+    *("append", "appendleft", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard"),
+    *("clear", "sort", "reverse", "register_buffer", "register_parameter", "add_module", "load_state_dict", "eval"),
+    "train",
+}
 
 
 def bound_by(statement: ast.stmt) -> set[str]:
@@ -15,15 +21,38 @@ def bound_by(statement: ast.stmt) -> set[str]:
     if isinstance(statement, ast.Import):
         return {alias.asname or alias.name.split(".")[0] for alias in statement.names}
     if isinstance(statement, ast.ImportFrom):
+        if statement.module == "__future__":
+            return {ALWAYS}
         return {alias.asname or alias.name for alias in statement.names}
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+        return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)} | walruses(statement)
     if isinstance(statement, COMPOUND):
         inner = [node for node in ast.walk(statement) if not isinstance(node, COMPOUND)]
         stored = {node.id for node in inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         return stored.union(*(bound_by(node) for node in inner if isinstance(node, ast.stmt)))
-    return set()
+    return walruses(statement) if isinstance(statement, ast.Expr) else set()
+
+
+def walruses(statement: ast.stmt) -> set[str]:
+    """The names that `:=` binds in a statement."""
+    return {node.target.id for node in ast.walk(statement) if isinstance(node, ast.NamedExpr)}
+
+
+def changed_by(statement: ast.stmt) -> set[str]:
+    """The names of what a statement changes without binding it: `rows.append(1)`, alone or in a loop."""
+    changed = set()
+    for node in ast.walk(statement) if isinstance(statement, ast.Expr | COMPOUND) else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and changes(node.func.attr):
+            root = node.func.value
+            while isinstance(root, ast.Attribute | ast.Subscript):
+                root = root.value
+            changed |= {root.id} if isinstance(root, ast.Name) else set()
+    return changed
+
+
+def changes(method: str) -> bool:
+    return method in CHANGES or (method.endswith("_") and not method.startswith("_"))
 
 
 def is_stub(statement: ast.stmt) -> bool:
@@ -70,15 +99,21 @@ def in_force(binders: Iterable[ast.stmt], name: str) -> Iterator[ast.stmt]:
     """Of statements that bind a name, the last first: that one, and those on which it builds: `x = x + 1`, `if`."""
     for statement in binders:
         yield statement
-        adds = isinstance(statement, ast.Import | ast.ImportFrom | ast.AugAssign | COMPOUND)
+        adds = isinstance(statement, ast.Import | ast.ImportFrom | ast.AugAssign | ast.Expr | COMPOUND)
         if not (adds or (isinstance(statement, ast.Assign | ast.AnnAssign) and name in names_used(statement))):
             return
 
 
-def modules_imported(statements: Iterable[ast.AST]) -> Iterator[str]:
-    """The first names of the modules that statements import, wherever in them."""
+def modules_imported(statements: Iterable[ast.AST], package: str = "") -> Iterator[str]:
+    """The modules that statements import, wherever in them, and those that may be ones: `a.b` of `from a import b`.
+
+    `package` is that of the statements, from which `from .b import c` starts.
+    """
     for node in (node for statement in statements for node in ast.walk(statement)):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join(filter(None, (*above, node.module)))
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)

@@ -4,13 +4,13 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from transformer_lab.grading.submissions.archives import Budget, of_a_class, unpack
+from transformer_lab.grading.submissions.archives import Budget, for_each_student, unpack
 from transformer_lab.grading.submissions.file_names import file_name
 from transformer_lab.grading.submissions.file_owners import CANVAS, owner_of
 from transformer_lab.grading.submissions.notebooks import MOST_BYTES
@@ -24,12 +24,18 @@ MOST_DEPTH, MOST_NAMED = 6, 5
 
 @dataclass(frozen=True)
 class Submission:
-    """A student, the files that count, the oldest first, when they came, and what was odd."""
+    """A student, the files that count, the oldest first, when they came, and what was odd.
+
+    `came_by` tells who says so: nbgrader, Moodle's zip file, Canvas, which says only whether it was late, or the files.
+    """
 
     student: str
     paths: tuple[str, ...] = ()
     submitted: str = ""  # ISO, UTC; empty if nothing says when
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # of the notes, what says that something could not be read
+    came_by: str = ""
+    hand_back: str = ""  # as what its system takes back a file for this student
 
     def digest(self) -> str:
         """Changes when a file does."""
@@ -51,8 +57,9 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
     Raises:
         ValueError: there is no such place, or no submission in it.
     """
+    left_out: list[tuple[str, bool, str]] = []  # the name of an entry, whether it is a file, why
     if place.is_file() and place.suffix.lower() == ".zip":
-        place = unpacked_class(place, unpacked)
+        place, left_out = unpacked_class(place, unpacked)
     if not place.is_dir():
         raise ValueError(f"the submissions must be a folder or a zip file (there is none at {place})")
     refuse_our_own(place)
@@ -65,11 +72,29 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
             continue
         owner = owner_of(entry.name, is_file)
         pile = found.setdefault(owner.student, Pile(name, unpacked))
+        pile.system, pile.hand_back = owner.system, owner.hand_back
         pile.add(entry)
-        pile.notes += ["its name says that it came late"] if owner.late else []
+        pile.is_late |= owner.late
+    for entry_name, is_file, why in left_out:
+        pile = found.setdefault(owner_of(entry_name, is_file).student, Pile(name, unpacked))
+        pile.left_out.append(why)
     if not found:
         raise ValueError(f"{place} {HOLDS} (it holds none)")
     return [pile.submission(student) for student, pile in sorted(found.items())]
+
+
+def one_submission(paths: Iterable[Path], name: str, unpacked: Path) -> Submission:
+    """What one student handed in, as files or folders.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    pile = Pile(name, unpacked)
+    for path in paths:
+        if not path.exists():
+            raise ValueError(f"a submission must be files or folders that are there (there is none at {path})")
+        pile.add(path.absolute())
+    return pile.submission("submission")
 
 
 def refuse_our_own(place: Path) -> None:
@@ -94,22 +119,34 @@ def refuse_foreign(out: Path) -> None:
         raise ValueError(f"--out must be a new folder, or one of grades ({out} holds {others[0]})")
 
 
-def unpacked_class(archive: Path, folder: Path | None) -> Path:
-    """The folder of submissions that a zip file holds.
+def unpacked_class(archive: Path, folder: Path | None) -> tuple[Path, list[tuple[str, bool, str]]]:
+    """The folder of submissions that a zip file holds, and of what could not be unpacked whose it is, and why.
 
     Raises:
-        ValueError: it can't be unpacked; says why.
+        ValueError: nothing can be unpacked; says why.
     """
     if folder is None:
         raise ValueError(f"{archive} is a zip file: say where to unpack it")
     whole = folder / "class"
     shutil.rmtree(whole, ignore_errors=True)  # an older download may hold others
-    odd = unpack(archive, whole, of_a_class())
-    if odd or not whole.is_dir():
+    odd = unpack(archive, whole, for_each_student(whole))
+    if any(one.path is None for one in odd) or not (odd or whole.is_dir()):
         with suppress(OSError):
             folder.rmdir()  # of an older download, perhaps, which is gone
-        raise ValueError("; ".join(odd) or f"{archive} {HOLDS} (it holds none)")
-    inner = [*whole.iterdir()]
+        raise ValueError("; ".join(one.why for one in odd) or f"{archive} {HOLDS} (it holds none)")
+    whole.mkdir(parents=True, exist_ok=True)
+    top = top_of([*whole.iterdir()], whole)
+    return top, [(*entry_of(one.path, top, whole), one.why) for one in odd if one.path]
+
+
+def entry_of(path: Path, top: Path, whole: Path) -> tuple[str, bool]:
+    """In which entry of the class a file lies, and whether it is that entry."""
+    parts = path.relative_to(top if path.is_relative_to(top) else whole).parts
+    return parts[0], len(parts) == 1
+
+
+def top_of(inner: list[Path], whole: Path) -> Path:
+    """The folder in which the submissions lie: where all is in one folder, that one."""
     within = [*inner[0].iterdir()] if len(inner) == 1 and inner[0].is_dir() else []
     folders = len(within) > 1 and all(one.is_dir() for one in within)
     return inner[0] if folders or any(CANVAS.fullmatch(one.name) for one in within) else whole
@@ -122,11 +159,21 @@ class Pile:
         self.assignment, self.unpacked, self.budget = assignment, unpacked, Budget()
         self.files: list[Path] = []
         self.notes: list[str] = []
+        self.left_out: list[str] = []
         self.others: list[str] = []
         self.stamp = ""  # nbgrader's
+        self.system, self.hand_back, self.is_late = "", "", False
+        self.times: list[float] = []  # of what lies in the class itself: what a student zipped may have any
+        self.archives = 0  # in which the file lies that is being taken
 
     def add(self, entry: Path, depth: int = 0) -> None:
-        """Take a file, what a folder holds, or what a zip file holds."""
+        """Take a file, what a folder holds, or what a zip file holds; what can't be read is left out."""
+        try:
+            self.take(entry, depth)
+        except OSError as error:  # a folder that nobody may read, say
+            self.left_out.append(f"{entry.name} can't be read ({error.strerror})")
+
+    def take(self, entry: Path, depth: int) -> None:
         if entry.is_symlink():
             self.notes.append("no notebook was handed in (a link is none)" if depth == 0 else f"{entry.name} is a link")
         elif entry.is_dir():
@@ -135,12 +182,15 @@ class Pile:
             for one in sorted(chosen.iterdir()) if depth < MOST_DEPTH else ():
                 if not one.name.startswith((".", "__")):
                     self.add(one, depth + 1)
+        elif not entry.is_file():  # to read a FIFO would wait for ever
+            self.left_out.append(f"{entry.name} is left out: it is no file")
         elif entry.suffix.lower() == ".zip" and self.unpacked is not None:
             self.add_archive(entry, depth)
-        elif entry.suffix.lower() in KINDS and entry.is_file():
+        elif entry.suffix.lower() in KINDS:
             self.files.append(entry)
-        elif entry.name == "timestamp.txt":
-            self.stamp = entry.read_text(encoding="utf-8", errors="replace")[:100].strip()
+            self.times += [entry.stat().st_mtime] if not self.archives else []
+        elif depth == 1 and entry.name == "timestamp.txt" and entry.parent.name == self.assignment and not self.system:
+            self.stamp = entry.read_bytes()[:100].decode(errors="replace").strip()
         else:
             self.others.append(entry.name)
 
@@ -149,19 +199,36 @@ class Pile:
         key = hashlib.sha256(str(archive).encode(errors="surrogateescape")).hexdigest()[:12]
         folder = self.unpacked / f"{file_name(archive.stem)[:80]}-{key}"
         if depth >= MOST_DEPTH:
+            self.left_out.append(f"{archive.name} is left out: it lies {MOST_DEPTH} folders and archives deep")
             return
         shutil.rmtree(folder, ignore_errors=True)
-        self.notes += unpack(archive, folder, self.budget)
+        self.times += [archive.stat().st_mtime] if not self.archives else []
+        self.archives += 1
+        self.left_out += [one.why for one in unpack(archive, folder, lambda _: self.budget)]
         if folder.is_dir():
             self.add(folder, depth + 1)
+        self.archives -= 1
 
     def submission(self, student: str) -> Submission:
-        notes = list(dict.fromkeys(self.notes))
+        left_out = tuple(dict.fromkeys(self.left_out))
+        notes = [*dict.fromkeys(self.notes), *left_out]
         if not self.files and not notes:
             rest = ", ".join(self.others[:MOST_NAMED])
             notes.append(f"no notebook was handed in ({f'but {rest}' if rest else 'the folder is empty'})")
         paths = tuple(map(str, in_order(self.files)))
-        return Submission(student, paths, when(self.stamp, self.files), tuple(notes))
+        return Submission(student, paths, self.came, tuple(notes), left_out, self.came_by, self.hand_back)
+
+    @property
+    def came(self) -> str:
+        """When it came: what nbgrader noted, or the time of the newest file that lies in the class itself."""
+        return next(stamps(self.stamp), "") or ("" if self.system == "Canvas" else latest(self.times))
+
+    @property
+    def came_by(self) -> str:
+        """Who says so. Canvas gives its files the time of the download, but marks those that came late."""
+        if self.system:
+            return f"{self.system} LATE" if self.is_late else self.system
+        return "nbgrader" if [*stamps(self.stamp)] else "files"
 
 
 def in_order(files: list[Path]) -> list[Path]:
@@ -180,12 +247,11 @@ def copy_number(name: str) -> int:
     return int(next(filter(None, found.groups()), "1")) if found else 0
 
 
-def when(stamp: str, files: list[Path]) -> str:
-    """When a submission came: what nbgrader wrote down, else the time of the newest file."""
-    for told in stamps(stamp):
-        return told
-    newest = max((path.stat().st_mtime for path in files), default=None)
-    return "" if newest is None else datetime.fromtimestamp(newest, UTC).isoformat(timespec="seconds")
+def latest(times: list[float]) -> str:
+    try:
+        return datetime.fromtimestamp(max(times), UTC).isoformat(timespec="seconds") if times else ""
+    except (ValueError, OverflowError, OSError):  # of the year 60 000
+        return ""
 
 
 def stamps(stamp: str) -> Iterator[str]:
@@ -195,4 +261,5 @@ def stamps(stamp: str) -> Iterator[str]:
     except ValueError:
         return
     told = told if told.tzinfo else told.replace(tzinfo=UTC)
-    yield told.astimezone(UTC).isoformat(timespec="seconds")
+    with suppress(OverflowError):  # of the year 1
+        yield told.astimezone(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,99 @@
+"""One submission is graded as Gradescope and GitHub ask for it: zip file, workflow, and forms of the results."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.grading.hostile_notebooks import notebook
+from tests.grading.support import needs_bwrap
+from transformer_lab import cli
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.marking import course
+
+RIGHT = "def causal_mask(length):\n    import torch\n    return torch.ones(length, length).tril().bool()"
+WRONG = "def padding_mask(tokens, pad_id):\n    return tokens == pad_id"
+
+
+@pytest.fixture(scope="module")
+def handed_out(tmp_path_factory) -> Path:
+    """A folder with an assignment of two exercises, Gradescope's zip file, and GitHub's workflow."""
+    folder = tmp_path_factory.mktemp("course")
+    words = ["--exercise", "causal_mask=2", "padding_mask", "--install", "lab @ git+https://host.org/lab"]
+    words += ["--gradescope", f"{folder}/gradescope", "--github", f"{folder}/github", "--out", f"{folder}/hw1"]
+    assert cli.main(["assign", *words]) == 0
+    return folder
+
+
+@needs_bwrap
+def test_gradescope_s_own_steps_end_in_results_that_it_reads(handed_out, tmp_path):
+    with zipfile.ZipFile(handed_out / "gradescope" / "autograder.zip") as archive:
+        archive.extractall(tmp_path / "source")
+        modes = {one.filename: one.external_attr >> 16 & 0o777 for one in archive.infolist()}
+    assert (modes["setup.sh"], modes["run_autograder"]) == (0o755, 0o755)
+    assert (tmp_path / "source" / "package" / "transformer_lab" / "cli.py").is_file()
+    subprocess.run(["bash", "-n", tmp_path / "source" / "setup.sh"], check=True)
+    for name in ("submission", "results", "venv/bin"):
+        (tmp_path / name).mkdir(parents=True)
+    command = tmp_path / "venv" / "bin" / "transformer-lab"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m transformer_lab.cli "$@"\n')
+    command.chmod(0o755)
+    (tmp_path / "submission" / "05.ipynb").write_text(notebook(RIGHT, WRONG))
+    environment = os.environ | {"AUTOGRADER": str(tmp_path), "PYTHONPATH": str(tmp_path / "source" / "package")}
+    subprocess.run(["bash", tmp_path / "source" / "run_autograder"], env=environment, check=True)
+    told = json.loads((tmp_path / "results" / "results.json").read_text())
+    assert [(one["name"], one["score"], one["max_score"], one["status"]) for one in told["tests"]] == [
+        ("causal_mask", 2, 2, "passed"),
+        ("padding_mask", 0, 1, "failed"),
+    ]
+    assert "Smallest case that fails" in told["tests"][1]["output"]
+    assert told.keys() <= {"output", "visibility", "stdout_visibility", "output_format", "test_output_format", "tests"}
+    assert {one["visibility"] for one in told["tests"]} == {told["visibility"]} == {"visible"}
+    (tmp_path / "source" / "assignment.json").write_text("{}")
+    assert subprocess.run(["bash", tmp_path / "source" / "run_autograder"], env=environment).returncode != 0
+
+
+@needs_bwrap
+@pytest.mark.parametrize(("second", "points", "code"), [(WRONG, 2, 1), (None, 3, 0)])
+def test_the_result_for_github_adds_to_the_points(handed_out, tmp_path, monkeypatch, capsys, second, points, code):
+    monkeypatch.setattr(course, "SANDBOX", [])
+    padding = "def padding_mask(tokens, pad_id):\n    return (tokens != pad_id)[:, None, None, :]"
+    (tmp_path / "ann.ipynb").write_text(notebook(RIGHT, second or padding))
+    own = handed_out / "github" / ".github" / "grade" / "assignment.json"
+    words = [str(tmp_path), "--assignment", str(own), "--github", str(tmp_path / "outputs")]
+    assert cli.main(["grade-one", *words]) == code
+    assert json.loads(capsys.readouterr().out)["points"] == points
+    name, _, text = (tmp_path / "outputs").read_text().strip().partition("=")
+    result = json.loads(base64.b64decode(text))
+    assert (name, result["max_score"], result["status"]) == ("result", 3, "pass" if points == 3 else "fail")
+    assert sum(one["score"] for one in result["tests"]) == points
+
+
+def test_the_workflow_hands_the_result_to_the_reporter(handed_out):
+    text = (handed_out / "github" / ".github" / "workflows" / "grade.yml").read_text()
+    steps = yaml.safe_load(text)["jobs"]["grade"]["steps"]
+    (reporter,) = [step for step in steps if "autograding-grading-reporter" in step.get("uses", "")]
+    assert reporter["with"]["runners"] == "grade"
+    assert reporter["env"] == {"GRADE_RESULTS": "${{ steps.grade.outputs.result }}"}
+    assert any(step.get("run") == 'pip install "lab @ git+https://host.org/lab"' for step in steps)
+
+
+def test_no_seed_of_the_class_lies_where_students_may_get_at_it(handed_out):
+    own = Assignment.load(handed_out / "hw1" / "assignment.json")
+    with zipfile.ZipFile(handed_out / "gradescope" / "autograder.zip") as archive:
+        other = json.loads(archive.read("assignment.json"))
+    third = Assignment.load(handed_out / "github" / ".github" / "grade" / "assignment.json")
+    assert len({own.seed, other["seed"], third.seed}) == 3
+    assert own.points == other["points"] == third.points
+
+
+def test_what_cannot_be_graded_is_told_from_a_wrong_answer(handed_out, tmp_path, capsys):
+    words = [str(tmp_path / "none.ipynb"), "--assignment", str(handed_out / "hw1" / "assignment.json"), "--trust"]
+    assert cli.main(["grade-one", *words]) == 2
+    assert "a submission must be files or folders that are there" in capsys.readouterr().err

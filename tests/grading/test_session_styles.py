@@ -25,7 +25,7 @@ from transformer_lab.grading.submissions.submissions import find_submissions
 
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(notebook(*text.split("\n# %%\n")) if path.suffix == ".ipynb" else text)
+    path.write_text(notebook(*text.split("\n# %%\n")) if path.suffix == ".ipynb" else text, encoding="utf-8")
 
 
 def hand_in(folder: Path, style: str) -> None:

@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+Tensors = dict[str, Tensor]
+
 
 def train_side_by_side(
     build: Callable[[], nn.Module],
@@ -28,7 +30,7 @@ def train_side_by_side(
     models = [build() for _ in range(copies)]
     weights, buffers = torch.func.stack_module_state(models)
 
-    def run(weights: dict[str, Tensor], buffers: dict[str, Tensor], inputs: Tensor, classes: Tensor):
+    def run(weights: Tensors, buffers: Tensors, inputs: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
         logits, more = torch.func.functional_call(models[0], (weights, buffers), (inputs,))
         return F.cross_entropy(logits.flatten(0, 1), classes.flatten()), more
 

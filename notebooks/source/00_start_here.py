@@ -1,28 +1,28 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# Fifteen minutes to see that your machine works, how lessons, views, exercises and hints work, and how a model learns.
+# In less than half an hour you will see that your machine works, how lessons, views, exercises and hints work, and how a model learns.
 #
 # **You will be able to**
 # - run and change the cells of a lesson,
 # - have an exercise checked, ask for a hint, and read what went wrong,
 # - say what a loss, a gradient and an optimiser do.
 #
-# **You need** Python (functions and classes), matrix products, logarithms, probabilities, and the derivative of a function. All else is explained where it first appears.
+# **You need** Python (functions and classes), matrix products, logarithms, probabilities, and the derivative of a function. Everything else is explained where it first appears.
 
 # %% [markdown]
 # ## Where this leads
 #
-# In lessons 01 to 08 you build the Transformer of [Attention Is All You Need](https://arxiv.org/abs/1706.03762) (Vaswani et al., 2017), on whose parts today's language models are built. Each part of the drawing bears the number of the lesson that builds it:
+# In lessons 01 to 08 you build the Transformer of [Attention Is All You Need](https://arxiv.org/abs/1706.03762) (Vaswani et al., 2017), from whose parts today's language models are built. Each part of the drawing bears the number of the lesson that builds it:
 #
 # ![The Transformer of 2017: an encoder on the left and a decoder on the right, each part labelled with the number of the lesson that builds it.](../img/00_map.svg)
 
 # %% [markdown]
 # ## Run me
 #
-# A notebook is made of cells. What you see below them was computed on another machine, when this lesson was made; the variables of that run do not exist on yours until **you run the cells, from top to bottom**. Click on the next cell and press **Shift + Enter**: it runs, and what it prints appears below it.
+# A notebook is made of cells. What you see below them was computed on another machine when this lesson was made, so the variables of that run do not exist on yours until **you run the cells, from top to bottom**. Click on the next cell and press **Shift + Enter**. The cell runs, and what it prints appears below it.
 #
-# Or choose *Run → Run All Cells* from the menu, in any lesson, at any time: unsolved exercises never stop it.
+# You can also choose *Run → Run All Cells* from the menu, in any lesson and at any time, because unsolved exercises never stop it.
 
 # %%
 from importlib.util import find_spec
@@ -57,9 +57,9 @@ print("on the device that was chosen:", a.device.type == default_device().type)
 # %% [markdown]
 # ## Change something
 #
-# Cells are there to be changed. Press **Esc**, then **B**, for a new cell below; type something, and run it. If you get lost, *Kernel → Restart Kernel and Run All Cells* starts afresh.
+# Cells are there to be changed. Press **Esc** and then **B** to get a new cell below, type something, and run it. If you get lost, *Kernel → Restart Kernel and Run All Cells* starts afresh.
 #
-# Before you run a cell, **predict** what it will show. You learn more from a wrong prediction than from an answer that you have only read. Then change something in the cell, here for instance *of* into a longer word, and predict again:
+# Before you run a cell, **predict** what it will show. You learn more from a wrong prediction than from an answer that you have only read. Then change something (try replacing *of* with a longer word) and predict again:
 
 # %%
 words = ["the", "bank", "of", "the", "river"]
@@ -68,7 +68,7 @@ print("Which word is the longest?", max(words, key=len))
 # %% [markdown]
 # ## Move something
 #
-# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at every word (lesson 01): a row holds one word's shares, which sum to 1. Point at a cell, or click on it and use the arrow keys.
+# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at every other (lesson 01). A row holds the shares of one word, which sum to 1. Point at a cell, or click on it and use the arrow keys.
 #
 # **Predict:** the slider sets the *temperature*, a number by which the scores are divided. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
 
@@ -78,13 +78,13 @@ widgets.attention_steps(vectors, vectors, query_tokens=words, key_tokens=words)
 
 # %% [markdown]
 # <details><summary>After you have looked</summary>
-# More extreme: at 0.1 <i>bank</i> gives everything to <i>river</i>. At 10 its row is nearly even. (The other controls are explained in lessons 01, 02 and 05.)
+# The row becomes more extreme. At 0.1 <i>bank</i> gives everything to <i>river</i>, and at 10 its row is nearly even. (The other controls are explained in lessons 01, 02 and 05.)
 # </details>
 
 # %% [markdown]
 # ## Watch something learn
 #
-# Several lessons train a model. The words for that fit on one page. A **model** is a function with numbers in it that can be changed, its **parameters**. In PyTorch a model is an `nn.Module`: a class that holds its parameters, and whose method `forward` computes the output when you call it like a function. This one computes $wx + b$:
+# Several lessons train a model, and the words for that fit on one page. A **model** is a function with numbers in it that can be changed, which are called its **parameters**. In PyTorch a model is an `nn.Module`, a class that holds the parameters and whose method `forward` computes the output when you call it like a function. This one computes $wx + b$:
 
 # %%
 class Line(nn.Module):
@@ -102,7 +102,7 @@ wanted = 2 * x + 1
 print("it says", model(x).tolist(), "and we want", wanted.tolist())
 
 # %% [markdown]
-# The **loss** is one number that says how wrong the model is: here the mean of the squared errors. The **gradient** holds the derivative of the loss with respect to each parameter: it points where the loss grows fastest. `loss.backward()` computes it. An **optimiser** then moves each parameter a small step the other way. [Adam](https://arxiv.org/abs/1412.6980) is the one used in these lessons; it averages the latest gradients, and adapts the length of the step to each parameter. `lr`, the **learning rate**, makes all steps longer or shorter.
+# The **loss** is one number that says how wrong the model is, here the mean of the squared errors. The **gradient** holds the derivative of the loss with respect to each parameter, so it points to where the loss grows fastest. `loss.backward()` computes it. An **optimiser** then moves each parameter a small step the other way. [Adam](https://arxiv.org/abs/1412.6980) is the one that we use in these lessons. It averages the latest gradients, and adapts the length of the step to each parameter. `lr`, the **learning rate**, makes all steps longer or shorter.
 
 # %% tolerance=0.01
 optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
@@ -116,9 +116,9 @@ for step in range(201):
     optimizer.step()
 
 # %% [markdown]
-# The loss falls from 21 to almost nothing, and the model has found $w = 2$ and $b = 1$. All training in these lessons is this loop, with larger models.
+# The loss falls from 21 to almost nothing, and the model has found $w = 2$ and $b = 1$. Every training in these lessons is this same loop, with a larger model.
 #
-# Where the answer is a choice, such as the next word, the model gives each choice a probability, and the loss is the **cross-entropy**: $-\log p = \log(1/p)$, where $p$ is the probability of the right choice. It is 0 if the model is sure and right, and grows without limit as $p$ goes to 0:
+# Where the answer is a choice, such as the next word, the model gives each choice a probability, and the loss is the **cross-entropy**, $-\log p = \log(1/p)$, where $p$ is the probability of the right choice. It is 0 if the model is sure and right, and grows without limit as $p$ goes to 0:
 
 # %%
 for probability in (1.0, 0.5, 0.1, 0.01):
@@ -127,13 +127,13 @@ for probability in (1.0, 0.5, 0.1, 0.01):
 # %% [markdown]
 # ## Solve something
 #
-# An exercise is a function to fill in. `exercises` knows them all; here is the first:
+# An exercise is a function for you to fill in. `exercises` knows them all, and here is the first:
 
 # %%
 exercises.dot_product
 
 # %% [markdown]
-# Hand your function to `check`. It tries many cases and compares the results with the right ones. If one is wrong, it shows you the smallest case that fails, and for common mistakes it says *which* one you made. Here are two answers that are wrong on purpose:
+# Hand your function to `check`. It tries many cases and compares the results with the right ones. If one of them is wrong, it shows you the smallest case that fails, and if the mistake is a common one it tells you *which* you made. Here are two answers that are wrong on purpose:
 
 # %%
 exercises.dot_product.check(lambda a, b: a * b)
@@ -150,7 +150,7 @@ exercises.dot_product.check(lambda a, b: a @ b.unsqueeze(0))
 exercises.dot_product.hint()
 
 # %% [markdown]
-# There is also a solution, which opens when you click on it. Look at it when you have one of your own.
+# There is also a solution, which opens when you click on it. It is best to look at it when you have one of your own.
 
 # %%
 exercises.dot_product.solution()
@@ -171,13 +171,13 @@ exercises.dot_product.check(dot_product)
 #
 # ## Your progress
 #
-# `exercises.progress()` shows the map of all exercises: a tile for each, with a mark for *solved*, *tried* or *open*. Run this cell whenever you come back. Your progress is kept in one file on your machine, and goes nowhere else; `TRANSFORMER_LAB_PROGRESS=off` keeps none; it was set for the map below.
+# `exercises.progress()` shows the map of all exercises: a tile for each, with a mark for *solved*, *tried* or *open*. Run this cell whenever you come back. Your progress stays in one file on your machine. To keep no record, set `TRANSFORMER_LAB_PROGRESS=off`, as we did for the map below.
 
 # %% own=true
 exercises.progress()
 
 # %% [markdown]
-# Functions that have passed can be used in the lessons that follow, in place of the package's: after `mine = exercises.mine()`, your softmax is `mine.softmax(scores, dim=-1)`. At the end of lesson 06 a whole Transformer is made of them.
+# Functions that have passed can be used in the lessons that follow, in place of the package's: after `mine = exercises.mine()`, your softmax is `mine.softmax(scores, dim=-1)`. At the end of lesson 06 you build a whole Transformer from them.
 #
 # ## The lessons
 #
@@ -195,7 +195,7 @@ exercises.progress()
 # | 10 | [Inside](10_inside.ipynb) | *the cat sat … the cat*: which two heads know that *sat* comes next? | 60 + 85 |
 # | 11 | [Since 2017](11_since_2017.ipynb) | no LayerNorm, no sine and fewer keys than queries: what did each swap buy? | 60 + 50 |
 # | 12 | [Published weights](12_published_weights.ipynb) | does *bank* mean two things in a real model, run by your own code? | 60 + 70 |
-# | 13 | [Fast and equal](13_fast_and_equal.ipynb) | many times faster, and the same numbers: how? | 60 + 100 |
+# | 13 | [Fast and equal](13_fast_and_equal.ipynb) | faster, and the same numbers to the last digits: how? | 60 + 100 |
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 100 |
 #
 # *60 + 45* means: 60 minutes to read and try a lesson, and 45 for its exercises. The [gallery](gallery.ipynb) shows all interactive views on one page.

@@ -1,4 +1,5 @@
 """Many small trainings whose results the lessons show.
 
-`sweep` trains models of several sizes for several numbers of steps, `swaps` blocks of 2017 with later parts.
+`sweep` trains models of several sizes for several numbers of steps, `swaps` blocks of 2017 with later parts; `answers`
+teaches one model to answer in many ways.
 """

@@ -145,3 +145,10 @@ def test_the_table_is_made_by_its_command(tmp_path, monkeypatch):
     (row,) = json.loads((tmp_path / "table.json").read_text("utf-8"))
     assert (row["arm"], row["seed"]) == ("few", 3)
     assert 0 <= row["pass@1"] <= row["pass@16"] <= 1
+
+
+def test_the_shipped_table_has_every_way_with_three_seeds_or_more():
+    rows = training.load_table("answers")
+    seeds = {arm: [row["seed"] for row in rows if row["arm"] == arm] for arm in experiment.ARMS}
+    assert len(rows) == sum(map(len, seeds.values()))
+    assert all(sorted(found) == [*range(max(3, len(found)))] for found in seeds.values())

@@ -83,13 +83,12 @@ def rewarded(
     characters: Characters,
     seed: int,
     reward: str = "right",
-    steps: int = STEPS,
     **changes: Any,
 ) -> LanguageModel:
     """A model that has learned from rewards; the changes are the recipe's."""
     problems = Problems(task.draw_problems(N_PROBLEMS, 200 + seed), characters)
-    recipe = RewardRecipe(steps, seed=seed, n_samples=N_SAMPLES, **changes)
-    for _ in RewardTraining(model, problems, recipe, task.REWARDS[reward]).run(steps):
+    recipe = RewardRecipe(STEPS, seed=seed, n_samples=N_SAMPLES, **changes)
+    for _ in RewardTraining(model, problems, recipe, task.REWARDS[reward]).run(STEPS):
         pass
     return model
 
@@ -142,8 +141,6 @@ ARMS: dict[str, tuple[str | None, Teach]] = {  # what each begins with, None for
     "random rewards": (SHOWN, by(rewarded, reward="random")),
     "digit anywhere": (SHOWN, by(rewarded, reward="digit")),
     "digit anywhere, KL 0.05": (SHOWN, by(rewarded, reward="digit", kl=0.05)),
-    "digit anywhere, longer": (SHOWN, by(rewarded, reward="digit", steps=2 * STEPS)),
-    "digit anywhere, longer, KL 0.05": (SHOWN, by(rewarded, reward="digit", steps=2 * STEPS, kl=0.05)),
     "length": (SHOWN, by(rewarded, reward="length")),
     "LoRA, rank 1": (None, by(adapted, rank=1)),
     "LoRA, rank 8": (None, by(adapted, rank=8)),

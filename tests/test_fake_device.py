@@ -340,6 +340,13 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "AttentionOnly": lambda make: make.module(lab.AttentionOnly, VOCAB, D, H, 2, "learned")(make.ids(B, T)),
     "TextEncoder": lambda make: make.module(lab.TextEncoder, ENCODER_CONFIG)(make.ids(B, T), make.ids(B, T) * 0),
     "mean_pool": lambda make: lab.mean_pool(make.floats(B, T, D), make.mask(B, T)),
+    "answer_loss": lambda make: lab.answer_loss(make.floats(B, T, VOCAB), make.ids(B, T), make.mask(B, T)),
+    "lora_forward": lambda make: lab.lora_forward(
+        make.floats(B, T, D), make.floats(S, D), make.floats(2, D), make.floats(S, 2), 3.0
+    ),
+    "group_advantages": lambda make: lab.group_advantages(make.floats(B, S)),
+    "clipped_objective": lambda make: lab.clipped_objective(make.floats(T), make.floats(T), make.floats(T), 0.2),
+    "dpo_loss": lambda make: lab.dpo_loss(*(make.floats(B) for _ in range(4)), 0.1),
     "complete": lambda make: lab.complete(make.language_model(), make.ids(B, T), 7, mask=make.mask(B, T), top_k=3),
     "token_log_probs": lambda make: lab.token_log_probs(make.language_model(), make.ids(30)),
     "residual_distribution": lambda make: lab.residual_distribution(make.floats(B, VOCAB), make.floats(B, VOCAB)),
@@ -393,7 +400,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
 
 NO_TENSORS = {
     *("checkpoint_path", "load_table"),
-    *("LanguageModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte"),
+    *("LanguageModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte", "pass_at_k", "verifies"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
     *(
         "planted_induction",

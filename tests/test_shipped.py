@@ -31,10 +31,12 @@ def test_each_table_is_loaded_by_its_name():
 
 @pytest.mark.parametrize("name", ["en_fr", "../checkpoints/en_de", "EN_DE", ""])
 def test_an_unknown_checkpoint_is_refused_with_the_names_that_there_are(name):
-    with pytest.raises(FileNotFoundError, match=r"must be a file, or one of en_de, python, python_small \(got"):
+    with pytest.raises(
+        FileNotFoundError, match=r"must be a file, or one of digit_sums, en_de, python, python_small \(got"
+    ):
         training.load_checkpoint(name)
 
 
 def test_an_unknown_table_is_refused_with_the_names_that_there_are():
-    with pytest.raises(ValueError, match=r"a table must be one of swaps, sweep \(got sweeps\)"):
+    with pytest.raises(ValueError, match=r"a table must be one of answers, swaps, sweep \(got sweeps\)"):
         training.load_table("sweeps")

@@ -78,6 +78,15 @@ if TYPE_CHECKING:
         embed,
         encoder_layer,
     )
+    from transformer_lab.training.after_pretraining import (
+        answer_loss,
+        clipped_objective,
+        dpo_loss,
+        group_advantages,
+        lora_forward,
+        pass_at_k,
+        verifies,
+    )
 
 __version__ = "0.2.0"
 
@@ -110,6 +119,7 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "alibi_bias",
+    "answer_loss",
     "attention_backward",
     "balance_loss",
     "beam",
@@ -117,16 +127,20 @@ __all__ = [
     "bits_per_byte",
     "cached_attention",
     "causal_mask",
+    "clipped_objective",
     "complete",
     "decoder_layer",
     "decoder_mask",
     "default_device",
+    "dpo_loss",
     "embed",
     "encoder_layer",
     "greedy",
     "greedy_decode",
+    "group_advantages",
     "grouped_query_attention",
     "layer_norm",
+    "lora_forward",
     "masked_softmax",
     "mean_pool",
     "merge_heads",
@@ -135,6 +149,7 @@ __all__ = [
     "next_token_loss",
     "online_softmax",
     "padding_mask",
+    "pass_at_k",
     "perplexity",
     "record_attention",
     "record_routing",
@@ -156,6 +171,7 @@ __all__ = [
     "token_log_probs",
     "top_k_filter",
     "top_p_filter",
+    "verifies",
 ]
 
 MODULES = (
@@ -178,6 +194,7 @@ MODULES = (
     "decoding.completion",
     "decoding.speculation",
     "kernels.tiled_attention",
+    "training.after_pretraining",
 )  # which define the names above
 
 if not TYPE_CHECKING:  # a checker reads the imports above, and knows every other name for wrong

@@ -24,7 +24,7 @@ OPENING = {
     "heads": "A Transformer that has learned to translate numbers reads one. Each row shows how much one token looks "
     "at the others, in each of its eight heads: choose one, point at a cell, move the temperature.",
 }
-LAST_OF_PART_ONE = "08"
+PARTS = {"Part I: the paper": ("00", "08"), "Part II: since then": ("09", "14"), "Part III: today": ("15", "99")}
 ROW = re.compile(r"^\|.*\[([^\]]+)\]\(notebooks/(\w+)\.ipynb\) \| (.+?) \|$", re.MULTILINE)
 
 
@@ -41,8 +41,7 @@ def front_page(stored: dict[str, NotebookNode], root: Path, source: Path) -> str
         repository=repository_of(os.environ),
         commands=re.findall(r"^```\n(.+?)\n```", readme.partition("## Start")[2], re.DOTALL | re.MULTILINE)[:2],
         parts=[
-            ("Part I: the paper", {n: c for n, c in cards.items() if n[:2] <= LAST_OF_PART_ONE}),
-            ("Part II: since then", {n: c for n, c in cards.items() if n[:2] > LAST_OF_PART_ONE}),
+            (part, {n: c for n, c in cards.items() if first <= n[:2] <= last}) for part, (first, last) in PARTS.items()
         ],
     )
 

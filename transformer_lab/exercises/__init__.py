@@ -97,6 +97,14 @@ from transformer_lab.exercises.lesson_14.clinic_09 import clinic_09
 from transformer_lab.exercises.lesson_14.clinic_10 import clinic_10
 from transformer_lab.exercises.lesson_14.clinic_11 import clinic_11
 from transformer_lab.exercises.lesson_14.clinic_12 import clinic_12
+from transformer_lab.exercises.lesson_16.answer_loss import answer_loss
+from transformer_lab.exercises.lesson_16.clipped_objective import clipped_objective
+from transformer_lab.exercises.lesson_16.dpo_loss import dpo_loss
+from transformer_lab.exercises.lesson_16.group_advantages import group_advantages
+from transformer_lab.exercises.lesson_16.lora_forward import lora_forward
+from transformer_lab.exercises.lesson_16.mend_grpo import mend_grpo
+from transformer_lab.exercises.lesson_16.pass_at_k import pass_at_k
+from transformer_lab.exercises.lesson_16.verifies import verifies
 from transformer_lab.exercises.own_answers import Mine
 from transformer_lab.exercises.progress_map import ProgressMap, progress_map
 
@@ -121,6 +129,7 @@ catalogue: dict[str, Exercise] = {
         *(online_softmax, merge_partial, mend_tiles, attention_backward, residual_distribution, tokens_per_pass),
         *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),
         *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
+        *(answer_loss, lora_forward, verifies, pass_at_k, group_advantages, clipped_objective, dpo_loss, mend_grpo),
     )
 }
 

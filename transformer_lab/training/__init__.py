@@ -1,8 +1,9 @@
-"""Training: section 5 of "Attention Is All You Need", on pairs of texts; and a language model's, on one text.
+"""Training: section 5 of "Attention Is All You Need", on pairs of texts; a language model's, on one text; and after it.
 
 In reading order: `recipe`, `examples`, `loop`, `evaluation`; `shipped` and `checkpoint`; `text_examples` and
-`text_training`; `progress_bar`, `interrupts`, `processes`. The `commands` are `python -m transformer_lab.training` and
-`….training.text`, which lies in `text`; `experiments` train many small models.
+`text_training`; `after_pretraining`, how a language model learns to answer; `progress_bar`, `interrupts`, `processes`.
+The `commands` are `python -m transformer_lab.training`, `….training.text` and `….training.answers`, which lie in `text`
+and `answers`; `experiments` train many small models.
 """
 
 from transformer_lab.training.checkpoint import (

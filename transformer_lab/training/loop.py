@@ -84,17 +84,25 @@ class Training:
         rate = self.rate(step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.optimizer.zero_grad()
         self.forward.train()
         with fork_rng(derive_seed(recipe.seed, "dropout", step, rank()), self.device):
-            loss = self.loss(self.batch(step))
+            loss = self.learn(self.batch(step), step)
+        self.step = step
+        return loss, rate
+
+    def learn(self, batch: Int[Tensor, " B"], step: int) -> float:
+        """Learn from a batch; the loss before."""
+        return self.descend(self.loss(batch), step)
+
+    def descend(self, loss: Float[Tensor, ""], step: int) -> float:
+        """Take one step of the optimiser down a loss; the loss, as a number."""
+        self.optimizer.zero_grad()
         loss.backward()
-        norm = clip_grad_norm_(self.model.parameters(), recipe.max_norm)
+        norm = clip_grad_norm_(self.model.parameters(), self.recipe.max_norm)
         measured, length = mean_over_processes(torch.stack([loss.detach(), norm.to(loss)]))
         check_finite(step, measured, length)  # before the weights change; all is read at once, as a GPU would wait
         self.optimizer.step()
-        self.step = step
-        return measured, rate
+        return measured
 
     def batch(self, step: int) -> Int[Tensor, " B"]:
         """The rows that a step, counted from 1, learns from."""

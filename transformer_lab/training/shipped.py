@@ -22,7 +22,7 @@ def checkpoint_path(checkpoint: str | Path) -> Path:
 
 
 def load_table(name: str) -> list[dict[str, Any]]:
-    """The rows of a table of trainings: "swaps" (`training.swaps` made it) or "sweep" (`training.sweep`).
+    """The rows of a table of trainings, "answers", "swaps" or "sweep": the module of its name in `experiments` made it.
 
     Raises:
         ValueError: there is no such table.

@@ -13,7 +13,6 @@ from transformer_lab.nn.losses import next_token_loss
 from transformer_lab.storage import make_plain
 from transformer_lab.training.loop import Training
 from transformer_lab.training.processes import n_processes, rank
-from transformer_lab.training.text_examples import TextExamples
 
 NO_PADDING = -1  # no token has this id: every token of a window is one of the text
 
@@ -53,10 +52,10 @@ class TextTraining(Training):
     model_class: Any = LanguageModel
     recipe_class: Any = TextRecipe
     model: LanguageModel
-    examples: TextExamples
+    examples: Any  # TextExamples, or a subclass's own
     recipe: TextRecipe
 
-    def __init__(self, model: LanguageModel, examples: TextExamples, recipe: TextRecipe):
+    def __init__(self, model: LanguageModel, examples: Any, recipe: TextRecipe):
         super().__init__(model, examples, recipe)
 
     def make_optimizer(self) -> torch.optim.Optimizer:

@@ -1,4 +1,4 @@
-"""The commands that train: `python -m transformer_lab.training`, and `….training.text` for language models.
+"""The commands that train: `python -m transformer_lab.training`, `….training.text` and `….training.answers`.
 
-In reading order: `options`, which both share, as they do `shared`; then `number_names` and `language_model`.
+In reading order: `options`, which all share, as they do `shared`; then `number_names`, `language_model` and `answers`.
 """

@@ -52,14 +52,12 @@ SETTINGS: Settings = {
 WATCHED = 20_000  # characters of the validation that are read every so many steps
 
 
-@dataclass
-class TextRun:
-    """A training, its characters and its texts; `facts` are those that a checkpoint tells about it."""
+@dataclass(kw_only=True)
+class ModelRun:
+    """A language model's training, and its characters; `facts` are those that a checkpoint tells about it."""
 
     training: TextTraining
     characters: Characters
-    corpus: Corpus
-    text: Path | None  # where the file is, if it is one of the user's
     seconds: float = 0.0  # spent before this process
     facts: dict[str, Any] = field(default_factory=dict)
     start: float = field(default_factory=time.perf_counter)
@@ -70,12 +68,12 @@ class TextRun:
         return self.training.recipe.n_steps
 
     @property
-    def name(self) -> str:
-        """Of its checkpoint, unless another is asked for."""
-        return "python.safetensors" if self.text is None else f"{self.text.stem}.safetensors"
+    def took(self) -> float:
+        """Seconds, those before this process counted."""
+        return self.seconds + time.perf_counter() - self.start
 
     def remember(self) -> None:
-        """Nothing: the rate ends at 0, so the last weights are as good as an average."""
+        """Nothing: the rate ends at 0, or is low, so the last weights are as good as an average."""
 
     def make_lean(self) -> None:
         """The weights become what a lean checkpoint holds: those of float16."""
@@ -83,13 +81,30 @@ class TextRun:
 
     def save(self, out: Path, lean: bool = False) -> None:
         """Write the checkpoint, one to go on from unless it shall be lean."""
-        text = self.text and (self.text.name if lean else str(self.text))  # whoever uses a model need not know its path
-        self.facts |= {"text": text, "text_sha256": digest(self.corpus), "steps": self.training.step}
-        self.facts["seconds"] = round(self.seconds + time.perf_counter() - self.start, 1)
+        self.facts |= {"steps": self.training.step, "seconds": round(self.took, 1)}
         if lean:
             save_checkpoint(out, self.training.model, self.characters, self.facts, torch.float16)
         else:
             save_training(out, self.training, self.characters, self.facts)
+
+
+@dataclass(kw_only=True)
+class TextRun(ModelRun):
+    """A training on a text, with its texts."""
+
+    corpus: Corpus
+    text: Path | None  # where the file is, if it is one of the user's
+
+    @property
+    def name(self) -> str:
+        """Of its checkpoint, unless another is asked for."""
+        return "python.safetensors" if self.text is None else f"{self.text.stem}.safetensors"
+
+    def save(self, out: Path, lean: bool = False) -> None:
+        """Write the checkpoint, with what is known of the text."""
+        text = self.text and (self.text.name if lean else str(self.text))  # whoever uses a model need not know its path
+        self.facts |= {"text": text, "text_sha256": digest(self.corpus)}
+        super().save(out, lean)
 
     def watched(self) -> str:
         """Nats a character of the beginning of the validation."""
@@ -102,8 +117,7 @@ class TextRun:
             nats, n_bytes = self.nats(text), len(text.encode())
             bits = bits_per_byte(nats * (len(text) - 1), len(text) - 1, n_bytes)
             self.facts |= {f"{part}_nats": round(nats, 4), f"{part}_bits_per_byte": round(bits, 4)}
-        seconds = f"{self.seconds + time.perf_counter() - self.start:.0f} s"
-        return f"{seconds}: test {self.facts['test_nats']:.3f} nats a character, {bits:.3f} bits a byte"
+        return f"{self.took:.0f} s: test {self.facts['test_nats']:.3f} nats a character, {bits:.3f} bits a byte"
 
     def nats(self, text: str) -> float:
         """The mean loss of a character, the first left out."""
@@ -158,7 +172,8 @@ def begin(options: Namespace, device: torch.device) -> TextRun:
         bf16=device.type == "cuda" if options.bf16 is None else options.bf16,
     )
     examples = TextExamples(characters.encode(corpus.text("train")), chosen["length"])
-    return TextRun(TextTraining(LanguageModel(config).to(device), examples, recipe), characters, corpus, text)
+    training = TextTraining(LanguageModel(config).to(device), examples, recipe)
+    return TextRun(training=training, characters=characters, corpus=corpus, text=text)
 
 
 def resume(options: Namespace, device: torch.device) -> TextRun:
@@ -172,7 +187,7 @@ def resume(options: Namespace, device: torch.device) -> TextRun:
     examples = TextExamples(characters.encode(corpus.text("train")), model.config.max_len)
     training = load_training(options.resume, examples, device, TextTraining)
     assert isinstance(training, TextTraining)
-    return TextRun(training, characters, corpus, text, metrics["seconds"])
+    return TextRun(training=training, characters=characters, corpus=corpus, text=text, seconds=metrics["seconds"])
 
 
 def corpus_again(text: Path | None, checkpoint: Path, wanted: str | None) -> Corpus:

@@ -1,0 +1,1 @@
+"""The exercises of lesson 16, after pretraining: a file each, and what they share."""

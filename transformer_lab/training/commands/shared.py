@@ -4,6 +4,8 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext, redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +15,7 @@ from tqdm import tqdm
 from transformer_lab.training.commands.options import writable
 from transformer_lab.training.interrupts import defer_interrupt, heed_interrupt
 from transformer_lab.training.loop import Training
-from transformer_lab.training.processes import any_process, joined, rank
+from transformer_lab.training.processes import any_process, is_first, joined, rank
 from transformer_lab.training.progress_bar import progress
 
 DONE, NOT_STORED, WRONG = 0, 1, 2  # and 128 + its number after a signal, as shells have it
@@ -60,7 +62,8 @@ def run_command(arguments: list[str] | None, parser: argparse.ArgumentParser, be
     """Run a command that trains; the exit code."""
     code = WRONG
     try:
-        options = parser.parse_args(arguments)
+        with nullcontext() if is_first() else redirect_stderr(StringIO()):  # one process says what is wrong with them
+            options = parser.parse_args(arguments)
         with joined(options.device) as device:
             run, out = prepare(options, (resume if options.resume else begin)(options, device))
             code = NOT_STORED

@@ -317,6 +317,15 @@ def test_a_number_of_ranks_that_do_not_run_is_refused(ranks):
         ranks.call(torch.distributed.get_rank, n=5)
 
 
+def test_a_function_of_a_notebook_is_refused(ranks):
+    def own() -> None:
+        """Stands in a cell."""
+
+    own.__module__ = "__main__"
+    with pytest.raises(ValueError, match=r"must stand in a module that they can import \(got .*own, of a notebook"):
+        ranks.call(own)
+
+
 def test_a_rank_that_dies_ends_all(ranks):
     processes = ranks.processes
     with pytest.raises(RankError, match=r"rank 2 died \(exit code 7\)"):

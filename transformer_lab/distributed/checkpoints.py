@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed.checkpoint as dcp
 from torch import nn
+from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
 
 
 def save_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer, step: int) -> None:
@@ -20,7 +22,7 @@ def save_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Op
     weights, known = get_state_dict(model, optimizer)
     state = {"model": weights, "optimizer": known, "step": step}
     with in_one_process_too():
-        dcp.save(state, checkpoint_id=folder)
+        save(state, checkpoint_id=folder)
 
 
 def load_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
@@ -33,8 +35,8 @@ def load_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Op
     state: dict[str, Any] = {"model": weights, "optimizer": known, "step": 0}
     try:
         with in_one_process_too():
-            dcp.load(state, checkpoint_id=folder)
-    except (dcp.api.CheckpointException, OSError, RuntimeError, ValueError) as error:
+            load(state, checkpoint_id=folder)
+    except (CheckpointException, OSError, RuntimeError, ValueError) as error:
         raise ValueError(f"a checkpoint of this model must be in the folder {folder} ({first_line(error)})") from error
     set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
     return int(state["step"])
@@ -48,7 +50,7 @@ def in_one_process_too() -> Iterator[None]:
         yield
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """What went wrong, without the trace that torch writes into it."""
     causes = [*getattr(error, "failures", {}).values()]
     text = str(causes[0][0] if causes else error).strip() or type(error).__name__

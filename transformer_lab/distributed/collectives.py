@@ -66,15 +66,15 @@ def all_reduce_ring(chunks: list[list[int]]) -> list[list[list[int]]]:
 
     `chunks[r][c]` is chunk c of rank r, of n ranks and as many chunks. In step s of the first n - 1, rank r sends its
     chunk (r - s) mod n to rank r + 1, which adds it to its own: then rank r has the whole sum of chunk r + 1. In step s
-    of the last n - 1, rank r sends chunk (r - s + 1) mod n, and the next rank puts it in the place of its own.
+    of the last n - 1, rank r sends chunk (r - s + 1) mod n, and the next rank puts it in the place of its own. What a
+    rank sends is never what it receives in the same step, so the order of the ranks does not matter.
     """
     n, held, steps = len(chunks), [list(row) for row in chunks], []
     for step in range(2 * (n - 1)):
         adds, turn = step < n - 1, step % (n - 1)
-        before = [list(row) for row in held]
         for rank in range(n):
             sender = (rank - 1) % n
             chunk = (sender - turn + (not adds)) % n
-            held[rank][chunk] = before[sender][chunk] + (before[rank][chunk] if adds else 0)
+            held[rank][chunk] = held[sender][chunk] + (held[rank][chunk] if adds else 0)
         steps.append([list(row) for row in held])
     return steps

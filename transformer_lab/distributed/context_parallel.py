@@ -17,6 +17,7 @@ from transformer_lab.distributed.parallel import (
     NO_PADDING,
     Parallel,
     broadcast_model,
+    layers_of,
     loss_sum,
     sum_gradients,
     targets_of,
@@ -90,7 +91,7 @@ class Ring(torch.autograd.Function):
         for step in range(1, n):
             sender = (rank - step) % n
             pair = send_round(pair, pair.new_empty(*pair.shape[:4], len(places[sender]), pair.size(-1)))
-            output, lse = merge_partial(output, lse, *attend(query, *pair, places[sender] <= mine))
+            output, lse = merge_partial(output, lse, *attend(query, pair[0], pair[1], places[sender] <= mine))
         ctx.places = places
         ctx.save_for_backward(query, key, value, output, lse)
         return output
@@ -127,15 +128,18 @@ def add_gradients(
     grad_pair[1] += (weights.transpose(-2, -1) @ gradient).sum(2, keepdim=True)
 
 
+Place = tuple[list[range], list[Tensor]]  # this rank's pieces of a text, and the positions of every rank
+
+
 class RingAttention(nn.Module):
     """An attention that sees this rank's positions, and asks the others for their keys and values."""
 
-    def __init__(self, attention: MultiHeadAttention, parallel: "ContextParallel"):
+    def __init__(self, attention: MultiHeadAttention, place: list[Place]):
         super().__init__()
         if attention.dropout:
             raise ValueError(f"attention_dropout must be 0, as no rank has all weights (got {attention.dropout})")
         self.part = attention
-        self.place = parallel.place
+        self.place = place
 
     def forward(self, query: Tensor, *rest: Any, **options: Any) -> tuple[Tensor, None]:
         attention, (pieces, places) = self.part, self.place[-1]
@@ -163,9 +167,9 @@ class ContextParallel(Parallel):
     def __init__(self, model: LanguageModel, pad_id: int = NO_PADDING):
         super().__init__(model, pad_id)
         broadcast_model(model)
-        self.place: list[tuple[list[range], list[Tensor]]] = []  # of the batch: own pieces, the positions of each rank
-        for layer in model.layers:
-            layer.self_attention = RingAttention(layer.self_attention, self)
+        self.place: list[Place] = []  # of the batch
+        for layer in layers_of(model):
+            layer.add_module("self_attention", RingAttention(layer.self_attention, self.place))
 
     def backward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
         targets = targets_of(tokens, self.pad_id)

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_lab.checks import check_tokens
-from transformer_lab.models.language_model import LanguageModel
+from transformer_lab.models.language_model import LanguageModel, LanguageModelLayer
 from transformer_lab.training.examples import derive_seed
 
 NO_PADDING = -1  # no token has this id
@@ -22,6 +22,8 @@ class Parallel(ABC):
     Every rank makes the same model, hands it over, and steps its own optimiser over `parameters()`. `pad_id` is the
     token on the right of texts that are shorter than the longest; it is no target.
     """
+
+    alike: bool  # whether all ranks have the same activations between the layers, and so must drop the same
 
     def __init__(self, model: LanguageModel, pad_id: int = NO_PADDING):
         self.model, self.pad_id = model, pad_id
@@ -42,6 +44,11 @@ class Parallel(ABC):
     def whole(self, gradients: bool = False) -> dict[str, Tensor]:
         """All weights, or their gradients, by the names that they have in one process; every rank must ask."""
         return own_tensors(self.model, gradients)
+
+
+def layers_of(model: LanguageModel) -> list[LanguageModelLayer]:
+    """Its layers, not yet cut."""
+    return [layer for layer in model.layers if isinstance(layer, LanguageModelLayer)]
 
 
 def own_tensors(model: nn.Module, gradients: bool) -> dict[str, Tensor]:

@@ -63,7 +63,7 @@ class Pipeline(Parallel):
         micro = [*zip(tokens.tensor_split(self.n_micro), targets.tensor_split(self.n_micro), strict=True)]
         count = (targets != self.pad_id).sum()
         held = [self.forward(some, wanted, count) for some, wanted in micro]
-        for x, result in held:
+        for x, result in reversed(held):
             self.backward_of(x, result)
         if self.tied:
             self.add_other_gradient()
@@ -94,8 +94,9 @@ class Pipeline(Parallel):
             gradient = torch.empty_like(result)
             dist.recv(gradient, self.rank + 1)
         result.backward(gradient)
-        if not self.first and x.grad is not None:
-            dist.send(x.grad.contiguous(), self.rank - 1)
+        if not self.first:
+            back = torch.zeros_like(x) if x.grad is None else x.grad.contiguous()
+            dist.send(back, self.rank - 1)
 
     def add_other_gradient(self) -> None:
         """First and last rank exchange the gradients of the matrix that they share, and add them up."""
@@ -120,7 +121,7 @@ def drop_other_parts(model: LanguageModel, layers: list[int], first: bool, last:
     if not first:
         model.positions = None
         if not tied:
-            model.tokens = nn.Identity()
+            model.add_module("tokens", nn.Identity())
     if not last:
         model.norm = nn.Identity()
-        model.to_logits = nn.Identity()
+        model.add_module("to_logits", nn.Identity())

@@ -65,22 +65,29 @@ class Ranks:
         Where a rank raises an error, those that wait for it are told so by their group, and all can be called again.
 
         Raises:
-            ValueError: n is not from 1 to the number of ranks that run.
+            ValueError: n is not from 1 to the number of ranks that run; the function is one of a notebook's cell.
             RankError: a function raised an error; or a process died, or was not done after `limit` seconds: then all
                 have been ended.
         """
         n = len(self.ends) if n is None else n
         if not 1 <= n <= len(self.processes):
             raise ValueError(f"n must be from 1 to the number of ranks that run, {len(self.processes)} (got {n})")
+        if getattr(function, "__module__", "") == "__main__":
+            rule = "a function for ranks must stand in a module that they can import"
+            raise ValueError(f"{rule} (got {function.__qualname__}, of a notebook's cell or a script)")
         self.calls += 1
-        store = str(Path(self.folder.name) / str(self.calls))
+        store = (Path(self.folder.name) / str(self.calls)).as_uri()  # a file in which the ranks find each other
         message = pickle.dumps((function, arguments, n, store, limit))
         for rank in range(n):
             try:
                 self.ends[rank].send_bytes(message)
             except ConnectionError:
                 self.fail(died(rank, self.processes[rank]))
-        return self.collect(n, limit)
+        try:
+            return self.collect(n, limit)
+        except KeyboardInterrupt:  # what the ranks still have to answer would be taken for the answers of another call
+            self.close()
+            raise
 
     def collect(self, n: int, limit: float) -> list:
         """An answer of each of the first `n` ranks."""
@@ -92,11 +99,8 @@ class Ranks:
             ready = connection.wait([self.ends[rank] for rank in waiting.values()], max(0.0, until - time.monotonic()))
             if not ready:
                 late = ", ".join(map(str, waiting.values()))
-                self.fail(
-                    errors[min(errors)]
-                    if errors
-                    else f"every rank must answer within {limit:g} s (rank {late} did not)"
-                )
+                unanswered = f"every rank must answer within {limit:g} s (rank {late} did not)"
+                self.fail(errors[min(errors)] if errors else unanswered)
             for rank in sorted(waiting[id(end)] for end in ready):
                 right, answers[rank], when = self.answer(rank)
                 if not right:
@@ -156,24 +160,15 @@ def serve(rank: int, end: Connection, device: str) -> None:
     with suppress(EOFError, ConnectionError):  # the other end is closed: nobody will call any more
         end.send_bytes(pickle.dumps((True, None, 0.0)))
         while True:
-            function, arguments, n, store, limit = pickle.loads(end.recv_bytes())
-            answer(end, function, arguments, rank, n, store, limit, device)
+            answer(end, end.recv_bytes(), rank, device)
 
 
-def answer(
-    end: Connection,
-    function: Callable[..., Any],
-    arguments: tuple,
-    rank: int,
-    n: int,
-    store: str,
-    limit: float,
-    device: str,
-) -> None:
-    """Run a function as a rank of `n`; send whether it was done, what came back or was wrong, and when."""
-    backend, wait = "nccl" if device == "cuda" else "gloo", timedelta(seconds=limit)
+def answer(end: Connection, message: bytes, rank: int, device: str) -> None:
+    """Do what a message asks for, as a rank of a group; send whether it was done, what came back, and when."""
     try:
-        dist.init_process_group(backend, store=dist.FileStore(store, n), rank=rank, world_size=n, timeout=wait)
+        function, arguments, n, store, limit = pickle.loads(message)
+        backend, wait = "nccl" if device == "cuda" else "gloo", timedelta(seconds=limit)
+        dist.init_process_group(backend, store, rank=rank, world_size=n, timeout=wait)
         result = pickle.dumps((True, function(*arguments), time.time()))
     except Exception as error:
         result = pickle.dumps((False, f"{type(error).__name__}: {error}", time.time()))

@@ -19,6 +19,7 @@ from transformer_lab.distributed.parallel import (
     NO_PADDING,
     Parallel,
     broadcast_model,
+    layers_of,
     loss_sum,
     of_all_ranks,
     own_tensors,
@@ -43,10 +44,9 @@ def split_columns_rows(
     Raises:
         ValueError: n does not divide d_ff.
     """
-    d_ff = w_up.size(1)
     check_least(1, n=n)
-    if d_ff % n:
-        raise ValueError(f"d_ff ({d_ff}) must be divisible by n ({n})")
+    if w_up.size(1) % n:
+        raise ValueError(f"d_ff ({w_up.size(1)}) must be divisible by n ({n})")
     ups = w_up.unflatten(1, (n, -1)).transpose(0, 1)  # (d_model, n, d_ff / n) → (n, d_model, d_ff / n)
     return ups, w_down.unflatten(0, (n, -1))  # (n, d_ff / n, d_model)
 
@@ -63,9 +63,9 @@ class TensorParallel(Parallel):
     def __init__(self, model: LanguageModel, pad_id: int = NO_PADDING):
         super().__init__(model, pad_id)
         broadcast_model(model)
-        for layer in model.layers:
-            layer.self_attention = CutAttention(layer.self_attention, self.rank, self.n)
-            layer.feed_forward = CutFeedForward(layer.feed_forward, self.rank, self.n)
+        for layer in layers_of(model):
+            layer.add_module("self_attention", CutAttention(layer.self_attention, self.rank, self.n))
+            layer.add_module("feed_forward", CutFeedForward(layer.feed_forward, self.rank, self.n))
 
     def backward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
         targets = targets_of(tokens, self.pad_id)

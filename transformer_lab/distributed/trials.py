@@ -139,14 +139,16 @@ def against_torch(config: LanguageModelConfig, tokens: Int[Tensor, "B T"]) -> fl
     return max((one - other.grad).abs().max().item() for one, other in pairs)
 
 
-def skipped_sum(skipping: int) -> tuple[float, str]:
-    """All ranks but one wait for a sum; how long each waited, and what it was told."""
+def skipped_sum(skipping: int, seconds: float) -> tuple[float, str]:
+    """All ranks but one wait for a sum, while that one does something else; how long each waited, what it was told."""
     start, said = time.perf_counter(), ""
-    if dist.get_rank() != skipping:
-        try:
-            dist.all_reduce(torch.ones(1))
-        except RuntimeError as error:
-            said = str(error).partition("] ")[2].partition(" [")[0]  # without a line of gloo's source and an address
+    if dist.get_rank() == skipping:
+        time.sleep(seconds)
+        return seconds, said
+    try:
+        dist.all_reduce(torch.ones(1))
+    except RuntimeError as error:
+        said = str(error).partition("] ")[2].partition(" [")[0]  # without a line of gloo's source and an address
     return time.perf_counter() - start, said
 
 

@@ -24,6 +24,7 @@ OPERATORS = {
     ast.Pow: ast.Mult,
     ast.MatMult: ast.Mult,
     ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }

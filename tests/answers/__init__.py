@@ -19,6 +19,7 @@ from tests.answers import (
     lesson_12,
     lesson_13,
     lesson_14,
+    lesson_17,
 )
 
 LESSONS = (
@@ -37,6 +38,7 @@ LESSONS = (
     lesson_12,
     lesson_13,
     lesson_14,
+    lesson_17,
 )
 RIGHT_ANSWERS = {name: answers for lesson in LESSONS for name, answers in lesson.RIGHT_ANSWERS.items()}
 EQUIVALENT = {name: mutants for lesson in LESSONS for name, mutants in lesson.EQUIVALENT.items()}  # mutant: reason

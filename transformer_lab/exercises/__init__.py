@@ -94,6 +94,11 @@ from transformer_lab.exercises.lesson_14.clinic_09 import clinic_09
 from transformer_lab.exercises.lesson_14.clinic_10 import clinic_10
 from transformer_lab.exercises.lesson_14.clinic_11 import clinic_11
 from transformer_lab.exercises.lesson_14.clinic_12 import clinic_12
+from transformer_lab.exercises.lesson_17.all_reduce_ring import all_reduce_ring
+from transformer_lab.exercises.lesson_17.bytes_sent import bytes_sent
+from transformer_lab.exercises.lesson_17.mend_data_parallel import mend_data_parallel
+from transformer_lab.exercises.lesson_17.ring_attention import ring_attention
+from transformer_lab.exercises.lesson_17.split_columns_rows import split_columns_rows
 from transformer_lab.exercises.own_answers import Mine
 from transformer_lab.exercises.progress_map import ProgressMap, progress_map
 
@@ -118,6 +123,7 @@ catalogue: dict[str, Exercise] = {
         *(online_softmax, merge_partial, mend_tiles, attention_backward, residual_distribution, tokens_per_pass),
         *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),
         *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
+        *(all_reduce_ring, split_columns_rows, ring_attention, bytes_sent, mend_data_parallel),
     )
 }
 

@@ -197,6 +197,7 @@ exercises.progress()
 # | 12 | [Published weights](12_published_weights.ipynb) | does *bank* mean two things in a real model, run by your own code? | 60 + 70 |
 # | 13 | [Fast and equal](13_fast_and_equal.ipynb) | many times faster, and the same numbers: how? | 60 + 100 |
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 100 |
+# | 17 | [Many machines](17_many_machines.ipynb) | four processes, a quarter of the work each, and the same numbers: what must they tell each other? | 35 + 95 |
 #
 # *60 + 45* means: 60 minutes to read and try a lesson, and 45 for its exercises. The [gallery](gallery.ipynb) shows all interactive views on one page.
 

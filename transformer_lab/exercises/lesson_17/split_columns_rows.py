@@ -60,6 +60,22 @@ split_columns_rows = Exercise(
 
 
 @split_columns_rows.mistake(
+    "Your parts have the right shape, but were made by `view` or `reshape` alone: that deals out the *rows* of w_up, "
+    "piece by piece. The columns must come apart before the axis of the ranks moves to the front."
+)
+def viewed(w_up, w_down, n):
+    return w_up.reshape(n, w_up.size(0), -1), w_down.reshape(n, -1, w_down.size(1))
+
+
+@split_columns_rows.mistake(
+    "The features of w_up are dealt out by turns, and the rows of w_down in blocks: a rank then multiplies its "
+    "features by the rows of others."
+)
+def different_features(w_up, w_down, n):
+    return torch.stack([w_up[:, r::n] for r in range(n)]), w_down.unflatten(0, (n, -1))
+
+
+@split_columns_rows.mistake(
     "You cut w_up by rows. Then no rank has a whole feature: each has a term of a sum of which the relu must be taken, "
     "and relu(a) + relu(b) is not relu(a + b)."
 )
@@ -75,26 +91,10 @@ def columns_of_the_second(w_up, w_down, n):
 
 
 @split_columns_rows.mistake(
-    "Your parts have the right shape, but were made by `view` or `reshape` alone: that deals out the *rows* of w_up, "
-    "piece by piece. The columns must come apart before the axis of the ranks moves to the front."
-)
-def viewed(w_up, w_down, n):
-    return w_up.reshape(n, w_up.size(0), -1), w_down.reshape(n, -1, w_down.size(1))
-
-
-@split_columns_rows.mistake(
     "Rank r gets every n-th feature. The sum would be right, but asked is for blocks: rank 0 has the first features."
 )
 def dealt_out(w_up, w_down, n):
     return torch.stack([w_up[:, r::n] for r in range(n)]), torch.stack([w_down[r::n] for r in range(n)])
-
-
-@split_columns_rows.mistake(
-    "The features of w_up are dealt out by turns, and the rows of w_down in blocks: a rank then multiplies its "
-    "features by the rows of others."
-)
-def different_features(w_up, w_down, n):
-    return torch.stack([w_up[:, r::n] for r in range(n)]), w_down.unflatten(0, (n, -1))
 
 
 @split_columns_rows.mistake("Each rank has all of both matrices, so the sum is n times the network's output.")

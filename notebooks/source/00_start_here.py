@@ -198,6 +198,7 @@ exercises.progress()
 # | 13 | [Fast and equal](13_fast_and_equal.ipynb) | faster, and the same numbers to the last digits: how? | 60 + 100 |
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 100 |
 # | 16 | [After pretraining](16_after_pretraining.ipynb) | how do you make a model answer right, when you can only say *right* or *wrong*? | 40 + 125 |
+# | 17 | [Many machines](17_many_machines.ipynb) | four processes, a quarter of the work each, and the same numbers: what must they tell each other? | 35 + 95 |
 #
 # *60 + 45* means: 60 minutes to read and try a lesson, and 45 for its exercises. The [gallery](gallery.ipynb) shows all interactive views on one page.
 

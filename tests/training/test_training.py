@@ -954,6 +954,14 @@ def test_an_option_that_cannot_be_is_refused_by_its_name(option, value, message,
     assert f"argument {option}: {message}" in capsys.readouterr().err
 
 
+def test_of_many_processes_one_says_what_is_wrong_with_their_options(monkeypatch, capsys):
+    for rank, says in (("0", True), ("1", False)):
+        monkeypatch.setenv("RANK", rank)
+        with pytest.raises(SystemExit, match="2"):
+            run_command("--steps", "0")
+        assert ("--steps" in capsys.readouterr().err) == says
+
+
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 def test_help_says_what_a_run_takes(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["transformer_lab.training", "--help"])

@@ -105,6 +105,11 @@ from transformer_lab.exercises.lesson_16.lora_forward import lora_forward
 from transformer_lab.exercises.lesson_16.mend_grpo import mend_grpo
 from transformer_lab.exercises.lesson_16.pass_at_k import pass_at_k
 from transformer_lab.exercises.lesson_16.verifies import verifies
+from transformer_lab.exercises.lesson_17.all_reduce_ring import all_reduce_ring
+from transformer_lab.exercises.lesson_17.bytes_sent import bytes_sent
+from transformer_lab.exercises.lesson_17.mend_data_parallel import mend_data_parallel
+from transformer_lab.exercises.lesson_17.ring_attention import ring_attention
+from transformer_lab.exercises.lesson_17.split_columns_rows import split_columns_rows
 from transformer_lab.exercises.own_answers import Mine
 from transformer_lab.exercises.progress_map import ProgressMap, progress_map
 
@@ -130,6 +135,7 @@ catalogue: dict[str, Exercise] = {
         *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),
         *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
         *(answer_loss, lora_forward, verifies, pass_at_k, group_advantages, clipped_objective, dpo_loss, mend_grpo),
+        *(all_reduce_ring, split_columns_rows, ring_attention, bytes_sent, mend_data_parallel),
     )
 }
 

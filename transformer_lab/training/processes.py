@@ -9,10 +9,16 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+ALL_NEEDED = "all processes of a training must run to its end, but one of them has ended or can't be reached any more"
+
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[torch.device]:
-    """Within the block this process is one of those that `torchrun` has started; the device is its own."""
+    """Within the block this process is one of those that `torchrun` has started; the device is its own.
+
+    Raises:
+        ConnectionError: another of them has ended, or can't be reached any more.
+    """
     if "LOCAL_RANK" not in os.environ:
         yield device
         return
@@ -24,8 +30,17 @@ def joined(device: torch.device) -> Iterator[torch.device]:
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield device
+    except RuntimeError as error:
+        if not is_lost_connection(error):
+            raise
+        raise ConnectionError(f"{ALL_NEEDED}: go on from the last checkpoint, with --resume") from error
     finally:
         dist.destroy_process_group()
+
+
+def is_lost_connection(error: RuntimeError) -> bool:
+    """Whether a message could not be sent or did not come. (Gloo has no class of errors for it.)"""
+    return isinstance(error, dist.DistError) or "gloo" in str(error)
 
 
 def n_processes() -> int:
@@ -47,3 +62,8 @@ def mean_over_processes(values: Tensor) -> list[float]:
 def any_process(value: bool, device: torch.device) -> bool:
     """Whether it is true in one of them."""
     return mean_over_processes(torch.tensor([float(value)], device=device))[0] > 0
+
+
+def is_first() -> bool:
+    """Whether this process is the one that speaks for all, even before they are joined."""
+    return os.environ.get("RANK", "0") == "0"

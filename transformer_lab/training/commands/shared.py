@@ -4,6 +4,8 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext, redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +16,7 @@ from transformer_lab.console import print_anything
 from transformer_lab.training.commands.options import writable
 from transformer_lab.training.interrupts import defer_interrupt, heed_interrupt
 from transformer_lab.training.loop import Training
-from transformer_lab.training.processes import any_process, joined, rank
+from transformer_lab.training.processes import any_process, is_first, joined, rank
 from transformer_lab.training.progress_bar import progress
 
 DONE, NOT_STORED, WRONG = 0, 1, 2  # and 128 + its number after a signal, as shells have it
@@ -62,7 +64,8 @@ def run_command(arguments: list[str] | None, parser: argparse.ArgumentParser, be
     code = WRONG
     print_anything()
     try:
-        options = parser.parse_args(arguments)
+        with nullcontext() if is_first() else redirect_stderr(StringIO()):  # one process says what is wrong with them
+            options = parser.parse_args(arguments)
         with joined(options.device) as device:
             run, out = prepare(options, (resume if options.resume else begin)(options, device))
             code = NOT_STORED

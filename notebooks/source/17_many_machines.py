@@ -1,0 +1,480 @@
+# %% [markdown]
+# # 17 · Many machines
+#
+# Cut a model's training into four parts, in five ways, and get the same numbers from each of them.
+#
+# **You will be able to**
+# - say what must be sent in each way, how often, and how many bytes that is,
+# - choose a way by what it cuts and by what it can't cut,
+# - predict from sizes alone what a real cluster waits for.
+#
+# **You need** lessons 02, 09 and 13. **Papers:** [Megatron-LM](https://arxiv.org/abs/1909.08053), [GPipe](https://arxiv.org/abs/1811.06965), [ZeRO](https://arxiv.org/abs/1910.02054). **Time:** 35 minutes, the exercises 95 more.
+
+# %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
+import torch
+
+from transformer_lab import LanguageModelConfig, exercises, merge_partial, plots
+from transformer_lab.distributed import collectives, context_parallel, costs, processes, trials
+
+torch.set_num_threads(1)
+
+# %% [markdown]
+# ## The question
+#
+# All models of this course were trained by one process. A model of 8 billion weights can't be: with its gradients and Adam's averages it needs about 128 GB, while a large GPU has 80. Such models are trained by many processes, which are called **ranks** and numbered from 0. Each of them does a part of the work, and they send each other messages.
+
+# %% [markdown]
+# Here are four ranks on your own machine, which talk by torch's own library for it, `torch.distributed`. To start them takes about ten seconds, because each is a Python of its own that has to import torch.
+
+# %%
+ranks = processes.Ranks(4)
+print("ranks:", ranks.call(torch.distributed.get_rank))
+
+# %% [markdown]
+# `ranks.call(function, …)` runs a function in all four at once, and returns what each of them returned. Let us train a small language model on Python's own source, in ten steps of eight texts: first in this process, then by four ranks, each of which reads two of the eight texts.
+
+# %%
+from transformer_lab.data import tasks, texts
+
+corpus = tasks.python_source().text("train")[:20_000]
+characters = texts.Characters.of(corpus)
+ids = characters.encode(corpus)
+batches = [ids[i * 512 : (i + 1) * 512].view(8, 64) for i in range(10)]  # (B, T) each
+config = LanguageModelConfig(
+    vocab_size=len(characters), d_model=64, n_heads=4, d_ff=256, n_layers=4, max_len=64,
+    dropout=0.0, attention_dropout=0.0, tie_weights=False,
+)
+
+# %% tolerance=0.3
+one = trials.train_alone(config, batches)
+four = ranks.call(trials.train, "data", config, batches)
+print("one process:", [round(loss, 2) for loss in one.losses[::3]])
+print("four ranks: ", [round(loss, 2) for loss in four[0].losses[::3]])
+
+# %%
+def difference(outcomes):
+    """The largest difference of any weight, after ten steps, from those of one process."""
+    weights = outcomes[0].weights
+    return max((weights[name] - one.weights[name]).abs().max().item() for name in one.weights)
+
+
+print("largest difference of any weight < 1e-5:", difference(four) < 1e-5)
+
+# %% [markdown]
+# Nobody saw more than a quarter of the texts, and yet each rank ended with the weights that one process gets from all of them. **Four processes, a quarter of the work each, and the same numbers: what must they tell each other, and how often?**
+
+# %% [markdown]
+# ## By hand: two lists
+#
+# Take the smallest model there is, $y = w x$ with $w = 1$, and three examples whose targets are all 0. The loss is the mean of $(w x)^2$, so an example's gradient is $2 w x^2$. Two ranks share the examples:
+
+# %%
+w = 1.0
+rank_0, rank_1 = [1.0, 3.0], [5.0]  # the x of each
+gradients = [[2 * w * x * x for x in part] for part in (rank_0, rank_1)]
+print("gradients:   ", gradients)
+print("one process: ", round(sum(sum(part) for part in gradients) / 3, 3))
+print("mean of means:", sum(sum(part) / len(part) for part in gradients) / 2)
+
+# %% [markdown]
+# The first number is right. The second one is not, although it looks natural: each rank takes the mean over its own examples, and then the two means are averaged. The single example of rank 1 counts for a half in it, where it should count for a third. What can be added up are *sums*, so each rank divides its sum by the number of all examples, 3, and the two results are added:
+
+# %%
+shares = [sum(part) / 3 for part in gradients]
+print("shares:", [round(share, 3) for share in shares], "together:", round(sum(shares), 3))
+
+# %% [markdown]
+# That is the whole of **data parallel** training: a gradient is a sum over examples, and a sum can be made in parts. After it both ranks need the result, since both have to take the same step. To add up what all ranks have and give the sum to all of them is called **all-reduce**.
+
+# %% [markdown]
+# ## What an all-reduce costs
+#
+# The obvious way is that every rank sends all of its numbers to every other rank. Then each sends $n - 1$ times everything, which grows with the number of ranks. A ring does better. Three ranks have three numbers each, and every rank sends only *one* number a step, to its neighbour on the right:
+
+# %%
+held = [[1, 2, 3], [10, 20, 30], [100, 200, 300]]
+print("start  ", held)
+for step, now in enumerate(collectives.all_reduce_ring(held)):
+    print(f"step {step} ", now)
+
+# %% [markdown]
+# Follow the first number. In step 0, rank 0 sends its 1 to rank 1, which adds it to its 10. In step 1, rank 1 passes the 11 on to rank 2, whose first number becomes the whole sum, 111. The other two numbers travel in the same way, each from another start, so that no rank ever idles. After $n - 1$ steps, each rank has the whole sum of *one* number. Then the sums go round once more and replace what was there.
+
+# %% [markdown]
+# With $x$ numbers on each rank, a message is an $n$-th of them. Each rank sends $2 (n - 1)$ messages, so
+#
+# $$\text{numbers that a rank sends} = 2\, \frac{n - 1}{n}\, x < 2 x$$
+#
+# and all ranks together send $2 (n - 1)\, x$. **Predict**, before you run the next cell, how many bytes a rank sends for a sum of 12 000 numbers of 4 bytes, with two, three and four ranks.
+
+# %%
+for n in (2, 3, 4):
+    off, messages, sent = ranks.call(trials.ring_sum, 12_000, n=n)[0]
+    print(f"{n} ranks: {messages} messages, {sent:.0f} bytes; as torch's sum: {off < 1e-2}")
+    assert sent == 2 * (n - 1) / n * 48_000
+
+# %% [markdown]
+# These bytes are counted, message by message, as they pass to the group (`distributed/traffic.py`). However many ranks there are, none sends more than twice its numbers. Two other messages are halves of this one: a **reduce-scatter** stops after the first round, when each rank has the sum of its own part, and an **all-gather** is the second round alone.
+
+# %% [markdown]
+# ## Five ways to cut
+#
+# A training step has four things that can be cut: the texts of a batch, the weights, the positions of a text, and the layers. Let $P$ be the number of weights, $L$ the number of layers, $x = B\,T\,d$ the numbers of one activation, over the whole batch, and $n$ the number of ranks.
+#
+# ![For each of five ways, who of four ranks has which part of the activations and of the weights.](../img/17_ways.svg)
+
+# %% [markdown]
+# **1. Data.** Each rank has all weights and every $n$-th text. One all-reduce of the gradients a step makes $2 (n - 1) P$ numbers, whatever the texts are. What it can't cut is memory: every rank holds all weights, gradients and averages.
+
+# %% [markdown]
+# **2. Sharded.** So let each rank *keep* only an $n$-th of every weight. A layer's weights are gathered when the layer computes, and let go behind it; backwards they are gathered again, and of the summed gradients each rank keeps its own part. That makes two all-gathers and one reduce-scatter, $3 (n - 1) P$ numbers: half as much again as data parallel. torch calls it FSDP. What it can't cut is the work inside a layer, for every rank computes whole layers.
+
+# %% [markdown]
+# **3. Tensor.** Inside a layer, the ranks can share each matrix. In a feed-forward network, $\text{relu}(x W_{up})\, W_{down}$, rank $r$ takes some *columns* of $W_{up}$, so that it has whole features and can take the relu of them. It then multiplies by the *rows* of $W_{down}$ that read these features. By hand, with six features and two ranks:
+
+# %%
+torch.manual_seed(0)
+x, w_up, w_down = torch.randn(5, 4), torch.randn(4, 6), torch.randn(6, 4)
+whole = torch.relu(x @ w_up) @ w_down
+left = torch.relu(x @ w_up[:, :3]) @ w_down[:3]
+right = torch.relu(x @ w_up[:, 3:]) @ w_down[3:]
+print("left + right = whole:", (left + right - whole).abs().max().item() < 1e-5)
+wrong = torch.relu(x[:, :2] @ w_up[:2]) + torch.relu(x[:, 2:] @ w_up[2:])
+print(f"rows of w_up first, off by {(wrong @ w_down - whole).abs().max().item():.1f}")
+
+# %% [markdown]
+# So one sum a network is enough. The control shows why the first cut goes by columns: cut by rows, each rank has a *term* of every feature, and the relu of a sum is not the sum of the relus.
+
+# %% [markdown]
+# Attention is cut in the same way, because heads are blocks of columns: each rank has some heads, and the rows of $W_O$ that read them. That makes two all-reduces a layer forward and, for the gradients of the inputs, two backward: $4 L \cdot 2 (n - 1)\, x$ numbers. What it can't cut is what lies between the two, such as norms and residuals: every rank has all activations there.
+
+# %% [markdown]
+# **4. Context.** Texts may be so long that one of them does not fit. Then each rank takes some positions of every text. All parts of a layer work on positions alone, except attention, whose queries need the keys and values of all ranks. These go round the ring, and what a query makes of one part is merged with what it has (`merge_partial`, lesson 13):
+
+# %%
+query, key, value = torch.randn(3, 8, 16)  # 8 positions, of which each of two ranks has 4
+parts = []
+for some in (slice(0, 4), slice(4, 8)):
+    scores = query[:4] @ key[some].T / 4
+    parts += [scores.softmax(-1) @ value[some], scores.logsumexp(-1)]
+output, _ = merge_partial(*parts)
+right = (query[:4] @ key.T / 4).softmax(-1) @ value
+print("rank 0, merged = at once:", (output - right).abs().max().item() < 1e-6)
+
+# %% [markdown]
+# Keys and values are $2x$ numbers. They make $n - 1$ hops forward and $n - 1$ backward, where they are needed again; their gradients make $n$ hops, since they have to come home. With the sum of the weights' gradients that is $L\, (3 n - 2) \cdot 2 x + 2 (n - 1) P$.
+#
+# A causal mask needs care. **Predict**: if rank 0 has the first quarter of a text and rank 3 the last, which share of all scores does each compute?
+
+# %%
+def seen(positions):
+    return sum(position + 1 for position in positions)  # position t sees 0 … t
+
+
+quarters = [seen(range(16 * r, 16 * r + 16)) for r in range(4)]
+balanced = [sum(map(seen, part)) for part in context_parallel.balanced_parts(64, 4)]
+share = {name: torch.tensor(x) / seen(range(64)) for name, x in
+         (("quarters", quarters), ("two pieces each", balanced))}
+labels = [f"rank {r}" for r in range(4)]
+plots.show(plots.plot_bars(share, labels, y_label="share of the scores"),
+           alt="Quarters: 7, 19, 31 and 43 per cent; with two pieces each: 25 per cent everywhere")
+
+# %% [markdown]
+# With quarters, the last rank has six times the work of the first, and all wait for it. So the text is cut into $2n$ pieces, of which rank $r$ takes the $r$-th from the front and the $r$-th from the back. What context parallel can't cut is the weights.
+
+# %% [markdown]
+# **5. Pipeline.** Each rank has some of the layers and hands its output to the next one. Only $x$ numbers cross a border, and as many gradients come back: $2 (n - 1)\, x$. But a rank can't begin before the one in front of it is done. So the batch is cut into $m$ **micro-batches**, which follow each other. With four ranks and four micro-batches, forward (1) and backward (−1), time runs to the right:
+
+# %%
+def timetable(n, m):
+    turns = torch.zeros(n, 2 * (m + n - 1))
+    for rank in range(n):
+        for i in range(m):
+            turns[rank, rank + i] = 1  # forward
+            turns[rank, 2 * (m + n - 1) - 1 - rank - i] = -1  # backward, the last one first
+    return turns
+
+
+turns = timetable(4, 4)
+plots.show(plots.plot_matrix(turns, labels, [str(i) for i in range(turns.size(1))]),
+           alt="Rank 0 works in turns 0 to 3 and 10 to 13, rank 3 in turns 3 to 10")
+
+# %% [markdown]
+# What is pale is waiting. A rank works $m$ of $m + n - 1$ turns each way, so that a share of $(n - 1) / (m + n - 1)$ is lost:
+
+# %%
+from transformer_lab.distributed import pipeline
+
+for m in (1, 4, 12, 48):
+    idle = (timetable(4, m) == 0).float().mean().item()
+    print(f"{m:2} micro-batches: {idle:.2f} counted, {pipeline.waiting_share(4, m):.2f} predicted")
+
+# %% [markdown]
+# More micro-batches make less waiting, as long as there are texts enough. What a pipeline can't cut is a single layer.
+
+# %% [markdown]
+# ## Look: five trainings, predicted and run
+#
+# The formulas use nothing but sizes. Here they predict what all ranks together send in one step of our model. **Predict** first: eight texts of 64 characters, and a model of 216 000 weights. Which of the five sends least, and which two send most?
+
+# %%
+sizes = (one.n_parameters, config.n_layers, batches[0].numel(), config.d_model)
+predicted = {way: costs.bytes_sent(way, 4, *sizes) for way in trials.SCHEMES}
+for way, number in predicted.items():
+    calls = costs.calls_made(way, 4, config.n_layers, n_micro=4)
+    print(f"{way:9} {number / 1e6:6.2f} MB in {calls} calls")
+
+# %% [markdown]
+# Now run them: ten steps of Adam each, by four ranks, with bytes and calls counted in the first step. Beside these stands the largest difference of any weight from that of one process. (10 seconds)
+
+# %%
+outcomes = {way: ranks.call(trials.train, way, config, batches) for way in trials.SCHEMES}
+for way, found in outcomes.items():
+    sent = sum(outcome.bytes for outcome in found)
+    calls = sum(n for one_rank in found for call, n in one_rank.calls.items() if call != "receive")
+    print(f"{way:9} {sent / 1e6:6.2f} MB in {calls} calls", end=", ")
+    print("same weights:", difference(found) < 1e-5)
+
+# %%
+for way, found in outcomes.items():
+    sent, calls = sum(outcome.bytes for outcome in found), costs.calls_made(way, 4, 4, n_micro=4)
+    assert difference(found) < 1e-5
+    assert way == "sharded" or abs(sent - predicted[way]) < 1
+low, high = (f(predicted[way] for way in ("data", "sharded")) for f in (min, max))
+print("sharded, sent / predicted:", round(sum(o.bytes for o in outcomes["sharded"]) / high, 2))
+
+# %% [markdown]
+# All five end at the same weights. Four of the predictions are exact to the byte. Sharded training sends a little less than $3(n-1)P$, because torch keeps what belongs to no layer, the embeddings and logits, from the forward to the backward pass instead of gathering it twice. And memory? For each rank, the weights that it holds, and what its forward pass keeps for the backward pass, as shares of what one process has:
+
+# %% tolerance=0.03
+held = {}
+for way, found in outcomes.items():
+    weights = max(outcome.n_parameters for outcome in found) / one.n_parameters
+    kept = max(outcome.kept_bytes for outcome in found) / one.kept_bytes
+    held[way] = (round(weights, 2), round(kept, 2))
+    print(f"{way:9} weights {weights:.2f}, activations {kept:.2f}")
+assert held["data"][0] == held["context"][0] == 1
+assert max(held["sharded"]) < 0.3 < held["tensor"][1] < 1
+
+# %% [markdown]
+# Read the table as *what each can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. Sharding and the pipeline divide both by about four. But the one sends most weights twice and their gradients once, and the other pays by waiting; its ends also hold embeddings and logits, and it can use no more ranks than there are layers. So large trainings combine several.
+
+# %% [markdown]
+# ## Break it
+#
+# **A rank that skips a message.** Ranks do not know what the others do: they wait. Rank 2 leaves out one sum, busy with something else, and the group has a limit of three seconds. (6 seconds)
+
+# %%
+told = ranks.call(trials.skipped_sum, 2, 6.0, limit=3.0)
+waited = [seconds for seconds, said in told if said]
+print("ranks that were told of an error:", len(waited))
+print("each waited about 3 s:", 2 < min(waited) <= max(waited) < 6)
+print("told:", next(said for _, said in told if "Timed out" in said))
+assert len(waited) == 3
+
+# %% [markdown]
+# Without the limit they would wait for ever, and that is the usual look of a fault in a cluster: no error, and no progress. Note what the message does *not* say, which is who was missing and at which step. So each rank should log its steps, and a test should run with a short limit.
+
+# %% [markdown]
+# **The mean of means.** Back to the two lists, now in a real model. Some texts are shorter than others: they end in padding, which is no target. One way is right, and the other averages the ranks' means. The control is a batch in which every rank has equally many targets:
+
+# %%
+PAD = len(characters)  # an id that no character has
+ragged = batches[0].clone()
+ragged[::4, 8:] = PAD  # both texts of rank 0 are short
+padded = LanguageModelConfig(**(vars(config) | {"vocab_size": PAD + 1}))
+
+
+def gradient_off(way, tokens):
+    """By how much a way's gradient differs from that of one process, as a share of its length."""
+    right = trials.train_alone(padded, [tokens], PAD).gradients
+    found = ranks.call(trials.train, way, padded, [tokens], PAD)[0].gradients
+    gap = sum((found[name] - right[name]).square().sum() for name in right)
+    return (gap / sum(gradient.square().sum() for gradient in right.values())).sqrt().item()
+
+
+# %% tolerance=0.1
+off = {}
+for name, tokens in (("equal shares", batches[0]), ("unequal shares", ragged)):
+    for way in ("data", "mean of means"):
+        off[name, way] = gradient_off(way, tokens)
+        print(f"{name}, {way}: gradient off by {off[name, way]:.2f} of its length")
+assert off["unequal shares", "mean of means"] > 0.1
+assert max(off["equal shares", "mean of means"], off["unequal shares", "data"]) < 1e-4
+
+# %% [markdown]
+# With equal shares the two agree, so a test on equal shares finds nothing. With unequal ones the gradient is another one, no error is raised, and the loss still falls. That makes it a fault that lives long.
+
+# %% [markdown]
+# **Equal seeds.** Dropout should drop other features in each text. Here is what two texts on each of four ranks lose, if all ranks have one seed, and if each has its own:
+
+# %%
+for alike in (True, False):
+    patterns = [row for rank in ranks.call(trials.dropped_patterns, alike) for row in rank]
+    print("one seed:  " if alike else "own seeds: ", " ".join(patterns))
+    print("different patterns:", len(set(patterns)), "of", len(patterns))
+    assert (len(set(patterns)) == 2) == alike
+
+# %% [markdown]
+# With one seed there are two patterns instead of eight: the noise no longer averages out over the batch. But own seeds are not always right. In tensor parallel all ranks hold the *same* activations between the layers, and these must be dropped alike, or the ranks would go on with different numbers; only inside the heads, which differ, is a seed of each rank's own right. `distributed/tensor_parallel.py` does both.
+
+# %% [markdown]
+# ## Same as torch
+#
+# Sharded training above *is* torch's own. Our data parallel, which is fifteen lines, has the gradients of `DistributedDataParallel`:
+
+# %%
+gap = max(ranks.call(trials.against_torch, config, batches[0]))
+print("ours = DistributedDataParallel, max difference < 1e-6:", gap < 1e-6)
+ranks.close()
+
+# %% [markdown]
+# The training commands of this package use torch's, too. `torchrun --nproc-per-node 4 -m transformer_lab.training.text` starts four ranks on one machine, and with `--nnodes` on many; each takes a share of every batch, rank 0 writes the checkpoint, and another number of ranks can go on from it.
+
+# %% [markdown]
+# ## A real cluster, on paper
+#
+# The same formulas predict what you can't run. A model of 8 billion weights, such as [Llama 3](https://arxiv.org/abs/2407.21783), has 32 layers and $d = 4096$; 65 536 tokens a step on eight GPUs, numbers in bfloat16. An H100 does [989 TFLOP/s without sparsity](https://www.nvidia.com/en-us/data-center/h100/), of which large trainings reach [about 40 %](https://arxiv.org/abs/2407.21783). Each GPU can send 450 GB/s to the others of its machine by NVLink, and 50 GB/s to other machines by a [400 Gbit/s link](https://docs.nvidia.com/dgx/dgxh100-user-guide/introduction-to-dgxh100.html). A step costs $6 P$ FLOPs a token.
+
+# %%
+P, L, d, tokens, n = 8_030_261_248, 32, 4096, 65_536, 8
+inside = costs.Cluster(flops=989e12, link=450e9)
+outside = costs.Cluster(flops=989e12, link=50e9)
+print(f"computing: {inside.seconds_computing(P, tokens, n):.2f} s")
+held = 16 * P  # 2 bytes a weight and a gradient, 12 for a copy in float32 and Adam's two averages
+print(f"weights, gradients, averages: {held / 1e9:.0f} GB, sharded {held / n / 1e9:.0f} GB")
+
+# %% [markdown]
+# **Predict** before you run this: for which of the five do the slow links between machines cost more time than the arithmetic?
+
+# %%
+seconds = {"within a machine": [], "between machines": []}
+for way in costs.WAYS:
+    sent = costs.bytes_sent(way, n, P, L, tokens, d, n_bytes=2)
+    for name, cluster in zip(seconds, (inside, outside)):
+        seconds[name].append(cluster.seconds_sending(sent, n))
+    both = [round(times[-1], 2) for times in seconds.values()]
+    print(f"{way:9} {sent / n / 1e9:6.1f} GB a GPU: {both[0]} s within, {both[1]} s between")
+plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
+           alt="Between machines all take nine times as long; context and tensor take most")
+
+# %% [markdown]
+# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. So they stay within a machine. Data and sharded parallel send once or three times what the model weighs, which can be hidden behind the arithmetic if the batch is large. A pipeline sends next to nothing, and pays by waiting.
+
+# %% [markdown]
+# That is the order in which the [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests them: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. (Llama 3's heads share keys in groups of four, so that its keys and values are four times as cheap as here.)
+
+# %% [markdown]
+# What changes with the batch? The gradients of the weights do not grow with the tokens, but the arithmetic does. Between machines, for data parallel:
+
+# %%
+for tokens in (4096, 65_536, 1_048_576):
+    sent = costs.bytes_sent("data", n, P, L, tokens, d, n_bytes=2)
+    ratio = outside.seconds_sending(sent, n) / outside.seconds_computing(P, tokens, n)
+    print(f"{tokens:7} tokens a step: sending takes {ratio:.2f} times as long as computing")
+
+# %% [markdown]
+# So data parallel wants many tokens a step on each GPU. These are predictions from data sheets: they leave out the time that each message takes however small it is, and that sending and computing can overlap.
+
+# %% [markdown]
+# ## Exercises
+#
+# **1.** (20 minutes, medium) An all-reduce, step by step. `chunks[r][c]` is chunk c of rank r; n ranks have n chunks. First n − 1 steps: rank r sends chunk (r − s) mod n to rank r + 1, which *adds* it. Then n − 1 steps: rank r sends chunk (r − s + 1) mod n, and rank r + 1 puts it in the *place* of its own. Return the chunks of all ranks after each of the 2 (n − 1) steps.
+
+# %% exercise="all_reduce_ring"
+def all_reduce_ring(chunks):
+    """n lists of n whole numbers -> a list of 2 (n - 1) such lists of lists."""
+    return ...
+
+# %%
+exercises.all_reduce_ring.check(all_reduce_ring)
+
+# %% [markdown]
+# **2.** (10 minutes, medium) Cut a feed-forward network relu(x @ w_up) @ w_down for n ranks, so that one sum is enough: rank r computes relu(x @ ups[r]) @ downs[r]. n divides d_ff; rank 0 gets the first features. Return `(ups, downs)`, whose first axis counts the ranks.
+
+# %% exercise="split_columns_rows"
+def split_columns_rows(w_up, w_down, n):
+    """(d_model, d_ff), (d_ff, d_model) -> (n, d_model, d_ff / n), (n, d_ff / n, d_model)."""
+    return ...
+
+# %%
+exercises.split_columns_rows.check(split_columns_rows)
+
+# %% [markdown]
+# **3.** (25 minutes, hard) Attention in a ring, without a mask. Rank r has `queries[r]`, `keys[r]` and `values[r]`. In step 0 it attends to its own keys; then, n − 1 times, all keys and values move on to the next rank, and each rank merges what its queries make of those that came with what it has. Return what each has after each step, (n, n, T, d_v): `[s, r]` is rank r after step s. `merge_partial` may be used.
+
+# %% exercise="ring_attention"
+def ring_attention(queries, keys, values):
+    """(n, T, d), (n, S, d), (n, S, d_v) -> (n, n, T, d_v)."""
+    return ...
+
+# %%
+exercises.ring_attention.check(ring_attention)
+
+# %% [markdown]
+# **4.** (Predict; 15 minutes, medium) The bytes that all ranks together send in a training step in float32, for "data", "tensor", "context" and "pipeline". `n_tokens` are those of the whole batch. Derive them anew rather than look them up: what is sent, how often, by whom?
+
+# %% exercise="bytes_sent"
+def bytes_sent(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model):
+    """A name and five whole numbers -> a whole number of bytes."""
+    return ...
+
+# %%
+exercises.bytes_sent.check(bytes_sent)
+
+# %% [markdown]
+# **5.** (Find the bug; 25 minutes, medium) Data parallel training with three defects. Rank r has every n-th row, and drops features by a generator seeded with `seed` + r. The gradient is that of the mean over all rows; all ranks must compute with the centre of rank 0. Observed: with unequal shares the gradient is not that of one process; all ranks drop the same features; the model that rank 0 stores is worse than the ranks were in training.
+
+# %% exercise="mend_data_parallel"
+def mend_data_parallel(weight, inputs, targets, centres, drop, seed):
+    n = len(centres)
+    gradient = torch.zeros_like(weight)
+    for rank in range(n):
+        x, y = inputs[rank::n], targets[rank::n]
+        generator = torch.Generator().manual_seed(seed)
+        kept = torch.rand(x.shape, generator=generator) >= drop
+        x = (x - centres[rank]) * kept / (1 - drop)
+        errors = x @ weight - y
+        gradient += (2 * x * errors[:, None]).mean(0) / n
+    return gradient
+
+# %%
+exercises.mend_data_parallel.check(mend_data_parallel)
+
+# %% [markdown]
+# ## Remember
+#
+# - A gradient is a sum, and a sum can be made in parts: divide by the number of *all* targets, then add up.
+# - A ring adds up in $2 (n - 1)$ steps, and no rank sends more than twice its numbers.
+# - Data cuts the texts, sharding the weights, tensor the features, context the positions, pipeline the layers.
+# - What is sent in every layer needs fast links.
+# - Test with unequal shares, own seeds and a limit of time.
+
+# %% [markdown]
+# ## Quiz
+#
+# <details><summary>1. Eight ranks instead of four: by how much does the number of bytes grow that each rank sends in an all-reduce?</summary>
+# From 2 · 3/4 to 2 · 7/8 of its numbers, a sixth more.
+# </details>
+# <details><summary>2. Why does tensor parallel cut the first matrix by columns?</summary>
+# Each rank then has whole features, and can take the relu of them without asking. Cut by rows, it would need a sum before the relu, and another after the second matrix.
+# </details>
+
+# %% [markdown]
+# <details><summary>3. Backward, keys and values go round the ring once more. Why are they not kept from the forward pass?</summary>
+# To keep the keys of all ranks takes the memory that the cut was made to save.
+# </details>
+# <details><summary>4. A training hangs and no rank reports an error. What do you suspect first?</summary>
+# That a rank took another path than the others, so that its messages do not match theirs: one step less, or a condition that was true on it alone.
+# </details>
+
+# %% [markdown]
+# **Next:** this was the last lesson. What you can build on it stands in the [gallery](gallery.ipynb) of all views, and in `transformer_lab/distributed`, whose files are short enough to be read in one sitting.

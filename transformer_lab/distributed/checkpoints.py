@@ -1,0 +1,57 @@
+"""Checkpoints that all ranks write together, each what it holds; any other number of ranks can read them, one too.
+
+They are folders, by torch's own `distributed.checkpoint`.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
+
+
+def save_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer, step: int) -> None:
+    """Write weights, what the optimiser knows, and the number of the step; every rank must call this."""
+    weights, known = get_state_dict(model, optimizer)
+    state = {"model": weights, "optimizer": known, "step": step}
+    with in_one_process_too():
+        save(state, checkpoint_id=folder)
+
+
+def load_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+    """Fill a model and its optimiser, cut in any way or in none, from such a folder; the number of the step.
+
+    Raises:
+        ValueError: there is no such checkpoint, or it is another model's.
+    """
+    weights, known = get_state_dict(model, optimizer)
+    state: dict[str, Any] = {"model": weights, "optimizer": known, "step": 0}
+    try:
+        with in_one_process_too():
+            load(state, checkpoint_id=folder)
+    except (CheckpointException, OSError, RuntimeError, ValueError) as error:
+        raise ValueError(f"a checkpoint of this model must be in the folder {folder} ({first_line(error)})") from error
+    set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
+    return int(state["step"])
+
+
+@contextmanager
+def in_one_process_too() -> Iterator[None]:
+    """Within the block torch does not warn that there is no group: one process is what we may be."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "torch.distributed is disabled, unavailable or uninitialized")
+        yield
+
+
+def first_line(error: BaseException) -> str:
+    """What went wrong, without the trace that torch writes into it."""
+    causes = [*getattr(error, "failures", {}).values()]
+    text = str(causes[0][0] if causes else error).strip() or type(error).__name__
+    return text.splitlines()[0]

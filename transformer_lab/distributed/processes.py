@@ -1,0 +1,177 @@
+"""Several processes on this machine, each a rank of one group: started once, and called as often as one likes."""
+
+import os
+import pickle
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from importlib import import_module
+from multiprocessing import connection, get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn
+
+import torch
+import torch.distributed as dist
+
+from transformer_lab.checks import check_least
+
+LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # so that the ranks of one machine open no port to the network
+GRACE = 5.0  # seconds beyond the limit: a group ends itself there, and its error says more
+START = 300.0  # seconds that a process may take to start: it has to import torch
+
+
+class RankError(RuntimeError):
+    """A rank raised an error, died or did not answer in time."""
+
+
+class Ranks:
+    """`n` processes of this machine. `call` runs a function in each of them at once, as ranks of one group.
+
+    They are spawned, which every system can do, so a function must be one of a module that they can import. To start
+    them takes as long as to import torch so often; each call then has a group of its own, which takes milliseconds. A
+    group of gloo needs no GPU; where torch sees as many GPUs as there are ranks, `device="cuda"` takes nccl.
+
+    Raises:
+        ValueError: n is below 1, or there are fewer GPUs.
+    """
+
+    def __init__(self, n: int, device: str = "cpu"):
+        check_least(1, n=n)
+        if device == "cuda" and torch.cuda.device_count() < n:
+            raise ValueError(f"each rank must have a GPU of its own (got {n} ranks, {torch.cuda.device_count()} GPUs)")
+        self.folder = tempfile.TemporaryDirectory(prefix="ranks", ignore_cleanup_errors=True)
+        self.calls = 0
+        self.ends: list[Connection] = []
+        self.processes = []
+        context = get_context("spawn")
+        for rank in range(n):
+            here, there = context.Pipe()
+            process = context.Process(target=serve, args=(rank, there, device), daemon=True)
+            process.start()
+            there.close()
+            self.ends.append(here)
+            self.processes.append(process)
+        self.collect(n, START)
+
+    def call(self, function: Callable[..., Any], *arguments: Any, n: int | None = None, limit: float = 60.0) -> list:
+        """`function(*arguments)` in each of the first `n` ranks, all unless said; what each returns, in their order.
+
+        Where a rank raises an error, those that wait for it are told so by their group, and all can be called again.
+
+        Raises:
+            ValueError: n is not from 1 to the number of ranks that run; the function is one of a notebook's cell.
+            RankError: a function raised an error; or a process died, or was not done after `limit` seconds: then all
+                have been ended.
+        """
+        n = len(self.ends) if n is None else n
+        if not 1 <= n <= len(self.processes):
+            raise ValueError(f"n must be from 1 to the number of ranks that run, {len(self.processes)} (got {n})")
+        if getattr(function, "__module__", "") == "__main__":
+            rule = "a function for ranks must stand in a module that they can import"
+            raise ValueError(f"{rule} (got {function.__qualname__}, of a notebook's cell or a script)")
+        self.calls += 1
+        store = (Path(self.folder.name) / str(self.calls)).as_uri()  # a file in which the ranks find each other
+        message = pickle.dumps((function, arguments, n, store, limit))
+        for rank in range(n):
+            try:
+                self.ends[rank].send_bytes(message)
+            except ConnectionError:
+                self.fail(died(rank, self.processes[rank]))
+        try:
+            return self.collect(n, limit)
+        except KeyboardInterrupt:  # what the ranks still have to answer would be taken for the answers of another call
+            self.close()
+            raise
+
+    def collect(self, n: int, limit: float) -> list:
+        """An answer of each of the first `n` ranks."""
+        answers: dict[int, Any] = {}
+        errors: dict[float, str] = {}  # by time: the first one is the cause of those behind it
+        until = time.monotonic() + limit + GRACE
+        while len(answers) < n:
+            waiting = {id(self.ends[rank]): rank for rank in range(n) if rank not in answers}
+            ready = connection.wait([self.ends[rank] for rank in waiting.values()], max(0.0, until - time.monotonic()))
+            if not ready:
+                late = ", ".join(map(str, waiting.values()))
+                unanswered = f"every rank must answer within {limit:g} s (rank {late} did not)"
+                self.fail(errors[min(errors)] if errors else unanswered)
+            for rank in sorted(waiting[id(end)] for end in ready):
+                right, answers[rank], when = self.answer(rank)
+                if not right:
+                    errors[when] = f"rank {rank} raised {answers[rank]}"
+        if errors:
+            raise RankError(errors[min(errors)])
+        return [answers[rank] for rank in range(n)]
+
+    def answer(self, rank: int) -> tuple[bool, Any, float]:
+        """What a rank has sent."""
+        try:
+            return pickle.loads(self.ends[rank].recv_bytes())
+        except (EOFError, ConnectionError):
+            self.fail(died(rank, self.processes[rank]))
+
+    def fail(self, text: str) -> NoReturn:
+        """End all ranks, for those that are left may wait for ever, and raise an error."""
+        self.close()
+        raise RankError(text)
+
+    def close(self) -> None:
+        """End the processes."""
+        for end in self.ends:
+            end.close()
+        for process in self.processes:
+            process.kill()
+            process.join()
+        self.ends, self.processes = [], []
+        self.folder.cleanup()
+
+    def __enter__(self) -> "Ranks":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def died(rank: int, process: Any) -> str:
+    """A sentence about a process that is no more."""
+    process.join(5)
+    return f"rank {rank} died (exit code {process.exitcode})"
+
+
+def serve(rank: int, end: Connection, device: str) -> None:
+    """What a process does: wait for a call, answer it, until the other end of the pipe is closed.
+
+    Ctrl-C reaches every process of a terminal, and it is the one that calls which decides what becomes of it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(1)
+    if sys.platform in LOOPBACK:
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", LOOPBACK[sys.platform])
+    if device == "cuda":
+        torch.cuda.set_device(rank)
+    torch.set_default_device(device)
+    import_module("torch.distributed.nn")  # before there is a group, which its default arguments would keep
+    with suppress(EOFError, ConnectionError):  # the other end is closed: nobody will call any more
+        end.send_bytes(pickle.dumps((True, None, 0.0)))
+        while True:
+            answer(end, end.recv_bytes(), rank, device)
+
+
+def answer(end: Connection, message: bytes, rank: int, device: str) -> None:
+    """Do what a message asks for, as a rank of a group; send whether it was done, what came back, and when."""
+    try:
+        function, arguments, n, store, limit = pickle.loads(message)
+        backend, wait = "nccl" if device == "cuda" else "gloo", timedelta(seconds=limit)
+        dist.init_process_group(backend, store, rank=rank, world_size=n, timeout=wait)
+        result = pickle.dumps((True, function(*arguments), time.time()))
+    except Exception as error:
+        result = pickle.dumps((False, f"{type(error).__name__}: {error}", time.time()))
+    end.send_bytes(result)
+    if dist.is_initialized():  # only now, because the ranks that wait for this one are told so by that
+        dist.destroy_process_group()

@@ -1,0 +1,36 @@
+"""Sharded data parallel: as data parallel, but of each weight, gradient and average of Adam a rank holds an n-th.
+
+torch's FSDP2 does it (Zhao et al., 2023, arXiv:2304.11277; the idea is ZeRO's: Rajbhandari et al., 2019,
+arXiv:1910.02054). A layer's weights are gathered when it computes, and let go behind it; backwards they are gathered
+anew, and of the sum of the gradients each rank keeps its own part.
+"""
+
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
+
+from transformer_lab.distributed.data_parallel import DataParallel
+from transformer_lab.distributed.parallel import NO_PADDING, own_tensors
+from transformer_lab.models.language_model import LanguageModel
+
+
+class Sharded(DataParallel):
+    """`DataParallel` whose ranks hold a part of each weight, cut along its first axis."""
+
+    def __init__(self, model: LanguageModel, pad_id: int = NO_PADDING):
+        super().__init__(model, pad_id)
+        mesh = init_device_mesh(next(model.parameters()).device.type, (self.n,))
+        for layer in model.layers:
+            fully_shard(layer, mesh=mesh)
+        fully_shard(model, mesh=mesh)  # what is in no layer: embeddings, the last norm
+
+    def backward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
+        share = self.share_of_loss(tokens)
+        (share * self.n).backward()  # FSDP takes the mean over the ranks, and each share is a part of a sum
+        return share.detach()
+
+    def whole(self, gradients: bool = False) -> dict[str, Tensor]:
+        tensors = own_tensors(self.model, gradients)
+        return {name: x.full_tensor() if isinstance(x, DTensor) else x for name, x in tensors.items()}

@@ -21,8 +21,8 @@ import pytest
 import torch
 
 from tests.answers import EQUIVALENT, RIGHT_ANSWERS
-from tests.kill_matrix import Row, row, table
 from tests.mutants import mutants_of
+from tests.mutation_score import Row, row, table
 from transformer_lab import exercises
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises import exercise as exercise_module
@@ -175,7 +175,7 @@ def test_every_mutant_of_the_reference_is_rejected_but_the_listed_equivalents(ex
     assert survivors == set(EQUIVALENT.get(exercise.name, {}))
 
 
-def test_the_kill_matrix_counts_what_is_judged_wrongly():
+def test_the_mutation_score_counts_what_is_judged_wrongly():
     assert row(exercises.merge_heads).holds
     bad = Row("e", 4, ["right"], 6, [], 12, ["survivor"], {"same": "why"})
     assert not bad.holds

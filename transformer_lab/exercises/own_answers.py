@@ -74,7 +74,7 @@ class Mine:
 class OrPackage:
     """Functions under the names of their exercises: the learner's own, and the package's where there is none.
 
-    What was asked for once stays what it was. Printed, it says of each part whose it is.
+    What was asked for once stays what it was. Printed, it says of each part owner it is.
     """
 
     def __init__(self, mine: Mine):
@@ -104,12 +104,12 @@ class OrPackage:
     @property
     def yours(self) -> list[str]:
         """The names of those asked for that are the learner's own."""
-        return [name for name, whose in self._in_order() if whose == "yours"]
+        return [name for name, owner in self._in_order() if owner == "yours"]
 
     def __repr__(self) -> str:
-        rows = [(self._mine._catalogue[name].lesson, name, whose) for name, whose in self._in_order()]
+        rows = [(self._mine._catalogue[name].lesson, name, owner) for name, owner in self._in_order()]
         width = max((len(name) for _, name, _ in rows), default=0)
-        lines = [f"  lesson {lesson}  {name:{width}}  {whose}" for lesson, name, whose in rows]
+        lines = [f"  lesson {lesson}  {name:{width}}  {owner}" for lesson, name, owner in rows]
         return "\n".join([f"{len(self.yours)} of {len(rows)} parts are yours", *lines])
 
     def _in_order(self) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""How good are the checks? `python -m tests.mutation_score` tries every known wrong and right answer on each exercise."""
+"""How good are the checks? `python -m tests.mutation_score` tries all known answers, right and wrong, on each one."""
 
 from dataclasses import dataclass
 

@@ -74,7 +74,7 @@ class Mine:
 class OrPackage:
     """Functions under the names of their exercises: the learner's own, and the package's where there is none.
 
-    What was asked for once stays what it was. Printed, it says of each part owner it is.
+    What was asked for once stays what it was. Printed, it says of each part whose it is.
     """
 
     def __init__(self, mine: Mine):

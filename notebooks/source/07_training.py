@@ -463,7 +463,7 @@ print(f"perplexity {perplexity[False]:.2f}, with dropout as in training {perplex
 assert perplexity[False] < 1.1 < perplexity[True]
 
 # %% [markdown]
-# A perplexity of 1.06 lies *below* the 1.11 of a model that predicts the softened truth exactly. Did your model ignore the smoothing? No: it was trained with dropout, and with dropout it stays above 1.11. Training fits the predictions of a model that is missing a tenth of its features. When we evaluate, dropout is off, and the same model, which now has all of its features, is surer than the softened truth asks.
+# A perplexity of 1.06 lies *below* the 1.11 of a model that predicts the softened truth exactly. Did your model ignore the smoothing? No: it was trained with dropout, and with dropout it stays above 1.11. (After 3000 steps, another training had come down to 1.11 with dropout, and had 1.07 without.) Training fits the predictions of a model that is missing a tenth of its features. When we evaluate, dropout is off, and the same model, which now has all of its features, is surer than the softened truth asks.
 #
 # If that is the cause, a model trained *without* dropout should end near 1.11, and it does: four trainings without dropout ended at 1.11 to 1.12, where three with dropout ended at 1.06 to 1.07.
 
@@ -547,7 +547,7 @@ assert rows["without"][1] > rows["with mask"][0] - 0.02
 assert rows["with mask"][1] < rows["with mask"][0] - 0.2
 assert rows["without"][2] < 0.2 < rows["with mask"][2]
 # %% [markdown]
-# A validation without the mask is wrong in both directions. It calls the good model bad, because each position is suddenly shown tokens that it never saw in training. And it gives full marks to a model that cannot write: this one has learned to copy the next token from the future, and when it writes alone there is no future to copy from.
+# A validation without the mask is wrong in both directions. It calls the good model bad, because each position is suddenly shown tokens that it never saw in training. And it gives full marks to a model that cannot write: this one has learned to copy the next token from the future, and when it writes alone there is no future to copy from. After 2000 steps without the mask, one such model had 37 %, 100 % and 0 % in the three columns, so more training does not help it.
 #
 # A validation *with* the mask does notice the difference, and so does letting the model write. Hence the rule: **validate the computation that you will use.**
 
@@ -556,7 +556,7 @@ assert rows["without"][2] < 0.2 < rows["with mask"][2]
 #
 # Even a validation that computes the right thing can only see what is in its data. In this lesson the pairs were drawn by the *kind* of their names, and each short name of the training stands there ten times (*zero* a hundred times). Suppose that you only see to it that each *length* occurs, from one digit to six. We train on such a split for 200 steps (10 seconds), and test the new model on its own test first. Then we test it on short names and on whole thousands, beside your own model after 200 steps. **Predict** where the new one fails.
 
-# %% steps=200
+# %%
 blind = tasks.number_names("en", "de", kinds=tasks.lengths_of_numbers, seed=44)
 blind_model = fresh(seed=2)  # the weights with which your model began
 losses = train(blind_model, 200, data=training.Examples.from_pairs(blind.train, tokenizer))
@@ -583,6 +583,8 @@ assert by_length < by_kind - 10  # of whole thousands
 assert by_length < own_test - 10
 # %% [markdown]
 # By its own test nearly every name comes out right, and yet the model gets only a small share of the whole thousands. Among its ten thousand training names only five are that round, and each name up to 20 stands there once. The test could not notice this, because it was drawn in the same way and asks for no whole thousand at all.
+#
+# Is the split to blame, or the short training? Both are. After 2000 steps such a model got 99 % of the whole thousands (one seed), so in the end five examples were enough, although the names up to 20 had only come to 86 %. But its own test would have told you to stop after 200 steps.
 #
 # **A test cannot see what its data leave out.** So think of the slices that matter *before* you draw it.
 

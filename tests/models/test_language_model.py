@@ -182,14 +182,20 @@ def test_there_and_back_gives_the_same_weights():
 @pytest.mark.parametrize(
     ("ours", "theirs", "message"),
     [
-        ({"n_layers": 3}, {}, "both modules must have the same number of layers to be copied (3, 2)"),
-        ({"n_heads": 2}, {}, "both modules must have the same number of heads to be copied (2, 3)"),
-        ({"activation": "gelu"}, {}, "both modules must have the same activation to be copied"),
-        ({"tie_weights": False}, {}, "the same tying of embedding and output to be copied (False, True)"),
-        ({"positions": "rotary"}, {}, "a GPT-2 must have learned positions and norms in front (positions 'rotary'"),
-        ({"positions": "sinusoidal"}, {}, "a GPT-2 must have learned positions and norms in front (positions 'sinus"),
-        ({}, {"n_inner": 24}, "weights must have equal shapes to be copied"),
-        ({}, {"layer_norm_epsilon": 1e-6}, "both modules must have the same eps to be copied (1e-05, 1e-06)"),
+        ({"n_layers": 3}, {}, "both modules must have the same n_layers to be copied (3, 2)"),
+        ({"n_heads": 2}, {}, "both modules must have the same n_heads to be copied (2, 3)"),
+        ({"activation": "gelu"}, {}, "both modules must have the same activation to be copied (gelu, gelu_tanh)"),
+        ({"tie_weights": False}, {}, "both modules must have the same tie_weights to be copied (False, True)"),
+        ({"positions": "rotary"}, {}, "both modules must have the same positions to be copied (rotary, learned)"),
+        (
+            {"positions": "sinusoidal"},
+            {},
+            "the same positions to be copied (sinusoidal, learned)",
+        ),
+        ({"norm_first": False}, {}, "both modules must have the same norm_first to be copied (False, True)"),
+        ({}, {"n_positions": 12}, "weights must have equal shapes to be copied"),
+        ({}, {"n_inner": 24}, "both modules must have the same d_ff to be copied (20, 24)"),
+        ({}, {"layer_norm_epsilon": 1e-6}, "both modules must have the same norm_eps to be copied (1e-05, 1e-06)"),
     ],
 )
 def test_a_gpt2_that_would_compute_something_else_is_refused(ours, theirs, message):

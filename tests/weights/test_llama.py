@@ -7,7 +7,8 @@ import torch
 
 from tests.support import DEVICE, assert_close, each_direction, gradients, hugging_face, randn, refuses, scramble
 from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, complete
-from transformer_lab.weights.llama import copy_from_llama, copy_to_llama, halves, neighbours
+from transformer_lab.weights.families import halves
+from transformer_lab.weights.llama import copy_from_llama, copy_to_llama
 
 VOCAB, D, H, D_FF, LAYERS, LENGTH = 13, 24, 6, 20, 2, 17
 CONFIG = LanguageModelConfig(
@@ -68,10 +69,8 @@ def test_no_position_sees_a_later_one():
     assert ((after - before)[:, 4:].abs().amax(-1) > 1e-4).all()
 
 
-def test_both_layouts_hold_every_row_once():
-    """Row 2i + j of a head here is row i + j · d_head / 2 there."""
+def test_row_2i_plus_j_of_a_head_here_is_row_i_plus_j_half_heads_there():
     rows = torch.arange(12.0)[:, None]  # two heads of six features
-    assert neighbours(rows, 2).flatten().tolist() == [*range(12)]
     assert halves(rows, 2).flatten().tolist() == [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]
 
 
@@ -120,24 +119,28 @@ def test_there_and_back_gives_the_same_weights():
 @pytest.mark.parametrize(
     ("ours", "theirs", "message"),
     [
-        ({"n_layers": 3}, {}, "both modules must have the same number of layers to be copied (3, 2)"),
-        ({"tie_weights": True}, {}, "the same tying of embedding and output to be copied (True, False)"),
-        ({"positions": "learned"}, {}, "positions of a Llama must be 'rotary' (got 'learned')"),
-        ({"norm": "layer_norm"}, {}, "norm of a Llama must be 'rms_norm' (got 'layer_norm')"),
-        ({"feed_forward": "two_layers"}, {}, "feed_forward of a Llama must be 'swiglu' (got 'two_layers')"),
-        ({"bias": True}, {}, "bias of a Llama must be False (got True)"),
-        ({"norm_first": False}, {}, "norm_first of a Llama must be True (got False)"),
-        ({"n_kv_heads": 3}, {}, "the same shape of k_proj to be copied ((12, 24), (8, 24))"),
-        ({}, {"num_attention_heads": 4}, "the same size of a head to be copied (4, 6)"),
-        ({}, {"attention_bias": True}, "both modules must have the same parameters (['weight'], ['bias', 'weight'])"),
-        ({}, {"intermediate_size": 24}, "weights must have equal shapes to be copied"),
-        ({}, {"hidden_act": "gelu"}, "the activation of a Llama must be silu to be copied"),
-        ({}, {"rms_norm_eps": 1e-5}, "both modules must have the same eps to be copied (1e-06, 1e-05)"),
-        ({"rotary_base": 5e5}, {}, "the same base of the angles to be copied (500000.0, 10000.0)"),
+        ({"n_layers": 3}, {}, "both modules must have the same n_layers to be copied (3, 2)"),
+        ({"tie_weights": True}, {}, "both modules must have the same tie_weights to be copied (True, False)"),
+        ({"positions": "learned"}, {}, "both modules must have the same positions to be copied (learned, rotary)"),
+        ({"norm": "layer_norm"}, {}, "both modules must have the same norm to be copied (layer_norm, rms_norm)"),
+        (
+            {"feed_forward": "two_layers"},
+            {},
+            "the same feed_forward to be copied (two_layers, swiglu)",
+        ),
+        ({"bias": True}, {}, "both modules must have the same bias to be copied (True, False)"),
+        ({"norm_first": False}, {}, "both modules must have the same norm_first to be copied (False, True)"),
+        ({"n_kv_heads": 3}, {}, "both modules must have the same n_kv_heads to be copied (3, 2)"),
+        ({}, {"num_attention_heads": 4}, "both modules must have the same n_heads to be copied (6, 4)"),
+        ({}, {"attention_bias": True}, "attention_bias of a checkpoint must be False to be loaded (got True)"),
+        ({}, {"intermediate_size": 24}, "both modules must have the same d_ff to be copied (20, 24)"),
+        ({}, {"hidden_act": "gelu"}, "hidden_act of a checkpoint must be 'silu' to be loaded (got 'gelu')"),
+        ({}, {"rms_norm_eps": 1e-5}, "both modules must have the same norm_eps to be copied (1e-06, 1e-05)"),
+        ({"rotary_base": 5e5}, {}, "both modules must have the same rotary_base to be copied (500000.0, 10000.0)"),
         (
             {},
             {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}},
-            "the angles of a Llama must be those of its base alone (its rope_type is 'linear')",
+            "rope_type of a checkpoint must be 'default' to be loaded (got 'linear')",
         ),
     ],
 )

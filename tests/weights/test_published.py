@@ -15,7 +15,7 @@ from tests.hub_server import BROKEN_AT, Hub, serving
 from tests.support import DEVICE, assert_close, each_half, hugging_face, refuses, scramble, tensor
 from transformer_lab import TextEncoder, TextEncoderConfig, mean_pool
 from transformer_lab.weights import families, folders, hub, published
-from transformer_lab.weights.gpt2 import split_fused_projection
+from transformer_lab.weights.families import split_fused_projection
 
 NONE = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
 BERT = {"vocab_size": 17, "hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 20}

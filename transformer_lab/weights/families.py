@@ -1,23 +1,28 @@
-"""From a checkpoint's config and tensors to a model and its tensors here, for each family that can be loaded."""
+"""From a model's config and tensors at Hugging Face to those here, for each family that can be loaded or copied.
+
+The tensors are views of theirs, each by the name that it has here. In a GPT-2, W_Q, W_K and W_V are side by side in one
+matrix, and every matrix is applied as `x @ weight`, which is the transpose of `nn.Linear`'s. In a Llama, the two
+features of a head that turn together lie half a head apart, i and i + d_head / 2; here they are neighbours, 2i and
+2i + 1, as in the paper of RoPE and in Llama's own code. The rest is names.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jaxtyping import Float
 from torch import Tensor
 
-from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
-from transformer_lab.models.text_encoder import TextEncoder, TextEncoderConfig
-from transformer_lab.weights.gpt2 import split_fused_projection
-from transformer_lab.weights.llama import halves
+from transformer_lab.models.language_model import LanguageModelConfig
+from transformer_lab.models.text_encoder import TextEncoderConfig
 from transformer_lab.weights.tensor_names import BERT, GPT2, LLAMA, ours
 
 Config = Mapping[str, Any]
 Tensors = Mapping[str, Tensor]
-Family = Callable[[Config, Tensors], tuple[TextEncoder | LanguageModel, dict[str, Tensor]]]
+Family = Callable[[Config, Tensors], tuple[TextEncoderConfig | LanguageModelConfig, dict[str, Tensor]]]
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
 
 
-def bert(config: Config, tensors: Tensors) -> tuple[TextEncoder, dict[str, Tensor]]:
+def bert(config: Config, tensors: Tensors) -> tuple[TextEncoderConfig, dict[str, Tensor]]:
     """A BERT without heads for a task, such as a sentence encoder."""
     ask(config, "position_embedding_type", "absolute")
     ask(config, "is_decoder", False)
@@ -31,11 +36,11 @@ def bert(config: Config, tensors: Tensors) -> tuple[TextEncoder, dict[str, Tenso
         pad_id=config.get("pad_token_id") or 0,
     )
     old = {".gamma": ".weight", ".beta": ".bias"}  # what TensorFlow, and the first checkpoints, called them
-    return TextEncoder(sizes), dict(ours(tensors, BERT, "bert.", lambda end: old.get(end, end)))
+    return sizes, dict(ours(tensors, BERT, "bert.", lambda end: old.get(end, end)))
 
 
-def gpt2(config: Config, tensors: Tensors) -> tuple[LanguageModel, dict[str, Tensor]]:
-    """A GPT-2: its matrices are applied as `x @ weight`, and queries, keys and values come out of one of them."""
+def gpt2(config: Config, tensors: Tensors) -> tuple[LanguageModelConfig, dict[str, Tensor]]:
+    """A GPT-2: its matrices are transposed, and queries, keys and values taken out of one of them."""
     ask(config, "scale_attn_weights", True)
     ask(config, "scale_attn_by_inverse_layer_idx", False)
     sizes = LanguageModelConfig(
@@ -57,11 +62,11 @@ def gpt2(config: Config, tensors: Tensors) -> tuple[LanguageModel, dict[str, Ten
             parts = split_fused_projection(tensor, named[f"{stem}w_qkv.bias"], 3)
             for part, weight, bias in zip(("w_q", "w_k", "w_v"), *parts, strict=True):
                 found |= {f"{stem}{part}.weight": weight, f"{stem}{part}.bias": bias}
-    return LanguageModel(sizes), without_tied(found, sizes)
+    return sizes, without_tied(found, sizes)
 
 
-def llama(config: Config, tensors: Tensors) -> tuple[LanguageModel, dict[str, Tensor]]:
-    """A Llama: the features of a head that turn together are half a head apart there, neighbours here."""
+def llama(config: Config, tensors: Tensors) -> tuple[LanguageModelConfig, dict[str, Tensor]]:
+    """A Llama: of W_Q and W_K the rows by head and pair (h, pairs, 2, d_model), in the order that they have here."""
     ask(config, "attention_bias", False)
     ask(config, "mlp_bias", False)
     ask(config, "hidden_act", "silu")
@@ -89,8 +94,30 @@ def llama(config: Config, tensors: Tensors) -> tuple[LanguageModel, dict[str, Te
     for name, tensor in found.items():
         if name.endswith((".w_q.weight", ".w_k.weight")):
             heads = n_heads if ".w_q." in name else n_kv_heads
-            found[name] = halves(tensor, heads).flatten(0, 2)  # (h, pairs, 2, d_model) → (h · d_head, d_model)
-    return LanguageModel(sizes), without_tied(found, sizes)
+            found[name] = halves(tensor, heads)
+    return sizes, without_tied(found, sizes)
+
+
+def split_fused_projection(
+    weight: Float[Tensor, "d_in d_out_of_all"], bias: Float[Tensor, " d_out_of_all"], n_parts: int
+) -> tuple[Float[Tensor, "n_parts d_out d_in"], Float[Tensor, "n_parts d_out"]]:
+    """The weights and the biases of projections that lie side by side in one, each as `nn.Linear` has them.
+
+    GPT-2 computes queries, keys and values by one product, `x @ weight + bias` with weight (d_in, n_parts · d_out);
+    an `nn.Linear` holds (d_out, d_in), and multiplies by its transpose. What is returned are views.
+
+    Raises:
+        ValueError: the columns can't be shared out equally.
+    """
+    if n_parts < 1 or weight.size(1) % n_parts:
+        raise ValueError(f"the columns of weight ({weight.size(1)}) must be divisible by n_parts ({n_parts})")
+    weights = weight.T.unflatten(0, (n_parts, -1))  # (n_parts · d_out, d_in) → (n_parts, d_out, d_in)
+    return weights, bias.unflatten(0, (n_parts, -1))  # (n_parts, d_out)
+
+
+def halves(weight: Float[Tensor, "out d_model"], n_heads: int) -> Float[Tensor, "{n_heads} pairs 2 d_model"]:
+    """The rows of a projection by head and pair, if features i and i + d_head / 2 turn together: a view."""
+    return weight.unflatten(0, (n_heads, 2, -1)).transpose(1, 2)
 
 
 FAMILIES: dict[str, Family] = {"bert": bert, "gpt2": gpt2, "llama": llama}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tokenizers import Tokenizer
 
 from transformer_lab.models.language_model import LanguageModel
-from transformer_lab.models.text_encoder import TextEncoder
+from transformer_lab.models.text_encoder import TextEncoder, TextEncoderConfig
 from transformer_lab.storage import load_parameters
 from transformer_lab.weights import folders, hub
 from transformer_lab.weights.families import FAMILIES
@@ -69,10 +69,11 @@ def read(folder: Path) -> Published:
     if family not in FAMILIES:
         raise ValueError(f"model_type of a checkpoint must be one of {', '.join(FAMILIES)} (got {family!r})")
     try:
-        model, tensors = FAMILIES[family](config, folders.read_weights(folder))
+        sizes, tensors = FAMILIES[family](config, folders.read_weights(folder))
     except KeyError as error:
         raise ValueError(f"config.json of a {family} must say its {error.args[0]} ({folder})") from error
-    load_parameters(model, tensors)
+    model = TextEncoder(sizes) if isinstance(sizes, TextEncoderConfig) else LanguageModel(sizes)
+    load_parameters(model, {name: x.flatten(0, -2) if x.ndim > 2 else x for name, x in tensors.items()})
     return Published(model.eval(), folders.read_tokenizer(folder))
 
 

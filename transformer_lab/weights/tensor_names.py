@@ -24,7 +24,7 @@ GPT2 = {
     "wpe.weight": "positions.encoding",
     "ln_f": "norm",
     "h.{}.ln_1": "layers.{}.residual_1.norm",
-    "h.{}.attn.c_attn": "layers.{}.self_attention.w_qkv",  # three in one: see `gpt2`
+    "h.{}.attn.c_attn": "layers.{}.self_attention.w_qkv",  # three in one
     "h.{}.attn.c_proj": "layers.{}.self_attention.w_o",
     "h.{}.ln_2": "layers.{}.residual_2.norm",
     "h.{}.mlp.c_fc": "layers.{}.feed_forward.w_1",

@@ -7,7 +7,7 @@ from transformer_lab.exercises.engine.case_drawing import Arguments, floats, num
 from transformer_lab.exercises.engine.running import Case
 from transformer_lab.exercises.engine.sample_tensors import counting, normal
 from transformer_lab.exercises.exercise import Exercise
-from transformer_lab.weights import gpt2
+from transformer_lab.weights import families
 
 
 def fused_case(label: str, weight: Tensor, n_parts: int) -> Case:
@@ -17,7 +17,7 @@ def fused_case(label: str, weight: Tensor, n_parts: int) -> Case:
 
 
 split_fused_projection = Exercise(
-    gpt2.split_fused_projection,
+    families.split_fused_projection,
     lesson="12",
     minutes=15,
     difficulty=2,

@@ -62,9 +62,9 @@ def ours(
 
 
 def renamed(name: str, names: Mapping[str, str], end: Callable[[str], str]) -> str:
-    number = next(iter(re.findall(r"\.(\d+)\.", name)), "")
-    whole = re.sub(r"\.\d+\.", ".{}.", name, count=1)
+    numbers = re.findall(r"(?<=\.)\d+(?=\.)", name)
+    whole = re.sub(r"(?<=\.)\d+(?=\.)", "{}", name)
     if whole in names:
-        return names[whole].format(number)
+        return names[whole].format(*numbers)
     stem, dot, last = whole.rpartition(".")
-    return names[stem].format(number) + end(dot + last) if stem in names else name
+    return names[stem].format(*numbers) + end(dot + last) if stem in names else name

@@ -1,0 +1,10 @@
+"""The families of open models since Llama: from their configs and tensors to an `OpenModel` and its own.
+
+In reading order: `reading` says what the configs have in common, `dense` has the families with one feed-forward network
+in each layer.
+"""
+
+from transformer_lab.weights.families import Family
+from transformer_lab.weights.open_families import dense
+
+OPEN_FAMILIES: dict[str, Family] = {"llama": dense.llama}

@@ -1,0 +1,176 @@
+"""What the configs of the open models have in common: sizes, heads, angles; and in which order rows stand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transformer_lab.models.language_model import drop_biases
+from transformer_lab.models.since_llama.layers import OpenAttention
+from transformer_lab.models.since_llama.open_model import OpenModel, OpenModelConfig
+from transformer_lab.models.since_llama.rope_scaling import (
+    LinearScaling,
+    Llama3Scaling,
+    ScaledRotaryPositions,
+    Scaling,
+    YarnScaling,
+    yarn_magnitude,
+)
+from transformer_lab.nn.blocks import PreNormResidual, Residual, RMSNorm, SwiGLU
+from transformer_lab.nn.positions import RotaryPositions
+from transformer_lab.weights.families import Config, Tensors
+from transformer_lab.weights.tensor_names import ours
+
+AT_FIRST = 4096  # positions in a table of angles; it grows with the text
+ROPE_TYPES = ("default", "linear", "llama3", "yarn")
+
+
+class Heads(NamedTuple):
+    """How many heads there are, how many groups of keys and values, and the size of each."""
+
+    n_heads: int
+    n_kv_heads: int
+    d_head: int
+
+
+def heads_of(config: Config) -> Heads:
+    n_heads = config["num_attention_heads"]
+    return Heads(
+        n_heads,
+        config.get("num_key_value_heads") or n_heads,
+        config.get("head_dim") or config["hidden_size"] // n_heads,
+    )
+
+
+def open_model(config: Config, layer: Callable[[int], nn.Module], scale: float = 1.0) -> OpenModel:
+    """A model of the config's sizes, whose layer i is `layer(i)`."""
+    heads = heads_of(config)
+    sizes = OpenModelConfig(
+        **{"vocab_size": config["vocab_size"], "d_model": config["hidden_size"], "d_ff": config["intermediate_size"]},
+        **{"n_heads": heads.n_heads, "n_kv_heads": heads.n_kv_heads, "n_layers": config["num_hidden_layers"]},
+        positions="rotary",
+        norm="rms_norm",
+        norm_eps=config["rms_norm_eps"],
+        feed_forward="swiglu",
+        activation="silu",
+        bias=False,
+        dropout=0.0,
+        attention_dropout=0.0,
+        max_len=config["max_position_embeddings"],
+        tie_weights=config.get("tie_word_embeddings", False),
+        family=config["model_type"],
+    )
+    layers = [layer(i) for i in range(sizes.n_layers)]
+    return OpenModel(sizes, layers, RMSNorm(sizes.d_model, sizes.norm_eps), scale)
+
+
+def rotary_of(config: Config, d_head: int, base: float = 10000.0) -> RotaryPositions:
+    """The angles by which queries and keys turn; `base` is the family's own, which a config may leave out."""
+    rope = rope_of(config)
+    base = float(rope.get("rope_theta") or config.get("rope_theta") or base)
+    length = min(config["max_position_embeddings"], AT_FIRST)
+    scaling = scaling_of(rope, config["max_position_embeddings"])
+    if scaling is None:
+        return RotaryPositions(length, d_head, base)
+    return ScaledRotaryPositions(length, d_head, base, scaling)
+
+
+def rope_of(config: Config) -> Mapping[str, Any]:
+    """What a config says about its angles, under the new name or under the old one."""
+    return config.get("rope_parameters") or config.get("rope_scaling") or {}
+
+
+def rope_type(rope: Mapping[str, Any]) -> str:
+    return rope.get("rope_type", rope.get("type", "default"))
+
+
+def scaling_of(rope: Mapping[str, Any], max_len: int) -> Scaling | None:
+    """The recipe for long texts that a config names, if it names one."""
+    original = rope.get("original_max_position_embeddings") or max_len
+    match kind := rope_type(rope):
+        case "default":
+            return None
+        case "linear":
+            return LinearScaling(rope["factor"])
+        case "llama3":
+            return Llama3Scaling(rope["factor"], rope["low_freq_factor"], rope["high_freq_factor"], original)
+        case "yarn":
+            return yarn(rope, original, rope.get("factor") or max_len / original)
+        case _:
+            raise ValueError(f"rope_type of a checkpoint must be one of {', '.join(ROPE_TYPES)} (got {kind!r})")
+
+
+def yarn(rope: Mapping[str, Any], original: int, factor: float) -> YarnScaling:
+    """YaRN; a family that has a slope of its own for queries and keys says so by mscale."""
+    slope, of_all = rope.get("mscale"), rope.get("mscale_all_dim")
+    magnitude = rope.get("attention_factor")
+    if magnitude is None and slope and of_all:
+        magnitude = yarn_magnitude(factor, slope) / yarn_magnitude(factor, of_all)
+    elif magnitude is None:
+        magnitude = yarn_magnitude(factor)
+    fast, slow = rope.get("beta_fast") or 32.0, rope.get("beta_slow") or 1.0
+    return YarnScaling(factor, original, magnitude, fast, slow, rope.get("truncate", True))
+
+
+def with_biases(part: nn.Module, names: Sequence[str]) -> nn.Module:
+    """The part, whose linear layers have no biases but for those of these names."""
+    for name, module in part.named_modules():
+        if isinstance(module, nn.Linear) and name not in names:
+            drop_biases(module)
+    return part
+
+
+def attention_of(
+    config: Config, positions: nn.Module, norms: nn.Module | None = None, biases: Sequence[str] = ()
+) -> OpenAttention:
+    attention = OpenAttention(config["hidden_size"], *heads_of(config), positions, norms)
+    with_biases(attention, biases or (ALL if config.get("attention_bias") else ()))
+    return attention
+
+
+ALL = ("w_q", "w_k", "w_v", "w_o")
+
+
+def swiglu_of(config: Config) -> SwiGLU:
+    network = SwiGLU(config["hidden_size"], config["intermediate_size"])
+    drop_biases(network)
+    return network
+
+
+def residual_of(config: Config) -> Residual:
+    """The way around a sub-layer, with an RMSNorm in front of that."""
+    residual = PreNormResidual(config["hidden_size"])
+    residual.norm = RMSNorm(config["hidden_size"], config["rms_norm_eps"])
+    return residual
+
+
+def located(config: Config, tensors: Tensors, names: Mapping[str, str]) -> dict[str, Tensor]:
+    """The tensors by the names that they have here, without an output matrix that is the embedding's."""
+    found = dict(ours(tensors, names, "model."))
+    if config.get("tie_word_embeddings", False):
+        found.pop("to_logits.weight", None)
+    return found
+
+
+def neighbours(tensors: dict[str, Tensor], heads: Heads, n_turning: int | None = None) -> dict[str, Tensor]:
+    """The tensors with the rows of queries and keys as they stand here, where the features 2i and 2i + 1 turn together.
+
+    There, i and i + n_turning / 2 do; the other features of a head, if there are any, don't turn.
+    """
+    counts = {".w_q.weight": heads.n_heads, ".w_q.bias": heads.n_heads}
+    counts |= {".w_k.weight": heads.n_kv_heads, ".w_k.bias": heads.n_kv_heads}
+    found = dict(tensors)
+    for name, tensor in tensors.items():
+        for end, n_heads in counts.items():
+            if name.endswith(end):
+                found[name] = paired_rows(tensor, n_heads, n_turning or heads.d_head)
+    return found
+
+
+def paired_rows(rows: Float[Tensor, "out ..."], n_heads: int, n_turning: int) -> Float[Tensor, "out ..."]:
+    """The rows of each head in another order: 0, n/2, 1, n/2 + 1, … for the n that turn, then the others."""
+    by_head = rows.unflatten(0, (n_heads, -1))  # (h, d_head, …)
+    turning = by_head[:, :n_turning].unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
+    return torch.cat([turning, by_head[:, n_turning:]], dim=1).flatten(0, 1)

@@ -25,6 +25,10 @@ import transformer_lab as lab
 from transformer_lab import analysis, training
 from transformer_lab.data.texts import Characters
 from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.models.since_llama.feed_forwards import GeGLU
+from transformer_lab.models.since_llama.layers import OpenAttention
+from transformer_lab.models.since_llama.residuals import SandwichResidual
+from transformer_lab.models.since_llama.rope_scaling import LinearScaling, ScaledRotaryPositions
 from transformer_lab.nn import masks
 from transformer_lab.weights import torch_nn
 
@@ -69,7 +73,7 @@ class Maker:
     def mask(self, *shape: int) -> Tensor:
         return torch.ones(shape, dtype=torch.bool, device=self.device())
 
-    def module(self, kind: type, *sizes: Any) -> nn.Module:
+    def module(self, kind: Callable[..., nn.Module], *sizes: Any) -> nn.Module:
         with unset_fake_temporarily():  # `Module.to` cannot move fake tensors; the mode takes real ones for fake
             return kind(*sizes).to(self.device())
 
@@ -160,6 +164,22 @@ def read_in_two_parts(make: Maker) -> list[Tensor]:
         model, cache = make.language_model(positions=positions), lab.KVCache()
         logits += [model(make.ids(B, T), cache), model(make.ids(B, 2), cache)]
     return logits
+
+
+def open_model() -> lab.OpenModel:
+    """A layer with a window, whose attention has norms and angles for long texts."""
+    positions = ScaledRotaryPositions(9, 4, 10.0, LinearScaling(2.0))
+    residuals = lab.PreNormResidual(D), SandwichResidual(D)
+    layer = lab.SlidingWindowLayer(
+        OpenAttention(D, H, 1, 4, positions, lab.QKNorm(4)), GeGLU(D, 11), *residuals, window=3
+    )
+    config = lab.OpenModelConfig(VOCAB, D, H, 11, 1, max_len=9, positions="rotary")
+    return lab.OpenModel(config, [layer], lab.RMSNorm(D))
+
+
+def read_by_an_open_model(make: Maker) -> list[Tensor]:
+    model, cache = make.module(open_model), lab.KVCache()
+    return [model(make.ids(B, T), cache), model(make.ids(B, 2), cache)]
 
 
 def loaded(make: Maker) -> Tensor:
@@ -336,6 +356,14 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "Transformer": lambda make: make.transformer()(make.ids(B, S), make.ids(B, T)),
     # language_model and completion
     "LanguageModel": read_in_two_parts,
+    # since Llama
+    "qk_norm": lambda make: lab.qk_norm(
+        make.floats(B, H, T, D), make.floats(B, 1, T, D), make.floats(D), make.floats(D), 1e-6
+    ),
+    "QKNorm": lambda make: make.module(lab.QKNorm, D)(make.floats(B, H, T, D), make.floats(B, 1, T, D)),
+    "sliding_window_mask": lambda make: lab.sliding_window_mask(T, 3, make.device()),
+    "soft_cap": lambda make: lab.soft_cap(make.floats(B, T), 3.0),
+    **dict.fromkeys(("SlidingWindowLayer", "OpenModel"), read_by_an_open_model),
     "next_token_loss": lambda make: lab.next_token_loss(make.floats(B, T, VOCAB), make.ids(B, T), PAD),
     "perplexity": lambda make: lab.perplexity(make.floats(T)),
     "AttentionOnly": lambda make: make.module(lab.AttentionOnly, VOCAB, D, H, 2, "learned")(make.ids(B, T)),
@@ -394,7 +422,7 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
 
 NO_TENSORS = {
     *("checkpoint_path", "load_table"),
-    *("LanguageModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte"),
+    *("LanguageModelConfig", "OpenModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
     *(
         "planted_induction",

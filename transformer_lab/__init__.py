@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from transformer_lab.models.attention_only import AttentionOnly
     from transformer_lab.models.experts import MixtureOfExperts, balance_loss, record_routing, route
     from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
+    from transformer_lab.models.since_llama.open_model import OpenModel, OpenModelConfig
+    from transformer_lab.models.since_llama.qk_norm import QKNorm, qk_norm
+    from transformer_lab.models.since_llama.sliding_window import SlidingWindowLayer, sliding_window_mask
+    from transformer_lab.models.since_llama.soft_cap import soft_cap
     from transformer_lab.models.text_encoder import TextEncoder, TextEncoderConfig, mean_pool
     from transformer_lab.nn.attention import (
         AttentionHead,
@@ -98,10 +102,14 @@ __all__ = [
     "LearnedPositions",
     "MixtureOfExperts",
     "MultiHeadAttention",
+    "OpenModel",
+    "OpenModelConfig",
     "PreNormResidual",
+    "QKNorm",
     "RMSNorm",
     "Residual",
     "SinusoidalPositions",
+    "SlidingWindowLayer",
     "Speculation",
     "SwiGLU",
     "TextEncoder",
@@ -135,6 +143,7 @@ __all__ = [
     "online_softmax",
     "padding_mask",
     "perplexity",
+    "qk_norm",
     "record_attention",
     "record_routing",
     "residual_block",
@@ -146,6 +155,8 @@ __all__ = [
     "scaled_dot_product_attention",
     "shift_matrix",
     "sinusoidal_encoding",
+    "sliding_window_mask",
+    "soft_cap",
     "softmax",
     "speculative",
     "split_heads",
@@ -171,6 +182,10 @@ MODULES = (
     "models.text_encoder",
     "models.attention_only",
     "models.experts",
+    "models.since_llama.qk_norm",
+    "models.since_llama.soft_cap",
+    "models.since_llama.sliding_window",
+    "models.since_llama.open_model",
     "decoding.single",
     "decoding.cached_decoder",
     "decoding.batched",

@@ -23,9 +23,16 @@ TINY |= {"num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps"
 LLAMA_3 = {"rope_type": "llama3", "rope_theta": 50.0, "factor": 8.0, "original_max_position_embeddings": 32}
 LLAMA_3 |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
 LINEAR = {"rope_type": "linear", "rope_theta": 500.0, "factor": 4.0}
+GEMMA = {"head_dim": 8, "sliding_window": 3, "num_hidden_layers": 3, "query_pre_attn_scalar": 6}
+GEMMA |= {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "final_logit_softcapping": 2.0}
 CASES = {
     "llama": ("Llama", TINY | {"rope_parameters": LLAMA_3, "head_dim": 8, "tie_word_embeddings": True}),
     "llama linear": ("Llama", TINY | {"rope_parameters": LINEAR, "attention_bias": True}),
+    "mistral": ("Mistral", TINY | {"sliding_window": 3, "head_dim": 4}),
+    "qwen2": ("Qwen2", TINY | {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}),
+    "qwen3": ("Qwen3", TINY | {"head_dim": 8, "attention_bias": True}),
+    "olmo2": ("Olmo2", TINY),
+    "gemma3": ("Gemma3", TINY | GEMMA),
 }
 TEXTS = torch.randint(1, 17, (3, 9), generator=torch.Generator().manual_seed(0)).to(DEVICE)
 LENGTHS = (9, 4, 6)  # of three texts of different length, in a batch
@@ -137,6 +144,15 @@ def test_names_and_angles_of_older_files_are_read(tmp_path):
     assert_close(published.load(tmp_path).model.to(DEVICE)(TEXTS), pair.expected(TEXTS), within=1e-4)
 
 
+def test_an_older_gemma_says_its_angles_and_its_layers_apart(tmp_path):
+    layers = ["sliding_attention", "full_attention", "sliding_attention"]
+    rope = {"full_attention": LINEAR, "sliding_attention": {"rope_type": "default", "rope_theta": 30.0}}
+    pair = stored("gemma3", tmp_path, layer_types=layers, rope_parameters=rope)
+    old = {"rope_local_base_freq": 30.0, "rope_theta": 500.0, "rope_scaling": {"rope_type": "linear", "factor": 4.0}}
+    change_config(tmp_path, rope_parameters=None, layer_types=None, sliding_window_pattern=2, **old)
+    assert_close(published.load(tmp_path).model.to(DEVICE)(TEXTS), pair.expected(TEXTS), within=1e-4)
+
+
 # Refusals
 
 
@@ -155,6 +171,18 @@ def change_config(folder: Path, **changes) -> None:
             {"rope_parameters": {"rope_type": "longrope"}},
             "rope_type of a checkpoint must be one of default, linear, llama3, yarn (got 'longrope')",
         ),
+        ("mistral", {"layer_types": ["full_attention"] * 2}, "layer_types of a checkpoint must be None to be loaded"),
+        (
+            "qwen3",
+            {"layer_types": ["full_attention", "chunked_attention"]},
+            "layer_types of a checkpoint must be full_attention or sliding_attention (got chunked_attention)",
+        ),
+        (
+            "gemma3",
+            {"attn_logit_softcapping": 50.0},
+            "attn_logit_softcapping of a checkpoint must be None to be loaded",
+        ),
+        ("gemma3", {"use_bidirectional_attention": True}, "use_bidirectional_attention of a checkpoint must be False"),
         ("llama", {"rope_parameters": {"rope_type": "linear"}}, "config.json of a llama must say its factor"),
         (
             "llama",

@@ -45,6 +45,19 @@ LLAMA = {
     "layers.{}.mlp.down_proj": "layers.{}.feed_forward.w_down",
     "lm_head.weight": "to_logits.weight",
 }
+QWEN3 = LLAMA | {
+    "layers.{}.self_attn.q_norm.weight": "layers.{}.self_attention.norms.weight_q",
+    "layers.{}.self_attn.k_norm.weight": "layers.{}.self_attention.norms.weight_k",
+}
+OLMO2 = QWEN3 | {
+    "layers.{}.post_attention_layernorm": "layers.{}.residual_1.norm",
+    "layers.{}.post_feedforward_layernorm": "layers.{}.residual_2.norm",
+}
+GEMMA3 = QWEN3 | {
+    "layers.{}.post_attention_layernorm": "layers.{}.residual_1.norm_2",
+    "layers.{}.pre_feedforward_layernorm": "layers.{}.residual_2.norm",
+    "layers.{}.post_feedforward_layernorm": "layers.{}.residual_2.norm_2",
+}
 NO_WEIGHTS = re.compile(  # masks and tables that are computed, and a part that no task here reads
     r"(embeddings\.position_ids|h\.\d+\.attn\.(bias|masked_bias)|layers\.\d+\.self_attn\.rotary_emb\.inv_freq|"
     r"pooler\.dense\.(weight|bias)|cls\..*)"

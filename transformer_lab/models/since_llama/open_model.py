@@ -22,8 +22,9 @@ class OpenModelConfig(LanguageModelConfig):
 class OpenModel(LanguageModel):
     """A `LanguageModel` of any layers that are called as `layer(x, mask, cache)`, and a norm behind the last of them.
 
-    Embeddings are multiplied by `scale`. Whatever takes a LanguageModel takes this one, too; but a checkpoint can't
-    hold it, because its config does not say what its layers are.
+    Embeddings are multiplied by `scale`; `to_logits` may be another linear layer, such as a `CappedLinear`. Whatever
+    takes a LanguageModel takes this one, too; but a checkpoint can't hold it, because its config does not say what its
+    layers are.
 
     Raises:
         ValueError: there are not as many layers as the config says; and as LanguageModel.
@@ -31,7 +32,14 @@ class OpenModel(LanguageModel):
 
     config_class = OpenModelConfig
 
-    def __init__(self, config: OpenModelConfig, layers: Sequence[nn.Module], norm: nn.Module, scale: float = 1.0):
+    def __init__(
+        self,
+        config: OpenModelConfig,
+        layers: Sequence[nn.Module],
+        norm: nn.Module,
+        scale: float = 1.0,
+        to_logits: nn.Linear | None = None,
+    ):
         StoredModel.__init__(self)
         if len(layers) != config.n_layers:
             raise ValueError(f"a model must be handed its n_layers ({config.n_layers}) layers (got {len(layers)})")
@@ -41,7 +49,7 @@ class OpenModel(LanguageModel):
         self.positions, self.dropout = None, nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(layers)
         self.norm = norm
-        self.to_logits = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.to_logits = to_logits or nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.tie_weights:
             self.to_logits.weight = self.tokens.weight
 

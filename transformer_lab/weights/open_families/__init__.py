@@ -7,4 +7,11 @@ in each layer.
 from transformer_lab.weights.families import Family
 from transformer_lab.weights.open_families import dense
 
-OPEN_FAMILIES: dict[str, Family] = {"llama": dense.llama}
+OPEN_FAMILIES: dict[str, Family] = {
+    "llama": dense.llama,
+    "mistral": dense.mistral,
+    "qwen2": dense.qwen2,
+    "qwen3": dense.qwen3,
+    "olmo2": dense.olmo2,
+    "gemma3_text": dense.gemma3,
+}

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_lab.models.language_model import drop_biases
-from transformer_lab.models.since_llama.layers import OpenAttention
+from transformer_lab.models.since_llama.layers import OpenAttention, OpenLayer
 from transformer_lab.models.since_llama.open_model import OpenModel, OpenModelConfig
 from transformer_lab.models.since_llama.rope_scaling import (
     LinearScaling,
@@ -18,12 +18,16 @@ from transformer_lab.models.since_llama.rope_scaling import (
     YarnScaling,
     yarn_magnitude,
 )
+from transformer_lab.models.since_llama.sliding_window import SlidingWindowLayer
 from transformer_lab.nn.blocks import PreNormResidual, Residual, RMSNorm, SwiGLU
 from transformer_lab.nn.positions import RotaryPositions
 from transformer_lab.weights.families import Config, Tensors
 from transformer_lab.weights.tensor_names import ours
 
+ALL = ("w_q", "w_k", "w_v", "w_o")  # the linear layers of an attention
+TURNED = (".w_q.weight", ".w_q.bias", ".w_k.weight", ".w_k.bias", ".norms.weight_q", ".norms.weight_k")
 AT_FIRST = 4096  # positions in a table of angles; it grows with the text
+FULL, SLIDING = "full_attention", "sliding_attention"
 ROPE_TYPES = ("default", "linear", "llama3", "yarn")
 
 
@@ -44,7 +48,9 @@ def heads_of(config: Config) -> Heads:
     )
 
 
-def open_model(config: Config, layer: Callable[[int], nn.Module], scale: float = 1.0) -> OpenModel:
+def open_model(
+    config: Config, layer: Callable[[int], nn.Module], scale: float = 1.0, to_logits: nn.Linear | None = None
+) -> OpenModel:
     """A model of the config's sizes, whose layer i is `layer(i)`."""
     heads = heads_of(config)
     sizes = OpenModelConfig(
@@ -63,7 +69,7 @@ def open_model(config: Config, layer: Callable[[int], nn.Module], scale: float =
         family=config["model_type"],
     )
     layers = [layer(i) for i in range(sizes.n_layers)]
-    return OpenModel(sizes, layers, RMSNorm(sizes.d_model, sizes.norm_eps), scale)
+    return OpenModel(sizes, layers, norm_of(config), scale, to_logits)
 
 
 def rotary_of(config: Config, d_head: int, base: float = 10000.0) -> RotaryPositions:
@@ -130,20 +136,38 @@ def attention_of(
     return attention
 
 
-ALL = ("w_q", "w_k", "w_v", "w_o")
+def layer_of(window: int | None, *parts: Any) -> OpenLayer:
+    """A layer of these parts, which looks back as far as the window says, or without one to the beginning."""
+    return OpenLayer(*parts) if window is None else SlidingWindowLayer(*parts, window=window)
 
 
-def swiglu_of(config: Config) -> SwiGLU:
-    network = SwiGLU(config["hidden_size"], config["intermediate_size"])
+def windows_of(config: Config, by_default: Callable[[int], str]) -> list[int | None]:
+    """For each layer, how many positions it sees; None for all. A config that doesn't name its layers has a rule."""
+    n_layers = config["num_hidden_layers"]
+    kinds = config.get("layer_types") or [by_default(i) for i in range(n_layers)]
+    if wrong := {*kinds} - {FULL, SLIDING}:
+        raise ValueError(f"layer_types of a checkpoint must be {FULL} or {SLIDING} (got {', '.join(sorted(wrong))})")
+    return [config["sliding_window"] if kind == SLIDING else None for kind in kinds]
+
+
+def swiglu_of(config: Config, kind: type[SwiGLU] = SwiGLU) -> SwiGLU:
+    network = kind(config["hidden_size"], config["intermediate_size"])
     drop_biases(network)
     return network
 
 
-def residual_of(config: Config) -> Residual:
-    """The way around a sub-layer, with an RMSNorm in front of that."""
-    residual = PreNormResidual(config["hidden_size"])
-    residual.norm = RMSNorm(config["hidden_size"], config["rms_norm_eps"])
-    return residual
+def norm_of(config: Config) -> RMSNorm:
+    return RMSNorm(config["hidden_size"], config["rms_norm_eps"])
+
+
+def residuals_of(config: Config, kind: type[Residual] = PreNormResidual) -> list[Residual]:
+    """The ways around the two sub-layers, with an RMSNorm in the place of each norm."""
+    residuals = [kind(config["hidden_size"]) for _ in range(2)]
+    for residual in residuals:
+        for name, _ in list(residual.named_children()):
+            if name.startswith("norm"):
+                setattr(residual, name, norm_of(config))
+    return residuals
 
 
 def located(config: Config, tensors: Tensors, names: Mapping[str, str]) -> dict[str, Tensor]:
@@ -154,23 +178,17 @@ def located(config: Config, tensors: Tensors, names: Mapping[str, str]) -> dict[
     return found
 
 
-def neighbours(tensors: dict[str, Tensor], heads: Heads, n_turning: int | None = None) -> dict[str, Tensor]:
+def neighbours(tensors: dict[str, Tensor], d_head: int, n_turning: int | None = None) -> dict[str, Tensor]:
     """The tensors with the rows of queries and keys as they stand here, where the features 2i and 2i + 1 turn together.
 
     There, i and i + n_turning / 2 do; the other features of a head, if there are any, don't turn.
     """
-    counts = {".w_q.weight": heads.n_heads, ".w_q.bias": heads.n_heads}
-    counts |= {".w_k.weight": heads.n_kv_heads, ".w_k.bias": heads.n_kv_heads}
-    found = dict(tensors)
-    for name, tensor in tensors.items():
-        for end, n_heads in counts.items():
-            if name.endswith(end):
-                found[name] = paired_rows(tensor, n_heads, n_turning or heads.d_head)
-    return found
+    turning = n_turning or d_head
+    return {name: paired_rows(x, d_head, turning) if name.endswith(TURNED) else x for name, x in tensors.items()}
 
 
-def paired_rows(rows: Float[Tensor, "out ..."], n_heads: int, n_turning: int) -> Float[Tensor, "out ..."]:
+def paired_rows(rows: Float[Tensor, "out ..."], d_head: int, n_turning: int) -> Float[Tensor, "out ..."]:
     """The rows of each head in another order: 0, n/2, 1, n/2 + 1, … for the n that turn, then the others."""
-    by_head = rows.unflatten(0, (n_heads, -1))  # (h, d_head, …)
+    by_head = rows.unflatten(0, (-1, d_head))  # (h, d_head, …)
     turning = by_head[:, :n_turning].unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
     return torch.cat([turning, by_head[:, n_turning:]], dim=1).flatten(0, 1)

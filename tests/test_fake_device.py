@@ -26,10 +26,12 @@ from transformer_lab import analysis, training
 from transformer_lab.data.texts import Characters
 from transformer_lab.data.tokenizer import Tokenizer
 from transformer_lab.models.since_llama.feed_forwards import GeGLU
+from transformer_lab.models.since_llama.latent_attention import LowRankLinear
 from transformer_lab.models.since_llama.layers import OpenAttention
 from transformer_lab.models.since_llama.residuals import SandwichResidual
 from transformer_lab.models.since_llama.rope_scaling import LinearScaling, ScaledRotaryPositions
 from transformer_lab.nn import masks
+from transformer_lab.nn.positions import RotaryPositions
 from transformer_lab.weights import torch_nn
 
 TOKENIZER = Tokenizer.train(["a b"], n_merges=0)
@@ -180,6 +182,15 @@ def open_model() -> lab.OpenModel:
 def read_by_an_open_model(make: Maker) -> list[Tensor]:
     model, cache = make.module(open_model), lab.KVCache()
     return [model(make.ids(B, T), cache), model(make.ids(B, 2), cache)]
+
+
+def latent() -> lab.LatentAttention:
+    return lab.LatentAttention(D, H, 6, 10, 8, RotaryPositions(9, 4), LowRankLinear(D, 5, H * 10))
+
+
+def read_twice(attention: nn.Module, make: Maker) -> list[Tensor]:
+    cache = lab.KVCache()
+    return [attention(x, x, x, cache=cache.layer(0))[0] for x in (make.floats(B, T, D), make.floats(B, 1, D))]
 
 
 def loaded(make: Maker) -> Tensor:
@@ -364,6 +375,25 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "sliding_window_mask": lambda make: lab.sliding_window_mask(T, 3, make.device()),
     "soft_cap": lambda make: lab.soft_cap(make.floats(B, T), 3.0),
     **dict.fromkeys(("SlidingWindowLayer", "OpenModel"), read_by_an_open_model),
+    "sink_attention": lambda make: by_any_mask(
+        lambda *given: lab.sink_attention(*given[:3], make.floats(H), given[3]),
+        make,
+        *(make.floats(B, H, T, D), make.floats(B, H, S, D), make.floats(B, H, S, D)),
+    ),
+    "SinkAttention": lambda make: make.module(
+        lab.SinkAttention, D, H, 1, 4, ScaledRotaryPositions(9, 4, 10.0, LinearScaling())
+    )(*[make.floats(B, T, D)] * 3, make.mask(T, T)),
+    "latent_attention": lambda make: by_any_mask(
+        lab.latent_attention,
+        make,
+        *(make.floats(B, H, T, 6), make.floats(B, H, T, 4), make.floats(B, S, 10), make.floats(B, S, 4)),
+        *(make.floats(H, 10, 6), make.floats(H, 10, 8)),
+    ),
+    "LatentAttention": lambda make: read_twice(make.module(latent), make),
+    "sigmoid_route": lambda make: lab.sigmoid_route(make.floats(B, T, 8), make.floats(8), 3, 4, 2),
+    "SigmoidExperts": lambda make: make.module(lab.SigmoidExperts, D, 11, 8, 3, nn.Linear(D, D), 2.0, 4, 2)(
+        make.floats(B, T, D)
+    ),
     "next_token_loss": lambda make: lab.next_token_loss(make.floats(B, T, VOCAB), make.ids(B, T), PAD),
     "perplexity": lambda make: lab.perplexity(make.floats(T)),
     "AttentionOnly": lambda make: make.module(lab.AttentionOnly, VOCAB, D, H, 2, "learned")(make.ids(B, T)),

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from transformer_lab.models.attention_only import AttentionOnly
     from transformer_lab.models.experts import MixtureOfExperts, balance_loss, record_routing, route
     from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
+    from transformer_lab.models.since_llama.latent_attention import LatentAttention, latent_attention
     from transformer_lab.models.since_llama.open_model import OpenModel, OpenModelConfig
     from transformer_lab.models.since_llama.qk_norm import QKNorm, qk_norm
+    from transformer_lab.models.since_llama.routing import SigmoidExperts, sigmoid_route
+    from transformer_lab.models.since_llama.sinks import SinkAttention, sink_attention
     from transformer_lab.models.since_llama.sliding_window import SlidingWindowLayer, sliding_window_mask
     from transformer_lab.models.since_llama.soft_cap import soft_cap
     from transformer_lab.models.text_encoder import TextEncoder, TextEncoderConfig, mean_pool
@@ -98,6 +101,7 @@ __all__ = [
     "KVCache",
     "LanguageModel",
     "LanguageModelConfig",
+    "LatentAttention",
     "LayerNorm",
     "LearnedPositions",
     "MixtureOfExperts",
@@ -108,6 +112,8 @@ __all__ = [
     "QKNorm",
     "RMSNorm",
     "Residual",
+    "SigmoidExperts",
+    "SinkAttention",
     "SinusoidalPositions",
     "SlidingWindowLayer",
     "Speculation",
@@ -133,6 +139,7 @@ __all__ = [
     "greedy",
     "greedy_decode",
     "grouped_query_attention",
+    "latent_attention",
     "layer_norm",
     "masked_softmax",
     "mean_pool",
@@ -154,6 +161,8 @@ __all__ = [
     "sample",
     "scaled_dot_product_attention",
     "shift_matrix",
+    "sigmoid_route",
+    "sink_attention",
     "sinusoidal_encoding",
     "sliding_window_mask",
     "soft_cap",
@@ -185,6 +194,9 @@ MODULES = (
     "models.since_llama.qk_norm",
     "models.since_llama.soft_cap",
     "models.since_llama.sliding_window",
+    "models.since_llama.sinks",
+    "models.since_llama.latent_attention",
+    "models.since_llama.routing",
     "models.since_llama.open_model",
     "decoding.single",
     "decoding.cached_decoder",

@@ -25,6 +25,14 @@ LLAMA_3 |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
 LINEAR = {"rope_type": "linear", "rope_theta": 500.0, "factor": 4.0}
 GEMMA = {"head_dim": 8, "sliding_window": 3, "num_hidden_layers": 3, "query_pre_attn_scalar": 6}
 GEMMA |= {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "final_logit_softcapping": 2.0}
+YARN = {"rope_type": "yarn", "rope_theta": 150.0, "factor": 4.0, "original_max_position_embeddings": 16}
+GPT_OSS = {"head_dim": 8, "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 3, "swiglu_limit": 0.5}
+GPT_OSS |= {"rope_parameters": YARN | {"beta_fast": 2.0, "beta_slow": 0.3, "truncate": False}}
+DEEPSEEK = {"num_hidden_layers": 3, "first_k_dense_replace": 1, "num_key_value_heads": 6, "moe_intermediate_size": 12}
+DEEPSEEK |= {"n_routed_experts": 8, "num_experts_per_tok": 3, "n_group": 4, "topk_group": 2, "n_shared_experts": 2}
+DEEPSEEK |= {"qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5, "kv_lora_rank": 10, "q_lora_rank": 14}
+DEEPSEEK_YARN = {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3}}
+DEEPSEEK_YARN |= {"q_lora_rank": None, "rope_interleave": False, "n_group": 1, "topk_group": 1}
 CASES = {
     "llama": ("Llama", TINY | {"rope_parameters": LLAMA_3, "head_dim": 8, "tie_word_embeddings": True}),
     "llama linear": ("Llama", TINY | {"rope_parameters": LINEAR, "attention_bias": True}),
@@ -33,6 +41,10 @@ CASES = {
     "qwen3": ("Qwen3", TINY | {"head_dim": 8, "attention_bias": True}),
     "olmo2": ("Olmo2", TINY),
     "gemma3": ("Gemma3", TINY | GEMMA),
+    "mixtral": ("Mixtral", TINY | {"num_local_experts": 5, "sliding_window": 4}),
+    "gpt-oss": ("GptOss", TINY | GPT_OSS),
+    "deepseek-v3": ("DeepseekV3", TINY | DEEPSEEK),
+    "deepseek-v3 yarn": ("DeepseekV3", TINY | DEEPSEEK | DEEPSEEK_YARN),
 }
 TEXTS = torch.randint(1, 17, (3, 9), generator=torch.Generator().manual_seed(0)).to(DEVICE)
 LENGTHS = (9, 4, 6)  # of three texts of different length, in a batch
@@ -183,6 +195,13 @@ def change_config(folder: Path, **changes) -> None:
             "attn_logit_softcapping of a checkpoint must be None to be loaded",
         ),
         ("gemma3", {"use_bidirectional_attention": True}, "use_bidirectional_attention of a checkpoint must be False"),
+        (
+            "deepseek-v3",
+            {"norm_topk_prob": False},
+            "norm_topk_prob of a checkpoint must be True to be loaded (got False)",
+        ),
+        ("deepseek-v3", {"attention_bias": True}, "attention_bias of a checkpoint must be False to be loaded"),
+        ("deepseek-v3", {"n_group": 8}, "each of n_groups (8) must have equally many experts, 2 or more (of 8)"),
         ("llama", {"rope_parameters": {"rope_type": "linear"}}, "config.json of a llama must say its factor"),
         (
             "llama",

@@ -138,7 +138,7 @@ class LayerCache:
         self.cache.gone[self.number] = self.cache.gone.get(self.number, 0) + n
 
 
-def check_goes_on(old: Float[Tensor, "2 ..."], new: Float[Tensor, "2 ..."]) -> None:
+def check_goes_on(old: Float[Tensor, "n ..."], new: Float[Tensor, "n ..."]) -> None:
     """Raise a ValueError unless what is new differs from what a cache holds by its length alone."""
     held, got = ((*tensor.shape[1:-2], tensor.size(-1)) for tensor in (old, new))
     if held != got:

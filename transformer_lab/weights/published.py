@@ -80,7 +80,7 @@ def read(folder: Path) -> Published:
     except KeyError as error:
         raise ValueError(f"config.json of a {family} must say its {error.args[0]} ({folder})") from error
     model = built(made)
-    load_parameters(model, {name: x.flatten(0, -2) if x.ndim > 2 else x for name, x in tensors.items()})
+    load_parameters(model, {name: x.flatten(0, -2) if x.ndim == 4 else x for name, x in tensors.items()})
     return Published(model.eval(), folders.read_tokenizer(folder))
 
 

@@ -58,6 +58,42 @@ GEMMA3 = QWEN3 | {
     "layers.{}.pre_feedforward_layernorm": "layers.{}.residual_2.norm",
     "layers.{}.post_feedforward_layernorm": "layers.{}.residual_2.norm_2",
 }
+MIXTRAL = LLAMA | {
+    "layers.{}.block_sparse_moe.gate": "layers.{}.feed_forward.router",
+    "layers.{}.block_sparse_moe.experts.{}.w1": "layers.{}.feed_forward.experts.{}.w_gate",
+    "layers.{}.block_sparse_moe.experts.{}.w3": "layers.{}.feed_forward.experts.{}.w_up",
+    "layers.{}.block_sparse_moe.experts.{}.w2": "layers.{}.feed_forward.experts.{}.w_down",
+}
+GPT_OSS = LLAMA | {
+    "layers.{}.self_attn.sinks": "layers.{}.self_attention.sinks",
+    "layers.{}.mlp.router": "layers.{}.feed_forward.router",
+    "layers.{}.mlp.experts.gate_up_proj": "layers.{}.feed_forward.experts.gate_up.weight",  # two in one, of all experts
+    "layers.{}.mlp.experts.gate_up_proj_bias": "layers.{}.feed_forward.experts.gate_up.bias",
+    "layers.{}.mlp.experts.down_proj": "layers.{}.feed_forward.experts.down.weight",
+    "layers.{}.mlp.experts.down_proj_bias": "layers.{}.feed_forward.experts.down.bias",
+}
+EXPERTS = {
+    "layers.{}.mlp.gate": "layers.{}.feed_forward.router",
+    "layers.{}.mlp.experts.{}.gate_proj": "layers.{}.feed_forward.experts.{}.w_gate",
+    "layers.{}.mlp.experts.{}.up_proj": "layers.{}.feed_forward.experts.{}.w_up",
+    "layers.{}.mlp.experts.{}.down_proj": "layers.{}.feed_forward.experts.{}.w_down",
+}
+DEEPSEEK_V3 = (
+    LLAMA
+    | EXPERTS
+    | {
+        "layers.{}.self_attn.q_a_proj": "layers.{}.self_attention.w_q.down",
+        "layers.{}.self_attn.q_a_layernorm": "layers.{}.self_attention.w_q.norm",
+        "layers.{}.self_attn.q_b_proj": "layers.{}.self_attention.w_q.up",
+        "layers.{}.self_attn.kv_a_proj_with_mqa": "layers.{}.self_attention.w_latent_and_rope",  # two in one
+        "layers.{}.self_attn.kv_a_layernorm": "layers.{}.self_attention.norm",
+        "layers.{}.self_attn.kv_b_proj": "layers.{}.self_attention.w_uk_and_uv",  # two in one
+        "layers.{}.mlp.gate.e_score_correction_bias": "layers.{}.feed_forward.balance",
+        "layers.{}.mlp.shared_experts.gate_proj": "layers.{}.feed_forward.shared.w_gate",
+        "layers.{}.mlp.shared_experts.up_proj": "layers.{}.feed_forward.shared.w_up",
+        "layers.{}.mlp.shared_experts.down_proj": "layers.{}.feed_forward.shared.w_down",
+    }
+)
 NO_WEIGHTS = re.compile(  # masks and tables that are computed, and a part that no task here reads
     r"(embeddings\.position_ids|h\.\d+\.attn\.(bias|masked_bias)|layers\.\d+\.self_attn\.rotary_emb\.inv_freq|"
     r"pooler\.dense\.(weight|bias)|cls\..*)"

@@ -1,11 +1,11 @@
 """The families of open models since Llama: from their configs and tensors to an `OpenModel` and its own.
 
 In reading order: `reading` says what the configs have in common, `dense` has the families with one feed-forward network
-in each layer.
+in each layer, `mixtures` those with experts.
 """
 
 from transformer_lab.weights.families import Family
-from transformer_lab.weights.open_families import dense
+from transformer_lab.weights.open_families import dense, mixtures
 
 OPEN_FAMILIES: dict[str, Family] = {
     "llama": dense.llama,
@@ -14,4 +14,7 @@ OPEN_FAMILIES: dict[str, Family] = {
     "qwen3": dense.qwen3,
     "olmo2": dense.olmo2,
     "gemma3_text": dense.gemma3,
+    "mixtral": mixtures.mixtral,
+    "gpt_oss": mixtures.gpt_oss,
+    "deepseek_v3": mixtures.deepseek_v3,
 }

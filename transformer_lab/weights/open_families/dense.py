@@ -14,6 +14,7 @@ from transformer_lab.weights.families import Config, Tensors, ask
 from transformer_lab.weights.open_families.reading import (
     FULL,
     SLIDING,
+    Made,
     attention_of,
     heads_of,
     layer_of,
@@ -28,8 +29,6 @@ from transformer_lab.weights.open_families.reading import (
     windows_of,
 )
 from transformer_lab.weights.tensor_names import GEMMA3, LLAMA, OLMO2, QWEN3
-
-Made = tuple[OpenModel, dict[str, Tensor]]
 
 
 def llama(config: Config, tensors: Tensors) -> tuple[LanguageModelConfig | OpenModel, dict[str, Tensor]]:
@@ -114,7 +113,7 @@ def gemma3(config: Config, tensors: Tensors) -> Made:
     d_head, cap = heads_of(config).d_head, config.get("final_logit_softcapping")
     pattern = config.get("sliding_window_pattern") or config.get("_sliding_window_pattern") or 6
     windows = windows_of(config, lambda i: SLIDING if (i + 1) % pattern else FULL)
-    rotary = {kind: rotary_of(config | gemma_rope(config, kind), d_head) for kind in (FULL, SLIDING)}
+    rotary = {kind: rotary_of({**config, **gemma_rope(config, kind)}, d_head) for kind in (FULL, SLIDING)}
 
     def layer(i: int) -> OpenLayer:
         positions = rotary[SLIDING if windows[i] else FULL]

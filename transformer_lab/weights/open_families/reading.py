@@ -31,6 +31,9 @@ FULL, SLIDING = "full_attention", "sliding_attention"
 ROPE_TYPES = ("default", "linear", "llama3", "yarn")
 
 
+Made = tuple[OpenModel, dict[str, Tensor]]
+
+
 class Heads(NamedTuple):
     """How many heads there are, how many groups of keys and values, and the size of each."""
 
@@ -129,16 +132,20 @@ def with_biases(part: nn.Module, names: Sequence[str]) -> nn.Module:
 
 
 def attention_of(
-    config: Config, positions: nn.Module, norms: nn.Module | None = None, biases: Sequence[str] = ()
+    config: Config,
+    positions: nn.Module,
+    norms: nn.Module | None = None,
+    biases: Sequence[str] = (),
+    kind: type[OpenAttention] = OpenAttention,
 ) -> OpenAttention:
-    attention = OpenAttention(config["hidden_size"], *heads_of(config), positions, norms)
+    attention = kind(config["hidden_size"], *heads_of(config), positions, norms)
     with_biases(attention, biases or (ALL if config.get("attention_bias") else ()))
     return attention
 
 
 def layer_of(window: int | None, *parts: Any) -> OpenLayer:
     """A layer of these parts, which looks back as far as the window says, or without one to the beginning."""
-    return OpenLayer(*parts) if window is None else SlidingWindowLayer(*parts, window=window)
+    return OpenLayer(*parts) if window is None else SlidingWindowLayer(*parts, window)
 
 
 def windows_of(config: Config, by_default: Callable[[int], str]) -> list[int | None]:

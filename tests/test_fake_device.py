@@ -29,7 +29,7 @@ from transformer_lab.models.since_llama.feed_forwards import GeGLU
 from transformer_lab.models.since_llama.latent_attention import LowRankLinear
 from transformer_lab.models.since_llama.layers import OpenAttention
 from transformer_lab.models.since_llama.residuals import SandwichResidual
-from transformer_lab.models.since_llama.rope_scaling import LinearScaling, ScaledRotaryPositions
+from transformer_lab.models.since_llama.rope_scaling import LinearScaling, PartialRotaryPositions, ScaledRotaryPositions
 from transformer_lab.nn import masks
 from transformer_lab.nn.positions import RotaryPositions
 from transformer_lab.weights import torch_nn
@@ -186,6 +186,10 @@ def read_by_an_open_model(make: Maker) -> list[Tensor]:
 
 def latent() -> lab.LatentAttention:
     return lab.LatentAttention(D, H, 6, 10, 8, RotaryPositions(9, 4), LowRankLinear(D, 5, H * 10))
+
+
+def experts() -> lab.SigmoidExperts:
+    return lab.SigmoidExperts(D, 11, 8, 3, nn.Linear(D, D), 2.0, 4, 2)
 
 
 def read_twice(attention: nn.Module, make: Maker) -> list[Tensor]:
@@ -390,10 +394,15 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
         *(make.floats(H, 10, 6), make.floats(H, 10, 8)),
     ),
     "LatentAttention": lambda make: read_twice(make.module(latent), make),
-    "sigmoid_route": lambda make: lab.sigmoid_route(make.floats(B, T, 8), make.floats(8), 3, 4, 2),
-    "SigmoidExperts": lambda make: make.module(lab.SigmoidExperts, D, 11, 8, 3, nn.Linear(D, D), 2.0, 4, 2)(
-        make.floats(B, T, D)
+    "delta_rule": lambda make: lab.delta_rule(
+        *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), *(make.floats(B, T), make.floats(B, T))
     ),
+    "GatedDeltaNet": lambda make: read_twice(make.module(lab.GatedDeltaNet, D, 2, 4, 3, 5), make),
+    "GatedAttention": lambda make: make.module(
+        lab.GatedAttention, D, H, 1, 4, PartialRotaryPositions(RotaryPositions(9, 2), 4)
+    )(*[make.floats(B, T, D)] * 3, make.mask(T, T)),
+    "sigmoid_route": lambda make: lab.sigmoid_route(make.floats(B, T, 8), make.floats(8), 3, 4, 2),
+    "SigmoidExperts": lambda make: make.module(experts)(make.floats(B, T, D)),
     "next_token_loss": lambda make: lab.next_token_loss(make.floats(B, T, VOCAB), make.ids(B, T), PAD),
     "perplexity": lambda make: lab.perplexity(make.floats(T)),
     "AttentionOnly": lambda make: make.module(lab.AttentionOnly, VOCAB, D, H, 2, "learned")(make.ids(B, T)),

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from transformer_lab.models.attention_only import AttentionOnly
     from transformer_lab.models.experts import MixtureOfExperts, balance_loss, record_routing, route
     from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
+    from transformer_lab.models.since_llama.delta_rule import GatedDeltaNet, delta_rule
+    from transformer_lab.models.since_llama.gated_attention import GatedAttention
     from transformer_lab.models.since_llama.latent_attention import LatentAttention, latent_attention
     from transformer_lab.models.since_llama.open_model import OpenModel, OpenModelConfig
     from transformer_lab.models.since_llama.qk_norm import QKNorm, qk_norm
@@ -97,6 +99,8 @@ __all__ = [
     "Encoder",
     "EncoderLayer",
     "FeedForward",
+    "GatedAttention",
+    "GatedDeltaNet",
     "GroupedQueryAttention",
     "KVCache",
     "LanguageModel",
@@ -134,6 +138,7 @@ __all__ = [
     "decoder_layer",
     "decoder_mask",
     "default_device",
+    "delta_rule",
     "embed",
     "encoder_layer",
     "greedy",
@@ -195,7 +200,9 @@ MODULES = (
     "models.since_llama.soft_cap",
     "models.since_llama.sliding_window",
     "models.since_llama.sinks",
+    "models.since_llama.gated_attention",
     "models.since_llama.latent_attention",
+    "models.since_llama.delta_rule",
     "models.since_llama.routing",
     "models.since_llama.open_model",
     "decoding.single",

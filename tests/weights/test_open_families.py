@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tests.support import DEVICE, assert_close, hugging_face, refuses, tensor
-from transformer_lab import KVCache, LanguageModel, complete
+from transformer_lab import KVCache, LanguageModel, MixtureOfExperts, PreNormResidual, SinkAttention, complete
 from transformer_lab.data.texts import Characters
 from transformer_lab.decoding.completion import aligned
+from transformer_lab.models.since_llama.layers import OpenAttention
 from transformer_lab.models.since_llama.open_model import OpenModel
 from transformer_lab.training import load_language_model, save_checkpoint
 from transformer_lab.weights import published
 from transformer_lab.weights.llama import copy_to_llama
+from transformer_lab.weights.open_families import reading
 
 NONE = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
 TINY = {"vocab_size": 17, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6, "intermediate_size": 20}
@@ -33,6 +36,10 @@ DEEPSEEK |= {"n_routed_experts": 8, "num_experts_per_tok": 3, "n_group": 4, "top
 DEEPSEEK |= {"qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5, "kv_lora_rank": 10, "q_lora_rank": 14}
 DEEPSEEK_YARN = {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3}}
 DEEPSEEK_YARN |= {"q_lora_rank": None, "rope_interleave": False, "n_group": 1, "topk_group": 1}
+QWEN3_NEXT = {"num_hidden_layers": 3, "layer_types": ["linear_attention", "full_attention", "linear_attention"]}
+QWEN3_NEXT |= {"head_dim": 16, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 6}
+QWEN3_NEXT |= {"linear_value_head_dim": 5, "linear_conv_kernel_dim": 4, "num_experts": 5, "num_experts_per_tok": 2}
+QWEN3_NEXT |= {"moe_intermediate_size": 12, "shared_expert_intermediate_size": 14, "mlp_only_layers": [1]}
 CASES = {
     "llama": ("Llama", TINY | {"rope_parameters": LLAMA_3, "head_dim": 8, "tie_word_embeddings": True}),
     "llama linear": ("Llama", TINY | {"rope_parameters": LINEAR, "attention_bias": True}),
@@ -44,6 +51,7 @@ CASES = {
     "mixtral": ("Mixtral", TINY | {"num_local_experts": 5, "sliding_window": 4}),
     "gpt-oss": ("GptOss", TINY | GPT_OSS),
     "deepseek-v3": ("DeepseekV3", TINY | DEEPSEEK),
+    "qwen3-next": ("Qwen3Next", TINY | QWEN3_NEXT),
     "deepseek-v3 yarn": ("DeepseekV3", TINY | DEEPSEEK | DEEPSEEK_YARN),
 }
 TEXTS = torch.randint(1, 17, (3, 9), generator=torch.Generator().manual_seed(0)).to(DEVICE)
@@ -64,6 +72,12 @@ class Pair:
             return self.theirs(tokens).logits
         positions = (stands.long().cumsum(1) - 1).clamp(min=0)
         return self.theirs(tokens, attention_mask=stands.long(), position_ids=positions).logits
+
+
+class WithoutSinks(SinkAttention):
+    """Sinks that are learned and take no weight."""
+
+    attend = OpenAttention.attend
 
 
 def random_model(case: str, **changes) -> torch.nn.Module:
@@ -165,6 +179,41 @@ def test_an_older_gemma_says_its_angles_and_its_layers_apart(tmp_path):
     assert_close(published.load(tmp_path).model.to(DEVICE)(TEXTS), pair.expected(TEXTS), within=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("case", "name"), [("deepseek-v3", "model.layers.3.eh_proj.weight"), ("qwen3-next", "mtp.fc.weight")]
+)
+def test_what_predicts_further_tokens_is_left_out(case, name, tmp_path):
+    pair = stored(case, tmp_path)
+    path = tmp_path / "model.safetensors"
+    save_file(load_file(path) | {name: torch.ones(3)}, path)
+    assert_close(published.load(tmp_path).model.to(DEVICE)(TEXTS), pair.ours(TEXTS), within=0)
+
+
+# Wrong loadings compute something else: the tests above can fail
+
+
+@pytest.mark.parametrize(
+    ("case", "place", "wrong"),
+    [
+        ("llama", "reading.Llama3Scaling.slowed", lambda self, plain, base: plain),
+        ("mistral", "dense.layer_of", lambda window, *parts: reading.layer_of(None, *parts)),
+        ("qwen3", "reading.paired_rows", lambda rows, *_: rows),
+        ("olmo2", "dense.SublayerNormResidual", PreNormResidual),
+        ("gemma3", "dense.from_one", lambda tensors: tensors),
+        ("gemma3", "dense.gemma_rope", lambda config, kind: {"rope_parameters": {}}),
+        ("mixtral", "mixtures.MixtureOfExperts", lambda d, d_ff, n, top_k: MixtureOfExperts(d, d_ff, n, top_k=1)),
+        ("gpt-oss", "mixtures.SinkAttention", WithoutSinks),
+        ("deepseek-v3 yarn", "mixtures.score_scale", lambda config: 1.0),
+        ("qwen3-next", "hybrid.PartialRotaryPositions.forward", lambda self, queries, keys, start: (queries, keys)),
+    ],
+)
+def test_a_wrong_loading_is_seen(case, place, wrong, tmp_path, monkeypatch):
+    theirs = random_model(case)
+    theirs.save_pretrained(tmp_path)
+    monkeypatch.setattr(f"transformer_lab.weights.open_families.{place}", wrong)
+    assert (published.load(tmp_path).model(TEXTS.cpu()) - theirs(TEXTS.cpu()).logits).abs().max() > 1e-3
+
+
 # Refusals
 
 
@@ -202,6 +251,16 @@ def change_config(folder: Path, **changes) -> None:
         ),
         ("deepseek-v3", {"attention_bias": True}, "attention_bias of a checkpoint must be False to be loaded"),
         ("deepseek-v3", {"n_group": 8}, "each of n_groups (8) must have equally many experts, 2 or more (of 8)"),
+        (
+            "qwen3-next",
+            {"norm_topk_prob": False},
+            "norm_topk_prob of a checkpoint must be True to be loaded (got False)",
+        ),
+        (
+            "qwen3-next",
+            {"layer_types": ["linear_attention", "sliding_attention", "full_attention"]},
+            "layer_types of a checkpoint must be full_attention or linear_attention (got sliding_attention)",
+        ),
         ("llama", {"rope_parameters": {"rope_type": "linear"}}, "config.json of a llama must say its factor"),
         (
             "llama",

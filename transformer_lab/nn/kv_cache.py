@@ -137,6 +137,20 @@ class LayerCache:
         """Count `n` more positions as read, of which nothing is held but what a state has made of them."""
         self.cache.gone[self.number] = self.cache.gone.get(self.number, 0) + n
 
+    def state(self, name: str, batch: int) -> Float[Tensor, "B ..."] | None:
+        """What was kept under a name, of a size that doesn't grow; None before the first position.
+
+        Raises:
+            ValueError: the cache has read for another batch.
+        """
+        kept = self.cache.tensors.get((self.number, name))
+        if kept is not None and kept.size(1) != batch:
+            raise ValueError(f"a cache must go on with its own batch, which is {kept.size(1)} (got {batch})")
+        return None if kept is None else kept[0]
+
+    def keep_state(self, name: str, state: Float[Tensor, "B ..."]) -> None:
+        self.cache.tensors[self.number, name] = state[None]  # the batch on the second axis, as of keys and values
+
 
 def check_goes_on(old: Float[Tensor, "n ..."], new: Float[Tensor, "n ..."]) -> None:
     """Raise a ValueError unless what is new differs from what a cache holds by its length alone."""

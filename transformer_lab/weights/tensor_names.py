@@ -94,6 +94,24 @@ DEEPSEEK_V3 = (
         "layers.{}.mlp.shared_experts.down_proj": "layers.{}.feed_forward.shared.w_down",
     }
 )
+QWEN3_NEXT = (
+    QWEN3
+    | EXPERTS
+    | {
+        "layers.{}.self_attn.q_proj": "layers.{}.self_attention.w_q_and_gate",  # two in one
+        "layers.{}.linear_attn.in_proj_qkvz": "layers.{}.self_attention.w_query_key_value_gate",  # four in one
+        "layers.{}.linear_attn.in_proj_ba": "layers.{}.self_attention.w_beta_decay",  # two in one
+        "layers.{}.linear_attn.conv1d": "layers.{}.self_attention.convolution",
+        "layers.{}.linear_attn.A_log": "layers.{}.self_attention.rate",
+        "layers.{}.linear_attn.dt_bias": "layers.{}.self_attention.shift",
+        "layers.{}.linear_attn.norm.weight": "layers.{}.self_attention.norm_weight",
+        "layers.{}.linear_attn.out_proj": "layers.{}.self_attention.w_o",
+        "layers.{}.mlp.shared_expert.gate_proj": "layers.{}.feed_forward.shared.network.w_gate",
+        "layers.{}.mlp.shared_expert.up_proj": "layers.{}.feed_forward.shared.network.w_up",
+        "layers.{}.mlp.shared_expert.down_proj": "layers.{}.feed_forward.shared.network.w_down",
+        "layers.{}.mlp.shared_expert_gate": "layers.{}.feed_forward.shared.gate",
+    }
+)
 NO_WEIGHTS = re.compile(  # masks and tables that are computed, and a part that no task here reads
     r"(embeddings\.position_ids|h\.\d+\.attn\.(bias|masked_bias)|layers\.\d+\.self_attn\.rotary_emb\.inv_freq|"
     r"pooler\.dense\.(weight|bias)|cls\..*)"

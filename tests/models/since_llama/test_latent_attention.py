@@ -111,3 +111,5 @@ def test_what_latent_attention_refuses():
         latent_attention(*arguments(), torch.ones(T, S, device=DEVICE))
     with refuses("rank (0) must be at least 1"):
         LowRankLinear(D, 0, D)
+    with refuses("a mask must broadcast to the scores (2, 3, 5, 7) (got (7, 5))"):
+        sink_attention(randn(B, H, T, D), randn(B, H, S, D), randn(B, H, S, V), randn(H), random_mask(7, 5))

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from transformer_lab.checks import check_mask
 from transformer_lab.models.since_llama.layers import OpenAttention
 from transformer_lab.nn.attention import masked_softmax
 
@@ -30,8 +31,11 @@ def sink_attention(
     """
     scores = (query / sqrt(query.size(-1))) @ key.mT  # (B, h, T, S)
     sink = sinks[:, None, None].expand(*scores.shape[:-1], 1)  # (B, h, T, 1)
-    allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand(scores.shape)
-    allowed = torch.cat([allowed, torch.ones_like(sink, dtype=torch.bool)], dim=-1)
+    allowed = torch.ones_like(scores, dtype=torch.bool)
+    if mask is not None:
+        check_mask(mask, scores.shape)
+        allowed = allowed & mask
+    allowed = torch.cat([allowed, torch.ones_like(sink, dtype=torch.bool)], dim=-1)  # (B, h, T, S + 1)
     weights = masked_softmax(torch.cat([scores, sink], dim=-1), allowed)[..., :-1]  # (B, h, T, S)
     return weights @ value, weights
 

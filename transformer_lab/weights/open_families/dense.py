@@ -16,6 +16,7 @@ from transformer_lab.weights.open_families.reading import (
     SLIDING,
     Made,
     attention_of,
+    from_one,
     heads_of,
     layer_of,
     located,
@@ -122,10 +123,8 @@ def gemma3(config: Config, tensors: Tensors) -> Made:
         return layer_of(windows[i], attention, network, *residuals_of(config, SandwichResidual))
 
     to_logits = CappedLinear(config["hidden_size"], config["vocab_size"], cap) if cap else None
-    found = neighbours(located(config, tensors, GEMMA3), d_head)
+    found = from_one(neighbours(located(config, tensors, GEMMA3), d_head))
     for name in found:
-        if "norm" in name:
-            found[name] = 1 + found[name].float()
         if name.endswith(".weight_q"):
             found[name] = found[name] * (d_head / config["query_pre_attn_scalar"]) ** 0.5
     return open_model(config, layer, config["hidden_size"] ** 0.5, to_logits), found

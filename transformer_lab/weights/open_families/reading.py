@@ -21,7 +21,7 @@ from transformer_lab.models.since_llama.rope_scaling import (
 from transformer_lab.models.since_llama.sliding_window import SlidingWindowLayer
 from transformer_lab.nn.blocks import PreNormResidual, Residual, RMSNorm, SwiGLU
 from transformer_lab.nn.positions import RotaryPositions
-from transformer_lab.weights.families import Config, Tensors
+from transformer_lab.weights.families import Config, Tensors, ask
 from transformer_lab.weights.tensor_names import ours
 
 ALL = ("w_q", "w_k", "w_v", "w_o")  # the linear layers of an attention
@@ -29,7 +29,6 @@ TURNED = (".w_q.weight", ".w_q.bias", ".w_k.weight", ".w_k.bias", ".norms.weight
 AT_FIRST = 4096  # positions in a table of angles; it grows with the text
 FULL, SLIDING = "full_attention", "sliding_attention"
 ROPE_TYPES = ("default", "linear", "llama3", "yarn")
-
 
 Made = tuple[OpenModel, dict[str, Tensor]]
 
@@ -75,10 +74,11 @@ def open_model(
     return OpenModel(sizes, layers, norm_of(config), scale, to_logits)
 
 
-def rotary_of(config: Config, d_head: int, base: float = 10000.0) -> RotaryPositions:
-    """The angles by which queries and keys turn; `base` is the family's own, which a config may leave out."""
+def rotary_of(config: Config, d_head: int, share: float = 1.0) -> RotaryPositions:
+    """The angles by which queries and keys turn; d_head counts the features that do, which are a share of each head."""
     rope = rope_of(config)
-    base = float(rope.get("rope_theta") or config.get("rope_theta") or base)
+    ask(rope, "partial_rotary_factor", share)
+    base = float(rope.get("rope_theta") or config.get("rope_theta") or 10000.0)
     length = min(config["max_position_embeddings"], AT_FIRST)
     scaling = scaling_of(rope, config["max_position_embeddings"])
     if scaling is None:
@@ -123,14 +123,6 @@ def yarn(rope: Mapping[str, Any], original: int, factor: float) -> YarnScaling:
     return YarnScaling(factor, original, magnitude, fast, slow, rope.get("truncate", True))
 
 
-def with_biases(part: nn.Module, names: Sequence[str]) -> nn.Module:
-    """The part, whose linear layers have no biases but for those of these names."""
-    for name, module in part.named_modules():
-        if isinstance(module, nn.Linear) and name not in names:
-            drop_biases(module)
-    return part
-
-
 def attention_of(
     config: Config,
     positions: nn.Module,
@@ -138,22 +130,37 @@ def attention_of(
     biases: Sequence[str] = (),
     kind: type[OpenAttention] = OpenAttention,
 ) -> OpenAttention:
+    """An attention of the config's sizes, whose linear layers of these names have biases, or all if it says so."""
     attention = kind(config["hidden_size"], *heads_of(config), positions, norms)
-    with_biases(attention, biases or (ALL if config.get("attention_bias") else ()))
+    biases = biases or (ALL if config.get("attention_bias") else ())
+    for name, part in attention.named_children():
+        if isinstance(part, nn.Linear) and name not in biases:
+            drop_biases(part)
     return attention
 
 
-def layer_of(window: int | None, *parts: Any) -> OpenLayer:
+def layer_of(
+    window: int | None, attention: nn.Module, network: nn.Module, residual_1: Residual, residual_2: Residual
+) -> OpenLayer:
     """A layer of these parts, which looks back as far as the window says, or without one to the beginning."""
+    parts = attention, network, residual_1, residual_2
     return OpenLayer(*parts) if window is None else SlidingWindowLayer(*parts, window)
 
 
-def windows_of(config: Config, by_default: Callable[[int], str]) -> list[int | None]:
-    """For each layer, how many positions it sees; None for all. A config that doesn't name its layers has a rule."""
+def kinds_of(config: Config, by_default: Callable[[int], str], known: tuple[str, str]) -> list[str]:
+    """The kind of each layer; a config that doesn't name them has a rule."""
     n_layers = config["num_hidden_layers"]
     kinds = config.get("layer_types") or [by_default(i) for i in range(n_layers)]
-    if wrong := {*kinds} - {FULL, SLIDING}:
-        raise ValueError(f"layer_types of a checkpoint must be {FULL} or {SLIDING} (got {', '.join(sorted(wrong))})")
+    if len(kinds) != n_layers:
+        raise ValueError(f"layer_types of a checkpoint must name its {n_layers} layers (got {len(kinds)})")
+    if wrong := {*kinds} - {*known}:
+        raise ValueError(f"layer_types of a checkpoint must be {' or '.join(known)} (got {', '.join(sorted(wrong))})")
+    return kinds
+
+
+def windows_of(config: Config, by_default: Callable[[int], str]) -> list[int | None]:
+    """For each layer, how many positions it sees; None for all."""
+    kinds = kinds_of(config, by_default, (FULL, SLIDING))
     return [config["sliding_window"] if kind == SLIDING else None for kind in kinds]
 
 
@@ -183,6 +190,12 @@ def located(config: Config, tensors: Tensors, names: Mapping[str, str]) -> dict[
     if config.get("tie_word_embeddings", False):
         found.pop("to_logits.weight", None)
     return found
+
+
+def from_one(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of a family whose norms multiply by 1 + weight, with the 1 in the weights."""
+    ends = ("norm.weight", "norm_2.weight", ".norms.weight_q", ".norms.weight_k")
+    return {name: 1 + x.float() if name.endswith(ends) else x for name, x in tensors.items()}
 
 
 def neighbours(tensors: dict[str, Tensor], d_head: int, n_turning: int | None = None) -> dict[str, Tensor]:

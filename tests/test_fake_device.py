@@ -25,7 +25,13 @@ import transformer_lab as lab
 from transformer_lab import analysis, training
 from transformer_lab.data.texts import Characters
 from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.models.since_llama.feed_forwards import GeGLU
+from transformer_lab.models.since_llama.latent_attention import LowRankLinear
+from transformer_lab.models.since_llama.layers import OpenAttention
+from transformer_lab.models.since_llama.residuals import SandwichResidual
+from transformer_lab.models.since_llama.rope_scaling import LinearScaling, PartialRotaryPositions, ScaledRotaryPositions
 from transformer_lab.nn import masks
+from transformer_lab.nn.positions import RotaryPositions
 from transformer_lab.weights import torch_nn
 
 TOKENIZER = Tokenizer.train(["a b"], n_merges=0)
@@ -69,7 +75,7 @@ class Maker:
     def mask(self, *shape: int) -> Tensor:
         return torch.ones(shape, dtype=torch.bool, device=self.device())
 
-    def module(self, kind: type, *sizes: Any) -> nn.Module:
+    def module(self, kind: Callable[..., nn.Module], *sizes: Any) -> nn.Module:
         with unset_fake_temporarily():  # `Module.to` cannot move fake tensors; the mode takes real ones for fake
             return kind(*sizes).to(self.device())
 
@@ -160,6 +166,35 @@ def read_in_two_parts(make: Maker) -> list[Tensor]:
         model, cache = make.language_model(positions=positions), lab.KVCache()
         logits += [model(make.ids(B, T), cache), model(make.ids(B, 2), cache)]
     return logits
+
+
+def open_model() -> lab.OpenModel:
+    """A layer with a window, whose attention has norms and angles for long texts."""
+    positions = ScaledRotaryPositions(9, 4, 10.0, LinearScaling(2.0))
+    residuals = lab.PreNormResidual(D), SandwichResidual(D)
+    layer = lab.SlidingWindowLayer(
+        OpenAttention(D, H, 1, 4, positions, lab.QKNorm(4)), GeGLU(D, 11), *residuals, window=3
+    )
+    config = lab.OpenModelConfig(VOCAB, D, H, 11, 1, max_len=9, positions="rotary")
+    return lab.OpenModel(config, [layer], lab.RMSNorm(D))
+
+
+def read_by_an_open_model(make: Maker) -> list[Tensor]:
+    model, cache = make.module(open_model), lab.KVCache()
+    return [model(make.ids(B, T), cache), model(make.ids(B, 2), cache)]
+
+
+def latent() -> lab.LatentAttention:
+    return lab.LatentAttention(D, H, 6, 10, 8, RotaryPositions(9, 4), LowRankLinear(D, 5, H * 10))
+
+
+def experts() -> lab.SigmoidExperts:
+    return lab.SigmoidExperts(D, 11, 8, 3, nn.Linear(D, D), 2.0, 4, 2)
+
+
+def read_twice(attention: nn.Module, make: Maker) -> list[Tensor]:
+    cache = lab.KVCache()
+    return [attention(x, x, x, cache=cache.layer(0))[0] for x in (make.floats(B, T, D), make.floats(B, 1, D))]
 
 
 def loaded(make: Maker) -> Tensor:
@@ -335,6 +370,38 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "Transformer": lambda make: make.transformer()(make.ids(B, S), make.ids(B, T)),
     # language_model and completion
     "LanguageModel": read_in_two_parts,
+    # since Llama
+    "qk_norm": lambda make: lab.qk_norm(
+        make.floats(B, H, T, D), make.floats(B, 1, T, D), make.floats(D), make.floats(D), 1e-6
+    ),
+    "QKNorm": lambda make: make.module(lab.QKNorm, D)(make.floats(B, H, T, D), make.floats(B, 1, T, D)),
+    "sliding_window_mask": lambda make: lab.sliding_window_mask(T, 3, make.device()),
+    "soft_cap": lambda make: lab.soft_cap(make.floats(B, T), 3.0),
+    **dict.fromkeys(("SlidingWindowLayer", "OpenModel"), read_by_an_open_model),
+    "sink_attention": lambda make: by_any_mask(
+        lambda *given: lab.sink_attention(*given[:3], make.floats(H), given[3]),
+        make,
+        *(make.floats(B, H, T, D), make.floats(B, H, S, D), make.floats(B, H, S, D)),
+    ),
+    "SinkAttention": lambda make: make.module(
+        lab.SinkAttention, D, H, 1, 4, ScaledRotaryPositions(9, 4, 10.0, LinearScaling())
+    )(*[make.floats(B, T, D)] * 3, make.mask(T, T)),
+    "latent_attention": lambda make: by_any_mask(
+        lab.latent_attention,
+        make,
+        *(make.floats(B, H, T, 6), make.floats(B, H, T, 4), make.floats(B, S, 10), make.floats(B, S, 4)),
+        *(make.floats(H, 10, 6), make.floats(H, 10, 8)),
+    ),
+    "LatentAttention": lambda make: read_twice(make.module(latent), make),
+    "delta_rule": lambda make: lab.delta_rule(
+        *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), *(make.floats(B, T), make.floats(B, T))
+    ),
+    "GatedDeltaNet": lambda make: read_twice(make.module(lab.GatedDeltaNet, D, 2, 4, 3, 5), make),
+    "GatedAttention": lambda make: make.module(
+        lab.GatedAttention, D, H, 1, 4, PartialRotaryPositions(RotaryPositions(9, 2), 4)
+    )(*[make.floats(B, T, D)] * 3, make.mask(T, T)),
+    "sigmoid_route": lambda make: lab.sigmoid_route(make.floats(B, T, 8), make.floats(8), 3, 4, 2),
+    "SigmoidExperts": lambda make: make.module(experts)(make.floats(B, T, D)),
     "next_token_loss": lambda make: lab.next_token_loss(make.floats(B, T, VOCAB), make.ids(B, T), PAD),
     "perplexity": lambda make: lab.perplexity(make.floats(T)),
     "AttentionOnly": lambda make: make.module(lab.AttentionOnly, VOCAB, D, H, 2, "learned")(make.ids(B, T)),
@@ -400,7 +467,8 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
 
 NO_TENSORS = {
     *("checkpoint_path", "load_table"),
-    *("LanguageModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte", "pass_at_k", "verifies"),
+    *("LanguageModelConfig", "OpenModelConfig", "TextEncoderConfig", "TextRecipe", "bits_per_byte"),
+    *("pass_at_k", "verifies"),
     *("TransformerConfig", "Recipe", "Report", "default_device", "warmup_rate", "progress", "DecoderSize", "PRESETS"),
     *(
         "planted_induction",

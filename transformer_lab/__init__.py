@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     from transformer_lab.models.attention_only import AttentionOnly
     from transformer_lab.models.experts import MixtureOfExperts, balance_loss, record_routing, route
     from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
+    from transformer_lab.models.since_llama.delta_rule import GatedDeltaNet, delta_rule
+    from transformer_lab.models.since_llama.gated_attention import GatedAttention
+    from transformer_lab.models.since_llama.latent_attention import LatentAttention, latent_attention
+    from transformer_lab.models.since_llama.open_model import OpenModel, OpenModelConfig
+    from transformer_lab.models.since_llama.qk_norm import QKNorm, qk_norm
+    from transformer_lab.models.since_llama.routing import SigmoidExperts, sigmoid_route
+    from transformer_lab.models.since_llama.sinks import SinkAttention, sink_attention
+    from transformer_lab.models.since_llama.sliding_window import SlidingWindowLayer, sliding_window_mask
+    from transformer_lab.models.since_llama.soft_cap import soft_cap
     from transformer_lab.models.text_encoder import TextEncoder, TextEncoderConfig, mean_pool
     from transformer_lab.nn.attention import (
         AttentionHead,
@@ -100,18 +109,27 @@ __all__ = [
     "Encoder",
     "EncoderLayer",
     "FeedForward",
+    "GatedAttention",
+    "GatedDeltaNet",
     "GroupedQueryAttention",
     "KVCache",
     "LanguageModel",
     "LanguageModelConfig",
+    "LatentAttention",
     "LayerNorm",
     "LearnedPositions",
     "MixtureOfExperts",
     "MultiHeadAttention",
+    "OpenModel",
+    "OpenModelConfig",
     "PreNormResidual",
+    "QKNorm",
     "RMSNorm",
     "Residual",
+    "SigmoidExperts",
+    "SinkAttention",
     "SinusoidalPositions",
+    "SlidingWindowLayer",
     "Speculation",
     "SwiGLU",
     "TextEncoder",
@@ -132,6 +150,7 @@ __all__ = [
     "decoder_layer",
     "decoder_mask",
     "default_device",
+    "delta_rule",
     "dpo_loss",
     "embed",
     "encoder_layer",
@@ -139,6 +158,7 @@ __all__ = [
     "greedy_decode",
     "group_advantages",
     "grouped_query_attention",
+    "latent_attention",
     "layer_norm",
     "lora_forward",
     "masked_softmax",
@@ -151,6 +171,7 @@ __all__ = [
     "padding_mask",
     "pass_at_k",
     "perplexity",
+    "qk_norm",
     "record_attention",
     "record_routing",
     "residual_block",
@@ -161,7 +182,11 @@ __all__ = [
     "sample",
     "scaled_dot_product_attention",
     "shift_matrix",
+    "sigmoid_route",
+    "sink_attention",
     "sinusoidal_encoding",
+    "sliding_window_mask",
+    "soft_cap",
     "softmax",
     "speculative",
     "split_heads",
@@ -188,6 +213,15 @@ MODULES = (
     "models.text_encoder",
     "models.attention_only",
     "models.experts",
+    "models.since_llama.qk_norm",
+    "models.since_llama.soft_cap",
+    "models.since_llama.sliding_window",
+    "models.since_llama.sinks",
+    "models.since_llama.gated_attention",
+    "models.since_llama.latent_attention",
+    "models.since_llama.delta_rule",
+    "models.since_llama.routing",
+    "models.since_llama.open_model",
     "decoding.single",
     "decoding.cached_decoder",
     "decoding.batched",

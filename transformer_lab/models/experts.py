@@ -65,12 +65,16 @@ class MixtureOfExperts(nn.Module):
 
     def forward(self, x: Float[Tensor, "*axes d_model"]) -> Float[Tensor, "*axes d_model"]:
         rows = x.reshape(-1, x.size(-1))  # (N, d_model), N positions
-        weights = route(self.router(rows), self.top_k)  # (N, n_experts)
+        weights = self.shares(rows)  # (N, n_experts)
         out = torch.zeros_like(rows)
         for expert, weight in zip(self.experts, weights.unbind(-1), strict=True):
             mine = weight.nonzero()[:, 0]  # the positions that picked this expert
             out = out.index_add(0, mine, weight[mine, None] * expert(rows[mine]))
         return out.view_as(x)
+
+    def shares(self, rows: Float[Tensor, "N d_model"]) -> Float[Tensor, "N n_experts"]:
+        """How much each position takes of each expert; 0 of all but top_k."""
+        return route(self.router(rows), self.top_k)
 
 
 @contextmanager

@@ -166,7 +166,7 @@ class LanguageModel(StoredModel):
         self.dropout = nn.Dropout(config.dropout)
         rotary = rotary_of(config)
         self.layers = nn.ModuleList(LanguageModelLayer(config, rotary) for _ in range(config.n_layers))
-        self.norm = norm_of(config) if config.norm_first else nn.Identity()
+        self.norm: nn.Module = norm_of(config) if config.norm_first else nn.Identity()
         self.to_logits = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.tie_weights:
             self.to_logits.weight = self.tokens.weight

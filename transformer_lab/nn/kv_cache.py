@@ -15,12 +15,16 @@ class KVCache:
     """What a decoder remembers: for each layer, known by its number, the keys and values of all positions read so far.
 
     Handed to every call of a model, it grows as `cached_attention` says, and each position is projected once. One more
-    token then costs one token's work instead of a whole sentence's. It holds nothing but tensors, so that it can be
-    copied and pickled, with its model or without; a deep copy stays in the graph of gradients, if there is one.
+    token then costs one token's work instead of a whole sentence's. It holds nothing but tensors and counts, so that it
+    can be copied and pickled, with its model or without; a deep copy stays in the graph of gradients, if there is one.
+
+    Since Llama, some layers remember less: the last positions only, or a state that all positions have been written
+    into. Of these a cache counts the positions that were read and are `gone`.
     """
 
     def __init__(self) -> None:
         self.tensors: dict[tuple[int, str], Tensor] = {}  # a (2, B, h, S, d_head) each, keys first
+        self.gone: dict[int, int] = {}  # by layer: how many positions it has read and holds no more
 
     @property
     def length(self) -> int:
@@ -40,9 +44,13 @@ class KVCache:
         """Forget all positions of the text but the first `length`.
 
         Raises:
-            ValueError: the length is not whole, or below 0.
+            ValueError: the length is not whole, or below 0; a layer has let go of positions and can't go back.
         """
         check_least(0, length=length)
+        for number, gone in self.gone.items():
+            if length < (read := self.layer(number).length):
+                rule = "a cache must hold every position to forget the last ones"
+                raise ValueError(f"{rule} (of {read} positions layer {number} holds {read - gone})")
         for (number, kind), tensor in self.tensors.items():
             if kind == TEXT:
                 self.tensors[number, kind] = tensor[..., :length, :]
@@ -65,6 +73,7 @@ class KVCache:
     def __deepcopy__(self, memo: dict) -> "KVCache":
         copy = type(self)()  # torch copies no tensor that has a gradient behind it; a clone has the same
         copy.tensors = {place: tensor.clone() for place, tensor in self.tensors.items()}
+        copy.gone = dict(self.gone)
         return copy
 
 
@@ -83,6 +92,11 @@ class LayerCache:
     @property
     def length(self) -> int:
         """How many positions an attention has read."""
+        return self.held + (self.cache.gone.get(self.number, 0) if self.kind == TEXT else 0)
+
+    @property
+    def held(self) -> int:
+        """How many positions it can still read: all of them, unless some were let go."""
         tensor = self.cache.tensors.get((self.number, self.kind))
         return 0 if tensor is None else tensor.size(-2)
 
@@ -94,18 +108,51 @@ class LayerCache:
         Raises:
             ValueError: the cache has read for another batch, or in a layer of other sizes.
         """
-        tensors, place, new = self.cache.tensors, (self.number, self.kind), torch.stack([key, value])
-        old = tensors.get(place)  # (2, B, h, S, d_head)
-        if old is None:
-            tensors[place] = new
-        elif key.size(-2):
-            check_goes_on(old, new)
-            tensors[place] = torch.cat([old, new], dim=-2)
-        keys, values = tensors[place]
+        keys, values = self.grow(torch.stack([key, value]))
         return keys, values
 
+    def grow(self, new: Float[Tensor, "n B h new d"]) -> Float[Tensor, "n B h S d"]:
+        """Let what is kept of each position grow by that of new ones; all of it, the old and the new.
 
-def check_goes_on(old: Float[Tensor, "2 ..."], new: Float[Tensor, "2 ..."]) -> None:
+        Raises:
+            ValueError: as `read`.
+        """
+        tensors, place = self.cache.tensors, (self.number, self.kind)
+        old = tensors.get(place)
+        if old is None:
+            tensors[place] = new
+        elif new.size(-2):
+            check_goes_on(old, new)
+            tensors[place] = torch.cat([old, new], dim=-2)
+        return tensors[place]
+
+    def let_go(self, keep: int) -> None:
+        """Hold the last `keep` positions at most; those before them still count as read."""
+        tensor = self.cache.tensors[self.number, TEXT]
+        if (n := tensor.size(-2) - keep) > 0:
+            self.cache.tensors[self.number, TEXT] = tensor[..., n:, :]
+            self.pass_by(n)
+
+    def pass_by(self, n: int) -> None:
+        """Count `n` more positions as read, of which nothing is held but what a state has made of them."""
+        self.cache.gone[self.number] = self.cache.gone.get(self.number, 0) + n
+
+    def state(self, name: str, batch: int) -> Float[Tensor, "B ..."] | None:
+        """What was kept under a name, of a size that doesn't grow; None before the first position.
+
+        Raises:
+            ValueError: the cache has read for another batch.
+        """
+        kept = self.cache.tensors.get((self.number, name))
+        if kept is not None and kept.size(1) != batch:
+            raise ValueError(f"a cache must go on with its own batch, which is {kept.size(1)} (got {batch})")
+        return None if kept is None else kept[0]
+
+    def keep_state(self, name: str, state: Float[Tensor, "B ..."]) -> None:
+        self.cache.tensors[self.number, name] = state[None]  # the batch on the second axis, as of keys and values
+
+
+def check_goes_on(old: Float[Tensor, "n ..."], new: Float[Tensor, "n ..."]) -> None:
     """Raise a ValueError unless what is new differs from what a cache holds by its length alone."""
     held, got = ((*tensor.shape[1:-2], tensor.size(-1)) for tensor in (old, new))
     if held != got:

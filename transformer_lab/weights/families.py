@@ -13,12 +13,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_lab.models.language_model import LanguageModelConfig
+from transformer_lab.models.since_llama.open_model import OpenModel
 from transformer_lab.models.text_encoder import TextEncoderConfig
 from transformer_lab.weights.tensor_names import BERT, GPT2, LLAMA, ours
 
 Config = Mapping[str, Any]
 Tensors = Mapping[str, Tensor]
-Family = Callable[[Config, Tensors], tuple[TextEncoderConfig | LanguageModelConfig, dict[str, Tensor]]]
+Family = Callable[[Config, Tensors], tuple[TextEncoderConfig | LanguageModelConfig | OpenModel, dict[str, Tensor]]]
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
 
 

@@ -22,6 +22,8 @@ def paired(ours: LanguageModel, theirs: nn.Module, kind: str) -> Iterator[tuple[
     """
     if type(theirs).__name__ != kind:
         raise ValueError(f"the counterpart of a LanguageModel must be {kind} (got {type(theirs).__name__})")
+    if type(ours) is not LanguageModel:
+        raise ValueError(f"what is copied must be a LanguageModel made from its config (got {type(ours).__name__})")
     config: Any = theirs.config
     sizes, tensors = COUNTERPARTS[kind](config.to_dict(), theirs.state_dict())
     mine, other = (computed_by(one) for one in (ours.config, sizes))

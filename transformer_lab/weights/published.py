@@ -2,7 +2,8 @@
 
 A published model is a folder: config.json says what it is, safetensors hold its weights by the names that Hugging Face
 gave them, and tokenizer.json cuts text into its tokens. The models themselves are `TextEncoder` (BERT's family) and
-`LanguageModel` (GPT-2's and Llama's); `tensor_names` says which tensor goes where. Nothing of `transformers` runs here.
+`LanguageModel` (GPT-2's, Llama's, and as `OpenModel` what came after it); `tensor_names` says which tensor goes where.
+Nothing of `transformers` runs here.
 """
 
 from importlib.util import find_spec
@@ -11,11 +12,13 @@ from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
-from transformer_lab.models.language_model import LanguageModel
+from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
+from transformer_lab.models.since_llama.open_model import OpenModel
 from transformer_lab.models.text_encoder import TextEncoder, TextEncoderConfig
 from transformer_lab.storage import load_parameters
 from transformer_lab.weights import folders, hub
 from transformer_lab.weights.families import FAMILIES
+from transformer_lab.weights.open_families import OPEN_FAMILIES
 
 
 class Known(NamedTuple):
@@ -55,8 +58,8 @@ def load(name_or_path: str | Path, download: bool = False, revision: str = "main
     Raises:
         FileNotFoundError: there is no such folder or model, or it lacks a file.
         ConnectionError: the hub can't be reached.
-        ValueError: a file is damaged; the model is of another family than BERT, GPT-2 and Llama, or has parts that
-            these classes have not.
+        ValueError: a file is damaged; the model is of a family that is not in FAMILIES or OPEN_FAMILIES, or has parts
+            that these classes have not.
     """
     folder = hub.fetch(repository(name_or_path), revision) if download else found(name_or_path)
     return read(folder)
@@ -66,15 +69,26 @@ def read(folder: Path) -> Published:
     """The model in a folder."""
     config = folders.read_json(folder / "config.json")
     family = config.get("model_type")
-    if family not in FAMILIES:
-        raise ValueError(f"model_type of a checkpoint must be one of {', '.join(FAMILIES)} (got {family!r})")
+    known = FAMILIES | OPEN_FAMILIES
+    if family not in known:
+        raise ValueError(f"model_type of a checkpoint must be one of {', '.join(known)} (got {family!r})")
+    if packed := config.get("quantization_config"):
+        rule = "the weights of a checkpoint must be plain floating-point numbers to be loaded"
+        raise ValueError(f"{rule} (these are quantized: {packed.get('quant_method')!r})")
     try:
-        sizes, tensors = FAMILIES[family](config, folders.read_weights(folder))
+        made, tensors = known[family](config, folders.read_weights(folder))
     except KeyError as error:
         raise ValueError(f"config.json of a {family} must say its {error.args[0]} ({folder})") from error
-    model = TextEncoder(sizes) if isinstance(sizes, TextEncoderConfig) else LanguageModel(sizes)
-    load_parameters(model, {name: x.flatten(0, -2) if x.ndim > 2 else x for name, x in tensors.items()})
+    model = built(made)
+    load_parameters(model, {name: x.flatten(0, -2) if x.ndim == 4 else x for name, x in tensors.items()})
     return Published(model.eval(), folders.read_tokenizer(folder))
+
+
+def built(made: TextEncoderConfig | LanguageModelConfig | OpenModel) -> TextEncoder | LanguageModel:
+    """The model of a config; that of an open family is made by its function already."""
+    if isinstance(made, OpenModel):
+        return made
+    return TextEncoder(made) if isinstance(made, TextEncoderConfig) else LanguageModel(made)
 
 
 def repository(name: str | Path) -> str:

@@ -75,12 +75,8 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             keys, values = cache.read(keys, values)
         keys, values = self.for_every_head(keys), self.for_every_head(values)  # (B, h, S, d_head)
-        dropout = self.dropout if self.training else 0.0
-        if need_weights:
-            heads, weights = attention_with_weights(queries, keys, values, mask, dropout)
-        else:
-            heads, weights = fused_attention(queries, keys, values, mask, dropout), None
-        return self.w_o(merge_heads(heads)), weights
+        heads, weights = self.attend(queries, keys, values, mask, need_weights)
+        return self.joined(heads, query), weights
 
     def placed(
         self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
@@ -94,6 +90,26 @@ class MultiHeadAttention(nn.Module):
     def for_every_head(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
         """The keys or the values that each head reads: here each has its own, and g is h."""
         return x
+
+    def attend(
+        self,
+        queries: Float[Tensor, "B h T d_head"],
+        keys: Float[Tensor, "B h S d_head"],
+        values: Float[Tensor, "B h S d_head"],
+        mask: Bool[Tensor, "..."] | None,
+        need_weights: bool,
+    ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h T S"] | None]:
+        """What each head returns, and its weights if they are asked for."""
+        dropout = self.dropout if self.training else 0.0
+        if need_weights:
+            return attention_with_weights(queries, keys, values, mask, dropout)
+        return fused_attention(queries, keys, values, mask, dropout), None
+
+    def joined(
+        self, heads: Float[Tensor, "B h T d_head"], query: Float[Tensor, "B T d_model"]
+    ) -> Float[Tensor, "B T d_model"]:
+        """What becomes of all heads together; the query is that which the layer was handed."""
+        return self.w_o(merge_heads(heads))
 
 
 class GroupedQueryAttention(MultiHeadAttention):

@@ -6,7 +6,7 @@ Read `sinusoidal` and `learned`, which are added to the words' vectors; then `ro
 
 from transformer_lab.nn.positions.alibi import alibi_bias
 from transformer_lab.nn.positions.learned import LearnedPositions
-from transformer_lab.nn.positions.rotary import RotaryPositions, fused_rotate, rotate
+from transformer_lab.nn.positions.rotary import RotaryPositions, fused_rotate, rotate, wide_enough
 from transformer_lab.nn.positions.sinusoidal import (
     SinusoidalPositions,
     angles,
@@ -26,4 +26,5 @@ __all__ = [
     "rotate",
     "shift_matrix",
     "sinusoidal_encoding",
+    "wide_enough",
 ]

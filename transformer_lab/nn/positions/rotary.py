@@ -50,6 +50,11 @@ def fused_rotate(
     return turned.flatten(-2).to(x.dtype)
 
 
+def wide_enough(dtype: torch.dtype) -> torch.dtype:
+    """The type in which numbers of another one are turned."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
 class RotaryPositions(nn.Module):
     """Turns queries and keys by their positions, as `rotate` does, the first of which is `start`; it learns nothing.
 
@@ -81,7 +86,7 @@ class RotaryPositions(nn.Module):
 
     def table_for(self, length: int, like: Tensor) -> Float[Tensor, "positions pairs 2"]:
         """A table of so many positions at least, on the device of another tensor and wide enough for its type."""
-        known, wide = self.table.size(0), torch.float64 if like.dtype == torch.float64 else torch.float32
+        known, wide = self.table.size(0), wide_enough(like.dtype)
         if length <= known and self.table.device == like.device and self.table.dtype == wide:
             return self.table
         return self.turns(known if length <= known else max(length, 2 * known), like.device, wide)

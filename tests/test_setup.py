@@ -58,7 +58,7 @@ def test_lessons_and_the_package_import_what_learners_install_and_nothing_else()
     beside = {
         path.stem for path in (ROOT / "transformer_lab" / "grading" / "sandbox").glob("*.py")
     }  # as the sandbox imports them
-    ours = {"transformer_lab", "running"} | beside | sys.stdlib_module_names
+    ours = {"transformer_lab", "running", "candidates"} | beside | sys.stdlib_module_names
     imported = set().union(*map(imported_roots, files)) - ours - OPTIONAL
     homes = packages_distributions()
     assert names([homes.get(root, [root])[0] for root in imported]) == names(FOR_LESSONS[:-1]) - NOT_IMPORTED

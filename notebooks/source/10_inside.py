@@ -35,10 +35,9 @@ device = default_device()
 # *The cat sat on a mat. The cat …* You expect *sat*, because it followed *cat* the last time. Does a model of Python expect that too? Two such models come with the package, a small one and a larger one, both trained as in lesson 09. We give them forty different letters in random order, and then the same forty again. For comparison we put *another* order of the letters before them, so that what is read stands in the same place but has not been seen:
 
 # %%
-code_models = {}
-for name in ("python_small", "python"):
-    code_model, characters, _ = training.load_language_model(name)
-    code_models[name] = code_model.to(device).eval()
+small, characters, _ = training.load_language_model("python_small")
+large, _, _ = training.load_language_model("python")
+code_models = {"python_small": small.to(device).eval(), "python": large.to(device).eval()}
 
 
 @torch.no_grad()

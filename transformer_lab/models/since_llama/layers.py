@@ -57,7 +57,7 @@ class OpenLayer(nn.Module):
         self.residual_1, self.residual_2 = residual_1, residual_2
 
     def forward(
-        self, x: Float[Tensor, "B T d_model"], mask: Bool[Tensor, "T S"], cache: LayerCache | None = None
+        self, x: Float[Tensor, "B T d_model"], mask: Bool[Tensor, "T S"] | None, cache: LayerCache | None = None
     ) -> Float[Tensor, "B T d_model"]:
         x = self.residual_1(x, lambda y: self.self_attention(y, y, y, mask, cache=cache)[0])
         return self.residual_2(x, self.feed_forward)

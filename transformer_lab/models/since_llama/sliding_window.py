@@ -48,11 +48,12 @@ class SlidingWindowLayer(OpenLayer):
         self.window = window
 
     def forward(
-        self, x: Float[Tensor, "B T d_model"], mask: Bool[Tensor, "T S"], cache: LayerCache | None = None
+        self, x: Float[Tensor, "B T d_model"], mask: Bool[Tensor, "T S"] | None, cache: LayerCache | None = None
     ) -> Float[Tensor, "B T d_model"]:
-        n_new, n_all = mask.shape
-        n_seen = n_all if cache is None else cache.held + n_new  # the last ones: all others have been let go
-        mask = mask[:, n_all - n_seen :] & sliding_window_mask(n_seen, self.window, x.device)[n_seen - n_new :]
+        if mask is not None:  # else there is one new token, and a cache holds only what it may see
+            n_new, n_all = mask.shape
+            n_seen = n_all if cache is None else cache.held + n_new  # the last ones: all others have been let go
+            mask = mask[:, n_all - n_seen :] & sliding_window_mask(n_seen, self.window, x.device)[n_seen - n_new :]
         x = super().forward(x, mask, cache)
         if cache is not None:
             cache.let_go(keep=self.window - 1)

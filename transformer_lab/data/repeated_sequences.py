@@ -17,7 +17,7 @@ class Repeated(NamedTuple):
 
     @property
     def known(self) -> Bool[Tensor, "B T_but_last"]:
-        """Whether position t could know token t + 1: its own token stood there before, and what followed it.
+        """Whether position t could know token t + 1, because its own token and the one that followed it came before.
 
         The last token of the first round could not: nothing says that the round is over.
         """

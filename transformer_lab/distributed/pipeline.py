@@ -71,7 +71,7 @@ class Pipeline(Parallel):
         return torch.stack(shares).sum() if self.last else torch.zeros((), device=tokens.device)
 
     def forward(self, tokens: Tensor, targets: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
-        """What came in, and what goes out: the next rank's input or, at the last rank, the share of the loss."""
+        """Receive the input and compute the output: the next rank's input or, at the last rank, a share of the loss."""
         model = self.model
         if self.first:
             x = model.embedded(tokens, 0)  # (b, T, d_model)

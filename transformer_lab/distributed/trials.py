@@ -32,7 +32,7 @@ SCHEMES: dict[str, type[Parallel]] = {
 
 
 class MeanOfMeans(DataParallel):
-    """A mistake, to be measured: each rank takes the mean over its own targets, and the ranks' means are averaged."""
+    """A deliberate mistake, to be measured: each rank averages over its own targets, then their means are averaged."""
 
     def share_of_loss(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
         mine = slice(self.rank, None, self.n)
@@ -140,7 +140,7 @@ def against_torch(config: LanguageModelConfig, tokens: Int[Tensor, "B T"]) -> fl
 
 
 def skipped_sum(skipping: int, seconds: float) -> tuple[float, str]:
-    """Make all ranks but one wait for a sum that this one never joins; returns how long each waited, and the error."""
+    """Make all ranks wait for a sum that one of them never joins; returns how long each waited, and its error."""
     start, said = time.perf_counter(), ""
     if dist.get_rank() == skipping:
         time.sleep(seconds)

@@ -38,7 +38,7 @@ class Mutation:
         return value if self.index is None else value[self.index]
 
     def old_source(self, parents: Mapping[ast.AST, ast.AST]) -> str:
-        """The source of what stands there, of something small with its surroundings; of several statements the line."""
+        """The source of what is replaced: something small is shown in context, and several statements by their line."""
         node = self.old
         if isinstance(node, list):
             node = next(part for part in [*node, *self.function.body] if getattr(part, "lineno", 0) == self.line)

@@ -153,7 +153,7 @@ def of_operation(node: ast.BinOp) -> Iterator[Change]:
 
 
 def of_number(value: int | float) -> Iterator[Change]:
-    """Neighbours; other axes where a number may be one; for others also another sign, factors of 2 and 10, 0 and 1."""
+    """Try neighbours; other axes where a number may be one; else the opposite sign, factors of 2 and 10, 0 and 1."""
     near = [value + 1, value - 1]
     if isinstance(value, float) and abs(value) < 4:
         near += [value + 0.5, value - 0.5, 1.0, -1.0]

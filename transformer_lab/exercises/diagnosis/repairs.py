@@ -53,7 +53,7 @@ def repair_search(exercise: Specification, answer: Callable, outcomes: Mapping[C
 
 
 class RepairSearch:
-    """The search for changes of one answer's source. `outcomes` are what it does now; it is wrong in a case."""
+    """The search for changes that repair one answer. `outcomes` are its current ones, at least one of them wrong."""
 
     def __init__(self, exercise: Specification, answer: Callable, outcomes: Mapping[Case, Outcome]):
         self.exercise, self.outcomes = exercise, outcomes
@@ -85,7 +85,7 @@ class RepairSearch:
         return list(self.tried(self.joint))
 
     def two_changes(self) -> Repair | None:
-        """Two changes that together make it right. If the first leads to a mistake, the second does away with that."""
+        """Two changes that together make the answer right. If the first leads to a mistake, the second removes it."""
         others: list[Changes] = [*((one,) for one in self.single), *self.joint]
         to_mistakes = [step for step in self.first if step.mistake][:MOST_TO_MISTAKES]
         better = sorted((step for step in self.first if not step.mistake), key=lambda step: step.wrong)[:MOST_FIRST]
@@ -100,7 +100,7 @@ class RepairSearch:
         return next(self.tried([changes], last=True), None) is not None
 
     def tried(self, kind: Iterable[Changes], last: bool = False) -> Iterator[Repair]:
-        """What comes of each; of the last changes only those count that make the answer right."""
+        """Try each of the changes and yield the repairs; with `last`, only those that make the answer right."""
         for changes in kind:
             if self.ended or time.thread_time() > self.deadline:
                 return

@@ -48,7 +48,7 @@ class SourceTree:
         return limit.of_each_call(function)
 
     def code(self, tree: ast.FunctionDef, mutations: Sequence[Mutation]) -> CodeType:
-        """The code of one function, with the mutations that lie in it. Those of expressions leave its loops alone."""
+        """The code of one function, with the mutations that lie in it. Mutated expressions don't affect its loops."""
         if not mutations and tree in self._codes:
             return self._codes[tree]
         of_statements = any(isinstance(one.new, list) for one in mutations)

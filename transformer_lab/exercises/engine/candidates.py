@@ -37,7 +37,7 @@ ASKED: WeakKeyDictionary[Candidate, Ask] = WeakKeyDictionary()
 
 
 class Call(torch.autograd.Function):
-    """A call through which gradients flow, as through one operation: what it consists of is not seen in them either."""
+    """A call as a single autograd operation, so that its gradients do not show what it consists of either."""
 
     @staticmethod
     def forward(ctx: Any, candidate: Candidate, given: Sequence, named: Mapping, *_: Tensor) -> Any:

@@ -21,7 +21,7 @@ def pick(generator: Generator, *choices: T) -> T:
 
 
 def several(generator: Generator, count: int, *choices: T) -> list[T]:
-    """`n` of the choices at random, without repetition."""
+    """`count` of the choices at random, without repetition."""
     return [choices[i] for i in torch.randperm(len(choices), generator=generator)[:count]]
 
 

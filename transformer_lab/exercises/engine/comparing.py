@@ -30,7 +30,7 @@ class Standard:
 
     @classmethod
     def of(cls, case: Case) -> "Standard":
-        """The type of a result follows from the inputs; where none of them is floating, nothing names one."""
+        """The standard of a case: a result's type follows from the inputs, and is free if none of them is floating."""
         return cls(case.loose, not any(map(is_floating, case.arguments.values())))
 
 

@@ -1,4 +1,4 @@
-"""Transformer Lab: the reference implementations behind the notebooks, and what teaches with them.
+"""Transformer Lab: the reference implementations behind the notebooks, and the tools that teach with them.
 
 In reading order: `nn` has the parts of the Transformer of 2017, `models` what is made of them, `decoding` turns logits
 into text, `weights` opens what others have trained, `kernels` computes the same faster; `data` and `training` make

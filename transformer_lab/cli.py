@@ -53,7 +53,7 @@ SEVERAL: dict[str, Any] = {"nargs": "*", "action": "extend", "default": []}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; its exit code: 0, 1 where some work could not be read, 2 where it could not begin."""
+    """Run a command and return its exit code: 0, 1 if some work could not be read, 2 if the command could not start."""
     print_anything()
     options = parser().parse_args(arguments)
     try:

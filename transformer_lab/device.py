@@ -1,4 +1,4 @@
-"""Which device the lessons and the examples run on."""
+"""The choice of the device on which the lessons and the examples run."""
 
 import os
 
@@ -6,7 +6,7 @@ import torch
 
 
 def default_device() -> torch.device:
-    """The device that lessons use: CUDA if there is one, else Apple's MPS, else the CPU.
+    """The device that lessons use: CUDA if available, else Apple's MPS, else the CPU.
 
     The environment variable `TRANSFORMER_LAB_DEVICE` (`cpu`, `cuda`, `cuda:1`, `mps`) overrides the choice.
 

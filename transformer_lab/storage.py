@@ -1,4 +1,4 @@
-"""Weights on disk: safetensors, which is a header of JSON and then plain numbers. Nothing in such a file can run.
+"""Weights on disk as safetensors: a header of JSON, then plain numbers. Nothing in such a file can be executed.
 
 What belongs to the weights (a config, a tokenizer, a score) lies in the header, as JSON by name. Safetensors notices a
 file that is cut short, but no wrong bit among the numbers; so the header holds the SHA-256 of the file, too.
@@ -30,14 +30,14 @@ BLANK = "SHA-256 of this file, with these 64 characters where it stands. "  # as
 
 @dataclass(frozen=True)
 class Stored:
-    """What a file holds: tensors by name, on the CPU, and what was written about them by name."""
+    """The contents of a file: tensors by name, on the CPU, and metadata by name."""
 
     path: Path
     tensors: dict[str, Tensor]
     about: dict[str, Any]
 
     def __getitem__(self, name: str) -> Any:
-        """What was written under this name.
+        """The metadata stored under this name.
 
         Raises:
             ValueError: nothing was.
@@ -48,14 +48,14 @@ class Stored:
 
 
 def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Write tensors by name and, by name, what JSON can hold about them. A crash midway leaves the old file whole."""
+    """Write tensors and JSON metadata by name. A crash midway leaves the old file intact."""
     header = {name: json.dumps(value, ensure_ascii=False) for name, value in about.items()} | {"sha256": BLANK}
     data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, header)
     replace_file(Path(path), data.replace(BLANK.encode(), hashlib.sha256(data).hexdigest().encode(), 1))
 
 
 def read_tensors(path: str | Path) -> Stored:
-    """What `write_tensors` wrote.
+    """Read what `write_tensors` wrote.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -76,7 +76,7 @@ def read_tensors(path: str | Path) -> Stored:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put a file in the place of another, so that at any moment one of the two can be read there.
+    """Replace a file atomically, so that at any moment either the old or the new one can be read there.
 
     Raises:
         OSError: nothing can be written there.
@@ -91,7 +91,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 @contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
-    """A name beside `path` for what is to take its place, and for nobody else; it is gone at the end of the block.
+    """A unique temporary name beside `path` for its future contents; the file is gone at the end of the block.
 
     An OSError names `path`, the name that the user knows.
     """
@@ -110,7 +110,7 @@ def unfinished(path: Path) -> Iterator[Path]:
 
 
 def put_in_place(old: Path, new: Path) -> None:
-    """Rename a file. On Windows nobody may while another program reads one of the two: try again for a second."""
+    """Rename a file. On Windows this fails while another program reads one of the two, so try again for a second."""
     for seconds in WAITS if sys.platform == "win32" else ():
         with suppress(PermissionError):
             os.replace(old, new)
@@ -120,7 +120,7 @@ def put_in_place(old: Path, new: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise an OSError unless a file can be written there; what is there stays."""
+    """Raise an OSError unless a file can be written there; an existing file is left alone."""
     if path.is_dir():
         raise IsADirectoryError(f"a file must have a name of its own ({path} is a folder)")
     with unfinished(path) as part:
@@ -129,7 +129,7 @@ def check_writable(path: Path) -> None:
 
 @torch.no_grad()
 def load_parameters(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Give each parameter of the module the tensor of its name, converted to its type and device.
+    """Set each parameter of the module to the tensor of its name, converted to its type and device.
 
     Raises:
         ValueError: a name is missing or unknown, or a shape is another; the module is then as before.
@@ -148,7 +148,7 @@ def load_parameters(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 
 class StoredModel(nn.Module):
-    """A model that a checkpoint can hold: its config, a dataclass, and its parameters.
+    """A model that a checkpoint can store: its config, a dataclass, and its parameters.
 
     Weights that the config ties stay one parameter wherever the model goes, and whatever is loaded into it.
     """
@@ -160,11 +160,11 @@ class StoredModel(nn.Module):
         self.register_load_state_dict_post_hook(tie_what_was_loaded)
 
     def tied_parts(self) -> list[nn.Embedding | nn.Linear]:
-        """The parts whose weights are one parameter: here none."""
+        """The parts whose weights are a single parameter; none by default."""
         return []
 
     def tie_weights(self) -> None:
-        """Make one parameter of the weights that the config ties, equal numbers so far. No load and no move needs it.
+        """Make one parameter of the weights that the config ties, which must be equal. No load or move requires it.
 
         Raises:
             ValueError: their numbers differ.
@@ -177,7 +177,7 @@ class StoredModel(nn.Module):
             part.weight = known[0]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "StoredModel":
-        """Where a module goes to or from "meta" torch makes a parameter anew, once for each name that it has."""
+        """Keep tied weights tied, because torch recreates a parameter once per name when it moves to or from "meta"."""
         parts = self.tied_parts()
         tied = all(part.weight is parts[0].weight for part in parts)
         super()._apply(fn, recurse)
@@ -187,7 +187,7 @@ class StoredModel(nn.Module):
 
     @classmethod
     def from_checkpoint(cls: type[Model], path: str | Path) -> Model:
-        """The model in a file that `transformer_lab.training` wrote: on the CPU, in eval mode.
+        """Load a model from a file that `transformer_lab.training` wrote, on the CPU and in eval mode.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -197,7 +197,7 @@ class StoredModel(nn.Module):
 
     @classmethod
     def from_stored(cls: type[Model], stored: Stored) -> Model:
-        """The model in a file that has been read; as `from_checkpoint`."""
+        """The model from a file that has already been read, as in `from_checkpoint`."""
         model = cls(stored_config(stored["config"], cls.config_class))  # type: ignore[call-arg]  # each takes a config
         weights = {name: tensor for name, tensor in stored.tensors.items() if name.startswith("model.")}
         load_parameters(model, {name.removeprefix("model."): tensor for name, tensor in weights.items()})
@@ -208,7 +208,7 @@ PLAIN: dict[Any, tuple[type, ...]] = {bool: (bool, np.bool_), int: (Integral,), 
 
 
 def make_plain(config: Any) -> None:
-    """Make each field of a frozen dataclass what Python and JSON call its type: numpy's 3 becomes Python's.
+    """Convert each field of a frozen dataclass to its plain Python type, as JSON needs: numpy's 3 becomes Python's.
 
     Raises:
         ValueError: a field is of another type; True is no number here.
@@ -222,12 +222,12 @@ def make_plain(config: Any) -> None:
 
 
 def tie_what_was_loaded(model: StoredModel, incompatible_keys: object) -> None:
-    """`load_state_dict(assign=True)` gives each name a parameter of its own."""
+    """Tie the weights again, because `load_state_dict(assign=True)` gives each name a parameter of its own."""
     model.tie_weights()
 
 
 def stored_config(values: dict[str, Any], kind: type) -> Any:
-    """The config in a checkpoint, which must have every field: no default may stand in for what was stored."""
+    """The config of a checkpoint, which must have every field, because no default may replace what was stored."""
     wanted = {field.name for field in fields(kind)}
     if values.keys() != wanted:
         missing, unknown = sorted(wanted - values.keys()), sorted(values.keys() - wanted)

@@ -1,4 +1,4 @@
-"""What lessons and views show of models, as numbers.
+"""Measurements and experiments on models, whose numbers the lessons and views show.
 
 In reading order: `attention`; what parts of a model do, in `circuits`, `contributions`, `interventions`, `switches` and
 `planted_circuit`; what a model takes, in `costs` and `peak_memory`.

@@ -1,4 +1,4 @@
-"""What attention does in a model, as numbers: Jacobians, norms by layer, the parts of heads, where they look."""
+"""Measures of attention in a model: Jacobians, norms by layer, contributions of heads, and where heads look."""
 
 from collections.abc import Sequence
 from math import log
@@ -26,7 +26,7 @@ def softmax_jacobian(weights: Float[Tensor, "*axes S"]) -> Float[Tensor, "*axes 
 
 
 def norms_by_layer(states: Sequence[Tensor], output: Tensor) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-    """Norms of what goes into a stack and comes out of each layer, and of the gradients there.
+    """Norms of a stack's input and of the output of each of its layers, and of the gradients at the same points.
 
     The gradient is that of a random one, N(0, 1), which enters at `output`: the last state, or what is made of it. Both
     are relative to where they enter the stack: activations to the first state, gradients to the last.
@@ -43,7 +43,7 @@ def head_contributions(
     value: Float[Tensor, "B S d_model"],
     mask: Bool[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "B h T d_model"]:
-    """What each head writes into the output, head_i W_O_i: their sum and the bias of W_O are the output (§3.2.2).
+    """The contribution of each head to the output, head_i W_O_i; with the bias of W_O, they sum to the output (§3.2.2).
 
     W_O_i is the block of W_O that reads head i. Leaving the head out takes exactly its part from the output.
     """
@@ -57,7 +57,7 @@ def head_contributions(
 
 
 def entropy(weights: Float[Tensor, "*axes S"]) -> Float[Tensor, "*axes"]:
-    """How widely each row of weights is spread, in bits: -Σ w log₂ w, 0 if all weight is on one key."""
+    """The entropy of each row of weights in bits, -Σ w log₂ w, which is 0 if one key has all the weight."""
     return torch.special.entr(weights).sum(-1) / log(2)
 
 
@@ -69,6 +69,6 @@ def cross_attention(model: Transformer, src: Tensor, tgt: Tensor) -> Float[Tenso
 
 
 def token_names(tokenizer: TokenizerLike, ids: Sequence[int]) -> list[str]:
-    """Each token as a person can read it, a space within it as a dot."""
+    """The tokens in readable form, with a dot for each space within a token."""
     special = {tokenizer.pad_id: "pad", tokenizer.bos_id: "begin", tokenizer.eos_id: "end"}
     return [special.get(i) or tokenizer.decode([i]).replace(" ", SPACE) for i in ids]

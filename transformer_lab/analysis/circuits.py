@@ -1,4 +1,4 @@
-"""What parts of a model do to its output: the scores of heads, the logit lens, a head taken away.
+"""What individual parts of a model do to its output: scores of heads, the logit lens, the ablation of a head.
 
 The terms are those of Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits", and of Olsson et al.,
 2022, "In-context Learning and Induction Heads", arXiv:2209.11895.
@@ -14,7 +14,7 @@ from transformer_lab.nn.attention import merge_heads
 
 
 def induction_score(weights: Float[Tensor, "h S S"], period: int) -> Float[Tensor, " h"]:
-    """How much each head looks at what came after the same token, in a random sequence followed by itself.
+    """How much each head attends to the token that followed the same token before, in a random sequence repeated once.
 
     The mean of weights[:, t, t - period + 1] over t in the second half: at position t stands what stood at t - period,
     and the token after that is the one to come.
@@ -34,7 +34,7 @@ def logit_lens(
     norm: Callable[[Tensor], Tensor],
     unembedding: Float[Tensor, "vocab d_model"],
 ) -> Float[Tensor, "*axes vocab"]:
-    """What a model would say if its layers ended here: the state between two layers, read as the last one is.
+    """What a model would predict if its layers ended here: an intermediate state, read out as the last one is.
 
     logits = norm(hidden) unembeddingᵀ, with the model's own last norm and output matrix (nostalgebraist, 2020,
     "interpreting GPT: the logit lens").
@@ -45,7 +45,7 @@ def logit_lens(
 def ablate_head(
     output_by_head: Float[Tensor, "B h T d_head"], w_o: Float[Tensor, "d_model d_model"], head: int
 ) -> Float[Tensor, "B T d_model"]:
-    """The output of an attention with what one head contributes taken away: Concat(head_0, …, 0, …) W_O (§3.2.2).
+    """The output of an attention with the contribution of one head removed: Concat(head_0, …, 0, …) W_O (§3.2.2).
 
     Raises:
         ValueError: there is no such head; heads are counted from 0.

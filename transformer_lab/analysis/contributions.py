@@ -1,4 +1,4 @@
-"""What the parts of a model write as it runs: each head, and each layer."""
+"""Recording what the parts of a model write as it runs: the output of each head, and of each layer."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +12,7 @@ from transformer_lab.nn.recording import check_not_compiled
 
 @contextmanager
 def record_heads(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "B h T d_head"]]]:
-    """Within the block, collect what each head of every attention hands to W_O, by the attention's name.
+    """Within the block, record the input of W_O in every attention, split by head, under the attention's name.
 
     Of an attention that is called again, what it wrote in the last call stays.
 
@@ -39,7 +39,7 @@ def record_heads(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "B h T d_
 
 @contextmanager
 def record_states(model: nn.Module) -> Iterator[list[Float[Tensor, "B T d_model"]]]:
-    """Within the block, collect what goes into the first of `model.layers`, and what comes out of each: n_layers + 1.
+    """Within the block, record the input of the first of `model.layers` and the output of each: n_layers + 1 states.
 
     Where layers only add to it, as in pre-norm models, this is called the residual stream.
 

@@ -1,4 +1,4 @@
-"""What a decoder costs: bytes of its cache, and FLOPs with and without one.
+"""The costs of a decoder: the size of its cache in bytes, and its FLOPs with and without one.
 
 FLOPs are counted for the self-attention and feed-forward layers of a decoder: the projections, the scores, the weighted
 sum and the two matrices of the feed-forward layer, a multiply-add as 2. Left out is what costs little (softmax, norms,
@@ -49,7 +49,7 @@ PRESETS = {
 
 
 def cache_bytes(size: DecoderSize, length: int, batch: int = 1, bytes_per_number: int = 2) -> int:
-    """Bytes of the keys and the values of all layers: 2 · n_layers · n_kv_heads · d_head · length · batch · bytes."""
+    """The bytes of the keys and values of all layers: 2 · n_layers · n_kv_heads · d_head · length · batch · bytes."""
     return 2 * size.n_layers * size.n_kv_heads * size.d_head * length * batch * bytes_per_number
 
 
@@ -60,7 +60,7 @@ def flops_of_a_position(size: DecoderSize) -> int:
 
 
 def flops_of_a_pair(size: DecoderSize) -> int:
-    """FLOPs for one query and one key: a score, and a value added to the sum, in every head and layer."""
+    """FLOPs for one query and one key: a score, and a weighted value added to the sum, in every head and layer."""
     return size.n_layers * 2 * 2 * size.d_model
 
 
@@ -70,12 +70,12 @@ def flops_with_cache(size: DecoderSize, length: int) -> int:
 
 
 def flops_without_cache(size: DecoderSize, length: int) -> int:
-    """FLOPs for the same token if all `length` positions are computed anew, as one square of scores."""
+    """FLOPs for the same token if all `length` positions are computed anew, with a full square of scores."""
     return length * flops_of_a_position(size) + length**2 * flops_of_a_pair(size)
 
 
 class Cost(NamedTuple):
-    """What a language model holds, and what its next token costs."""
+    """The size of a language model, and the cost of its next token."""
 
     parameters: int
     flops: int  # of the next token, with a cache; output layer included
@@ -83,7 +83,7 @@ class Cost(NamedTuple):
 
 
 def cost_of_a_token(config: LanguageModelConfig, length: int) -> Cost:
-    """The cost of token number `length`, for a language model of any shape: its matrices are counted, not assumed."""
+    """The cost of token number `length`, for a language model of any shape, by counting its actual matrices."""
     with torch.device("meta"):
         model = LanguageModel(config)
     matrices = sum(p.numel() for layer in model.layers for p in layer.parameters() if p.ndim == 2)

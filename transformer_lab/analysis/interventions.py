@@ -1,4 +1,4 @@
-"""Experiments on a model as it runs: take a part away, or put another run's in its place.
+"""Experiments on a running model: remove a part, or replace its output with that of another run.
 
 Each is a `with` block; after it, the model is as before. A part is named as in `model.named_modules()`. What a head
 writes is the input of W_O, at which all of them act: so they hold for every attention of this package, whether torch's
@@ -23,7 +23,7 @@ PARTS = ("query", "key", "value")
 
 @contextmanager
 def ablate(model: nn.Module, layer: str, *heads: int, mean: bool = False) -> Iterator[None]:
-    """Within the block, these heads of an attention write zeros; with `mean`, their mean over the call.
+    """Within the block, these heads of an attention write zeros or, with `mean`, their mean over the call.
 
     The mean, over the batch and the positions, keeps what a head writes always, and takes away what it says about this
     position of this text. (A step with a cache has one position: its mean says all.)
@@ -80,7 +80,7 @@ def patch_input(
     *,
     positions: Sequence[int] | None = None,
 ) -> Iterator[None]:
-    """Within the block, an attention reads another input for its "query", "key" or "value" alone, at these positions.
+    """Within the block, an attention reads other vectors at these positions of its "query", "key" or "value" alone.
 
     So one can ask by which of the three something travels from layer to layer (Elhage et al. call it composition).
 
@@ -104,7 +104,7 @@ def patch_input(
 
 
 def heads_changed(attention: MultiHeadAttention, change: Callable[[Tensor], Tensor]) -> Any:
-    """A block in which W_O reads what `change` makes of the outputs of the heads, (B, h, T, d_head)."""
+    """A block in which `change` is applied to the outputs of the heads, (B, h, T, d_head), before W_O reads them."""
 
     def hook(module: nn.Module, args: tuple[Tensor]) -> tuple[Tensor]:
         return (merge_heads(change(split_heads(args[0], attention.n_heads))),)  # (B, T, d_model) in and out
@@ -129,7 +129,7 @@ def attention_named(model: nn.Module, name: str) -> MultiHeadAttention:
 
 
 def head_mask(attention: MultiHeadAttention, heads: Sequence[int]) -> Bool[Tensor, "h 1 1"]:
-    """Which heads are meant, to be broadcast to (B, h, T, d_head)."""
+    """A mask of the selected heads that broadcasts to (B, h, T, d_head)."""
     if not heads or not all(0 <= head < attention.n_heads for head in heads):
         raise ValueError(f"heads must be one or more of 0 to {attention.n_heads - 1} (got {[*heads]})")
     mask = torch.zeros(attention.n_heads, 1, 1, dtype=torch.bool)
@@ -138,7 +138,7 @@ def head_mask(attention: MultiHeadAttention, heads: Sequence[int]) -> Bool[Tenso
 
 
 def position_mask(positions: Sequence[int] | None, x: Float[Tensor, "*axes T d"]) -> Bool[Tensor, "T 1"]:
-    """Which positions are meant, to be broadcast to the tensor."""
+    """A mask of the selected positions that broadcasts to the tensor."""
     length = x.size(-2)
     if positions is None:
         return torch.ones(length, 1, dtype=torch.bool, device=x.device)

@@ -1,4 +1,4 @@
-"""How much memory a computation takes at its peak, counted tensor by tensor: the same on every machine."""
+"""The peak memory of a computation, counted tensor by tensor, so that it is the same on every machine."""
 
 import weakref
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves
 
 
 class MemoryCount(TorchDispatchMode):
-    """Within the `with` block, adds up the bytes of all memory that operations make and that is still in use.
+    """Within the `with` block, adds up the bytes of all memory that operations have allocated and that is still in use.
 
     What was there before the block does not count. What a kernel uses inside it, and frees, is not seen.
     """
@@ -41,7 +41,7 @@ class MemoryCount(TorchDispatchMode):
 
 
 def peak_bytes(compute: Callable[[], object]) -> int:
-    """The most bytes that a computation holds at a time, beside what was there before: its result, and all on the way.
+    """The most bytes that a computation holds at once, on top of what existed before: its result and all intermediates.
 
     >>> peak_bytes(lambda: x @ x.T)    # x: (1000, 8), float32
     4000000
@@ -52,7 +52,7 @@ def peak_bytes(compute: Callable[[], object]) -> int:
 
 
 def tile_bytes(tile: int, d_head: int, bytes_per_number: int = 4) -> int:
-    """Bytes in fast memory while attention works on one tile of `tile` queries and as many keys.
+    """The bytes of fast memory in use while attention works on one tile of `tile` queries and as many keys.
 
     Queries, keys, values and the output so far are 4 · tile · d_head numbers, the scores tile², and each query has a
     maximum and a sum.

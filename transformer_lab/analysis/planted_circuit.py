@@ -1,4 +1,4 @@
-"""A model whose circuit is known, since it was set by hand: what detectors of heads must find in it, and must not."""
+"""A model with a known circuit, because it was set by hand: a test of what detectors of heads find and do not find."""
 
 import torch
 from jaxtyping import Float
@@ -13,7 +13,7 @@ FOOLED = 12  # the period at which the head that only counts looks like an induc
 
 
 def planted_induction(n_symbols: int = 24, length: int = 32) -> AttentionOnly:
-    """Two layers of two heads that continue every repeated sequence, though nothing was learned.
+    """A model of two layers with two heads each that continues every repeated sequence without having learned anything.
 
     layer 0, head 0   looks at the previous position, and writes down which token stands there
     layer 0, head 1   looks 11 positions back, whatever stands there, and writes nothing
@@ -49,7 +49,7 @@ def planted_induction(n_symbols: int = 24, length: int = 32) -> AttentionOnly:
 
 
 def shifted(rows: Float[Tensor, "n d_model"], steps: int) -> Float[Tensor, "n d_model"]:
-    """Feature i of a query meets feature i - steps of a key: it looks that many positions back."""
+    """Shift the features so that feature i of a query meets feature i - steps of a key, as many positions back."""
     moved = torch.zeros_like(rows)
     moved[steps:] = rows[: max(len(rows) - steps, 0)]
     return moved
@@ -63,7 +63,7 @@ def set_head(
     value: Float[Tensor, "n_values d_model"],
     output: Float[Tensor, "n_values d_model"],
 ) -> None:
-    """Let a head compare `query` with `key` row by row, and write what it finds along `value` along `output`."""
+    """Make a head compare `query` with `key` row by row, read along `value`, and write in the direction `output`."""
     d_head = attention.w_q.in_features // attention.n_heads
     start = head * d_head
     scores, values = slice(start, start + len(query)), slice(start, start + len(value))

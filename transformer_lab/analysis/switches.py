@@ -1,4 +1,4 @@
-"""Parts of a running Transformer switched off, and single vectors put in their place: what the machine's switches do.
+"""Switching off parts of a running Transformer and replacing single vectors, as the switches of the machine do.
 
 Parts have the names of their modules, and a last word for what is no module of its own:
 
@@ -48,7 +48,7 @@ def switched_off(model: nn.Module, *parts: str) -> Iterator[None]:
 
 
 def switch(model: nn.Module, part: str) -> Any:
-    """The block in which one part does nothing."""
+    """The context in which one part does nothing."""
     owner, _, last = part.rpartition(".")
     if owner.endswith(".head") and last.isdecimal():
         return ablate(model, owner.removesuffix(".head"), int(last))
@@ -63,7 +63,7 @@ def switch(model: nn.Module, part: str) -> Any:
 
 
 def without_positions(module: Embedding) -> Any:
-    """The embedding is that of the tokens alone; dropout is left out with the encoding."""
+    """Make the embedding that of the tokens alone; dropout is left out along with the encoding."""
 
     def scaled(module: Embedding, args: tuple, output: Tensor) -> Tensor:
         return module.tokens(args[0]) * module.tokens.embedding_dim**0.5  # (B, T, d_model)
@@ -72,7 +72,7 @@ def without_positions(module: Embedding) -> Any:
 
 
 def without_skip(module: Residual) -> Any:
-    """The norm of the sub-layer's output; of a pre-norm layer, the sub-layer's output itself."""
+    """Make the output the norm of the sub-layer's output or, in a pre-norm layer, the sub-layer's output itself."""
 
     def around(module: Residual, args: tuple[Tensor, Callable]) -> tuple[Tensor, Callable]:
         x, sublayer = args

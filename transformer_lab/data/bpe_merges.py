@@ -1,4 +1,4 @@
-"""Merges of byte-pair encoding: one, and all those learned from words. `tokenizer` has a fast twin of the latter."""
+"""Merges of byte-pair encoding: a single one, and learning all of them from words. `tokenizer` has a fast twin."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from itertools import pairwise
 
 
 def merge_pair(symbols: Sequence[str], pair: tuple[str, str]) -> list[str]:
-    """One merge: wherever the two symbols of `pair` are neighbours, they become one symbol.
+    """Apply one merge: wherever the two symbols of `pair` are neighbours, they become one symbol.
 
     Go from left to right and use each symbol once: with the pair ("a", "a"), ["a", "a", "a"] becomes ["aa", "a"].
     """
@@ -20,7 +20,7 @@ def merge_pair(symbols: Sequence[str], pair: tuple[str, str]) -> list[str]:
 
 
 def learn_merges(words: Mapping[str, int], n_merges: int) -> list[tuple[str, str]]:
-    """The most frequent pair of neighbours; the most frequent one after it is merged; and so on.
+    """Learn merges: the most frequent pair of neighbours is merged, then the most frequent one after that, and so on.
 
     `words` says how often each word occurs. Of equally frequent pairs, the one whose left symbol is oldest is merged,
     then the one whose right symbol is: characters in the order of their code points, then merges as they were learned.

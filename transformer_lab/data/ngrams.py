@@ -1,4 +1,4 @@
-"""n-gram tables: what the last few tokens alone say about the next, smoothed. A yardstick for language models."""
+"""Smoothed n-gram tables, which predict the next token from the last few alone: a baseline for language models."""
 
 import numpy as np
 import torch
@@ -41,11 +41,11 @@ class NGrams:
             self.levels.append(Level(grams, counts, vocab_size))
 
     def __len__(self) -> int:
-        """How many n-grams are stored, of all lengths."""
+        """The number of stored n-grams, of all lengths."""
         return sum(len(level.grams) for level in self.levels)
 
     def token_log_probs(self, tokens: Int[Tensor, " n"]) -> Float[Tensor, " n-1"]:
-        """ln p of each token but the first, given the order - 1 before it, or as many as there are."""
+        """ln p of each token but the first, given the order - 1 tokens before it, or as many as there are."""
         text = tokens.cpu().numpy().astype(np.int64)
         found = np.empty(len(text) - 1)
         for t in range(1, min(self.order - 1, len(text))):
@@ -57,7 +57,7 @@ class NGrams:
         return torch.from_numpy(np.log(found)).float()
 
     def next_probabilities(self, tokens: Int[Tensor, " n"]) -> Float[Tensor, " vocab"]:
-        """The distribution of the token that follows these."""
+        """The distribution of the token that follows these tokens."""
         last = tokens.tolist()[max(0, len(tokens) - self.order + 1) :] if self.order > 1 else []
         context = 0
         for token in last:
@@ -66,7 +66,7 @@ class NGrams:
         return torch.from_numpy(self.probabilities(grams, len(last) + 1)).float()
 
     def probabilities(self, grams: np.ndarray, n: int) -> np.ndarray:
-        """p of the last token of each n-gram, given the others."""
+        """The probability of the last token of each n-gram, given the others."""
         p = np.full(len(grams), 1 / self.vocab_size)
         for length in range(1, n + 1):
             p = self.levels[self.order - length].interpolated(grams % self.vocab_size**length, p)
@@ -74,7 +74,7 @@ class NGrams:
 
 
 class Level:
-    """The n-grams of one length: their discounted counts, and of each context what it takes to share them out."""
+    """The n-grams of one length: their discounted counts, and for each context the totals needed to normalise them."""
 
     def __init__(self, grams: np.ndarray, counts: np.ndarray, vocab_size: int):
         self.vocab_size, self.grams = vocab_size, grams
@@ -86,7 +86,7 @@ class Level:
         self.totals, self.left_over = np.add.reduceat(counts, first), np.add.reduceat(discounts, first)
 
     def interpolated(self, grams: np.ndarray, shorter: np.ndarray) -> np.ndarray:
-        """p of each gram's last token; `shorter` is what shorter contexts say, which counts where none is known."""
+        """The probability of each n-gram's last token, interpolated with `shorter`, that given shorter contexts."""
         contexts = grams // self.vocab_size
         total = looked_up(self.contexts, self.totals, contexts)
         mass = looked_up(self.grams, self.kept, grams) + looked_up(self.contexts, self.left_over, contexts) * shorter
@@ -94,7 +94,7 @@ class Level:
 
 
 def codes(text: np.ndarray, vocab_size: int, n: int) -> np.ndarray:
-    """Each n-gram of a text as a number whose digits are its tokens."""
+    """Encode each n-gram of a text as a number whose digits are its tokens."""
     found = np.zeros(len(text) - n + 1, dtype=np.int64)
     for i in range(n):
         found = found * vocab_size + text[i : len(text) - n + 1 + i]
@@ -102,12 +102,12 @@ def codes(text: np.ndarray, vocab_size: int, n: int) -> np.ndarray:
 
 
 def counted(found: np.ndarray) -> Counts:
-    """The different codes, sorted, and how many there are of each. (Without counts numpy hashes, which is slow.)"""
+    """The distinct codes, sorted, and the count of each. (Without counts, numpy hashes, which is slow.)"""
     return np.unique(found, return_counts=True)
 
 
 def discounts_of(counts: np.ndarray) -> np.ndarray:
-    """What is taken off counts of 0, 1, 2 and 3 or more, from how many n-grams occur once, twice, three, four times.
+    """The discounts of counts 0, 1, 2 and 3 or more, from how many n-grams occur once, twice, three and four times.
 
     D_i = i - (i + 1) · Y · n_{i+1} / n_i,  Y = n_1 / (n_1 + 2 n_2)        (Chen & Goodman, 1999, equation 26)
 
@@ -122,6 +122,6 @@ def discounts_of(counts: np.ndarray) -> np.ndarray:
 
 
 def looked_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The value of each wanted key, 0 where it is unknown; the keys are sorted."""
+    """Look up the value of each wanted key in the sorted keys; unknown keys give 0."""
     i = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[i] == wanted, values[i], 0)

@@ -1,4 +1,4 @@
-"""Number names in two languages, by num2words: pairs for training, validation and test, drawn by kind of number."""
+"""Number names in two languages, from num2words: pairs for training, validation and test, drawn by kind of number."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from transformer_lab.checks import check_least
 
 @dataclass(frozen=True)
 class Pairs:
-    """`(source text, target text)`: to train on, to watch a training with (validation), and to judge it by at its end.
+    """Pairs `(source text, target text)` to train on, to monitor training with (validation), and for the final test.
 
     `slices` holds the test once more, by the kind of number. `source` and `target` are the languages.
     """
@@ -49,14 +49,14 @@ WRONG: dict[str, tuple[int, str, str]] = {
 
 
 def languages() -> list[str]:
-    """Every language that num2words can count in."""
+    """All languages that num2words can count in."""
     from num2words import CONVERTER_CLASSES  # imported late: the package alone does not need it
 
     return sorted(CONVERTER_CLASSES)
 
 
 def number_name(number: int, language: str) -> str:
-    """The number in words: `number_name(21, "de")` is "einundzwanzig".
+    """A number in words: `number_name(21, "de")` is "einundzwanzig".
 
     Raises:
         ValueError: num2words does not know the language, or not this number in it.
@@ -73,7 +73,7 @@ def number_name(number: int, language: str) -> str:
 
 
 def wrong_names(language: str) -> str | None:
-    """A sentence with an example, if num2words is known to get names of a language wrong, and this version does."""
+    """A warning with an example if num2words gets names of a language wrong in the installed version, or None."""
     number, given, right = WRONG.get(language, (0, "", ""))
     if not right or number_name(number, language) != given:
         return None
@@ -117,12 +117,12 @@ def kinds_of_numbers(below: int) -> dict[str, list[int]]:
 
 
 def numbers_between(hundreds: Iterable[int], below: int) -> list[int]:
-    """The 99 numbers behind each of these hundreds, as far as they are below `below`."""
+    """The 99 numbers after each of these multiples of 100, as far as they are below `below`."""
     return [*chain.from_iterable(range(n + 1, min(n + 100, below)) for n in hundreds)]
 
 
 def lengths_of_numbers(below: int) -> dict[str, list[int]]:
-    """The numbers from 0 to `below` - 1, by their digits alone: a split with a blind spot, since few are round."""
+    """The numbers from 0 to `below` - 1 grouped by length alone: a split with a blind spot, since few are round."""
     starts = [0, *(10**digits for digits in range(1, len(str(below - 1))))]
     return {f"length {len(str(start))}": [*range(start, min(below, start * 10 or 10))] for start in starts}
 
@@ -138,7 +138,7 @@ def number_names(
     kinds: Callable[[int], dict[str, list[int]]] = kinds_of_numbers,
     seed: int = 0,
 ) -> Pairs:
-    """Names of random numbers from 0 to `below` - 1; none is in two of training, validation and test.
+    """Names of random numbers from 0 to `below` - 1; no number is in two of training, validation and test.
 
     Of numbers drawn evenly below a million, 90 % have six digits, 1 % are round and 0.01 % are below 100. So they are
     drawn by kind, as many of each as there are. By default the training has 1 594 of most kinds, 770 of three digits,
@@ -173,7 +173,7 @@ def number_names(
 def split_numbers(
     kinds: dict[str, list[int]], n_train: int, n_validation: int, n_test: int, generator: random.Random
 ) -> list[dict[str, list[int]]]:
-    """Numbers for training, validation and test, by kind, as `number_names` says."""
+    """Split numbers into training, validation and test by kind, as `number_names` describes."""
     free = [one if WORDS.isdisjoint(one) else [n for n in one if n not in WORDS] for one in kinds.values()]
     room = [min(len(numbers) // 10, len(spare) // 2) for numbers, spare in zip(kinds.values(), free, strict=True)]
     tested = even_shares(n_test, room, "n_test")
@@ -193,7 +193,7 @@ def split_numbers(
 
 
 def even_shares(total: int, room: list[int], name: str) -> list[int]:
-    """`total` in parts as even as `room` lets them be: a part that is too small is used up."""
+    """Divide `total` into parts as even as `room` allows: a part that is too small is used up."""
     if not 0 <= total <= sum(room):
         raise ValueError(f"{name} ({total}) must be from 0 to {sum(room)}, as many numbers as there are to draw from")
     shares: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Random sequences that repeat themselves: what comes next is known only to who looks back."""
+"""Random sequences that repeat themselves, so that the next token can only be predicted by looking back."""
 
 from typing import NamedTuple
 
@@ -10,14 +10,14 @@ from transformer_lab.checks import check_least
 
 
 class Repeated(NamedTuple):
-    """Sequences, and after how many tokens each begins again."""
+    """Sequences, with the number of tokens after which each one starts over."""
 
     tokens: Int[Tensor, "B T"]
     periods: Int[Tensor, " B"]
 
     @property
     def known(self) -> Bool[Tensor, "B T_but_last"]:
-        """Whether position t could know token t + 1: its own token stood there before, and what followed it.
+        """Whether position t could know token t + 1, because its own token and the one that followed it came before.
 
         The last token of the first round could not: nothing says that the round is over.
         """
@@ -28,7 +28,7 @@ class Repeated(NamedTuple):
 def repeated(
     n: int, length: int = 32, *, periods: tuple[int, int] = (8, 16), n_symbols: int = 24, seed: int = 0
 ) -> Repeated:
-    """`n` sequences of `length` tokens, 0 to n_symbols - 1, each of which repeats a random beginning to its end.
+    """`n` sequences of `length` tokens, 0 to n_symbols - 1, each a random beginning that is repeated to the end.
 
     The length of the beginning, the period, is drawn for each sequence, from the smallest to the largest of `periods`:
     so no fixed distance is right to look back. No symbol occurs twice in a beginning, so that one place is.

@@ -1,4 +1,4 @@
-"""What the models learn on: number names, Python's source, and toy tasks whose right attention is known."""
+"""The tasks that models learn: number names, Python's source, and toy tasks for which the right attention is known."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from transformer_lab.data.texts import python_source as python_source
 
 
 class Vocabulary:
-    """Ids for a few symbols, with the interface of a tokenizer; in a text, one space stands between two symbols.
+    """Ids for a few symbols, with the interface of a tokenizer; in a text, single spaces separate the symbols.
 
     Ids 0, 1 and 2 are for padding, for the begin and for the end of a sequence; the symbols follow in their order.
 
@@ -42,14 +42,14 @@ class Vocabulary:
         return self.eos_id + 1 + len(self.symbols)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of the symbols, without begin and end."""
+        """The ids of the symbols, without begin and end tokens."""
         unknown = [symbol for symbol in text.split() if symbol not in self.ids]
         if unknown:
             raise ValueError(f"a text must consist of the symbols {' '.join(self.symbols)} (got {unknown[0]!r})")
         return [self.ids[symbol] for symbol in text.split()]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The symbols of the ids, padding, begin and end left out.
+        """The symbols of the ids, without padding, begin and end tokens.
 
         Raises:
             ValueError: an id is not in the vocabulary.
@@ -61,7 +61,7 @@ class Vocabulary:
 
 
 def pad(sequences: Sequence[Sequence[int]], pad_id: int) -> Int[Tensor, "B T"]:
-    """Lists of ids as one tensor, each filled up with `pad_id` to the length of the longest."""
+    """Stack lists of ids into one tensor, each padded with `pad_id` to the length of the longest."""
     longest = max(map(len, sequences), default=0)
     rows = [[*ids, *[pad_id] * (longest - len(ids))] for ids in sequences]
     return torch.tensor(rows, dtype=torch.long).view(len(sequences), longest)
@@ -72,17 +72,17 @@ def pad(sequences: Sequence[Sequence[int]], pad_id: int) -> Int[Tensor, "B T"]:
 
 
 def copy_alignment(src: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """Each target position looks at the same position of the source."""
+    """The alignment of copying: each target position looks at the same position of the source."""
     return torch.arange(src.size(1), device=src.device).expand_as(src)
 
 
 def reverse_alignment(src: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """The first target position looks at the last of the source, and so on."""
+    """The alignment of reversal: the first target position looks at the last of the source, and so on."""
     return copy_alignment(src).flip(-1)
 
 
 class Sequences(NamedTuple):
-    """Sources, their targets, and for each target position the source position that it comes from."""
+    """Sources, their targets, and the source position from which each target position is copied."""
 
     src: Int[Tensor, "B T"]
     tgt: Int[Tensor, "B T"]

@@ -1,4 +1,4 @@
-"""Texts to learn from: Python's own source, which lies on every learner's disk, or a file of one's own."""
+"""Texts to learn from: Python's own source, which is on every learner's disk, or a file of the learner's own."""
 
 import hashlib
 import json
@@ -22,19 +22,19 @@ HELD_OUT = 16  # of 256 parts, for validation and for test each
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts by the names of their files: to train on, to watch a training with (validation), and to judge it by."""
+    """Texts by file name, for training, for monitoring the training (validation), and for the final test."""
 
     train: dict[str, str]
     validation: dict[str, str]
     test: dict[str, str]
 
     def text(self, part: str) -> str:
-        """All texts of a part, "train", "validation" or "test", one behind the other."""
+        """All texts of a part, "train", "validation" or "test", joined together."""
         return "".join(getattr(self, part).values())
 
 
 def python_source() -> Corpus:
-    """The modules of the standard library of the Python that runs, split by file.
+    """The modules of the running Python's standard library, split by file.
 
     Nothing is downloaded, and one version of Python gives the same corpus on every machine. Tests are left out, and so
     is what some systems leave out, what is no code, and a file with a character that is not in `PRINTABLE`. The part
@@ -56,20 +56,20 @@ def python_source() -> Corpus:
 
 
 def is_code(name: str) -> bool:
-    """Whether a file below the folder of the standard library belongs to the corpus."""
+    """Whether a file in the folder of the standard library belongs to the corpus."""
     folders = name.removesuffix(".py").split("/")
     skipped = NO_CODE | NOT_EVERYWHERE | {"test", "tests"}
     return folders[0] in sys.stdlib_module_names and not skipped & {*folders} and not name.startswith("_sysconfig")
 
 
 def part_of(name: str) -> str:
-    """Validation, test or train, at random, but the same for the same name."""
+    """Assign a name to validation, test or train: at random, but always in the same way."""
     place = hashlib.sha256(name.encode()).digest()[0]  # from 0 to 255
     return "test" if place < HELD_OUT else "validation" if place < 2 * HELD_OUT else "train"
 
 
 def text_file(path: str | Path) -> Corpus:
-    """A file of one's own, in UTF-8: its last 16th is the test, the 16th before that the validation.
+    """A UTF-8 file of the learner's own: its last 16th is the test, the 16th before that the validation.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -87,7 +87,7 @@ def text_file(path: str | Path) -> Corpus:
 
 
 class Characters:
-    """One token for each character of an alphabet, and one for all others.
+    """A vocabulary with one token for each character of an alphabet, and one for all other characters.
 
     Id 0 is for padding, id 1 for what is not in the alphabet; it is written as U+FFFD.
 
@@ -109,7 +109,7 @@ class Characters:
 
     @classmethod
     def of(cls, text: str, at_most: int = 126) -> "Characters":
-        """The most frequent characters of a text, in the order of their code points."""
+        """Build the vocabulary from the most frequent characters of a text, in the order of their code points."""
         counts = Counter(text)
         del counts[cls.OTHER]
         return cls("".join(sorted(sorted(counts, key=lambda c: (-counts[c], c))[:at_most])))
@@ -118,7 +118,7 @@ class Characters:
         return len(self.symbols)
 
     def encode(self, text: str) -> Int[Tensor, " n"]:
-        """An id for each character, on the CPU.
+        """The id of each character, on the CPU.
 
         Raises:
             UnicodeEncodeError: half a surrogate pair, which is no character, is in the text.
@@ -126,7 +126,7 @@ class Characters:
         return torch.from_numpy(self.table[np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)])
 
     def decode(self, ids: Iterable[int] | Int[Tensor, " n"]) -> str:
-        """The characters of the ids; padding is left out.
+        """The characters of the ids, without padding.
 
         Raises:
             ValueError: an id is not in the vocabulary.
@@ -137,12 +137,12 @@ class Characters:
         return "".join(map(self.symbols.__getitem__, ids))
 
     def to_json(self) -> str:
-        """The alphabet, from which all else follows."""
+        """The alphabet as JSON, from which everything else follows."""
         return json.dumps({"characters": self.alphabet}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Characters":
-        """The vocabulary that `to_json` wrote.
+        """Read the vocabulary that `to_json` wrote.
 
         Raises:
             ValueError: the text is no vocabulary of characters.

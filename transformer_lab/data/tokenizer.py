@@ -1,4 +1,4 @@
-"""Byte-pair encoding (§5.1): the most frequent pair of neighbours becomes one symbol, again and again.
+"""Byte-pair encoding (§5.1): the most frequent pair of neighbours is merged into one symbol, again and again.
 
 Sennrich et al., 2016, "Neural Machine Translation of Rare Words with Subword Units", section 3.2. There, a mark at the
 end of a word says that a space follows. Here, a word takes the white space before it, so that the words, put together,
@@ -26,7 +26,7 @@ CACHED_WORDS = 100_000
 
 
 def learn_merges_fast(words: Mapping[str, int], n_merges: int) -> list[tuple[str, str]]:
-    """What `learn_merges` returns, by Hugging Face's trainer.
+    """Learn the same merges as `learn_merges`, with Hugging Face's trainer.
 
     Of equally frequent pairs the trainer takes the one with the smaller ids, left before right, as `learn_merges` does:
     its ids are the characters by code point, then the merges as they were learned. A word of 100 000 letters takes
@@ -41,7 +41,7 @@ def learn_merges_fast(words: Mapping[str, int], n_merges: int) -> list[tuple[str
 
 @runtime_checkable
 class TokenizerLike(Protocol):
-    """What models are trained and used with: `Tokenizer`, or `tasks.Vocabulary`, whose tokens are words."""
+    """The tokenizer interface of the models: `Tokenizer` has it, and `tasks.Vocabulary`, whose tokens are words."""
 
     pad_id: int
     bos_id: int
@@ -53,7 +53,7 @@ class TokenizerLike(Protocol):
 
 
 class Tokenizer:
-    """Texts to ids and back, by merges that were learned: `Tokenizer.train(texts, n_merges)`.
+    """Converts texts to ids and back, with learned merges: `Tokenizer.train(texts, n_merges)`.
 
     `symbols[i]` is the symbol of id i: padding, begin and end of a sequence (0, 1, 2), the 256 bytes, the characters of
     the alphabet, then what the merges make of them. A character outside the alphabet becomes its bytes in UTF-8.
@@ -101,7 +101,7 @@ class Tokenizer:
         return len(self.symbols)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without begin and end; words seen before are looked up.
+        """The ids of a text, without begin and end tokens; words seen before are looked up.
 
         Raises:
             ValueError: half a surrogate pair, which is no character, is in the text.
@@ -117,7 +117,7 @@ class Tokenizer:
         return ids
 
     def steps(self, word: str) -> Iterator[list[str | bytes]]:
-        """The symbols of a word: at first its characters, then what they are after each merge at one position."""
+        """The successive forms of a word: first its characters, then its symbols after each merge at one position."""
         symbols: list[str | bytes] = []
         for character in word:
             known = character in self.ids
@@ -129,7 +129,7 @@ class Tokenizer:
             yield symbols
 
     def merge(self, word: str) -> list[int]:
-        """The ids of a word after all merges, which Hugging Face's library makes."""
+        """The ids of a word after all merges, by Hugging Face's library."""
         ids: list[int] = []
         for known, characters in groupby(word, self.ids.__contains__):
             part = "".join(characters)
@@ -140,7 +140,7 @@ class Tokenizer:
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of the ids, without padding, begin and end; bytes that are no UTF-8 become U+FFFD.
+        """The text of the ids, without padding, begin and end tokens; bytes that are not valid UTF-8 become U+FFFD.
 
         Raises:
             ValueError: an id is not in the vocabulary.
@@ -151,12 +151,12 @@ class Tokenizer:
         return b"".join(self.bytes[i] for i in ids if i > self.eos_id).decode(errors="replace")
 
     def to_json(self) -> str:
-        """The alphabet and the merges, from which all else follows."""
+        """The alphabet and the merges as JSON, from which everything else follows."""
         return json.dumps({"alphabet": self.alphabet, "merges": self.merges}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Tokenizer":
-        """The tokenizer that `to_json` wrote.
+        """Read the tokenizer that `to_json` wrote.
 
         Raises:
             ValueError: the text is cut off, or no tokenizer.
@@ -176,7 +176,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> "Tokenizer":
-        """The tokenizer that `save` wrote.
+        """Load the tokenizer that `save` wrote.
 
         Raises:
             ValueError: the file is cut off, or no tokenizer's.
@@ -188,7 +188,7 @@ class Tokenizer:
 
 
 def check_characters(name: str, text: str) -> None:
-    """Raise a ValueError unless a text is one, and has a form in UTF-8."""
+    """Raise a ValueError unless a text is a string that can be encoded in UTF-8."""
     try:
         text.encode()
     except AttributeError:

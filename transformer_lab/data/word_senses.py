@@ -1,4 +1,4 @@
-"""Sentences and questions that lesson 12 asks a published model: words of two meanings, and what the lessons answer."""
+"""Sentences and questions for the published model of lesson 12: ambiguous words, and what the lessons answer."""
 
 import json
 from pathlib import Path
@@ -246,6 +246,6 @@ IN_OTHER_WORDS: tuple[tuple[str, str], ...] = (
 
 
 def paragraphs() -> list[tuple[str, str]]:
-    """The paragraphs of lessons 01 to 10 that have 12 words or more, each with the number of its lesson."""
+    """The paragraphs of lessons 01 to 10 with at least 12 words, each with the number of its lesson."""
     rows = json.loads(Path(__file__).with_name("lessons.json").read_text("utf-8"))
     return [(lesson, text) for lesson, text in rows]

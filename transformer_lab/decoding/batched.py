@@ -1,4 +1,4 @@
-"""A Transformer writes: greedy choice, sampling and beam search (§6.1), for a batch of sources at once.
+"""Generating with a Transformer: greedy choice, sampling and beam search (§6.1), for a batch of sources at once.
 
 Each function returns target ids (B, T): `bos_id` first, then at most `max_length - 1` tokens up to and with `eos_id`,
 then padding. They end as soon as every sentence has ended. The decoder remembers what it has read; while it works the
@@ -22,7 +22,7 @@ from transformer_lab.nn.transformer import Transformer
 def greedy(
     model: Transformer, src: Int[Tensor, "B S"], *, bos_id: int, eos_id: int, max_length: int
 ) -> Int[Tensor, "B T"]:
-    """At each step the most probable token.
+    """Decode greedily: choose the most probable token at each step.
 
     Raises:
         ValueError: bos_id or eos_id is no token of the model's, or bos_id is padding; max_length is below 1 or above
@@ -43,7 +43,7 @@ def sample(
     top_p: float | None = None,
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, "B T"]:
-    """At each step a random token, drawn from softmax(logits / temperature), cut to `top_k` and then to `top_p`.
+    """Sample a random token at each step from softmax(logits / temperature), cut to `top_k` and then to `top_p`.
 
     A generator on the CPU draws there, and so gives the same sentences on every device (up to rounding of the logits).
 
@@ -58,7 +58,7 @@ def sample(
 def sampler(
     temperature: float, top_k: int | None, top_p: float | None, generator: torch.Generator | None
 ) -> Callable[[Float[Tensor, "B vocab"]], Int[Tensor, " B"]]:
-    """A function that draws a token from logits, as `sample` says."""
+    """A function that draws tokens from logits, as `sample` describes."""
     check_temperature(temperature)
 
     def draw(logits: Tensor) -> Tensor:
@@ -83,7 +83,7 @@ def beam(
     beam_size: int = 4,
     length_penalty: float = 0.6,
 ) -> Int[Tensor, "B T"]:
-    """At each step the `beam_size` most probable of all extensions of the sentences kept; the best ended one wins.
+    """Beam search: keep the `beam_size` most probable extensions at each step; the best finished sentence wins.
 
     score(Y) = log P(Y) / lp(Y),  lp(Y) = ((5 + |Y|) / 6)^α        (Wu et al., 2016, arXiv:1609.08144, equation 14)
 
@@ -138,7 +138,7 @@ def generate(
     max_length: int,
     choose: Callable[[Float[Tensor, "B vocab"]], Int[Tensor, " B"]],
 ) -> Int[Tensor, "B T"]:
-    """Token by token, whatever `choose` makes of the logits."""
+    """Generate token by token whatever `choose` picks from the logits."""
     check_ids(model, bos_id, eos_id, max_length)
     with inference(model):
         decoder = start_decoder(model, src)
@@ -152,7 +152,7 @@ def generate(
 
 
 def check_ids(model: Transformer, bos_id: int, eos_id: int, max_length: int) -> None:
-    """Before any work is done: bos and eos are tokens of the model's, and max_length is within its positions."""
+    """Raise a ValueError unless bos and eos are tokens of the model, and max_length is within its positions."""
     config = model.config
     for name, token in (("bos_id", bos_id), ("eos_id", eos_id)):
         if token not in range(config.vocab_size):

@@ -12,7 +12,7 @@ from transformer_lab.nn.transformer import Mask, Transformer
 
 
 class CachedDecoder:
-    """`decoder(tokens)` takes the next tokens of each target and gives the logits after each of them.
+    """A decoder with a cache: `decoder(tokens)` reads the next tokens of each target and returns the logits after each.
 
     Token by token, in chunks or all at once, the logits are those of `model.decode(tgt, memory, decoder_mask(…), …)` up
     to rounding.
@@ -36,13 +36,13 @@ class CachedDecoder:
         return causal[start:] & padding_mask(self.tokens, self.model.config.pad_id)
 
     def select(self, rows: Int[Tensor, " B"]) -> None:
-        """Go on with these rows of the targets, in this order; a row may replace only one with the same memory."""
+        """Continue with these rows of the targets, in this order; a row may only replace one with the same memory."""
         self.tokens = self.tokens[rows]
         self.cache.select(rows)
 
 
 def start_decoder(model: Transformer, src: Int[Tensor, "B S"], copies: int = 1) -> CachedDecoder:
-    """A decoder at the start of `copies` targets for each source, those of one source next to one another.
+    """A decoder at the start of `copies` targets for each source, with those of one source next to one another.
 
     Raises:
         ValueError: copies is below 1.
@@ -54,7 +54,7 @@ def start_decoder(model: Transformer, src: Int[Tensor, "B S"], copies: int = 1) 
 
 
 def next_logits(decoder: CachedDecoder, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B vocab"]:
-    """The logits after the last of these tokens. Raises a ValueError if they are no numbers."""
+    """The logits after the last of these tokens. Raises a ValueError if they are not numbers."""
     logits = decoder(tokens)[:, -1]
     check_logits(logits)
     return logits

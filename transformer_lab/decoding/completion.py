@@ -1,4 +1,4 @@
-"""A language model reads a text, and writes on: what it made of each token, and what it says next."""
+"""Completing a text with a language model, and reading off the probability that it gave each token."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ def complete(
     top_p: float | None = None,
     generator: torch.Generator | None = None,
 ) -> Int[Tensor, "B T_all"]:
-    """The prompt and `n_tokens` more, each drawn from softmax(logits / temperature), cut to `top_k`, then to `top_p`.
+    """The prompt and `n_tokens` more, each sampled from softmax(logits / temperature), cut to `top_k`, then to `top_p`.
 
     With top_k=1 each is the most probable one. The model remembers what it has read. A text longer than max_len is read
     through a window: when it is full, the model forgets all but the second half of it, which it reads anew, since every
@@ -53,7 +53,7 @@ def continued(
     choose: Callable[[Tensor], Tensor],
     mask: Bool[Tensor, "B T"] | None = None,
 ) -> Int[Tensor, "B T_all"]:
-    """The prompt and `n_tokens` more, each of which is what `choose` makes of the logits (B, vocab)."""
+    """The prompt and `n_tokens` more, each of which `choose` picks from the logits (B, vocab)."""
     check_tokens("prompt", prompt)
     check_least(0, n_tokens=n_tokens)
     prompts, lengths = aligned(prompt, mask, model.config.max_len)
@@ -74,7 +74,7 @@ def continued(
 
 
 class Window:
-    """What a model reads of texts that are longer than its max_len; a cache remembers what it has read.
+    """The window through which a model reads texts longer than its max_len; a cache remembers what it has read.
 
     All texts stand at the same position, so that no position and no cache knows of any padding.
     """
@@ -83,7 +83,7 @@ class Window:
         self.model, self.cache, self.start, self.end = model, KVCache(), 0, 0  # the positions that it has read
 
     def next_logits(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B vocab"]:
-        """The logits after texts that are longer than at the last call. Raises a ValueError if they are no numbers."""
+        """The logits after texts that are longer than at the last call. Raises a ValueError if they are not numbers."""
         length, max_len = tokens.size(1), self.model.config.max_len
         if length - self.start > max_len:
             self.start = self.end = length - (max_len // 2 + 1)
@@ -97,7 +97,7 @@ class Window:
 def aligned(
     prompt: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None, max_len: int
 ) -> tuple[Int[Tensor, "B longest"], Int[Tensor, " B"]]:
-    """The tokens of each row, moved to its left end, and how many they are: at most the last `max_len`."""
+    """The last `max_len` tokens of each row at most, moved to its left end, and how many they are."""
     if mask is None:
         last = prompt[:, -max_len:]
         return last, torch.full((len(last),), last.size(1), device=prompt.device)

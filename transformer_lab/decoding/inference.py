@@ -1,4 +1,4 @@
-"""A model as it is used: nothing is dropped out, no gradients are tracked."""
+"""Running a model for inference: without dropout, and without tracking gradients."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ IN_USE: WeakKeyDictionary[nn.Module, tuple[int, list[nn.Module]]] = WeakKeyDicti
 
 @contextmanager
 def inference(model: nn.Module) -> Iterator[None]:
-    """Within the `with` block the model drops nothing out and tracks no gradients; then each module is as it was.
+    """Within the `with` block the model uses no dropout and tracks no gradients; then each module is restored.
 
     Several threads may be in such a block at once: the last one to leave it puts the modules back.
     """

@@ -1,4 +1,4 @@
-"""From logits to one sentence, for any model: greedy choice, beam search, and what sampling leaves out.
+"""From logits to one sentence, for any model: greedy choice, beam search, and the filters used in sampling.
 
 A model is a function here. `next_logits(ids)` takes the list of the ids so far and returns the logits of the next
 token, (vocab,). For a batch of sentences and a Transformer that remembers what it has read, see `batched`.
@@ -17,7 +17,7 @@ NEG_INF = float("-inf")  # the logarithm of probability 0
 
 
 def check_logits(logits: Float[Tensor, "*axes vocab"], whose: str = "the model's logits") -> None:
-    """Raise a ValueError unless the largest logit of each row is a number; -inf may stand for what is left out.
+    """Raise a ValueError unless the largest logit of each row is a finite number; -inf may mark excluded tokens.
 
     That is one pass over the logits, since the largest is NaN if any is. It waits for the GPU, as a draw does anyway.
     """
@@ -29,13 +29,13 @@ def check_logits(logits: Float[Tensor, "*axes vocab"], whose: str = "the model's
 
 
 def tempered(logits: Float[Tensor, "*axes vocab"], temperature: float) -> Float[Tensor, "*axes vocab"]:
-    """logits / temperature up to a constant: the largest becomes 0, so that no quotient is too large for float32."""
+    """logits / temperature up to a constant: the largest becomes 0, so that no quotient overflows float32."""
     logits = logits.float()
     return (logits - logits.amax(-1, keepdim=True)) / temperature
 
 
 def greedy_decode(next_logits: Callable[[list[int]], Tensor], bos_id: int, eos_id: int, max_length: int) -> list[int]:
-    """Write a sentence token by token, each time the most probable one.
+    """Generate a sentence token by token, choosing the most probable token each time.
 
     The list of ids starts with `bos_id`, ends with `eos_id` if that was reached, and has at most `max_length` ids, bos
     counted. (`bos_id` and `eos_id` may be the same number, as in GPT-2.)
@@ -57,7 +57,7 @@ def greedy_decode(next_logits: Callable[[list[int]], Tensor], bos_id: int, eos_i
 def beam_search(
     next_log_probs: Callable[[list[int]], Tensor], bos_id: int, eos_id: int, beam_size: int, max_length: int
 ) -> tuple[list[int], float]:
-    """Search for the most probable sentence with several hypotheses at once: its `(ids, total)`.
+    """Search for the most probable sentence with several hypotheses at once; returns `(ids, total)`.
 
     `next_log_probs(ids)` returns the log probabilities of the next token, (vocab,). Each step keeps the `beam_size`
     best extensions of all live hypotheses. One that ends in `eos_id` leaves the beam and is set aside. The search ends

@@ -1,4 +1,4 @@
-"""Speculative decoding: a cheap draft proposes tokens, one pass of the model judges them all (one text at a time).
+"""Speculative decoding: a cheap draft proposes tokens, and one pass of the model judges them all (one text at a time).
 
 What is written has exactly the model's distribution, whatever the draft (Leviathan et al., 2023, arXiv:2211.17192; Chen
 et al., 2023, arXiv:2302.01318). The draft decides only how many passes of the model that takes.
@@ -19,7 +19,7 @@ from transformer_lab.nn.kv_cache import KVCache
 
 
 def residual_distribution(p: Float[Tensor, "*axes vocab"], q: Float[Tensor, "*axes vocab"]) -> Float[Tensor, "..."]:
-    """What to draw from after a rejected token: max(p - q, 0), divided by its sum; where p = q, p.
+    """The distribution to draw from after a rejected token: max(p - q, 0), divided by its sum; p if q equals p.
 
     p is the model's distribution, q the draft's. It is drawn from, not learned through: no gradient flows back.
     """
@@ -31,14 +31,14 @@ def residual_distribution(p: Float[Tensor, "*axes vocab"], q: Float[Tensor, "*ax
 
 @runtime_checkable
 class Table(Protocol):
-    """A draft that is no LanguageModel, such as an n-gram table."""
+    """A draft that is not a LanguageModel, such as an n-gram table."""
 
     def next_probabilities(self, tokens: Int[Tensor, " n"]) -> Float[Tensor, " vocab"]: ...
 
 
 @dataclass(frozen=True)
 class Round:
-    """One pass of the model: the tokens that were drafted, how many of them stand, and the one written behind them.
+    """One pass of the model: the drafted tokens, how many of them were accepted, and the token written after those.
 
     `p` are the model's distributions at each drafted token and behind the last, `q` the draft's.
     """
@@ -52,7 +52,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Speculation:
-    """A text, prompt included, and how it was written."""
+    """A generated text, including its prompt, and the rounds in which it was written."""
 
     tokens: Int[Tensor, " n"]
     rounds: list[Round]
@@ -68,7 +68,7 @@ def speculative(
     temperature: float = 1.0,
     generator: torch.Generator | None = None,
 ) -> Speculation:
-    """The prompt and `n_tokens` more, each distributed as the model says, softmax(logits / temperature).
+    """The prompt and `n_tokens` more, each distributed as in the model's own softmax(logits / temperature).
 
     In each round the draft writes `n_draft` tokens, and the model reads them in one pass. Token x stands with
     probability min(1, p(x) / q(x)). Behind the last that stands one more is written: from `residual_distribution` if
@@ -98,7 +98,7 @@ def speculative(
 
 
 def check_pair(model: LanguageModel, draft: LanguageModel | Table, prompt: Int[Tensor, " n"], length: int) -> None:
-    """Raise a ValueError unless both have the same tokens, and can read the prompt and what is to be written."""
+    """Raise a ValueError unless model and draft share their tokens, and can read the prompt and the new tokens."""
     if not isinstance(draft, (LanguageModel, Table)):
         raise ValueError(f"a draft must be a LanguageModel or have next_probabilities (got {type(draft).__name__})")
     for one in (model, draft):
@@ -113,7 +113,7 @@ def check_pair(model: LanguageModel, draft: LanguageModel | Table, prompt: Int[T
 def one_round(
     judge: "Reader", proposer: "Reader", text: list[int], n_draft: int, generator: torch.Generator | None
 ) -> Round:
-    """The draft proposes, the model judges."""
+    """Run one round: the draft proposes tokens, and the model judges them."""
     drafted: list[int] = []
     q = []
     for _ in range(n_draft):
@@ -131,7 +131,7 @@ def judged(
     drafted: list[int],
     generator: torch.Generator | None,
 ) -> tuple[int, int]:
-    """How many drafted tokens stand, and the token that is written behind them."""
+    """The number of drafted tokens that are accepted, and the token that is written after them."""
     for i, token in enumerate(drafted):
         chance = torch.rand((), generator=generator, device=p.device)
         if not chance * q[i, token] < p[i, token]:  # with probability 1 - min(1, p / q)
@@ -144,7 +144,7 @@ def drawn(distribution: Float[Tensor, " vocab"], generator: torch.Generator | No
 
 
 class Reader:
-    """`read(text)` gives the distribution behind each token that is new since the last call; `forget` goes back."""
+    """`read(text)` gives the distribution after each token that is new since the last call; `forget` goes back."""
 
     def __init__(self, name: str, temperature: float):
         self.name, self.temperature, self.n_read = name, temperature, 0
@@ -162,7 +162,7 @@ class Reader:
 
 
 class ModelReader(Reader):
-    """A language model with a cache, which is cut where tokens were rejected."""
+    """Reads with a language model and a cache, which is cut back where tokens were rejected."""
 
     def __init__(self, model: LanguageModel, name: str, temperature: float):
         super().__init__(name, temperature)
@@ -181,14 +181,14 @@ class ModelReader(Reader):
 
 
 class TableReader(Reader):
-    """A table has no memory to keep."""
+    """Reads from a table, which has no state to keep."""
 
     def __init__(self, table: Table, name: str, temperature: float):
         super().__init__(name, temperature)
         self.table = table
 
     def read(self, text: list[int]) -> Float[Tensor, "new vocab"]:
-        """Behind the last token alone: a draft is asked for no other."""
+        """The distribution after the last token alone, because a draft is asked for no other."""
         p = self.table.next_probabilities(torch.tensor(text))[None]  # (1, vocab)
         return self.distribution(p.log())
 

@@ -1,4 +1,4 @@
-"""Many machines, lesson 17: five ways in which the ranks of torch.distributed train one model.
+"""Training on many machines, lesson 17: five ways in which the ranks of torch.distributed train one model.
 
 In reading order: `processes` starts ranks on this machine (`torchrun` starts them on many); `traffic` and `memory`
 count what they send and hold; `collectives` are the messages; `parallel` is what all ways share, `data_parallel`,

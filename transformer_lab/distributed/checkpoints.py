@@ -1,4 +1,4 @@
-"""Checkpoints that all ranks write together, each what it holds; any other number of ranks can read them, one too.
+"""Checkpoints to which each rank writes its own part, and which any other number of ranks can read, even one.
 
 They are folders, by torch's own `distributed.checkpoint`.
 """
@@ -18,7 +18,7 @@ from torch.distributed.checkpoint.state_dict_saver import save
 
 
 def save_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer, step: int) -> None:
-    """Write weights, what the optimiser knows, and the number of the step; every rank must call this."""
+    """Write the weights, the state of the optimiser and the number of the step; every rank must call this."""
     weights, known = get_state_dict(model, optimizer)
     state = {"model": weights, "optimizer": known, "step": step}
     with in_one_process_too():
@@ -26,7 +26,7 @@ def save_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Op
 
 
 def load_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
-    """Fill a model and its optimiser, cut in any way or in none, from such a folder; the number of the step.
+    """Load a model and its optimiser, sharded in any way or not at all, and return the number of the step.
 
     Raises:
         ValueError: there is no such checkpoint, or it is another model's.
@@ -44,14 +44,14 @@ def load_sharded(folder: str | Path, model: nn.Module, optimizer: torch.optim.Op
 
 @contextmanager
 def in_one_process_too() -> Iterator[None]:
-    """Within the block torch does not warn that there is no group: one process is what we may be."""
+    """Within the block torch does not warn that there is no group, because we may be a single process."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "torch.distributed is disabled, unavailable or uninitialized")
         yield
 
 
 def first_line(error: BaseException) -> str:
-    """What went wrong, without the trace that torch writes into it."""
+    """The message of an error, without the traceback that torch adds to it."""
     causes = [*getattr(error, "failures", {}).values()]
     text = str(causes[0][0] if causes else error).strip() or type(error).__name__
     return text.splitlines()[0]

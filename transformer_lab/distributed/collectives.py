@@ -1,4 +1,4 @@
-"""Messages that gradients travel back through; and how a ring of ranks adds up tensors, in lists and on the wire."""
+"""Collectives that gradients flow back through, and how a ring of ranks adds up tensors, on lists and on the wire."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class Spread(torch.autograd.Function):
-    """The same tensor on every rank, each of which uses it in its own way: so the gradients have to be added up."""
+    """Gives each rank the same tensor, which each uses in its own way; so the backward pass sums the gradients."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -23,7 +23,7 @@ class Spread(torch.autograd.Function):
 
 
 class Summed(torch.autograd.Function):
-    """The sum of the ranks' tensors, which each has: so the gradient of the sum is that of every term."""
+    """Gives every rank the sum of the ranks' tensors; the gradient of the sum is the gradient of every term."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ class Summed(torch.autograd.Function):
 
 
 def send_round(x: Tensor, received: Tensor) -> Tensor:
-    """Send a tensor to the next rank of the ring, and fill another from the rank before."""
+    """Send a tensor to the next rank of the ring, and receive another from the previous rank."""
     rank, n = dist.get_rank(), dist.get_world_size()
     pair = [dist.P2POp(dist.isend, x, (rank + 1) % n), dist.P2POp(dist.irecv, received, (rank - 1) % n)]
     for request in dist.batch_isend_irecv(pair):
@@ -46,7 +46,7 @@ def send_round(x: Tensor, received: Tensor) -> Tensor:
 
 
 def ring_all_reduce(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
-    """What `dist.all_reduce` gives, by the messages of a ring: `all_reduce_ring` on the wire.
+    """The result of `dist.all_reduce`, by the messages of a ring: `all_reduce_ring` on the wire.
 
     Each rank sends 2 (n - 1) parts of an n-th: 2 (n - 1) / n of the tensor, however many ranks there are.
     """
@@ -62,7 +62,7 @@ def ring_all_reduce(x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
 
 
 def all_reduce_ring(chunks: list[list[int]]) -> list[list[list[int]]]:
-    """What each rank of a ring holds after each of 2 (n - 1) steps, at whose end all have the sum.
+    """What each rank of a ring holds after each of 2 (n - 1) steps; after the last, all of them have the sum.
 
     `chunks[r][c]` is chunk c of rank r, of n ranks and as many chunks. In step s of the first n - 1, rank r sends its
     chunk (r - s) mod n to rank r + 1, which adds it to its own: then rank r has the whole sum of chunk r + 1. In step s

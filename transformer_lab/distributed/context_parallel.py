@@ -1,4 +1,4 @@
-"""Context parallel: each rank has a part of every text, and the keys and values go round the ring of the ranks.
+"""Context parallelism: each rank has a part of every text, and the keys and values travel round the ring of ranks.
 
 Liu, Zaharia & Abbeel, 2023, "Ring Attention", arXiv:2310.01889. What a query makes of the keys of one rank and of the
 next is put together by `merge_partial`, for attention over disjoint keys can be merged.
@@ -33,7 +33,7 @@ def attend(
     value: Float[Tensor, "*axes S d_v"],
     mask: Bool[Tensor, "T S"] | None = None,
 ) -> tuple[Float[Tensor, "*axes T d_v"], Float[Tensor, "*axes T"]]:
-    """Attention to some of the keys, ready to be merged: `(output, lse)`. Where a query sees none, 0 and -inf."""
+    """Attend to some of the keys, ready to be merged: `(output, lse)`, which are 0 and -inf where a query sees none."""
     scores = query @ key.transpose(-2, -1) / sqrt(query.size(-1))  # (…, T, S)
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))
@@ -45,7 +45,7 @@ def attend(
 def ring_attention(
     queries: Float[Tensor, "n T d"], keys: Float[Tensor, "n S d"], values: Float[Tensor, "n S d_v"]
 ) -> Float[Tensor, "n n T d_v"]:
-    """Attention of a text in n parts, as the n ranks of a ring work it out: what each of them has after each step.
+    """Attention of a text in n parts, as a ring of n ranks computes it: what each of them has after each step.
 
     `queries[r]`, `keys[r]` and `values[r]` are those of rank r. In step s rank r has the keys and values of rank
     (r - s) mod n, and merges what its queries make of them with what it has. So `[s, r]` is attention to the keys of
@@ -62,7 +62,7 @@ def ring_attention(
 
 
 def balanced_parts(length: int, n: int) -> list[list[range]]:
-    """Which positions of a text each of n ranks has, so that all have about as much to do under a causal mask.
+    """The positions of a text for each of n ranks, chosen so that a causal mask gives all about the same work.
 
     A late position sees many others, and an early one few. So the text is cut into 2 n pieces, and rank r takes the
     r-th from the front and the r-th from the back.
@@ -117,7 +117,7 @@ class Ring(torch.autograd.Function):
 def add_gradients(
     grad_query: Tensor, grad_pair: Tensor, given: tuple[Tensor, ...], lse: Tensor, mean: Tensor, visible: Tensor
 ) -> None:
-    """What the keys and values of one rank add to the gradients: the formulas of lesson 13's backward pass."""
+    """Add the contribution of one rank's keys and values to the gradients, by the backward formulas of lesson 13."""
     query, (key, value), gradient = given
     scale = 1 / sqrt(query.size(-1))
     scores = (scale * query @ key.transpose(-2, -1)).masked_fill(~visible, float("-inf"))  # (B, g, h / g, T, S)
@@ -132,7 +132,7 @@ Place = tuple[list[range], list[Tensor]]  # this rank's pieces of a text, and th
 
 
 class RingAttention(nn.Module):
-    """An attention that sees this rank's positions, and asks the others for their keys and values."""
+    """An attention that has this rank's positions, and receives keys and values from the other ranks."""
 
     def __init__(self, attention: MultiHeadAttention, place: list[Place]):
         super().__init__()
@@ -156,7 +156,7 @@ class RingAttention(nn.Module):
 
 
 class ContextParallel(Parallel):
-    """Each rank has all the weights and two pieces of every text; the gradients are added up once a step.
+    """Each rank has all the weights and two pieces of every text; the gradients are summed once per step.
 
     Raises:
         ValueError: attention_dropout is not 0; a text has fewer than 2 positions for each rank.
@@ -183,7 +183,7 @@ class ContextParallel(Parallel):
         return share.detach()
 
     def logits(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B t vocab"]:
-        """Those of this rank's positions."""
+        """The logits of this rank's positions."""
         model, (pieces, _) = self.model, self.place[-1]
         x = torch.cat([model.embedded(tokens[:, p.start : p.stop], p.start) for p in pieces], dim=1)  # (B, t, d_model)
         for layer in model.layers:

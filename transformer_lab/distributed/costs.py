@@ -1,4 +1,4 @@
-"""What a step of each way to cut a training must send, from sizes alone; and how long that takes on real links."""
+"""What each form of parallelism sends in a training step, from sizes alone, and how long that takes on real links."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ WAYS = ("data", "sharded", "tensor", "context", "pipeline")
 
 
 def check_way(scheme: str) -> None:
-    """Raise a ValueError unless this is the name of a way to cut."""
+    """Raise a ValueError unless this is the name of a form of parallelism."""
     if scheme not in WAYS:
         raise ValueError(f"scheme must be one of {', '.join(WAYS)} (got {scheme!r})")
 
@@ -17,7 +17,7 @@ def check_way(scheme: str) -> None:
 def bytes_sent(
     scheme: str, n_ranks: int, n_parameters: int, n_layers: int, n_tokens: int, d_model: int, n_bytes: int = FLOAT
 ) -> int:
-    """The bytes that all ranks together send in one training step; a sum over ranks is made in a ring.
+    """The bytes that all ranks together send in one training step; a sum over ranks is computed in a ring.
 
     `n_tokens` are those of the whole batch, B · T. A ring adds up x numbers on each of n ranks in 2 (n - 1) x messages
     of one number; to gather, or to add up and keep a part each, takes half of it.
@@ -46,7 +46,7 @@ def bytes_sent(
 
 
 def calls_made(scheme: str, n_ranks: int, n_layers: int, n_micro: int = 1) -> int:
-    """How many messages and collectives all ranks together start in one step.
+    """The number of messages and collectives that all ranks together start in one step.
 
     Raises:
         ValueError: an unknown scheme, or a number below 1.
@@ -65,16 +65,16 @@ def calls_made(scheme: str, n_ranks: int, n_layers: int, n_micro: int = 1) -> in
 
 @dataclass(frozen=True)
 class Cluster:
-    """What the machines of a cluster can do: numbers from a data sheet, and the share of them that is reached."""
+    """What the machines of a cluster can do: the numbers of a data sheet, and the fraction of them that is reached."""
 
     flops: float  # a second, of one GPU
     link: float  # bytes a second that one GPU can send
     reached: float = 0.4  # of the flops, in matrix products of a real training
 
     def seconds_computing(self, n_parameters: float, n_tokens: float, n_ranks: int) -> float:
-        """6 FLOPs for each parameter and token, forward and backward, shared by all ranks."""
+        """The time for computing: 6 FLOPs per parameter and token, forward and backward, shared by all ranks."""
         return 6 * n_parameters * n_tokens / (n_ranks * self.reached * self.flops)
 
     def seconds_sending(self, n_bytes: float, n_ranks: int) -> float:
-        """All ranks send at the same time, an equal part each."""
+        """The time for sending, if all ranks send at the same time and equally much."""
         return n_bytes / (n_ranks * self.link)

@@ -1,4 +1,4 @@
-"""Data parallel: each rank has all the weights and a share of the texts; the gradients are added up once a step."""
+"""Data parallelism: each rank has all the weights and a share of the texts; the gradients are summed once per step."""
 
 from jaxtyping import Float, Int
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""What a rank holds: the bytes that the forward pass keeps for the backward pass."""
+"""The memory of a rank: the bytes that the forward pass keeps for the backward pass."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class Kept:
-    """Within the block, counts the `bytes` that autograd keeps for the backward pass, weights left out.
+    """Within the block, counts the `bytes` that autograd keeps for the backward pass, not counting weights.
 
     What is let go before the end, such as weights that FSDP had gathered, does not count.
     """
@@ -37,7 +37,7 @@ class Kept:
 
 
 def local(tensor: Any) -> Tensor:
-    """The part of a tensor that lies on this rank."""
+    """The part of a tensor that is on this rank."""
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 

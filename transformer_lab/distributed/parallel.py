@@ -1,4 +1,4 @@
-"""What the five ways to cut a training have in common, and what their ranks have to agree on."""
+"""What the five forms of parallelism have in common, and what their ranks have to agree on."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ NO_PADDING = -1  # no token has this id
 
 
 class Parallel(ABC):
-    """One language model that the ranks of a group train together: what one process does, in other places.
+    """One language model that the ranks of a group train together, with the result of training in a single process.
 
     Every rank makes the same model, hands it over, and steps its own optimiser over `parameters()`. `pad_id` is the
     token on the right of texts that are shorter than the longest; it is no target.
@@ -31,23 +31,23 @@ class Parallel(ABC):
 
     @abstractmethod
     def backward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
-        """Forward and backward of a batch, the whole of which each rank is handed.
+        """Run forward and backward on a batch, which is given to each rank in full.
 
         After it, the gradients are those of the batch's mean loss. What is returned is this rank's share of that loss:
         the shares of all ranks add up to it.
         """
 
     def parameters(self) -> Iterator[nn.Parameter]:
-        """Those that this rank learns."""
+        """The parameters that this rank learns."""
         return self.model.parameters()
 
     def whole(self, gradients: bool = False) -> dict[str, Tensor]:
-        """All weights, or their gradients, by the names that they have in one process; every rank must ask."""
+        """All weights, or their gradients, under the names they have in a single process; every rank must call this."""
         return own_tensors(self.model, gradients)
 
 
 def layers_of(model: LanguageModel) -> list[LanguageModelLayer]:
-    """Its layers, not yet cut."""
+    """The layers of the model, before they are split."""
     return [layer for layer in model.layers if isinstance(layer, LanguageModelLayer)]
 
 
@@ -58,14 +58,14 @@ def own_tensors(model: nn.Module, gradients: bool) -> dict[str, Tensor]:
 
 
 def of_all_ranks(mine: dict[str, Tensor]) -> list[dict[str, Tensor]]:
-    """What each rank holds, on every rank."""
+    """Gather what each rank holds, on every rank."""
     every: list[dict[str, Tensor]] = [{}] * dist.get_world_size()
     dist.all_gather_object(every, {name: tensor.cpu() for name, tensor in mine.items()})
     return every
 
 
 def targets_of(tokens: Int[Tensor, "B T"], pad_id: int) -> Int[Tensor, "B T"]:
-    """The token that comes after each; the padding's id where there is none.
+    """The token that follows each token, or the padding's id where there is none.
 
     Raises:
         ValueError: the tokens are no (B, T) of whole numbers, or there is nothing to predict.
@@ -78,12 +78,12 @@ def targets_of(tokens: Int[Tensor, "B T"], pad_id: int) -> Int[Tensor, "B T"]:
 
 
 def loss_sum(logits: Float[Tensor, "B T vocab"], targets: Int[Tensor, "B T"], pad_id: int) -> Float[Tensor, ""]:
-    """The losses of all targets that are no padding, added up: 0 if there are none."""
+    """The sum of the losses of all targets that are not padding; 0 if there are none."""
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten().long(), ignore_index=pad_id, reduction="sum")
 
 
 def sum_gradients(model: nn.Module) -> None:
-    """Give each rank the sum of all ranks' gradients, in one message; one that a rank has not is 0."""
+    """Give each rank the sum of all ranks' gradients, in one message; a gradient that a rank lacks counts as 0."""
     parameters = [*model.parameters()]
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
     flat = torch.cat([gradient.flatten() for gradient in gradients])
@@ -99,6 +99,6 @@ def broadcast_model(model: nn.Module) -> None:
 
 
 def seed_dropout(seed: int, step: int, alike: bool) -> None:
-    """Seed torch for a step's dropout: `alike` where ranks hold the same activations, else with one of its own."""
+    """Seed torch for a step's dropout: `alike` where ranks hold the same activations, otherwise one seed per rank."""
     key = (seed, "dropout", step) if alike else (seed, "dropout", step, dist.get_rank())
     torch.manual_seed(derive_seed(*key))

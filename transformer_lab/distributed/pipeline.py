@@ -1,4 +1,4 @@
-"""Pipeline parallel: each rank has some layers, and a batch flows through the ranks in micro-batches.
+"""Pipeline parallelism: each rank has some layers, and a batch flows through the ranks in micro-batches.
 
 Huang et al., 2018, "GPipe", arXiv:1811.06965: all micro-batches forward, then all backward. A rank waits while the
 first one is on its way to it; of (m + n - 1) turns each way it works m.
@@ -24,7 +24,7 @@ from transformer_lab.nn.masks import causal_mask
 
 
 def waiting_share(n_ranks: int, n_micro: int) -> float:
-    """The share of its time in which a rank of a pipeline waits, if all turns take equally long: (n - 1) / (m + n - 1).
+    """The fraction of its time that a rank of a pipeline waits, if all turns take equally long: (n - 1) / (m + n - 1).
 
     Raises:
         ValueError: one of them is below 1.
@@ -34,7 +34,7 @@ def waiting_share(n_ranks: int, n_micro: int) -> float:
 
 
 class Pipeline(Parallel):
-    """Rank r has the r-th part of the layers; the first also embeds, the last also has the last norm and the logits.
+    """Rank r has the r-th part of the layers; the first rank also embeds, the last adds the final norm and the logits.
 
     Where embedding and logits share a matrix, first and last rank each have it, and add up their gradients.
 
@@ -71,7 +71,7 @@ class Pipeline(Parallel):
         return torch.stack(shares).sum() if self.last else torch.zeros((), device=tokens.device)
 
     def forward(self, tokens: Tensor, targets: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
-        """What came in, and what goes out: the next rank's input or, at the last rank, the share of the loss."""
+        """Receive the input and compute the output: the next rank's input or, at the last rank, a share of the loss."""
         model = self.model
         if self.first:
             x = model.embedded(tokens, 0)  # (b, T, d_model)
@@ -88,7 +88,7 @@ class Pipeline(Parallel):
         return x, y
 
     def backward_of(self, x: Tensor, result: Tensor) -> None:
-        """Take the gradient of what went out, and send that of what came in."""
+        """Take the gradient of the output, and send back the gradient of the input."""
         gradient = None
         if not self.last:
             gradient = torch.empty_like(result)
@@ -99,7 +99,7 @@ class Pipeline(Parallel):
             dist.send(back, self.rank - 1)
 
     def add_other_gradient(self) -> None:
-        """First and last rank exchange the gradients of the matrix that they share, and add them up."""
+        """Exchange the gradients of the matrix that the first and the last rank share, and sum them."""
         weight, other = self.model.tokens.weight, self.n - 1 if self.first else 0
         received = torch.empty_like(weight)
         mine = torch.zeros_like(weight) if weight.grad is None else weight.grad
@@ -114,7 +114,7 @@ class Pipeline(Parallel):
 
 
 def drop_other_parts(model: LanguageModel, layers: list[int], first: bool, last: bool, tied: bool) -> None:
-    """Let go of what other ranks have."""
+    """Drop the parts that belong to other ranks."""
     for i in range(len(model.layers)):
         if i not in layers:
             model.layers[i] = nn.Identity()

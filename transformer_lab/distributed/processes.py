@@ -1,4 +1,4 @@
-"""Several processes on this machine, each a rank of one group: started once, and called as often as one likes."""
+"""Several processes on this machine, each a rank of one group, which are started once and can be called many times."""
 
 import os
 import pickle
@@ -27,7 +27,7 @@ START = 300.0  # seconds that a process may take to start: it has to import torc
 
 
 class RankError(RuntimeError):
-    """A rank raised an error, died or did not answer in time."""
+    """Raised when a rank has raised an error, died or not answered in time."""
 
 
 class Ranks:
@@ -60,7 +60,7 @@ class Ranks:
         self.collect(n, START)
 
     def call(self, function: Callable[..., Any], *arguments: Any, n: int | None = None, limit: float = 60.0) -> list:
-        """`function(*arguments)` in each of the first `n` ranks, all unless said; what each returns, in their order.
+        """Run `function(*arguments)` in each of the first `n` ranks, by default all; returns their results in order.
 
         Where a rank raises an error, those that wait for it are told so by their group, and all can be called again.
 
@@ -90,7 +90,7 @@ class Ranks:
             raise
 
     def collect(self, n: int, limit: float) -> list:
-        """An answer of each of the first `n` ranks."""
+        """Collect an answer from each of the first `n` ranks."""
         answers: dict[int, Any] = {}
         errors: dict[float, str] = {}  # by time: the first one is the cause of those behind it
         until = time.monotonic() + limit + GRACE
@@ -110,14 +110,14 @@ class Ranks:
         return [answers[rank] for rank in range(n)]
 
     def answer(self, rank: int) -> tuple[bool, Any, float]:
-        """What a rank has sent."""
+        """The answer that a rank has sent."""
         try:
             return pickle.loads(self.ends[rank].recv_bytes())
         except (EOFError, ConnectionError):
             self.fail(died(rank, self.processes[rank]))
 
     def fail(self, text: str) -> NoReturn:
-        """End all ranks, for those that are left may wait for ever, and raise an error."""
+        """End all ranks, because those that are left might wait for ever, and raise an error."""
         self.close()
         raise RankError(text)
 
@@ -139,13 +139,13 @@ class Ranks:
 
 
 def died(rank: int, process: Any) -> str:
-    """A sentence about a process that is no more."""
+    """A sentence that says how a process died."""
     process.join(5)
     return f"rank {rank} died (exit code {process.exitcode})"
 
 
 def serve(rank: int, end: Connection, device: str) -> None:
-    """What a process does: wait for a call, answer it, until the other end of the pipe is closed.
+    """The loop of a process: wait for a call and answer it, until the other end of the pipe is closed.
 
     Ctrl-C reaches every process of a terminal, and it is the one that calls which decides what becomes of it.
     """
@@ -164,7 +164,7 @@ def serve(rank: int, end: Connection, device: str) -> None:
 
 
 def answer(end: Connection, message: bytes, rank: int, device: str) -> None:
-    """Do what a message asks for, as a rank of a group; send whether it was done, what came back, and when."""
+    """Do what a message asks, as a rank of a group; send back whether it succeeded, the result and the time."""
     try:
         function, arguments, n, store, limit = pickle.loads(message)
         backend, wait = "nccl" if device == "cuda" else "gloo", timedelta(seconds=limit)

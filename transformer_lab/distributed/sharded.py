@@ -1,4 +1,4 @@
-"""Sharded data parallel: as data parallel, but of each weight, gradient and average of Adam a rank holds an n-th.
+"""Sharded data parallelism: a rank holds only an n-th of each weight, gradient and average of Adam.
 
 torch's FSDP2 does it (Zhao et al., 2023, arXiv:2304.11277; the idea is ZeRO's: Rajbhandari et al., 2019,
 arXiv:1910.02054). A layer's weights are gathered when it computes, and let go behind it; backwards they are gathered
@@ -17,7 +17,7 @@ from transformer_lab.models.language_model import LanguageModel
 
 
 class Sharded(DataParallel):
-    """`DataParallel` whose ranks hold a part of each weight, cut along its first axis."""
+    """`DataParallel` whose ranks each hold a part of every weight, split along its first axis."""
 
     def __init__(self, model: LanguageModel, pad_id: int = NO_PADDING):
         super().__init__(model, pad_id)

@@ -1,4 +1,4 @@
-"""Tensor parallel: each rank has some heads and some features of every layer, and a sum makes the layer's output.
+"""Tensor parallelism: each rank has some heads and features of every layer, whose output is a sum over the ranks.
 
 Shoeybi et al., 2019, "Megatron-LM", arXiv:1909.08053, section 3. The first matrices of a sub-layer are cut by columns,
 so that each rank has whole features; the last is cut by rows, and the ranks' products are terms of one sum.
@@ -36,7 +36,7 @@ ROWS = ("w_o", "w_2", "w_down")  # cut by the features they read
 def split_columns_rows(
     w_up: Float[Tensor, "d_model d_ff"], w_down: Float[Tensor, "d_ff d_model"], n: int
 ) -> tuple[Float[Tensor, "{n} d_model part"], Float[Tensor, "{n} part d_model"]]:
-    """The parts of a feed-forward network that `n` ranks hold: `(ups, downs)`, one of each for a rank.
+    """Split a feed-forward network among `n` ranks: `(ups, downs)`, with one of each per rank.
 
     act(x w_up) w_down = Σ_r act(x ups[r]) downs[r], for every activation that treats features one by one. Rank r makes
     the r-th block of features, and multiplies it by the rows that read them.
@@ -52,7 +52,7 @@ def split_columns_rows(
 
 
 class TensorParallel(Parallel):
-    """Every rank reads all texts, with its own heads and features; embeddings and norms are on all ranks.
+    """Every rank reads all texts, with its own heads and features; embeddings and norms are replicated on all ranks.
 
     Raises:
         ValueError: there are more ranks than heads, or than groups of heads that share keys and values.
@@ -79,7 +79,7 @@ class TensorParallel(Parallel):
 
 
 def axis_of(name: str) -> int | None:
-    """Along which axis of (out, in) a parameter is cut; None if each rank has all of it."""
+    """The axis of (out, in) along which a parameter is split; None if each rank has all of it."""
     *_, layer, kind = ["", *name.split(".")]
     if layer in COLUMNS:
         return 0
@@ -92,7 +92,7 @@ def joined(name: str, parts: list[Tensor]) -> Tensor:
 
 
 class CutAttention(nn.Module):
-    """The heads of one rank; the sum over the ranks is the attention's output. It hands out no weights."""
+    """The heads of one rank; summed over the ranks, they give the attention's output. Returns no weights."""
 
     def __init__(self, attention: MultiHeadAttention, rank: int, n: int):
         super().__init__()
@@ -115,7 +115,7 @@ class CutAttention(nn.Module):
 
 
 class CutFeedForward(nn.Module):
-    """The features of one rank; the sum over the ranks is the network's output."""
+    """The hidden features of one rank; summed over the ranks, they give the network's output."""
 
     def __init__(self, network: nn.Module, rank: int, n: int):
         super().__init__()
@@ -129,14 +129,14 @@ class CutFeedForward(nn.Module):
 
 
 def block(x: Tensor, axis: int, rank: int, n: int, width: int = 1) -> nn.Parameter:
-    """A rank's block of a tensor, cut along an axis into pieces of `width` that stay whole."""
+    """A rank's block of a tensor, split along an axis into pieces of `width` that stay whole."""
     pieces = torch.arange(x.size(axis), device=x.device).split(width)
     mine = torch.cat([pieces[i] for i in torch.arange(len(pieces)).tensor_split(n)[rank]])
     return nn.Parameter(x.detach().index_select(axis, mine))
 
 
 def columns(linear: Any, rank: int, n: int, width: int = 1) -> nn.Linear:
-    """The layer that makes a rank's features alone. (torch stores a matrix as (out, in).)"""
+    """The linear layer that computes only a rank's features. (torch stores a matrix as (out, in).)"""
     cut = nn.utils.skip_init(nn.Linear, 1, 1, bias=linear.bias is not None)
     cut.weight = block(linear.weight, 0, rank, n, width)
     if linear.bias is not None:
@@ -146,7 +146,7 @@ def columns(linear: Any, rank: int, n: int, width: int = 1) -> nn.Linear:
 
 
 class SummedLinear(nn.Linear):
-    """The layer that reads a rank's features alone, and adds up what the ranks make of theirs; the bias comes once."""
+    """The linear layer that reads a rank's features and sums the results of all ranks; the bias is added once."""
 
     def __init__(self, linear: Any, rank: int, n: int, width: int = 1):
         nn.Module.__init__(self)
@@ -160,7 +160,7 @@ class SummedLinear(nn.Linear):
 
 @contextmanager
 def own_random_numbers() -> Iterator[None]:
-    """Within the block each rank draws other numbers, for heads of its own; after it all ranks draw the same again."""
+    """Within the block each rank draws different random numbers, for its own heads; after it all draw alike again."""
     drawn = int(torch.randint(2**62, (), device="cpu"))  # the same on every rank, and another one at each call
     device = torch.get_default_device()
     with torch.random.fork_rng([device] if device.type == "cuda" else []):

@@ -1,4 +1,4 @@
-"""What the ranks of a group tell each other: how many calls, and how many bytes a rank puts on the wire for them."""
+"""The communication among the ranks of a group: the number of calls, and the bytes that a rank sends for them."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ def payload(tensors: Any) -> int:
 
 
 def summed(arguments: Sequence[Any], n: int) -> float:
-    """A ring sends each byte once round to add it up, and once more to tell the sum; at each turn n - 1 of n parts."""
+    """The bytes that a rank sends to all-reduce in a ring: one round to sum and one to share, each n - 1 of n parts."""
     return 2 * (n - 1) * payload(arguments[0]) / n
 
 
@@ -57,7 +57,7 @@ class Traffic(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
     def count(self, operator: str, arguments: Sequence[Any]) -> None:
-        """Add one call."""
+        """Record one call."""
         if operator not in WIRE:
             raise ValueError(f"a call must be one of {', '.join(WIRE)} to be counted (got {operator})")
         name, wire = WIRE[operator]
@@ -65,5 +65,5 @@ class Traffic(TorchDispatchMode):
         self.bytes[name] += wire(arguments, dist.get_world_size())  # type: ignore[assignment]
 
     def total(self) -> float:
-        """All bytes that this rank sent."""
+        """The total of the bytes that this rank has sent."""
         return sum(self.bytes.values())

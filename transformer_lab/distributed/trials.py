@@ -1,4 +1,4 @@
-"""Trainings to be run by `Ranks.call`, each of which returns what there is to compare: lesson 17 and the tests do."""
+"""Training runs for `Ranks.call`, each of which returns what lesson 17 and the tests compare."""
 
 import time
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ SCHEMES: dict[str, type[Parallel]] = {
 
 
 class MeanOfMeans(DataParallel):
-    """A mistake, to be measured: each rank takes the mean over its own targets, and the ranks' means are averaged."""
+    """A deliberate mistake, to be measured: each rank averages over its own targets, then their means are averaged."""
 
     def share_of_loss(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
         mine = slice(self.rank, None, self.n)
@@ -46,7 +46,7 @@ EPS = 1e-5  # of Adam: large enough that rounding alone moves no weight whose gr
 
 @dataclass
 class Outcome:
-    """What came of a training; traffic and memory are those of one rank in its first step."""
+    """The result of a training run; traffic and memory are those of one rank in its first step."""
 
     losses: list[float]
     gradients: dict[str, Tensor]  # of the first step
@@ -65,7 +65,7 @@ def new_model(config: LanguageModelConfig, seed: int = 0) -> LanguageModel:
 def train_alone(
     config: LanguageModelConfig, batches: list[Tensor], pad_id: int = NO_PADDING, rate: float = 1e-3
 ) -> Outcome:
-    """One process takes a step of Adam for each batch of tokens (B, T)."""
+    """Train in one process, with a step of Adam for each batch of tokens (B, T)."""
     model = new_model(config)
     adam, outcome = torch.optim.Adam(model.parameters(), rate, eps=EPS), Outcome([], {}, {})
     for step, tokens in enumerate(batches):
@@ -92,7 +92,7 @@ def train(
     rate: float = 1e-3,
     **options: Any,
 ) -> Outcome:
-    """The ranks of a group take a step of Adam for each batch of tokens (B, T); `options` are those of the scheme.
+    """Train with the ranks of a group, with a step of Adam for each batch (B, T); `options` are those of the scheme.
 
     Weights and gradients are those of rank 0 alone, because they are the same everywhere.
     """
@@ -117,7 +117,7 @@ def train(
 
 
 def ring_sum(size: int) -> tuple[float, int, float]:
-    """How far `ring_all_reduce` of so many numbers is from torch's sum; the messages and the bytes that a rank sent."""
+    """The error of `ring_all_reduce` against torch's sum of `size` numbers; the messages and bytes that a rank sent."""
     mine = torch.arange(size) / (dist.get_rank() + 1)
     with Traffic() as traffic:
         total = ring_all_reduce(mine)
@@ -140,7 +140,7 @@ def against_torch(config: LanguageModelConfig, tokens: Int[Tensor, "B T"]) -> fl
 
 
 def skipped_sum(skipping: int, seconds: float) -> tuple[float, str]:
-    """All ranks but one wait for a sum, while that one does something else; how long each waited, what it was told."""
+    """Make all ranks wait for a sum that one of them never joins; returns how long each waited, and its error."""
     start, said = time.perf_counter(), ""
     if dist.get_rank() == skipping:
         time.sleep(seconds)
@@ -153,6 +153,6 @@ def skipped_sum(skipping: int, seconds: float) -> tuple[float, str]:
 
 
 def dropped_patterns(alike: bool) -> list[str]:
-    """Which of eight features this rank drops in its two texts, `·` for those that it drops."""
+    """Which of eight features this rank drops in its two texts, with a `·` for each dropped one."""
     seed_dropout(0, 0, alike)
     return ["".join("·" if x == 0 else "█" for x in row) for row in F.dropout(torch.ones(2, 8), 0.5).tolist()]

@@ -1,4 +1,4 @@
-"""Exercises that answer: `exercises.softmax.check(my_softmax)` says what is right, or which mistake was made.
+"""Exercises with feedback: `exercises.softmax.check(my_softmax)` says what is right, or which mistake was made.
 
 Each has `check(function)`, `hint()` and `solution()`; `catalogue` maps their names to them. A lesson's folder has a
 file for each of its exercises, with all that belongs to it: statement, reference, cases, hints, mistakes, hidden cases.
@@ -141,7 +141,7 @@ catalogue: dict[str, Exercise] = {
 
 
 def say_what_follows(exercises: list[Exercise]) -> None:
-    """Have each say, once it is passed, which comes next; the last says that it is the last."""
+    """Make each exercise say, once it is passed, which one comes next; the last says that it is the last."""
     for one, after in pairwise(exercises):
         one.following = after
     exercises[-1].following = None
@@ -151,19 +151,19 @@ say_what_follows([*catalogue.values()])
 
 
 def __getattr__(name: str) -> object:
-    """A name that is not there, which may be that of an exercise with a slip of the finger."""
+    """Raise an error for a name that does not exist, which may be a misspelt exercise."""
     near = get_close_matches(name, catalogue, 1, cutoff=0.7) if not name.startswith("_") else []
     meant = f": did you mean `exercises.{near[0]}`?" if near else ""
     raise AttributeError(f"there is no exercise {name!r}{meant or ' (`exercises.progress()` lists all)'}")
 
 
 def progress() -> ProgressMap:
-    """The map of all exercises: solved, tried, open. It is kept on this machine; nothing leaves it."""
+    """The map of all exercises: solved, tried or open. It is kept on this machine, and nothing leaves it."""
     return progress_map(catalogue)
 
 
 def withhold(*names: str) -> None:
-    """Have these exercises show no solution in this session: they are handed in, and graded."""
+    """Make these exercises show no solution in this session, because they are handed in and graded."""
     for name in names:
         catalogue[name].withheld = True
 

@@ -24,7 +24,7 @@ from transformer_lab.exercises.progress.progress_store import record
 
 
 class NotPassed(AssertionError):
-    """What `nbgrader validate` is told, which counts nothing but errors; nobody else sees it."""
+    """Raised for `nbgrader validate`, which counts nothing but errors; nobody else sees it."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,7 +53,7 @@ class Exercise(Specification):
         self.withheld = False  # no solution is shown: it is an assignment
 
     def mistake(self, explanation: str) -> Callable[[Callable], Callable]:
-        """Decorator that adds a wrong implementation, named after its function, to the catalogue."""
+        """Decorator that adds a wrong implementation to the catalogue, under the name of its function."""
 
         def add(function: Callable) -> Callable:
             self.mistakes[function.__name__] = Mistake(function.__name__, explanation, function)
@@ -96,18 +96,18 @@ class Exercise(Specification):
             return rejected(self.name, f"The answer could not be checked.\n  {type(error).__name__}: {error}")
 
     def help(self, attempted: bool) -> str:
-        """What stands folded below a verdict: the hints, and a solution for who has tried."""
+        """The text folded below a verdict: the hints, and a solution for those who have tried."""
         hints = folded_hints(self.hints)
         if not attempted or self.withheld:
             return hints
         return hints + folded("a solution", code(self.solution_source()))
 
     def is_reference(self, answer: object) -> bool:
-        """Whether somebody handed over the package's own function."""
+        """Whether the answer is the package's own function."""
         return callable(answer) and inspect.unwrap(answer) is inspect.unwrap(self.reference)
 
     def verdict(self, answer: object) -> Verdict:
-        """The verdict on an answer, which may raise or never end."""
+        """The verdict on an answer, whose code may raise an error or never end."""
         if problem := unfit(self, self.name, answer):
             return rejected(self.name, problem)
         assert callable(answer)
@@ -125,7 +125,7 @@ class Exercise(Specification):
         return replace(verdict, cause=cause, message=f"{cause}\n{verdict.message}")
 
     def what_follows(self) -> str:
-        """Which exercise comes next, in a sentence; nothing of one that stands in no catalogue."""
+        """A sentence that says which exercise comes next; empty for an exercise that is in no catalogue."""
         after = self.following
         if after is self:
             return ""
@@ -134,7 +134,7 @@ class Exercise(Specification):
         return f"Next comes `{after.name}` ({after.kind}, about {after.minutes} minutes)."
 
     def cause(self, answer: Callable, result: Result) -> str | None:
-        """What is wrong with an answer that fails and makes no mistake with a name, in words, if that is found.
+        """Explain what is wrong with an answer that fails without a mistake of the catalogue, if the cause is found.
 
         It is looked for unless TRANSFORMER_LAB_DIAGNOSIS is `off`.
         """
@@ -152,17 +152,17 @@ class Exercise(Specification):
         return checking.examine(self, attempt, cases)
 
     def is_untouched(self, answer: Callable, result: Result) -> bool:
-        """Whether an answer that fails is still as it was handed out."""
+        """Whether a failing answer is still as it was handed out."""
         return result.case is self.all_cases[0] and is_stub(answer, result.outcome)
 
     def rejection(self, result: Result) -> Verdict:
-        """The verdict on an answer that fails."""
+        """The verdict on a failing answer."""
         assert result.case is not None
         mistake = result.mistake.name if result.mistake else None
         return Verdict(self.name, False, True, mistake, "\n".join(report(result, result.case)), result.score)
 
     def hint(self, number: int | None = None) -> Card:
-        """The next hint, or hint `number`, counted from 1. The last is repeated; none contains the solution.
+        """The next hint, or hint `number`, counted from 1. The last one is repeated; none contains the solution.
 
         Raises:
             ValueError: there is no hint of that number.
@@ -179,7 +179,7 @@ class Exercise(Specification):
         )
 
     def solution(self) -> Card:
-        """The source of the reference, folded; where it is withheld, a card that says so."""
+        """The source of the reference, folded; if it is withheld, a card that says so."""
         if self.withheld:
             words = "You hand in your own. `hint()` helps; your instructor shows solutions when all have handed in."
             return Card(INFO, f"{self.name}: no solution is shown, as this is an assignment", words)
@@ -187,7 +187,7 @@ class Exercise(Specification):
         return Solution(INFO, f"{self.name}: a solution", words, source=self.solution_source())
 
     def solution_source(self) -> str:
-        """Source that defines the function in a notebook's cell of its own, where nothing has been imported."""
+        """Source that defines the function in a notebook cell of its own, where nothing has been imported."""
         return str(Standalone(inspect.unwrap(self.reference)))
 
     def __repr__(self) -> str:
@@ -203,6 +203,6 @@ class Exercise(Specification):
 
     @cached_property
     def all_cases(self) -> tuple[Case, ...]:
-        """The cases, and on a machine with an accelerator the last of them there too."""
+        """The cases and, on a machine with an accelerator, the last of them on that device as well."""
         device = default_device()
         return self.cases if device.type == "cpu" else (*self.cases, self.cases[-1].to(device))

@@ -32,7 +32,7 @@ STILL_BROKEN = (
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FindTheBug(Exercise):
-    """A broken function, and a symptom; the learner mends it. It is judged as the reference, which is mended.
+    """A broken function and a symptom; the learner fixes the function. It is judged by the reference, the fixed one.
 
     A mend that hides the symptom and leaves the cause is a named mistake.
     """
@@ -47,7 +47,7 @@ class FindTheBug(Exercise):
         return renamed(self.broken, self.name)
 
     def examine(self, attempt: Attempt, cases: Sequence[Case]) -> Result:
-        """Try a mend; one that changes the text and not what is computed is told so."""
+        """Try a fix; a learner whose fix changes the text but not what is computed is told so."""
         result = super().examine(attempt, cases)
         if result.case is None or result.mistake:
             return result
@@ -68,7 +68,7 @@ class FindTheBug(Exercise):
 
 
 def instructions(code: CodeType) -> tuple:
-    """What compiled code does, wherever it stands; texts at the top of a function do not count."""
+    """The instructions of compiled code, wherever it stands in a file; docstrings do not count."""
     within = [instructions(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
     if within and isinstance(code.co_consts[0], str):  # a docstring
         within[0] = ""
@@ -83,7 +83,7 @@ def renamed(function: Callable, name: str) -> str:
 
 
 def without_text(source: str) -> str:
-    """What a function does, whatever its name, layout and texts are."""
+    """The syntax tree of a function's body, regardless of its name, its layout and its docstring."""
     (function,) = (s for s in ast.parse(source).body if isinstance(s, ast.FunctionDef))
     body = [s for s in function.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     return "\n".join(map(ast.dump, body))
@@ -98,7 +98,7 @@ class Predict(Exercise):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class WriteTheTest(Exercise):
-    """A test for functions of one sort: each case hands it a candidate, and the reference says whether that is right.
+    """A test for one sort of functions: each case passes it a candidate, and the reference says whether that is right.
 
     A case's label is the symptom of a wrong candidate, or the style of a right one. The score of a test is the share of
     wrong candidates that it catches, less the share of right ones that it refuses. So one that always says the same has
@@ -113,7 +113,7 @@ class WriteTheTest(Exercise):
     takes: Callable[..., tuple]  # the arguments of a candidate, as they are; raises a ValueError if they can't be
 
     def examine(self, attempt: Attempt, cases: Sequence[Case]) -> Result:
-        """Hand every candidate to a test: what fails on one of them may still be right about most."""
+        """Pass every candidate to a test, because a test that is wrong about one may still be right about most."""
         blind = Blind(attempt, self.takes)
         outcomes = blind.outcomes(cases)
         faults = {case: checking.fault_on(self, outcomes[case], case) for case in cases}
@@ -134,7 +134,7 @@ class WriteTheTest(Exercise):
         return Result(outcomes[worst], worst, f"{what}{foul}", mistake, share=0.0 if foul else share)
 
     def foul(self, blind: Blind, count: int) -> str:
-        """Why a test scores 0 whatever it says, in a line, or nothing."""
+        """The reason, in a line, why a test scores 0 whatever it says; empty if there is none."""
         if blind.uncalled:
             of = f"{len(blind.uncalled)} of {count} {self.candidate}s"
             return f"\nA test must call what it judges, but yours decides about {of} without a call: it scores 0."
@@ -146,7 +146,7 @@ class WriteTheTest(Exercise):
         return ""
 
     def cause(self, answer: Callable, result: Result) -> str | None:
-        """That it asks for exact equality, if a tolerance makes it better; of all else the symptoms say more."""
+        """Say that the test asks for exact equality, if a tolerance would help; for the rest, the symptoms say more."""
         tolerant = with_tolerance(answer)
         better = self.examine(Attempt(tolerant), self.all_cases).score if tolerant else 0.0
         if better <= result.score:
@@ -161,7 +161,7 @@ class WriteTheTest(Exercise):
     def in_words(
         self, outcomes: dict[Case, Outcome], refused: list[Case], missed: list[Case], n_right: int, n_wrong: int
     ) -> str:
-        """What a test does well, and the symptoms of what it misses; never a candidate's source."""
+        """Say what a test does well, and the symptoms of what it misses; a candidate's source is never shown."""
         one = self.candidate
         lines = [f"Your test accepts {n_right - len(refused)} of {n_right} right {one}s and catches "]
         lines[0] += f"{n_wrong - len(missed)} of {n_wrong} wrong ones."
@@ -178,7 +178,7 @@ class WriteTheTest(Exercise):
         return "\n".join(lines)
 
     def rejection(self, result: Result) -> Verdict:
-        """With the score instead of a case."""
+        """The verdict on a failing test, with its score instead of a case."""
         explained = [result.mistake.explanation] if result.mistake else []
         scored = f"It scores {100 * result.score:.0f} %."
         name = result.mistake.name if result.mistake else None
@@ -187,7 +187,7 @@ class WriteTheTest(Exercise):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SetTheWeights(Exercise):
-    """Matrices that the learner sets by hand, without training. Its `goal` says what they must bring about.
+    """Matrices that the learner sets by hand, without training. The `goal` says what effect they must have.
 
     The cases are all short inputs, the shortest first, so that the case that fails is the smallest counter-example.
     """
@@ -197,7 +197,7 @@ class SetTheWeights(Exercise):
     pictures: Callable[[Mapping, Tensor], list[Picture]] | None = None  # of what they bring about, if not attention
 
     def rejection(self, result: Result) -> Verdict:
-        """With a picture of the attention on the smallest counter-example."""
+        """The verdict on failing matrices, with a picture of their attention on the smallest counter-example."""
         assert result.case is not None
         verdict = super().rejection(result)
         effect = checking.effect(self, result.case, result.outcome).value
@@ -208,7 +208,7 @@ class SetTheWeights(Exercise):
 
 
 def attention_pictures(given: Mapping, attention: Tensor) -> list[Picture]:
-    """One for each head of (…, T, S)."""
+    """One picture for each head of (…, T, S)."""
     weights = attention.reshape(-1, *attention.shape[-2:]).tolist()  # (heads, T, S)
     pictures = []
     for i, head in enumerate(weights):

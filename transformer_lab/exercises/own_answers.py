@@ -1,4 +1,4 @@
-"""`exercises.mine()`: the learner's own functions, as they passed, to be used in place of the package's."""
+"""`exercises.mine()`: the learner's own functions that passed, for use in place of the package's."""
 
 import difflib
 import inspect
@@ -19,7 +19,7 @@ EXAMINED: dict[tuple[str, str], Callable] = {}  # by name and source: one that p
 
 
 class NotYours(AttributeError):
-    """There is no answer of the learner's own to use: it is not solved yet, or can't be run here."""
+    """Raised where a learner's own answer can't be used: it is not solved yet, or can't be run here."""
 
 
 class Mine:
@@ -67,12 +67,12 @@ class Mine:
         return f"{len(names)} of {len(self._catalogue)} functions are yours: {', '.join(names) or 'none yet'}"
 
     def or_package(self) -> "OrPackage":
-        """The same, but what is not solved yet is the package's."""
+        """The same functions, with the package's in place of those that are not solved yet."""
         return OrPackage(self)
 
 
 class OrPackage:
-    """Functions under the names of their exercises: the learner's own, and the package's where there is none.
+    """Functions under the names of their exercises: the learner's own or, where there is none, the package's.
 
     What was asked for once stays what it was. Printed, it says of each part whose it is.
     """
@@ -103,7 +103,7 @@ class OrPackage:
 
     @property
     def yours(self) -> list[str]:
-        """The names of those asked for that are the learner's own."""
+        """The names, among those asked for, of the functions that are the learner's own."""
         return [name for name, owner in self._in_order() if owner == "yours"]
 
     def __repr__(self) -> str:
@@ -129,7 +129,7 @@ def way_out(exercise: Exercise) -> str:
 
 
 def module_of(function: Callable) -> str:
-    """The module to import a function from: the package that its own module is in, if that has it, too."""
+    """The module to import a function from: the package that contains its own module, if that exports it too."""
     above, _, _ = function.__module__.rpartition(".")
     used = getattr(sys.modules[above], function.__name__, None) if above.count(".") else None
     return above if used is function else function.__module__
@@ -140,7 +140,7 @@ def again(name: str) -> str:
 
 
 def examined(exercise: Exercise, answer: OwnSource) -> Callable:
-    """The function that an answer's source defines, if it passes here and now.
+    """The function that an answer's source defines, provided that it passes here and now.
 
     Raises:
         NotYours: it does not run, does not end, or does not pass.
@@ -161,7 +161,7 @@ def examined(exercise: Exercise, answer: OwnSource) -> Callable:
 
 
 def defined(name: str, source: str) -> Callable:
-    """Run the source in a namespace of its own. Its lines are known to whoever shows an error."""
+    """Run the source in a namespace of its own, with its lines registered so that errors can show them."""
     file = f"<your {name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     namespace: dict = {"__name__": f"mine_{name}"}

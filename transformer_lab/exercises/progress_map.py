@@ -20,7 +20,7 @@ COLUMNS = ("lesson", "exercise", "kind", "minutes", "difficulty", "state")
 
 @dataclass(frozen=True, repr=False)
 class ProgressMap(Card):
-    """A card with all exercises: as a map, a line of tiles for each lesson, in HTML, and in columns as text."""
+    """A card with all exercises: in HTML a map with a line of tiles for each lesson, as text a table in columns."""
 
     rows: tuple[tuple[str, ...], ...] = ()
 
@@ -36,7 +36,7 @@ class ProgressMap(Card):
 
 
 def line_of(lesson: str, rows: list[tuple[str, ...]]) -> str:
-    """A lesson, how much of it is solved, and a tile for each of its exercises."""
+    """The line of a lesson: how much of it is solved, and a tile for each of its exercises."""
     solved = sum(row[-1].endswith(SOLVED) for row in rows)
     head = f'<div style="flex:0 0 5.5em"><strong>lesson {lesson}</strong><br>{solved} of {len(rows)} solved</div>'
     tiles = f'<ul style="{TILES}">{"".join(map(tile, rows))}</ul>'
@@ -44,7 +44,7 @@ def line_of(lesson: str, rows: list[tuple[str, ...]]) -> str:
 
 
 def tile(row: tuple[str, ...]) -> str:
-    """An exercise: its mark in the colour of its state, its name; below, in words, all that is known of it."""
+    """The tile of an exercise: its mark in the colour of its state, its name, and all details in words below."""
     _, name, kind, minutes, difficulty, state = row
     mark, _, how = state.partition(" ")
     shade = {SOLVED: ";background:rgba(0,158,115,.14)", TRIED: ";background:rgba(213,94,0,.12)"}.get(how, "")

@@ -1,4 +1,4 @@
-"""Attention in tiles: the numbers of `scaled_dot_product_attention`, and never a (T, S) matrix in memory.
+"""Tiled attention: the result of `scaled_dot_product_attention`, without a (T, S) matrix in memory.
 
 Axes: T query positions, S key positions, d_k width of queries and keys, d_v width of values; leading axes are free.
 What makes it possible is that softmax can be worked out in parts (Milakov & Gimelshein, 2018, arXiv:1805.02867); what
@@ -18,7 +18,7 @@ from transformer_lab.kernels.tiling import TiledAttention, Tiling
 
 
 def online_softmax(chunks: Iterable[Float[Tensor, "..."]]) -> tuple[Float[Tensor, "*axes"], Float[Tensor, "*axes"]]:
-    """All that a softmax needs to know of scores (…, s_i) that come in chunks, each of them seen once.
+    """The statistics that a softmax needs of scores (…, s_i) that come in chunks, each of which is seen once.
 
     Returns `(maximum, total)`, each (…): the largest score, and the sum of exp(score - maximum) over all chunks. So a
     weight is exp(score - maximum) / total, and the log-sum-exp is maximum + log(total). The scores are finite.
@@ -64,7 +64,7 @@ def attention_backward(
     value: Float[Tensor, "*axes S d_v"],
     grad_output: Float[Tensor, "*axes T d_v"],
 ) -> tuple[Float[Tensor, "*axes T d_k"], Float[Tensor, "*axes S d_k"], Float[Tensor, "*axes S d_v"]]:
-    """The gradients of query, key and value, from that of attention's output; without autograd.
+    """The gradients of query, key and value, given the gradient of attention's output, without autograd.
 
     dV = Pᵀ dO,  dP = dO Vᵀ,  dS = P ⊙ (dP - rowsum(P ⊙ dP)),  dQ = dS K / √d_k,  dK = dSᵀ Q / √d_k
 
@@ -89,7 +89,7 @@ def tiled_attention(
     causal: bool = False,
     tile: int = 128,
 ) -> Float[Tensor, "... T d_v"]:
-    """The output of `scaled_dot_product_attention`, from squares of at most `tile` queries and `tile` keys.
+    """The output of `scaled_dot_product_attention`, computed in tiles of at most `tile` queries and `tile` keys.
 
     Beside its inputs it holds (…, T, d_v), (…, T) and one tile, forward and backward. With `causal`, query t attends to
     keys 0 to t, and tiles that lie wholly in the future are left out. A query that may attend to nothing gets zeros.

@@ -1,4 +1,4 @@
-"""How `tiled_attention` goes over the score matrix, forward and backward: tile by tile, and none of them is kept.
+"""The loops of `tiled_attention` over the score matrix, forward and backward: tile by tile, none of them stored.
 
 Axes: T query positions, S key positions, t and s those of one tile, d_k width of queries and keys, d_v of values.
 """
@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 
 @dataclass(frozen=True)
 class Tiling:
-    """Which queries and keys are taken together, and which of them may see each other."""
+    """The division into tiles: which queries and keys are taken together, and which of them may see each other."""
 
     mask: Tensor | None
     causal: bool
@@ -26,11 +26,11 @@ class Tiling:
         return (slice(start, min(start + self.tile, length)) for start in range(0, length, self.tile))
 
     def of_keys(self, rows: slice, length: int) -> Iterator[slice]:
-        """Those of which some query of `rows` may see some key."""
+        """The tiles of keys of which some query of `rows` may see at least one key."""
         return (cols for cols in self.of_queries(length) if not self.causal or cols.start < rows.stop)
 
     def scores(self, query: Tensor, key: Tensor, rows: slice, cols: slice) -> Float[Tensor, "... t s"]:
-        """Scaled scores of one tile, -inf where a query may not look."""
+        """The scaled scores of one tile, with -inf where a query may not look."""
         wide = torch.promote_types(query.dtype, torch.float32)
         some = query[..., rows, :].to(wide) / sqrt(query.size(-1))  # (…, t, d_k)
         scores = some @ key[..., cols, :].to(wide).transpose(-2, -1)  # (…, t, s)
@@ -43,7 +43,7 @@ class Tiling:
 
 
 class TiledAttention(torch.autograd.Function):
-    """Forward and backward of `tiled_attention`. The weights are worked out twice, and stored never."""
+    """Forward and backward of `tiled_attention`. The weights are computed twice, and never stored."""
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, tiling: Tiling) -> Tensor:
@@ -73,7 +73,7 @@ class TiledAttention(torch.autograd.Function):
 
 
 def attend_rows(query: Tensor, key: Tensor, value: Tensor, tiling: Tiling, rows: slice) -> tuple[Tensor, Tensor]:
-    """`(output, lse)` of some queries, tile by tile of keys: a maximum, a sum and an output that are mended as it goes.
+    """`(output, lse)` of some queries, from tiles of keys: maximum, sum and output are corrected along the way.
 
     A query that sees nothing has output 0 and lse +inf, so that every weight of it is exp(-inf) = 0 in the backward.
     """

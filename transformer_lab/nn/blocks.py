@@ -12,7 +12,7 @@ from transformer_lab.nn.attention import xavier_linear
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with a non-linearity between, applied to each position alone.
+    """Two linear layers with a non-linearity in between, applied to each position separately.
 
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2        (§3.3, equation 2)
 
@@ -41,7 +41,7 @@ def swiglu(
     w_up: Float[Tensor, "d_model d_ff"],
     w_down: Float[Tensor, "d_ff d_model"],
 ) -> Float[Tensor, "*axes d_model"]:
-    """A feed-forward network in which one projection of x decides how much of another one passes.
+    """A feed-forward network in which one projection of x gates another one.
 
     (silu(x W_gate) ⊙ x W_up) W_down, silu(z) = z · sigmoid(z)        (Shazeer, 2020, arXiv:2002.05202, equation 6)
     """
@@ -124,7 +124,7 @@ def residual_block(
     norm: Callable[[Tensor], Tensor],
     norm_first: bool,
 ) -> Float[Tensor, "B T d_model"]:
-    """A sub-layer, the way around it, and a norm: after the sum (post-norm), or in front of the sub-layer (pre-norm).
+    """A sub-layer with a residual connection, and a norm after the sum (post-norm) or before the sub-layer (pre-norm).
 
     post-norm, if not norm_first:  LayerNorm(x + Sublayer(x))        (§3.1)
     pre-norm, if norm_first:       x + Sublayer(LayerNorm(x))        (GPT-2; Xiong et al., 2020, arXiv:2002.04745)
@@ -135,7 +135,7 @@ def residual_block(
 
 
 class Residual(nn.Module):
-    """A sub-layer, its dropout, the way around it, and the norm *after* the sum: post-norm, the paper's.
+    """A sub-layer with dropout, a residual connection, and the norm *after* the sum: post-norm, as in the paper.
 
     LayerNorm(x + Dropout(Sublayer(x)))        (§3.1, §5.4)
     """
@@ -152,7 +152,7 @@ class Residual(nn.Module):
 
 
 class PreNormResidual(Residual):
-    """The norm *before* the sub-layer, so that x itself is never touched on its way up.
+    """A residual connection with the norm *before* the sub-layer, so that x itself passes through unchanged.
 
     x + Dropout(Sublayer(LayerNorm(x)))        (GPT-2; Xiong et al., 2020, arXiv:2002.04745)
     """

@@ -1,4 +1,4 @@
-"""What a decoder need not compute again."""
+"""The key-value cache, which stores what a decoder need not compute again."""
 
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ TEXT, MEMORY = "text", "memory"  # read by self-attention, read by cross-attenti
 
 
 class KVCache:
-    """What a decoder remembers: for each layer, known by its number, the keys and values of all positions read so far.
+    """The memory of a decoder: for each layer, by its number, the keys and values of all positions read so far.
 
     Handed to every call of a model, it grows as `cached_attention` says, and each position is projected once. One more
     token then costs one token's work instead of a whole sentence's. It holds nothing but tensors and counts, so that it
@@ -28,11 +28,11 @@ class KVCache:
 
     @property
     def length(self) -> int:
-        """How many positions of the text have been read."""
+        """The number of positions of the text that have been read."""
         return self.layer(0).length
 
     def layer(self, number: int) -> "LayerCache":
-        """The part of layer `number`, counted from 0, which its attention is handed.
+        """The part of layer `number`, counted from 0, which is passed to its attention.
 
         Raises:
             ValueError: the number is not whole, or below 0.
@@ -41,7 +41,7 @@ class KVCache:
         return LayerCache(self, number)
 
     def keep(self, length: int) -> None:
-        """Forget all positions of the text but the first `length`.
+        """Keep the first `length` positions of the text, and forget all others.
 
         Raises:
             ValueError: the length is not whole, or below 0; a layer has let go of positions and can't go back.
@@ -56,7 +56,7 @@ class KVCache:
                 self.tensors[number, kind] = tensor[..., :length, :]
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Go on with these rows of the batch, in this order.
+        """Continue with these rows of the batch, in this order.
 
         Raises:
             ValueError: rows are not whole numbers on one axis; on a CPU also where the batch has no such row.
@@ -79,7 +79,7 @@ class KVCache:
 
 @dataclass(frozen=True)
 class LayerCache:
-    """One layer's part of a cache: what its self-attention has read, or, in `memory`, what its cross-attention has."""
+    """One layer's part of a cache: what its self-attention has read or, in `memory`, what its cross-attention has."""
 
     cache: KVCache
     number: int
@@ -91,19 +91,19 @@ class LayerCache:
 
     @property
     def length(self) -> int:
-        """How many positions an attention has read."""
+        """The number of positions that an attention has read."""
         return self.held + (self.cache.gone.get(self.number, 0) if self.kind == TEXT else 0)
 
     @property
     def held(self) -> int:
-        """How many positions it can still read: all of them, unless some were let go."""
+        """The number of positions that it can still read: all of them, unless some were dropped."""
         tensor = self.cache.tensors.get((self.number, self.kind))
         return 0 if tensor is None else tensor.size(-2)
 
     def read(
         self, key: Float[Tensor, "B h new d_head"], value: Float[Tensor, "B h new d_head"]
     ) -> tuple[Float[Tensor, "B h S d_head"], Float[Tensor, "B h S d_head"]]:
-        """Let an attention's keys and values grow by those of new positions; all of them, the old and the new.
+        """Append the keys and values of new positions, and return all of them, old and new.
 
         Raises:
             ValueError: the cache has read for another batch, or in a layer of other sizes.
@@ -112,7 +112,7 @@ class LayerCache:
         return keys, values
 
     def grow(self, new: Float[Tensor, "n B h new d"]) -> Float[Tensor, "n B h S d"]:
-        """Let what is kept of each position grow by that of new ones; all of it, the old and the new.
+        """Append what is kept of new positions, and return all of it, old and new.
 
         Raises:
             ValueError: as `read`.
@@ -127,18 +127,18 @@ class LayerCache:
         return tensors[place]
 
     def let_go(self, keep: int) -> None:
-        """Hold the last `keep` positions at most; those before them still count as read."""
+        """Drop all but the last `keep` positions; the dropped ones still count as read."""
         tensor = self.cache.tensors[self.number, TEXT]
         if (n := tensor.size(-2) - keep) > 0:
             self.cache.tensors[self.number, TEXT] = tensor[..., n:, :]
             self.pass_by(n)
 
     def pass_by(self, n: int) -> None:
-        """Count `n` more positions as read, of which nothing is held but what a state has made of them."""
+        """Count `n` more positions as read, of which only their effect on a state is kept."""
         self.cache.gone[self.number] = self.cache.gone.get(self.number, 0) + n
 
     def state(self, name: str, batch: int) -> Float[Tensor, "B ..."] | None:
-        """What was kept under a name, of a size that doesn't grow; None before the first position.
+        """The state stored under a name, whose size doesn't grow; None before the first position.
 
         Raises:
             ValueError: the cache has read for another batch.
@@ -153,7 +153,7 @@ class LayerCache:
 
 
 def check_goes_on(old: Float[Tensor, "n ..."], new: Float[Tensor, "n ..."]) -> None:
-    """Raise a ValueError unless what is new differs from what a cache holds by its length alone."""
+    """Raise a ValueError unless the new tensor differs from the cached one in its length alone."""
     held, got = ((*tensor.shape[1:-2], tensor.size(-1)) for tensor in (old, new))
     if held != got:
         raise ValueError(f"a cache must go on with its own (B, h, d_head), which are {held} (got {got})")

@@ -1,4 +1,4 @@
-"""How well a language model predicts a text: in nats, as a perplexity, in bits for each byte."""
+"""Measures of how well a language model predicts a text: loss in nats, perplexity, and bits per byte."""
 
 from math import log
 
@@ -11,7 +11,7 @@ from transformer_lab.checks import check_floats, check_least, check_targets
 
 
 def next_token_loss(logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor, "B T"], pad_id: int) -> Float[Tensor, ""]:
-    """Cross-entropy of each position's logits with the token that comes next, in nats.
+    """Cross-entropy of each position's logits with the next token, in nats.
 
     loss = -mean ln p(token_t+1 | token_0 … token_t), over the positions whose next token is not padding
 
@@ -24,7 +24,7 @@ def next_token_loss(logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor, "B T
 
 
 def perplexity(token_log_probs: Float[Tensor, "*axes"]) -> Float[Tensor, ""]:
-    """Among how many equally probable tokens a model seems to choose: exp(-mean ln p).
+    """The number of equally probable tokens among which a model seems to choose: exp(-mean ln p).
 
     `token_log_probs` are the natural logarithms of the probabilities that it gave to the tokens of a text.
 
@@ -40,7 +40,7 @@ def perplexity(token_log_probs: Float[Tensor, "*axes"]) -> Float[Tensor, ""]:
 
 
 def bits_per_byte(nats: float, n_tokens: int, n_bytes: int) -> float:
-    """The size of a text in bits, as the model would compress it, for each byte of the text: nats / ln 2 / n_bytes.
+    """The size in bits to which the model would compress a text, per byte of the text: nats / ln 2 / n_bytes.
 
     `nats` is the loss of the whole text: -ln p, added up over its `n_tokens` tokens. How many these are does not
     matter, and that is the point: models with other tokens can be compared.

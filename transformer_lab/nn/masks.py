@@ -29,7 +29,7 @@ def padding_mask(tokens: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 1
 
 
 def decoder_mask(tokens: Int[Tensor, "B T"], pad_id: int) -> Bool[Tensor, "B 1 T T"]:
-    """What a decoder's self-attention may see: neither the future nor padding.
+    """The mask of a decoder's self-attention, which hides the future and the padding.
 
     Raises:
         ValueError: the tokens are not whole numbers on two axes.

@@ -1,4 +1,4 @@
-"""The weights of every attention in a model, out of the model's own forward pass."""
+"""Recording the weights of every attention in a model during its own forward pass."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -32,7 +32,7 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
 
 def check_not_compiled(name: str, model: nn.Module) -> None:
-    """Raise a ValueError if a part of the model is compiled: what was compiled without a hook goes on without it."""
+    """Raise a ValueError if a part of the model is compiled, because code compiled without a hook ignores it."""
     for module in model.modules():
         if hasattr(module, "_orig_mod") or module._compiled_call_impl is not None:
             raise ValueError(f"{name} must be given a model that is not compiled (got {type(module).__name__})")

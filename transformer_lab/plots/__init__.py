@@ -1,4 +1,4 @@
-"""Every static figure of the notebooks: `plot_*(…, ax=None)` draws on the given axes, or on new ones, and returns them.
+"""All static figures of the notebooks: `plot_*(…, ax=None)` draws on the given axes, or on new ones, and returns them.
 
     figure, (left, right) = plots.figure(width=8, height=3.5, columns=2)
     plots.plot_attention(weights, tokens, tokens, ax=left)

@@ -1,4 +1,4 @@
-"""What the figures accept: inputs become arrays, and what would make a figure lie is refused."""
+"""Checks of the figures' inputs, which become arrays; what would make a figure misleading is refused."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,18 +19,18 @@ def to_array(values: Values) -> np.ndarray:
 
 
 def to_tensor(values: Values) -> Tensor:
-    """Turn an array or list into a float64 tensor; a tensor stays what it is."""
+    """Turn an array or list into a float64 tensor; a tensor is returned as it is."""
     return values if isinstance(values, Tensor) else torch.from_numpy(to_array(values))
 
 
 def label(token: object) -> str:
-    """A token as a figure names it: of a very long one, the beginning."""
+    """A token as a figure labels it; of a very long one, only the beginning."""
     text = str(token)
     return text if len(text) <= LONGEST_LABEL else f"{text[: CUT - 1]}…"
 
 
 def check_attention(weights: Values, query_tokens: Tokens, key_tokens: Tokens) -> np.ndarray:
-    """Return attention weights as an array; refuse what softmax can't have returned for these tokens."""
+    """Return attention weights as an array; refuse weights that softmax can't have returned for these tokens."""
     array = to_array(weights)
     check_shape("weights", array, ("query_tokens", query_tokens), ("key_tokens", key_tokens))
     check_distributions(array, tolerance(weights))
@@ -38,14 +38,14 @@ def check_attention(weights: Values, query_tokens: Tokens, key_tokens: Tokens) -
 
 
 def tolerance(weights: Values) -> float:
-    """How far from 1 a row may sum: a thousandth, since hand-written weights are rounded, more in half precision."""
+    """The tolerance for the sum of a row: 0.001, because hand-written weights are rounded; more in half precision."""
     if isinstance(weights, Tensor) and weights.dtype in (torch.float16, torch.bfloat16):
         return max(1e-3, 4 * torch.finfo(weights.dtype).eps)
     return 1e-3
 
 
 def check_shape(name: str, array: np.ndarray, rows: tuple[str, Sequence], columns: tuple[str, Sequence]) -> None:
-    """Refuse what isn't a matrix with a row for each row label and a column for each column label."""
+    """Refuse anything but a matrix with a row for each row label and a column for each column label."""
     if array.ndim != 2:
         hint = f"; choose one matrix, as in {name}[{', '.join('0' * (array.ndim - 2))}]" if array.ndim > 2 else ""
         raise ValueError(f"{name} must be 2-D: rows, columns (its shape is {array.shape}{hint})")
@@ -80,7 +80,7 @@ def check_distributions(weights: np.ndarray, tolerance: float) -> None:
 def same_length(
     kind: str, series: Mapping[str, Values], name: str, base: Sequence | np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return named series as arrays; refuse none at all, and one that is not as long as the base."""
+    """Return named series as arrays; refuse an empty set, and a series whose length differs from that of the base."""
     if not series:
         raise ValueError(f"there must be at least one {kind} (there is none)")
     arrays = {key: to_array(values) for key, values in series.items()}
@@ -93,7 +93,7 @@ def same_length(
 
 
 def check_positive(logarithmic: bool, option: str, series: Mapping[str, np.ndarray]) -> None:
-    """Refuse values that a logarithmic axis would drop in silence."""
+    """Refuse values that a logarithmic axis would silently drop."""
     for name, array in series.items():
         if logarithmic and not (array > 0).all():
             raise ValueError(f"{option} needs values above 0 ({name!r} has {array[~(array > 0)][0]:g})")

@@ -16,7 +16,7 @@ MARKED, TICKED, LABELLED = 32, 8, 12  # up to so many points have markers, ticks
 
 
 def looks(names: Sequence[str]) -> list[int]:
-    """Which colour, dashes, marker and hatching each name has: as a rule, those of its place.
+    """The index of the colour, dashes, marker and hatching for each name, which normally is its place.
 
     Where one curve is `with` a part and one `without` it, these have the first and the second, in whatever order they
     come, as in the views. So a part is blue in every figure, and its absence vermillion.
@@ -32,7 +32,7 @@ def looks(names: Sequence[str]) -> list[int]:
 
 
 class Numbers(LogFormatterSciNotation):
-    """Writes 0.01, 1, 2 and 100 beside a logarithmic axis; powers of ten only where it leaves 0.001 to 10 000."""
+    """Labels a logarithmic axis with 0.01, 1, 2 and 100; with powers of ten only if it leaves 0.001 to 10 000."""
 
     def __call__(self, x: float, pos: Any = None) -> str:
         assert self.axis is not None, "an axis sets it when it takes the formatter"
@@ -119,7 +119,7 @@ def plot_runs(
     log_x: bool = False,
     lines: Mapping[str, float] | None = None,
 ) -> Axes:
-    """Draw a row of dots for each name, a dot per run, so that the spread is seen; the first name is at the top.
+    """Draw a row of dots for each name, one dot per run, to show the spread; the first name is at the top.
 
     `lines` are values to compare with, each a dashed line with its name above it.
 
@@ -146,7 +146,7 @@ def plot_runs(
 
 @matplotlib.rc_context(THEME)
 def plot_vectors(groups: Mapping[str, Mapping[str, Values]], ax: Axes | None = None) -> Axes:
-    """Draw groups of vectors in the plane as arrows from the origin, named at their tips.
+    """Draw groups of vectors in the plane as arrows from the origin, with names at their tips.
 
     A group's arrows differ from another's in colour and in dashes. Both axes have one scale, so that angles are true.
 

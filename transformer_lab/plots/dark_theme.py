@@ -1,4 +1,4 @@
-"""A figure that follows the page's theme: one image, and how a dark page shows it.
+"""Figures that follow the page's theme: a single image, and the way in which a dark page shows it.
 
 In a dark page light and dark change places, and hues stay. The cells of maps keep their colours, since these are
 numbers. The image is wrapped into an SVG, which is told the theme of the page around it (`prefers-color-scheme`). So
@@ -22,7 +22,7 @@ EDGE = 3  # pixels of the picture, half of them outside of the cells
 
 
 def svg(png: bytes, size: tuple[int, int], cells: list[Bbox], gaps: list[Bbox], drawn: list[Bbox]) -> str:
-    """The image as an SVG of that size.
+    """The image as an SVG of the given size.
 
     In a dark page all but the cells is inverted, the gaps are dark, and so are not what is drawn across them.
     """
@@ -51,14 +51,14 @@ def outlines(boxes: list[Bbox]) -> str:
 
 
 def as_address(text: str) -> str:
-    """An SVG as the address of an image."""
+    """An SVG as a data URL for an image."""
     for letter, code in (("%", "%25"), ("#", "%23"), ("<", "%3C"), (">", "%3E"), ('"', "'")):
         text = text.replace(letter, code)
     return f"data:image/svg+xml,{text}"
 
 
 def places(figure: Figure, crop: Bbox, scale: float) -> tuple[list[Bbox], list[Bbox], list[Bbox]]:
-    """Where the cells of maps lie, the gaps between them, and the lines across, in pixels, which grow downwards.
+    """The positions of the maps' cells, of the gaps between them and of lines across, in pixels counted downwards.
 
     `crop` is what was saved, in inches, and `scale` the pixels of an inch. Cells begin and end with a pixel, as they
     are drawn.
@@ -85,7 +85,7 @@ def places(figure: Figure, crop: Bbox, scale: float) -> tuple[list[Bbox], list[B
 
 
 def coloured(ax: Axes, image: AxesImage) -> Iterator[Bbox]:
-    """The blocks of cells with a value: runs in a row, and equal rows together."""
+    """The blocks of cells with a value: runs within a row, with equal rows joined."""
     values: np.ndarray = np.ma.filled(
         np.ma.asarray(image.get_array(), dtype=float), np.nan
     )  # (rows, columns) or (…, colours)
@@ -107,7 +107,7 @@ def coloured(ax: Axes, image: AxesImage) -> Iterator[Bbox]:
 
 
 def between(ax: Axes) -> Iterator[Bbox]:
-    """The lines that part the cells of a map: its grid of minor ticks."""
+    """The lines that separate the cells of a map: its grid of minor ticks."""
     for direction, axis in enumerate((ax.xaxis, ax.yaxis)):
         for place in axis.get_minorticklocs() if has_minor_grid(axis) else ():
             middle = ax.transData.transform((place, place))[direction]
@@ -118,7 +118,7 @@ def between(ax: Axes) -> Iterator[Bbox]:
 
 
 def across(ax: Axes) -> Iterator[Bbox]:
-    """The straight lines that are drawn on a map."""
+    """The straight lines that are drawn across a map."""
     for line in ax.get_lines():
         box = line.get_path().transformed(line.get_transform()).get_extents()
         if min(box.width, box.height) < 1:

@@ -1,4 +1,4 @@
-"""Maps: attention weights and other matrices, a row of cells for each row."""
+"""Maps: attention weights and other matrices, with a row of cells for each row."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,7 +43,7 @@ def plot_attention(
 
 @matplotlib.rc_context(THEME)
 def plot_matrix(values: Values, row_labels: Tokens, column_labels: Tokens, ax: Axes | None = None) -> Axes:
-    """Draw a matrix as a map whose colours part at 0: red below, blue above. What isn't finite is hatched.
+    """Draw a matrix as a map with a diverging scale: red below 0, blue above. Non-finite values are hatched.
 
     Up to 8 × 8, the values are printed in the cells.
 
@@ -61,7 +61,7 @@ def plot_matrix(values: Values, row_labels: Tokens, column_labels: Tokens, ax: A
 
 @matplotlib.rc_context(THEME)
 def plot_states(states: Mapping[str, Values], tokens: Tokens, ax: Axes | None = None) -> Axes:
-    """Draw what leaves each box of a model as a strip, a row per token and a column per feature; the first is lowest.
+    """Draw the output of each box of a model as a strip, a row per token and a column per feature; the first is lowest.
 
     Red is below 0, blue above. The colours end at the 99th percentile of the sizes, since a few features are far larger
     than the rest.
@@ -93,7 +93,7 @@ def plot_states(states: Mapping[str, Values], tokens: Tokens, ax: Axes | None = 
 
 @matplotlib.rc_context(THEME)
 def plot_amounts(values: Values, row_labels: Tokens, column_labels: Tokens, ax: Axes | None = None) -> Axes:
-    """Draw a matrix of amounts as a map in the colours of attention weights: dark blue is 0, yellow the largest.
+    """Draw a matrix of amounts in the colours of attention weights: dark blue is 0, yellow the largest.
 
     Up to 8 × 8, the values are printed in the cells.
 
@@ -119,7 +119,7 @@ def axes_for_map(array: np.ndarray) -> Axes:
 def draw_map(
     ax: Axes, array: np.ndarray, rows: Sequence, columns: Sequence, colours: str, low: float, high: float
 ) -> AxesImage:
-    """Draw cells with labels on both axes, columns on top, and the values in the cells if there are few."""
+    """Draw cells with labels on both axes, those of columns on top, and with their values if there are few."""
     image = ax.imshow(array, cmap=matplotlib.colormaps[colours].with_extremes(bad=NOTHING), vmin=low, vmax=high)
     every = -(-max(array.shape) // PARTED)
     named = [range(0, cells, every) for cells in array.shape]  # of the rows, of the columns
@@ -145,7 +145,7 @@ def draw_map(
 
 
 def hatch_nothing(ax: Axes, array: np.ndarray) -> None:
-    """Hatch what is not finite, as the views do: a patch for each run of such cells in a row."""
+    """Hatch cells that are not finite, as the views do: one patch for each run of such cells in a row."""
     for row, column in np.argwhere(~np.isfinite(array)):
         if column and not np.isfinite(array[row, column - 1]):
             continue
@@ -156,7 +156,7 @@ def hatch_nothing(ax: Axes, array: np.ndarray) -> None:
 
 
 def print_values(ax: Axes, array: np.ndarray, fills: np.ndarray) -> None:
-    """Print the numbers as large as the cells allow; a digit is 0.64 of its size wide, and the point half as much."""
+    """Print the values as large as the cells allow; a digit is 0.64 of its size wide, and the point half as much."""
     values = {(row, column): f"{array[row, column]:z.2f}" for row, column in np.argwhere(np.isfinite(array))}
     cell = 72 / ax.figure.dpi * ax.bbox.width / array.shape[1]  # in points
     size = min(10, 0.86 * cell / (0.64 * max(map(len, values.values()), default=4) - 0.32))
@@ -166,7 +166,7 @@ def print_values(ax: Axes, array: np.ndarray, fills: np.ndarray) -> None:
 
 
 def room_of(labels: Sequence[str], apart: float) -> float:
-    """How much room there is for each of some labels, so far apart; a blank one leaves its own to its neighbours."""
+    """The room for each of some labels at a given distance; a blank label leaves its room to its neighbours."""
     places = [i for i, name in enumerate(labels) if name]
     return apart * min(np.diff(places), default=len(labels))
 

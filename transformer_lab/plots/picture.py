@@ -1,4 +1,4 @@
-"""The look of the figures, and how a notebook shows them: as an image with a description."""
+"""The style of the figures, and how a notebook shows them: as an image with a description."""
 
 import base64
 import html
@@ -76,7 +76,7 @@ class Picture:
         return self.alt
 
     def html(self) -> str:
-        """The picture as an `<img>` that holds its own data."""
+        """The picture as an `<img>` that contains its own data."""
         return f'<img alt="{html.escape(self.alt)}" width="{self.width}" src="{as_address(self.svg)}">'
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[dict, dict]:
@@ -87,7 +87,7 @@ class Picture:
 
 @matplotlib.rc_context(THEME)
 def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple[int, int], Bbox]:
-    """Render a figure, without empty margins, as a PNG of so many colours.
+    """Render a figure as a PNG with so many colours and without empty margins.
 
     Returns it, its width and height in pixels, and the part of the figure that it shows, in inches.
 
@@ -111,7 +111,7 @@ def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple
 
 @contextmanager
 def laid_out(figure: Figure) -> Iterator[None]:
-    """Within it the parts of a figure stay where they are, and `savefig` draws it once instead of twice."""
+    """Within the block, the parts of a figure stay in place, so that `savefig` draws it once instead of twice."""
     engine = figure.get_layout_engine()
     figure.set_layout_engine(None)
     try:
@@ -133,6 +133,6 @@ def show(figure: Figure | Axes, alt: str, sharpness: float = SHARPNESS, colours:
 
 @matplotlib.rc_context(THEME)
 def figure(width: int | float = 6.4, height: int | float = 3.6, columns: int = 1) -> tuple[Figure, Any]:
-    """Return a new figure, in inches of 100 pixels, and its axes: one, or an array of `columns` side by side."""
+    """Return a new figure, sized in inches of 100 pixels, and its axes: one, or an array of `columns` side by side."""
     new = Figure(figsize=(width, height), layout="constrained")
     return new, new.subplots(1, columns)

@@ -1,4 +1,4 @@
-"""What is wrong with an answer that makes no mistake with a name.
+"""Diagnosis: what is wrong with an answer whose mistake is not in the catalogue.
 
 In order of reading: `explanation` (what is looked for, and in which order); `relations` and `tensor_changes` (how what
 is returned is related to what is right); `repairs` (the search for changes of the learner's own source, of which

@@ -1,4 +1,4 @@
-"""Mutations of calls: one left out, another function, arguments swapped or left out, a range that begins elsewhere."""
+"""Mutations of calls: leave one out, call another function, swap or drop arguments, start a range elsewhere."""
 
 import ast
 from collections.abc import Collection, Iterator
@@ -11,7 +11,7 @@ Change = tuple[ast.expr, int]  # what is put in place of an expression, and a ra
 
 
 def of_call(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
-    """All that may stand in place of a call."""
+    """All replacements of a call."""
     yield from of_whole_call(call, names)
     yield from of_arguments(call, names)
     if isinstance(call.func, ast.Attribute):
@@ -21,7 +21,7 @@ def of_call(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
 
 
 def of_whole_call(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
-    """The call left out, a similar function, two nested calls swapped, a residual around it."""
+    """Leave the call out, call a similar function, swap two nested calls, or add a residual connection around it."""
     first = call.args[0] if call.args else None
     receiver = call.func.value if has_receiver(call) else None  # type: ignore[attr-defined]
     if receiver is not None:
@@ -39,7 +39,7 @@ def of_whole_call(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
 
 
 def of_arguments(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
-    """Two swapped, one left out, or named as the function's own parameter."""
+    """Swap two arguments, leave one out, or name one as the function's own parameter is named."""
     for i, j in combinations(range(len(call.args)), 2):
         if not isinstance(call.args[i], ast.Starred) and not isinstance(call.args[j], ast.Starred):
             swapped = [*call.args]
@@ -58,7 +58,7 @@ def of_arguments(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
 
 
 def of_method(call: ast.Call, method: ast.Attribute) -> Iterator[Change]:
-    """Transposed instead of reshaped, over all axes, sorted the other way round."""
+    """Transpose instead of reshaping, reduce over all axes, or sort in the opposite order."""
     name, receiver = method.attr, has_receiver(call)
     if name in ("reshape", "view") and receiver:
         yield ast.Attribute(method.value, "mT", ast.Load()), FAIR
@@ -70,7 +70,7 @@ def of_method(call: ast.Call, method: ast.Attribute) -> Iterator[Change]:
 
 
 def of_range(call: ast.Call) -> Iterator[Change]:
-    """From 1, or from 0, on; one more or less."""
+    """Start the range at 1 or at 0, or make it one longer or shorter."""
     one = ast.Constant(1)
     match call.args:
         case [end]:
@@ -89,7 +89,7 @@ def is_range(node: ast.AST) -> bool:
 
 
 def has_receiver(call: ast.Call) -> bool:
-    """Whether a method of a value is called, and not a function of a module."""
+    """Whether the call is a method of a value, rather than a function of a module."""
     modules = ("torch", "math", "F", "np", "functional", "nn")
     function = call.func
     return isinstance(function, ast.Attribute) and not (

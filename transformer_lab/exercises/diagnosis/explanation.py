@@ -1,4 +1,4 @@
-"""What is wrong with an answer that makes no mistake with a name: said only where it is known to be so."""
+"""Explaining what is wrong with an answer that makes no mistake of the catalogue, only where it is known for sure."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ Outcomes = Mapping[Case, Outcome]
 
 
 def explain(exercise: Specification, answer: Callable) -> str | None:
-    """What is wrong with an answer that fails, in words, or None where nothing is known for certain.
+    """Explain in words what is wrong with an answer that fails; None where nothing is known for certain.
 
     It is looked for in what is returned, then in the answer's own source; one thing before two.
     """
@@ -49,7 +49,7 @@ def explain(exercise: Specification, answer: Callable) -> str | None:
 
 
 def of_changed_arguments(exercise: Specification, everywhere: Outcomes) -> str | None:
-    """What is wrong with an answer that may write into its arguments, and is right wherever one value alone is."""
+    """Explain an answer that writes into its arguments, but is right in every case that has a single right value."""
     if not any(outcome.changed for outcome in everywhere.values()):
         return None
     choices = {case: replace(one, changed=()) for case, one in everywhere.items() if case.several}
@@ -59,7 +59,7 @@ def of_changed_arguments(exercise: Specification, everywhere: Outcomes) -> str |
 
 
 def with_tolerance(answer: Callable) -> Callable | None:
-    """The answer with a tolerance wherever it asks for exact equality; None where it does not, or is not at hand."""
+    """The answer with a tolerance wherever it tests exact equality; None if it does not, or has no source at hand."""
     try:
         tree = SourceTree(answer)
         changes = with_a_tolerance(tree)
@@ -69,7 +69,7 @@ def with_tolerance(answer: Callable) -> Callable | None:
 
 
 def from_source(exercise: Specification, answer: Callable, outcomes: Outcomes, everywhere: Outcomes) -> str | None:
-    """What changes of the answer's own source say, or what is related to a named mistake.
+    """Explain the fault from changes of the answer's own source, or from its relation to a mistake in the catalogue.
 
     The outcomes are those where one value alone is right; `everywhere` has the others, too.
     """
@@ -83,7 +83,7 @@ def from_source(exercise: Specification, answer: Callable, outcomes: Outcomes, e
 
 
 def from_two_changes(search: RepairSearch, found: list[Repair]) -> str | None:
-    """What changes of several places say. `found` are those of one that lead to mistakes, to several if to any."""
+    """Explain the fault from changes in several places; `found` are the single changes that leave a known mistake."""
     joint = search.joint_changes()
     if right := [repair for repair in joint if repair.remaining is None]:
         return wording.several_changes(right[0])
@@ -104,7 +104,7 @@ def from_two_changes(search: RepairSearch, found: list[Repair]) -> str | None:
 
 
 def outcomes_of(exercise: Specification, attempt: Attempt) -> dict[Case, Outcome] | None:
-    """What an attempt does on the cases that tell answers apart; None where that takes too long, or is too large.
+    """The outcomes of an attempt on the cases that tell answers apart; None if it takes too long or returns too much.
 
     Where several answers are right, two with the same mistake may differ: such a case says nothing.
     """
@@ -127,7 +127,7 @@ def does_the_same(exercise: Specification, case: Case, one: Outcome, other: Outc
 
 
 def differs_from(exercise: Specification, attempt: Attempt, outcomes: Outcomes) -> bool:
-    """Whether an attempt returns something else than before; of an object that can't be compared nothing is known."""
+    """Whether an attempt now returns something else than before; objects that can't be compared do not count."""
     for case, before in outcomes.items():
         again = attempt.run(case)
         known = is_comparable(before.value) and is_comparable(again.value)
@@ -137,14 +137,14 @@ def differs_from(exercise: Specification, attempt: Attempt, outcomes: Outcomes) 
 
 
 def is_comparable(value: object) -> bool:
-    """Whether two equal values are known to be equal: a generator, a map or an object is equal to itself alone."""
+    """Whether equal values can be recognised as equal: a generator, a map or an object equals only itself."""
     if isinstance(value, (tuple, list)):
         return all(map(is_comparable, value))
     return value is None or isinstance(value, (Tensor, Number, str))
 
 
 def repaired_to_a_mistake(found: list[Repair]) -> str | None:
-    """The named mistake that remains after a change, and where that is made.
+    """Explain the mistake of the catalogue that remains after a change, and where that change is made.
 
     If changes lead to several mistakes, they may have made them: then none is named.
     """
@@ -155,7 +155,7 @@ def repaired_to_a_mistake(found: list[Repair]) -> str | None:
 
 
 def related_to_a_mistake(exercise: Specification, outcomes: Outcomes) -> str | None:
-    """A named mistake, and what besides is wrong with what is returned, or with what is done to the arguments."""
+    """Explain a mistake of the catalogue, and what else is wrong with the returned values or done to the arguments."""
     for mistake in exercise.mistakes.values() if exercise.goal is None else ():
         mistaken = {case: exercise.mistaken(mistake, case) for case in outcomes}
         if relation := related(exercise, outcomes, mistaken, of_mistake=True):
@@ -169,7 +169,7 @@ def related_to_a_mistake(exercise: Specification, outcomes: Outcomes) -> str | N
 
 
 def part_of_a_mistake(exercise: Specification, outcomes: Outcomes, mistaken: Outcomes) -> str | None:
-    """The name of the one value that is wrong, and as the mistake makes it; all others are right."""
+    """The name of the one wrong value, if it is wrong as the mistake makes it and all others are right."""
     wrong: set[int] = set()
     for case, outcome in outcomes.items():
         given: Any = outcome.value

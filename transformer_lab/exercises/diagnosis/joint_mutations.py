@@ -13,7 +13,7 @@ MOST_PLACES = 8  # that are changed together
 
 
 def joint_mutations(tree: SourceTree, single: Sequence[Mutation]) -> Iterator[tuple[Mutation, ...]]:
-    """The repeated changes first, of one function each: in all of two to eight places, last in two of them."""
+    """Yield joint mutations: first the same change in all of two to eight places of a function, last in two of them."""
     groups: dict[tuple, list[Mutation]] = defaultdict(list)
     for one in single:
         if (key := change_of(one)) is not None:
@@ -27,7 +27,7 @@ def joint_mutations(tree: SourceTree, single: Sequence[Mutation]) -> Iterator[tu
 
 
 def change_of(mutation: Mutation) -> tuple | None:
-    """What tells whether two mutations are the same change: of a number (whatever its sign) or of a name."""
+    """A key that two mutations share if they are the same change: of a number (whatever its sign) or of a name."""
     old, new = number_of(mutation.old), number_of(mutation.new)
     if old is not None and new is not None:
         return abs(old), abs(new), old * new >= 0
@@ -48,7 +48,7 @@ def number_of(node: object) -> int | float | None:
 
 
 def with_a_tolerance(tree: SourceTree) -> tuple[Mutation, ...]:
-    """`torch.allclose` wherever two tensors are asked to be equal, number by number."""
+    """Replace tests of exact equality of two tensors by `torch.allclose`."""
     found = []
     for function in tree.functions:
         for parent in ast.walk(function):
@@ -73,7 +73,7 @@ def compared_exactly(node: object) -> tuple[ast.expr, ast.expr] | None:
 
 
 def exchanged_names(function: ast.FunctionDef) -> Iterator[tuple[Mutation, ...]]:
-    """Two of a function's names, each in the place of the other wherever it is read."""
+    """Exchange two names of a function wherever they are read."""
     reads: dict[str, list[tuple[ast.AST, str, int | None, ast.Name]]] = defaultdict(list)
     names = own_names(function)
     for parent in [node for statement in function.body for node in ast.walk(statement)]:

@@ -1,4 +1,4 @@
-"""A limit to the loops of a mutated function: it gets so many rounds, and on each machine as many."""
+"""A limit on the loops of a mutated function: a number of rounds, which is the same on every machine."""
 
 import ast
 import functools
@@ -13,7 +13,7 @@ NAME = "_one_more_round"  # what each loop begins with
 
 
 class EndlessLoop(OutOfTime):
-    """Raised in a loop that goes on for too long."""
+    """Raised in a loop that runs for too long."""
 
 
 class LoopLimit:
@@ -28,7 +28,7 @@ class LoopLimit:
             raise EndlessLoop
 
     def of_each_call(self, function: Callable) -> Callable:
-        """The function, with all rounds before it when it is called."""
+        """The function, which gets all its rounds back whenever it is called."""
 
         @functools.wraps(function)
         def called(*arguments: object) -> object:
@@ -44,7 +44,7 @@ def bodies_of_loops(tree: ast.AST) -> list[list[ast.stmt]]:
 
 @contextmanager
 def limited(bodies: list[list[ast.stmt]]) -> Iterator[None]:
-    """Each of these bodies of loops begins with a count, for a while."""
+    """Within the block, the body of each of these loops starts by counting a round."""
     for body in bodies:
         body.insert(0, count_at(body[0].lineno))
     try:

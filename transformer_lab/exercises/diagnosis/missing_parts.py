@@ -1,4 +1,4 @@
-"""What is put in by a mutation because it may have been forgotten: a scale, a factor, an axis, an argument."""
+"""Mutations that insert what may have been forgotten: a scale, a factor, an axis, an argument."""
 
 import ast
 from collections.abc import Collection, Iterator
@@ -9,7 +9,7 @@ from transformer_lab.exercises.diagnosis.replacements import REDUCTIONS
 
 
 def of_result(node: ast.expr, name: str) -> Iterator[Change]:
-    """A parameter that is never read, brought into what is returned."""
+    """Bring a parameter that is never read into the returned expression."""
     unused = ast.Name(name, ast.Load())
     for operator in (ast.Mult(), ast.MatMult(), ast.Add(), ast.Div(), ast.Sub()):
         yield ast.BinOp(node, operator, unused), FAIR
@@ -19,7 +19,7 @@ def of_result(node: ast.expr, name: str) -> Iterator[Change]:
 
 
 def of_operand(node: ast.Name, parent: ast.BinOp, names: Collection[str]) -> Iterator[Change]:
-    """A transposition in a matrix product; 1 minus a factor; an axis by which a factor is to be broadcast."""
+    """Insert a transposition in a matrix product, 1 minus a factor, or an axis along which a factor is broadcast."""
     if isinstance(parent.op, ast.MatMult):
         yield ast.Attribute(node, "mT", ast.Load()), FAIR
     elif isinstance(parent.op, ast.Mult | ast.Div) and node.id in names:
@@ -29,7 +29,7 @@ def of_operand(node: ast.Name, parent: ast.BinOp, names: Collection[str]) -> Ite
 
 
 def scaled(product: ast.BinOp) -> Iterator[Change]:
-    """The product of queries and keys, divided by the root of their width."""
+    """Divide the product of queries and keys by the square root of their width."""
     turned = isinstance(product.right, ast.Attribute) and product.right.attr in ("T", "mT")
     if turned or (isinstance(product.right, ast.Call) and called(product.right.func) == "transpose"):
         minus_one = ast.UnaryOp(ast.USub(), ast.Constant(1))
@@ -38,7 +38,7 @@ def scaled(product: ast.BinOp) -> Iterator[Change]:
 
 
 def of_axis(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
-    """The axis of a reduction, or that it is kept; the mask behind a softmax."""
+    """Insert the axis of a reduction, or `keepdim`; or apply the mask after a softmax."""
     axis = ast.Name("dim", ast.Load()) if "dim" in names else ast.UnaryOp(ast.USub(), ast.Constant(1))
     if called(call.func) in REDUCTIONS and not any(one.arg == "keepdim" for one in call.keywords):
         kept = ast.keyword("keepdim", ast.Constant(True))
@@ -52,7 +52,7 @@ def of_axis(call: ast.Call, names: Collection[str]) -> Iterator[Change]:
 
 
 def of_einsum(text: str) -> Iterator[Change]:
-    """Two letters of the result swapped; a letter put in front of it over which the sum should not run."""
+    """Swap two letters of the result, or prepend one over which the sum should not run."""
     inputs, _, result = text.replace(" ", "").rpartition("->")
     if len(result) > 1:
         yield ast.Constant(f"{inputs}->{result[:-2]}{result[-1]}{result[-2]}"), FAIR

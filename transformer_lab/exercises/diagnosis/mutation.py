@@ -1,4 +1,4 @@
-"""A mutation is a small change of a function's source, made in place and taken back."""
+"""A mutation: a small change of a function's source, made in place and undone afterwards."""
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ COMMON, FAIR, RARE = 0, 1, 2  # ranks of mutations: how often somebody makes tha
 
 @dataclass(frozen=True, eq=False)
 class Mutation:
-    """One place of a tree, and what is put there."""
+    """A place in a syntax tree, and what replaces the node there."""
 
     parent: ast.AST
     field: str
@@ -33,12 +33,12 @@ class Mutation:
 
     @property
     def old(self) -> object:
-        """What stands there before."""
+        """The value that the mutation replaces."""
         value = getattr(self.parent, self.field)
         return value if self.index is None else value[self.index]
 
     def old_source(self, parents: Mapping[ast.AST, ast.AST]) -> str:
-        """The source of what stands there, of something small with its surroundings; of several statements the line."""
+        """The source of what is replaced: something small is shown in context, and several statements by their line."""
         node = self.old
         if isinstance(node, list):
             node = next(part for part in [*node, *self.function.body] if getattr(part, "lineno", 0) == self.line)
@@ -52,7 +52,7 @@ class Mutation:
         return shortened(node)
 
     def names_lost(self) -> set[str]:
-        """The names that stand there and are gone when it is made."""
+        """The names that occur in the old value and no longer in the new one."""
         return names_in(self.old) - names_in(self.new)
 
 
@@ -63,13 +63,13 @@ def shortened(node: ast.AST, longest: int = 60) -> str:
 
 
 def names_in(node: object) -> set[str]:
-    """The names in a node or a list of nodes."""
+    """The names that occur in a node or a list of nodes."""
     parts = [part for part in (node if isinstance(node, list) else [node]) if isinstance(part, ast.AST)]
     return {one.id for part in parts for one in ast.walk(part) if isinstance(one, ast.Name)}
 
 
 def give_line(node: object, line: int) -> None:
-    """Say of new nodes where they stand in the text; the old ones among them keep their lines."""
+    """Give new nodes their line in the text; old nodes among them keep theirs."""
     if isinstance(node, ast.AST) and not hasattr(node, "lineno"):
         node.lineno = node.end_lineno = line  # type: ignore[attr-defined]
         node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
@@ -79,7 +79,7 @@ def give_line(node: object, line: int) -> None:
 
 @contextmanager
 def applied(mutations: Sequence[Mutation]) -> Iterator[None]:
-    """The mutations, made for a while. One of them may lie within what another puts in its place.
+    """Within the block, apply the mutations. One of them may lie within what another one inserts.
 
     Raises:
         ValueError: two of them are for one place.
@@ -98,7 +98,7 @@ def applied(mutations: Sequence[Mutation]) -> Iterator[None]:
 
 
 def places_of(node: object, tree: object) -> Iterator[Place]:
-    """The places in a tree, below its root, where a node stands."""
+    """The places in a tree, below its root, where a node occurs."""
     for parent in ast.walk(tree) if isinstance(tree, ast.AST) and isinstance(node, ast.AST) else ():
         for name, value in ast.iter_fields(parent):
             if value is node:
@@ -108,7 +108,7 @@ def places_of(node: object, tree: object) -> Iterator[Place]:
 
 
 def put(place: Place, value: object) -> object:
-    """Put something in a place of a tree, and return what was there."""
+    """Put a value in a place of a tree, and return the value that was there."""
     parent, name, index = place
     if index is None:
         before = getattr(parent, name)

@@ -1,4 +1,4 @@
-"""Every small change of a function by which somebody's mistake may be made, or taken back."""
+"""All small changes of a function that may introduce a mistake somebody makes, or undo it."""
 
 import ast
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from transformer_lab.exercises.diagnosis.source_tree import SourceTree
 
 
 def mutations(tree: SourceTree) -> list[Mutation]:
-    """All of a tree, those that undo the commonest mistakes first."""
+    """All mutations of a tree, starting with those that undo the commonest mistakes."""
     return sorted((one for function in tree.functions for one in in_function(function)), key=lambda one: one.rank)
 
 
@@ -43,7 +43,7 @@ def unused_names(function: ast.FunctionDef) -> list[str]:
 
 
 def of_unused(node: ast.expr, parent: ast.AST, unused: list[str]) -> Iterator[Change]:
-    """An unused parameter, where something is returned or added, or in place of a number."""
+    """Use an unused parameter in what is returned, in a sum, or in place of a number."""
     for name in unused:
         if isinstance(parent, ast.Return):
             yield from of_result(node, name)
@@ -54,7 +54,7 @@ def of_unused(node: ast.expr, parent: ast.AST, unused: list[str]) -> Iterator[Ch
 
 
 def changes(node: ast.expr, parent: ast.AST, names: dict[str, bool]) -> Iterator[Change]:
-    """What may stand in place of one expression, and how often that is what somebody meant."""
+    """The replacements of one expression, each with a rank for how often it is what somebody meant."""
     match node:
         case ast.BinOp():
             yield from of_operation(node)
@@ -103,7 +103,7 @@ def changes(node: ast.expr, parent: ast.AST, names: dict[str, bool]) -> Iterator
 
 
 def of_name(node: ast.Name, parent: ast.AST, names: dict[str, bool]) -> Iterator[Change]:
-    """Another name; a mask inverted or left out; a sign, a softmax, one more or less where it is used so."""
+    """Use another name; invert or drop a mask; change a sign, apply a softmax, add or subtract one where it fits."""
     if "mask" in node.id:
         yield from ((ast.UnaryOp(ast.Invert(), node), COMMON), (ast.Constant(None), COMMON))
     if isinstance(parent, ast.Tuple | ast.List | ast.Return):
@@ -127,7 +127,7 @@ def of_name(node: ast.Name, parent: ast.AST, names: dict[str, bool]) -> Iterator
 
 
 def of_operation(node: ast.BinOp) -> Iterator[Change]:
-    """Another operator, a side left out, sides swapped, a root, other brackets."""
+    """Change the operator, drop a side, swap the sides, take a root, or place the brackets differently."""
     left, operator, right = node.left, node.op, node.right
     for i, similar in enumerate(OPERATORS.get(type(operator), ())):
         yield ast.BinOp(left, similar(), right), COMMON if i == 0 else FAIR
@@ -153,7 +153,7 @@ def of_operation(node: ast.BinOp) -> Iterator[Change]:
 
 
 def of_number(value: int | float) -> Iterator[Change]:
-    """Neighbours; other axes where a number may be one; for others also another sign, factors of 2 and 10, 0 and 1."""
+    """Try neighbours; other axes where a number may be one; else the opposite sign, factors of 2 and 10, 0 and 1."""
     near = [value + 1, value - 1]
     if isinstance(value, float) and abs(value) < 4:
         near += [value + 0.5, value - 0.5, 1.0, -1.0]

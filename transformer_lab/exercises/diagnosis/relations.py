@@ -1,4 +1,4 @@
-"""What is returned, and how that is related to what should be: right but for a sign, an axis, a factor, a type.
+"""How a returned value is related to the right one: right except for a sign, an axis, a factor or a type.
 
 The same relations hold between an answer and a named mistake: then two things come together.
 """
@@ -21,7 +21,7 @@ Pairs = list[tuple[Case, Any, Any]]  # in each case what is given, and what shou
 def related(
     exercise: Specification, given: Mapping[Case, Outcome], right: Mapping[Case, Outcome], of_mistake: bool = False
 ) -> str | None:
-    """How an answer's outcomes are related to those of another function in every case, in words, or None.
+    """Describe how an answer's outcomes are related to another function's in every case, or return None.
 
     Of a mistake the same numbers in quite another shape, or an entry too many, may just take back what it does.
     """
@@ -52,7 +52,7 @@ def alike(case: Case, one: object, other: object) -> bool:
 
 
 def of_whole(exercise: Specification, pairs: Pairs) -> str | None:
-    """How a returned tuple is related to the right one."""
+    """Describe how a returned tuple is related to the right one."""
     if not all(isinstance(two, tuple) for _, _, two in pairs):
         return None
     if all(isinstance(one, (tuple, list)) and len(one) == len(two) for _, one, two in pairs):
@@ -66,7 +66,7 @@ def of_whole(exercise: Specification, pairs: Pairs) -> str | None:
 
 
 def of_parts(parts: Pairs, of_mistake: bool) -> str | None:
-    """How one returned value is related to the right one."""
+    """Describe how one returned value is related to the right one."""
     if not all(isinstance(one, Tensor) and isinstance(two, Tensor) for _, one, two in parts):
         return of_plain(parts, of_mistake)
     if all(alike(case, one, two) for case, one, two in parts):
@@ -86,7 +86,7 @@ def fits(case: Case, one: Tensor, change: TensorChange, two: Tensor) -> bool:
 
 
 def of_plain(parts: Pairs, of_mistake: bool) -> str | None:
-    """Of numbers, lists and tuples: another type, another order, an entry more or less, a factor."""
+    """Describe numbers, lists and tuples: another type, another order, an entry more or less, a factor."""
     if all(isinstance(one, Tensor) and isinstance(two, (int, float)) and one.numel() == 1 for _, one, two in parts):
         return "it is a tensor, and should be a number" if all(alike(c, a.item(), b) for c, a, b in parts) else None
     if all(isinstance(one, list) and isinstance(two, list) for _, one, two in parts):
@@ -103,7 +103,7 @@ def of_plain(parts: Pairs, of_mistake: bool) -> str | None:
 
 
 def of_lists(parts: Pairs, of_mistake: bool) -> str | None:
-    """Of a mistake no entry too many counts: it may just take back what the mistake does."""
+    """Describe lists; compared with a mistake, surplus entries don't count, because they may just undo the mistake."""
     if all(alike(case, one, two) for case, one, two in parts):
         return None
     if all(alike(case, one, two[::-1]) for case, one, two in parts):
@@ -127,7 +127,7 @@ def plain_number(x: object) -> object:
 
 
 def of_shape(parts: Pairs, of_mistake: bool) -> str | None:
-    """The same numbers in another shape."""
+    """Describe a tensor with the same numbers in another shape."""
     if not all(one.numel() == two.numel() and alike(c, one.reshape(two.shape), two) for c, one, two in parts):
         return None
     one, two = next((one, two) for _, one, two in parts if one.shape != two.shape)
@@ -141,7 +141,7 @@ def of_shape(parts: Pairs, of_mistake: bool) -> str | None:
 
 
 def of_factor(parts: Pairs) -> str | None:
-    """The same factor, or the same number added, everywhere."""
+    """Describe a tensor that is off by the same factor, or by the same added number, everywhere."""
     if not all(one.shape == two.shape and is_floating(one) and is_floating(two) for _, one, two in parts):
         return None
     usable = [(one, two) for _, one, two in parts if two.numel() and one.isfinite().all() and two.isfinite().all()]

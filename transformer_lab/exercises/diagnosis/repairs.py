@@ -1,4 +1,4 @@
-"""The answer's own source: which small changes of it make it right, or leave one known mistake?"""
+"""The search for small changes of the answer's own source that make it right, or leave one known mistake."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ Changes = tuple[Mutation, ...]
 
 @dataclass(frozen=True)
 class Repair:
-    """Places of the answer, each its line and what stands there; the mistake that remains if they are changed."""
+    """The places of the answer to change, each with its line and source, and the mistake that remains afterwards."""
 
     changes: Changes
     places: tuple[tuple[str, str], ...]
@@ -37,7 +37,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class FirstStep:
-    """Changes after which a second one is sought: the parts that they leave wrong, or a mistake that they lead to."""
+    """Changes to be followed by a second one: how many parts they leave wrong, or the mistake that they lead to."""
 
     changes: Changes
     wrong: int
@@ -45,7 +45,7 @@ class FirstStep:
 
 
 def repair_search(exercise: Specification, answer: Callable, outcomes: Mapping[Case, Outcome]) -> "RepairSearch | None":
-    """The search, or None where the source is not at hand."""
+    """The search for repairs of an answer, or None if its source is not at hand."""
     try:
         return RepairSearch(exercise, answer, outcomes)
     except (OSError, TypeError, SyntaxError, ValueError, AttributeError, KeyError):
@@ -53,7 +53,7 @@ def repair_search(exercise: Specification, answer: Callable, outcomes: Mapping[C
 
 
 class RepairSearch:
-    """The search for changes of one answer's source. `outcomes` are what it does now; it is wrong in a case."""
+    """The search for changes that repair one answer. `outcomes` are its current ones, at least one of them wrong."""
 
     def __init__(self, exercise: Specification, answer: Callable, outcomes: Mapping[Case, Outcome]):
         self.exercise, self.outcomes = exercise, outcomes
@@ -77,15 +77,15 @@ class RepairSearch:
         ]
 
     def one_change(self) -> list[Repair]:
-        """The changes of one place that make the answer right, or better and nothing but a named mistake."""
+        """The changes of a single place that make the answer right, or better with only a known mistake left."""
         return list(self.tried((one,) for one in self.single))
 
     def joint_changes(self) -> list[Repair]:
-        """The same of the changes of several places that belong together."""
+        """The same for changes of several places that belong together."""
         return list(self.tried(self.joint))
 
     def two_changes(self) -> Repair | None:
-        """Two changes that together make it right. If the first leads to a mistake, the second does away with that."""
+        """Two changes that together make the answer right. If the first leads to a mistake, the second removes it."""
         others: list[Changes] = [*((one,) for one in self.single), *self.joint]
         to_mistakes = [step for step in self.first if step.mistake][:MOST_TO_MISTAKES]
         better = sorted((step for step in self.first if not step.mistake), key=lambda step: step.wrong)[:MOST_FIRST]
@@ -100,7 +100,7 @@ class RepairSearch:
         return next(self.tried([changes], last=True), None) is not None
 
     def tried(self, kind: Iterable[Changes], last: bool = False) -> Iterator[Repair]:
-        """What comes of each; of the last changes only those count that make the answer right."""
+        """Try each of the changes and yield the repairs; with `last`, only those that make the answer right."""
         for changes in kind:
             if self.ended or time.thread_time() > self.deadline:
                 return
@@ -120,7 +120,7 @@ class RepairSearch:
                 yield repair
 
     def repair(self, changes: Changes, last: bool) -> Repair | None:
-        """What comes of some changes, if that is right, or a mistake and better than before."""
+        """The repair that some changes make, if the answer is then right, or better with only a known mistake left."""
         function = self.tree.function(changes)
         outcome = run(function, self.case)
         if is_huge(outcome.value):

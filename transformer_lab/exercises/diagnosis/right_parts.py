@@ -9,7 +9,7 @@ from transformer_lab.exercises.engine.specification import Specification
 
 
 def right_parts(exercise: Specification, case: Case, outcome: Outcome) -> list[bool]:
-    """One truth for each number of a tensor that has the right shape, one for anything else that is returned."""
+    """One boolean for each number of a tensor that has the right shape, and one for any other returned value."""
     if exercise.goal is not None:
         return [checking.fault_on(exercise, outcome, case) is None]
     if outcome.error is not None:
@@ -35,7 +35,7 @@ def of_value(given: object, expected: object, standard: Standard) -> list[bool]:
 
 
 def is_better(after: list[bool], before: list[bool]) -> bool:
-    """Whether more is right, and nothing wrong that was right."""
+    """Whether more parts are right, and none that was right has become wrong."""
     if len(after) != len(before):  # of another shape
         return any(after) and not any(before)
     return after != before and all(now or not then for now, then in zip(after, before, strict=True))

@@ -1,4 +1,4 @@
-"""The source of a learner's function as a syntax tree, and the functions that come of it when it is changed."""
+"""The source of a learner's function as a syntax tree, and the functions compiled from it once it is changed."""
 
 import ast
 import inspect
@@ -13,7 +13,7 @@ FILE = "<mutation>"
 
 
 class SourceTree:
-    """A function with the helpers of its module that it calls, and the names that they find where they stand.
+    """A function with the helpers of its module that it calls, and the names that these can look up.
 
     Raises:
         OSError, TypeError, SyntaxError: the source is not at hand, or is no `def`.
@@ -33,7 +33,7 @@ class SourceTree:
         self._codes: dict[ast.FunctionDef, CodeType] = {}
 
     def function(self, mutations: Sequence[Mutation] = ()) -> Callable:
-        """The function with some mutations. A loop without an end raises `EndlessLoop` in it.
+        """The function with some mutations applied. In it, an infinite loop raises `EndlessLoop`.
 
         Raises:
             SyntaxError, ValueError: with these mutations it is no program.
@@ -48,7 +48,7 @@ class SourceTree:
         return limit.of_each_call(function)
 
     def code(self, tree: ast.FunctionDef, mutations: Sequence[Mutation]) -> CodeType:
-        """The code of one function, with the mutations that lie in it. Those of expressions leave its loops alone."""
+        """The code of one function, with the mutations that lie in it. Mutated expressions don't affect its loops."""
         if not mutations and tree in self._codes:
             return self._codes[tree]
         of_statements = any(isinstance(one.new, list) for one in mutations)
@@ -59,14 +59,14 @@ class SourceTree:
         return code
 
     def place(self, mutation: Mutation) -> tuple[str, str]:
-        """The line where a mutation is made, or the helper's name, and the source that stands there."""
+        """The line of a mutation, or the name of the helper that it changes, and the source that it replaces."""
         inside = mutation.function is self.functions[0]
         line = f"line {self.first_line + mutation.line - 1}" if inside else f"`{mutation.function.name}`"
         return line, mutation.old_source(self.parents)
 
 
 class BareSource(ast.NodeTransformer):
-    """Takes off annotations, docstrings and guards that only raise an error."""
+    """Removes annotations, docstrings, and guards that only raise an error."""
 
     def visit_FunctionDef(self, function: ast.FunctionDef) -> ast.AST:
         for argument in (*function.args.args, *function.args.kwonlyargs, function.args.kwarg):
@@ -87,12 +87,12 @@ def is_text(statement: ast.stmt) -> bool:
 
 
 def is_guard(statement: ast.stmt) -> bool:
-    """Whether this is `if …: raise`."""
+    """Whether this is a statement of the form `if …: raise`."""
     return isinstance(statement, ast.If) and all(isinstance(s, ast.Raise) for s in statement.body + statement.orelse)
 
 
 def with_helpers(function: FunctionType) -> list[FunctionType]:
-    """A function, and the functions of its module that it calls, directly or through others."""
+    """A function, and the functions of its module that it calls, directly or indirectly."""
     found: dict[str, FunctionType] = {}
     pending: list[object] = [function]
     while pending:
@@ -112,7 +112,7 @@ def tree_of(function: FunctionType) -> ast.FunctionDef:
 
 
 def global_names(code: object) -> set[str]:
-    """The names that a code object looks up, and those in the functions within it."""
+    """The global names that a code object, or a function within it, looks up."""
     if not isinstance(code, CodeType):
         return set()
     return set(code.co_names).union(*map(global_names, code.co_consts))

@@ -1,4 +1,4 @@
-"""Mutations of statements: a step left out, two in the other order, a condition that is not asked."""
+"""Mutations of statements: leave out a step, exchange the order of two, ignore a condition."""
 
 import ast
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def of_block(block: list[ast.stmt]) -> Iterator[NewBlock]:
 
 
 def of_statement(statement: ast.stmt) -> Iterator[tuple[list[ast.stmt], int]]:
-    """What may stand in place of one statement: nothing, what its condition guards, a `return` behind its loop, …"""
+    """Replace a statement: by nothing, by what its condition guards, by a `return` after its loop, and so on."""
     if not isinstance(statement, ast.Return | ast.Pass):
         yield [], COMMON
     match statement:

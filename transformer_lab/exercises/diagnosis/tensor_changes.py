@@ -1,4 +1,4 @@
-"""Changes of a whole tensor that turn a right result into a wrong one: a sign, an axis, one step more or less."""
+"""Changes of a whole tensor that turn a right result into a wrong one: a sign, an axis, an offset of one."""
 
 from collections.abc import Callable
 

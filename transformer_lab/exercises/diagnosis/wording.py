@@ -1,4 +1,4 @@
-"""What is said to the author of an answer."""
+"""The sentences in which a diagnosis is told to the author of an answer."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ MOST_SHOWN = 4  # places
 
 
 def one_change(repairs: list[Repair], start: str = "One change would do") -> str:
-    """Where a change makes an answer right: of the places of a line the one that takes the fewest words."""
+    """Say where one change makes an answer right; of several places in a line, choose the one that is said shortest."""
     by_line: dict[str, str] = {}
     for repair in repairs:
         line, source = repair.places[0]
@@ -18,13 +18,13 @@ def one_change(repairs: list[Repair], start: str = "One change would do") -> str
 
 
 def several_changes(repair: Repair, end: str = "would do") -> str:
-    """The places that must be changed together."""
+    """Say which places must be changed together."""
     number = {2: "Two", 3: "Three", 4: "Four"}.get(len(repair.places), "A few")
     return f"{number} changes together {end}: look at {', and at '.join(shown(dict.fromkeys(repair.places)))}."
 
 
 def beside_a_mistake(found: list[Repair]) -> str:
-    """Where the changes are that leave nothing but a mistake with a name."""
+    """Say where the changes are that leave only a mistake of the catalogue."""
     if len(found[0].places) > 1:
         return several_changes(found[0], "do away with the rest")
     return one_change(found, "One change does away with the rest")
@@ -35,5 +35,5 @@ def shown(places: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def both(explanation: str, rest: str) -> str:
-    """A named mistake, and what else is wrong."""
+    """Say a mistake of the catalogue, and what else is wrong."""
     return f"Two things are wrong:\n- {explanation}\n- {rest}"

@@ -1,4 +1,4 @@
-"""How an answer is run, compared and judged.
+"""The engine of the exercises, which runs, compares and judges answers.
 
 In reading order: `running`, `comparing`, `specification`, `checking`, `verdicts`, `cards`; `candidates`, which hide a
 function, and `blind`, which tries a test on them; `source`, which puts a solution together; `time_limit`, with

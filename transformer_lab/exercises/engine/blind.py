@@ -1,4 +1,4 @@
-"""Trying a test of the learner's on candidates, in an order that nobody knows, and without a name for any of them."""
+"""Trying a learner's test on anonymous candidates, in a random order that nobody knows."""
 
 import inspect
 import random
@@ -18,7 +18,7 @@ CHANCE = random.SystemRandom()
 
 
 class Blind(Attempt):
-    """An attempt that is handed candidates in place of functions, in an order that nobody knows, and some twice.
+    """An attempt that is given candidates in place of functions, in an order that nobody knows, some of them twice.
 
     `uncalled` are the cases decided without a call, `inconstant` those of which two things were said. A truth that is
     returned may be numpy's, or a tensor: they are as good as True and False.
@@ -62,7 +62,7 @@ class Blind(Attempt):
 
 
 class Known(Attempt):
-    """An attempt that has run on all cases."""
+    """An attempt whose outcomes on all cases are known already."""
 
     def __init__(self, outcomes: dict[Case, Outcome]):
         self.outcomes = outcomes

@@ -1,4 +1,4 @@
-"""Candidates: the functions that a test of the learner's is tried on. Of them nothing can be seen but what they return.
+"""Candidates: the functions on which a learner's test is tried. Only their return values can be observed.
 
 A candidate has no name, no code and no attributes; which function it calls is kept elsewhere. In grading that function
 is on the other side of the sandbox's wall. This file is also read inside the sandbox, where the package is not.
@@ -18,7 +18,7 @@ Ask = Callable[[Sequence, Mapping, "Sequence[Tensor] | None"], Any]  # arguments
 
 
 class Candidate:
-    """A callable that shows nothing of what it calls, not even where an error was raised."""
+    """A callable that shows nothing of the function it calls, not even where an error was raised."""
 
     __slots__ = ("__weakref__",)
 
@@ -37,7 +37,7 @@ ASKED: WeakKeyDictionary[Candidate, Ask] = WeakKeyDictionary()
 
 
 class Call(torch.autograd.Function):
-    """A call through which gradients flow, as through one operation: what it consists of is not seen in them either."""
+    """A call as a single autograd operation, so that its gradients do not show what it consists of either."""
 
     @staticmethod
     def forward(ctx: Any, candidate: Candidate, given: Sequence, named: Mapping, *_: Tensor) -> Any:
@@ -65,7 +65,7 @@ def tracked(given: Sequence, named: Mapping) -> list[Tensor]:
 def answered(
     function: Callable, takes: Callable, given: Sequence, named: Mapping, gradients: Sequence[Tensor] | None = None
 ) -> Any:
-    """What a function returns for arguments that `takes` lets through, or what flows back to those that are tracked.
+    """The value of a function for arguments that `takes` accepts, or the gradients of those that are tracked.
 
     Its value is laid out anew, and an error is one and the same for all functions: neither must tell them apart.
 
@@ -104,7 +104,7 @@ def laid_out(value: Any) -> Any:
 
 
 def need_tensor(name: str, x: object, shape: str, fits: Callable[[Tensor], bool], floats: bool) -> None:
-    """See that an argument is a tensor of floating-point or of whole numbers, and of a shape that fits.
+    """Check that an argument is a tensor of floating-point or integer numbers, of a shape that fits.
 
     Raises:
         ValueError: it is not.
@@ -120,7 +120,7 @@ def need_tensor(name: str, x: object, shape: str, fits: Callable[[Tensor], bool]
 
 
 def need_few(count: int) -> None:
-    """See that a call does not have to compute more than anybody needs.
+    """Check that a call does not have to compute more than anybody needs.
 
     Raises:
         ValueError: it has to.

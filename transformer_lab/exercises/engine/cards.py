@@ -1,4 +1,4 @@
-"""What a learner sees: a card with a mark, a title and a text, as HTML in a notebook and as plain text elsewhere."""
+"""Cards, which a learner sees: a mark, a title and a text, as HTML in a notebook and as plain text elsewhere."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])")
 
 @dataclass(frozen=True)
 class Card:
-    """A mark, a title, and a text in which lines that start with two blanks are set as code, like `this`.
+    """A mark, a title, and a text in which lines that start with two spaces are set as code, like `this`.
 
     `figure` is HTML that stands below the text where there is HTML.
     """
@@ -31,7 +31,7 @@ class Card:
 
 @dataclass(frozen=True, repr=False)
 class Solution(Card):
-    """A solution, folded away until it is clicked on."""
+    """A solution that stays folded until it is clicked."""
 
     source: str = ""
 
@@ -44,7 +44,7 @@ class Solution(Card):
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The answer to an answer.
+    """The verdict on an answer.
 
     passed: right in every case; attempted: False for an untouched stub; mistake: the name of the mistake it was
     recognised as, if any; message: plain text saying what is wrong, on which smallest case, expected beside given;
@@ -79,7 +79,7 @@ class Verdict:
 
 
 def frame(mark: str, title: str, body: str) -> str:
-    """The card's outline: text in the page's own colours, so that it is legible in light and dark themes."""
+    """The frame of a card, with its text in the page's own colours, so that it is legible in light and dark themes."""
     colour = COLOURS[mark]
     return (
         f'<div style="border-left:4px solid {colour};padding:2px 12px;margin:4px 0;max-width:50em">'
@@ -89,7 +89,7 @@ def frame(mark: str, title: str, body: str) -> str:
 
 
 def folded(summary: str, body: str) -> str:
-    """What opens when it is clicked on, which needs neither a kernel nor a script."""
+    """Text that unfolds when it is clicked, without a kernel or a script."""
     button = (
         "display:list-item;list-style-position:inside;width:max-content;cursor:pointer;line-height:24px;padding:0 10px;"
         "border:1px solid rgba(127,127,127,.55);border-radius:4px"
@@ -98,7 +98,7 @@ def folded(summary: str, body: str) -> str:
 
 
 def folded_hints(hints: Sequence[str]) -> str:
-    """The first hint, folded; each one holds the next."""
+    """The first hint, folded; each hint contains the next one."""
     within = ""
     for number, hint in reversed(list(enumerate(hints, start=1))):
         within = folded(f"hint {number} of {len(hints)}", html_text(hint) + within)
@@ -106,7 +106,7 @@ def folded_hints(hints: Sequence[str]) -> str:
 
 
 def html_text(text: str) -> str:
-    """Paragraphs; of lines that start with two blanks one block of code, of lines that start with a dash a list."""
+    """Format paragraphs as HTML: lines that start with two spaces become a code block, those with a dot a list."""
     parts = []
     for block in re.findall(r"(?:^  .*\n?)+|(?:^- .*\n?)+|(?:^(?!  |- ).*\n?)+?", text, flags=re.MULTILINE):
         if block.startswith("  "):
@@ -136,7 +136,7 @@ class Picture:
 
     @property
     def html(self) -> str:
-        """The larger a number, the darker its place; the text keeps the colour of the page."""
+        """The table as HTML: the larger a number, the darker its cell; the text keeps the colour of the page."""
         cell = "padding:2px 6px;text-align:right;font-variant-numeric:tabular-nums"
         head = "".join(f'<th scope="col" style="{cell}">{name}</th>' for name in self.columns)
         lines = [f'<tr><th scope="row" style="{cell}">{self.corner}</th>{head}</tr>']
@@ -158,7 +158,7 @@ def inline(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """A text without the marks of emphasis; code is left as it is."""
+    """A text without the marks of emphasis; code stays as it is."""
     code_or_emphasis = rf"(^  .*$|`[^`\n]+`)|{EMPHASIS.pattern}"
     return re.sub(code_or_emphasis, lambda found: found[1] or found[2], text, flags=re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""What hidden cases are drawn with: numbers, choices, sizes and tensors, all from the generator that is handed over."""
+"""Tools to draw hidden cases with: numbers, choices, sizes and tensors, all from the generator that is passed in."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ CaseGenerator = Callable[[Generator], Arguments]
 
 
 def number(generator: Generator, low: int, high: int) -> int:
-    """A whole number from low to high, both included."""
+    """A random integer from low to high, both included."""
     return int(torch.randint(low, high + 1, (), generator=generator))
 
 
@@ -21,22 +21,22 @@ def pick(generator: Generator, *choices: T) -> T:
 
 
 def several(generator: Generator, count: int, *choices: T) -> list[T]:
-    """So many of the choices, none twice."""
+    """`count` of the choices at random, without repetition."""
     return [choices[i] for i in torch.randperm(len(choices), generator=generator)[:count]]
 
 
 def sizes(generator: Generator, count: int, most: int = 6) -> list[int]:
-    """The sizes of so many axes."""
+    """Random sizes for a number of axes."""
     return [number(generator, 1, most) for _ in range(count)]
 
 
 def leading(generator: Generator, most: int = 3) -> list[int]:
-    """The sizes of up to so many axes that come first, such as batch and heads."""
+    """Random sizes for a few leading axes, such as batch and heads."""
     return sizes(generator, number(generator, 0, most), most=3)
 
 
 def floats(generator: Generator, *dtypes: torch.dtype) -> Callable[..., Tensor]:
-    """A function that draws tensors of one type, standard normal, now and then not contiguous."""
+    """A function that draws standard normal tensors of one type, which are sometimes not contiguous."""
     dtype = pick(generator, *(dtypes or (torch.float32, torch.float64)))
 
     def normal(*shape: int) -> Tensor:
@@ -49,7 +49,7 @@ def floats(generator: Generator, *dtypes: torch.dtype) -> Callable[..., Tensor]:
 
 
 def tokens(generator: Generator, vocabulary: int = 50) -> Tensor:
-    """A few sequences of token ids from 1, each padded on the right with 0."""
+    """A few sequences of token ids, counted from 1, each padded on the right with 0."""
     rows, length = number(generator, 2, 5), number(generator, 3, 9)
     ids = torch.randint(1, vocabulary, (rows, length), generator=generator, device="cpu")
     lengths = torch.randint(1, length + 1, (rows, 1), generator=generator, device="cpu")
@@ -57,5 +57,5 @@ def tokens(generator: Generator, vocabulary: int = 50) -> Tensor:
 
 
 def mask(generator: Generator, *shape: int) -> Tensor:
-    """True in about two of three places, wherever they are."""
+    """A random mask in which about two of three entries are True."""
     return torch.rand(shape, generator=generator, device="cpu") < 2 / 3

@@ -1,4 +1,4 @@
-"""The one judge of answers: an attempt is right on given cases, or what is wrong with it on the first that fails.
+"""The one judge of answers: an attempt is right on the given cases, or the first failing case shows what is wrong.
 
 An attempt runs an answer on a case, here in this process or wherever else. So an exercise's check judges a function in
 a notebook, and the grader a process in a sandbox, on cases that nobody has seen.
@@ -21,7 +21,7 @@ OVERFLOW = "What these matrices bring about must be finite, but NaN or infinity 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of an examination. Passed, unless a case fails: then which, and what is wrong there.
+    """The result of an examination: passed, or else the case that fails and what is wrong there.
 
     The first line of `what` shows neither inputs nor expected values; the lines after it may, and so may an error.
     """
@@ -39,7 +39,7 @@ class Result:
 
     @property
     def score(self) -> float:
-        """From 0 to 1."""
+        """The score, from 0 to 1."""
         return 1.0 if self.passed else self.share
 
     @property
@@ -48,7 +48,7 @@ class Result:
 
 
 def examine(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) -> Result:
-    """Try an attempt on the cases: all values first, then values and gradients where gradients are tracked.
+    """Try an attempt on the cases: first values only, then values and gradients where gradients are tracked.
 
     What fails is named if it is a known mistake: one that does the same on every case. Whatever an attempt raises, that
     is not an outcome, comes out of here.
@@ -63,7 +63,7 @@ def examine(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) ->
 
 
 def examine_values(exercise: Specification, attempt: Attempt, cases: Sequence[Case]) -> Result:
-    """Try an attempt on the cases where no gradients are tracked."""
+    """Try an attempt on the cases, without tracking gradients."""
     outcomes: list[Outcome] = []
     for case in cases:
         outcomes.append(attempt.run(case))
@@ -75,7 +75,7 @@ def examine_values(exercise: Specification, attempt: Attempt, cases: Sequence[Ca
 
 
 def fault_on(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
-    """What is wrong with the outcome of a case, in words, or None."""
+    """Describe what is wrong with the outcome of a case, or return None."""
     outcome = with_tensor(exercise, case, outcome)
     if exercise.goal is None:
         return fault(outcome, exercise.expected(case), exercise.returns, case)
@@ -88,7 +88,7 @@ def fault_on(exercise: Specification, outcome: Outcome, case: Case) -> str | Non
 
 
 def with_tensor(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
-    """The outcome with a tensor in place of a plain number, where a number is asked for."""
+    """The outcome with its plain number as a tensor, where a number is asked for."""
     given, right = outcome.value, exercise.expected(case).value
     if not exercise.number or not isinstance(right, Tensor) or isinstance(given, bool):
         return outcome
@@ -98,12 +98,12 @@ def with_tensor(exercise: Specification, case: Case, outcome: Outcome) -> Outcom
 
 
 def fault(outcome: Outcome, right: Outcome, names: tuple[str, ...], case: Case) -> str | None:
-    """What is wrong with one outcome, compared with the right one, in words, or None."""
+    """Describe what is wrong with one outcome, compared with the right one, or return None."""
     return fault_in_running(outcome, case) or comparing.fault(outcome.value, right.value, names, Standard.of(case))
 
 
 def fault_in_running(outcome: Outcome, case: Case) -> str | None:
-    """What is wrong whatever the value should be, in words, or None."""
+    """Describe what is wrong with a run, whatever the value should be, or return None."""
     if outcome.error is not None:
         place, text = where(outcome.error), f"{type(outcome.error).__name__}: {outcome.error}".rstrip(": ")
         here = f", in {place}" if place else ""
@@ -125,7 +125,7 @@ def fault_in_running(outcome: Outcome, case: Case) -> str | None:
 
 
 def fault_with_gradients(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
-    """What is wrong with an outcome whose values are right without gradients, in words, or None."""
+    """Describe what is wrong with an outcome whose values are right without gradients, or return None."""
     right = exercise.expected_with_gradients(case)
     if what := fault(outcome, right, exercise.returns, case):
         what = f" {what[0].lower()}{what[1:]}" if what.startswith("It ") else f": {what}"
@@ -145,7 +145,7 @@ def fault_with_gradients(exercise: Specification, outcome: Outcome, case: Case) 
 def fault_of_gradient(
     exercise: Specification, given: Tensor | None, wanted: Tensor, name: str, case: Case
 ) -> str | None:
-    """The same for one gradient; of a domain only what lies along it counts."""
+    """Describe what is wrong with one gradient; on a domain, only its part along the domain counts."""
     if given is not None and name in exercise.domains:
         given, wanted = map(exercise.domains[name].along, (given, wanted))
     return comparing.fault_of_one(given, wanted, f"gradient of {name}", Standard(case.loose))
@@ -154,7 +154,7 @@ def fault_of_gradient(
 def recognised(
     exercise: Specification, attempt: Attempt, cases: Sequence[Case], outcomes: list[Outcome]
 ) -> Mistake | None:
-    """The mistake that does on every case what the attempt does. Where both only raise errors, their texts must agree.
+    """The mistake that agrees with the attempt on every case. If both only raise errors, their messages must agree.
 
     The attempt has run on the first cases already, and failed on the last of these; it goes on as long as need be.
     Where several answers are right, two that make the same mistake may differ: such a case counts only if it failed.
@@ -181,7 +181,7 @@ def does_alike(exercise: Specification, mistake: Mistake, case: Case, outcome: O
 
 
 def gist(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
-    """The outcome as it is compared with that of a mistake."""
+    """The outcome in the form in which it is compared with that of a mistake."""
     found = effect(exercise, case, outcome)
     if exercise.goal is None or found is outcome or not isinstance(found.value, Tensor):
         return found
@@ -189,7 +189,7 @@ def gist(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
 
 
 def effect(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
-    """The outcome as it is compared with others: what came back, or what that brings about."""
+    """The outcome in the form in which it is compared with others: the returned value, or the effect of that."""
     outcome = with_tensor(exercise, case, outcome)
     form = exercise.expected(case).value
     if exercise.goal is None or outcome.error is not None or comparing.fault_of_form(outcome.value, form, ""):
@@ -198,7 +198,7 @@ def effect(exercise: Specification, case: Case, outcome: Outcome) -> Outcome:
 
 
 def broken(exercise: Specification, case: Case, outcome: Outcome) -> tuple[Property, ...]:
-    """The properties that an outcome violates. They are asked of tensors of the right shape alone, all others fit."""
+    """The properties that an outcome violates. Only tensors of the right shape are tested; all others pass."""
     values, right = as_tuple(outcome.value), as_tuple(exercise.expected(case).value)
     if len(values) != len(right) or not all(map(of_one_shape, values, right)):
         return ()
@@ -206,7 +206,7 @@ def broken(exercise: Specification, case: Case, outcome: Outcome) -> tuple[Prope
 
 
 def has_the_properties(exercise: Specification, case: Case, outcome: Outcome) -> bool:
-    """Whether an outcome is one of several right ones: of the right shape and type, with every property."""
+    """Whether an outcome is one of several right ones: right in shape and type, and with every property."""
     values, right = as_tuple(outcome.value), as_tuple(exercise.expected(case).value)
     if outcome.error is not None or outcome.changed or len(values) != len(right):
         return False
@@ -219,7 +219,7 @@ def of_one_shape(given: object, wanted: object) -> bool:
 
 
 def violates(one: Property, case: Case, values: tuple) -> bool:
-    """Whether values violate a property; one of which it can't be asked (of another type, say) do not."""
+    """Whether values violate a property; those on which it can't be tested (of another type, say) do not."""
     try:
         return not one.holds(case.arguments, *values)
     except Exception:

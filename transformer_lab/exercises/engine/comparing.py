@@ -1,4 +1,4 @@
-"""Comparing what was given with what was expected, in words. The first line of what is wrong shows no numbers."""
+"""Comparing a given value with the expected one, in words. The first line of a fault shows no numbers."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -20,7 +20,7 @@ HUGE = 100_000  # parts of a value: none that is nearly right has so many, and t
 
 @dataclass(frozen=True)
 class Standard:
-    """What is asked of values: how closely they must agree, and whether tensors may be of any floating-point type.
+    """The demands on values: how closely they must agree, and whether tensors may have any floating-point type.
 
     An answer must agree as closely with a mistake, to be named, as with the reference, to pass.
     """
@@ -30,12 +30,12 @@ class Standard:
 
     @classmethod
     def of(cls, case: Case) -> "Standard":
-        """The type of a result follows from the inputs; where none of them is floating, nothing names one."""
+        """The standard of a case: a result's type follows from the inputs, and is free if none of them is floating."""
         return cls(case.loose, not any(map(is_floating, case.arguments.values())))
 
 
 def fault(given: object, expected: object, names: tuple[str, ...], standard: Standard = Standard()) -> str | None:
-    """What is wrong with a returned value, or None. `names` are the names of the values to return."""
+    """Describe what is wrong with a returned value, or return None. `names` are the names of the values to return."""
     if isinstance(expected, tuple):
         if not isinstance(given, (tuple, list)) or len(given) != len(expected):
             return f"It must return ({', '.join(names)}), but returned {kind(given)}."
@@ -76,7 +76,7 @@ def fault_of_form(given: object, expected: object, name: str) -> str | None:
 
 
 def fault_of_tensor(given: object, expected: Tensor, name: str, standard: Standard) -> str | None:
-    """The first that fails of type, shape, dtype, device, values."""
+    """The first fault among type, shape, dtype, device and values."""
     if not isinstance(given, Tensor):
         return f"`{name}` must be a torch.Tensor, but is {kind(given)}."
     if standard.any_float and given.is_floating_point() and expected.is_floating_point():
@@ -100,7 +100,7 @@ def fault_of_list(given: object, expected: list, name: str) -> str | None:
 
 
 def close(given: Tensor, expected: Tensor, loose: bool = False) -> bool:
-    """Equal as two functions are that do the same, right or wrong; two NaN are equal."""
+    """Whether two tensors agree as closely as two functions that do the same, right or wrong; two NaN are equal."""
     if not expected.is_floating_point():
         return equal(given, expected)
     most = tolerance(expected.dtype, loose)
@@ -108,12 +108,12 @@ def close(given: Tensor, expected: Tensor, loose: bool = False) -> bool:
 
 
 def tolerance(dtype: torch.dtype, loose: bool = False) -> float:
-    """By which share of themselves two numbers of a type may differ that are computed alike."""
+    """The relative difference that two numbers of a type may have if they are computed in the same way."""
     return TOLERANCE[dtype] * (LOOSE if loose else 1)
 
 
 def different_values(given: Tensor, expected: Tensor, name: str) -> str:
-    """Both tensors if they are small, else the place where they differ most."""
+    """Show both tensors if they are small, else the place where they differ most."""
     if given.isnan().any() and not expected.isnan().any():
         headline = f"`{name}` contains NaN (not a number)."
     else:
@@ -128,14 +128,14 @@ def different_values(given: Tensor, expected: Tensor, name: str) -> str:
 
 
 def same(one: Outcome, other: Outcome, standard: Standard) -> bool:
-    """Whether two calls did the same: the same value, or an error of the same type."""
+    """Whether two calls did the same: returned the same value, or raised an error of the same type."""
     if one.error is not None or other.error is not None:
         return type(one.error) is type(other.error)
     return agree(one.value, other.value, standard)
 
 
 def agree(given: object, expected: object, standard: Standard) -> bool:
-    """Whether `fault` would find none; quicker, since nothing is put in words."""
+    """Whether `fault` would find nothing; it is quicker, because no words are composed."""
     if isinstance(expected, tuple):
         if not isinstance(given, (tuple, list)) or len(given) != len(expected):
             return False
@@ -149,7 +149,7 @@ def agree(given: object, expected: object, standard: Standard) -> bool:
 
 
 def is_huge(value: object) -> bool:
-    """Whether a value has more than HUGE parts; lists that hold one another may have no end of them."""
+    """Whether a value has more than HUGE parts; lists that contain one another may never end."""
     count, waiting = 0, [value]
     while waiting and count <= HUGE:
         part = waiting.pop()
@@ -162,7 +162,7 @@ def is_huge(value: object) -> bool:
 
 
 def show(value: object, indent: int = 0) -> str:
-    """A value as a learner would write it, rounded to four decimals; a large tensor by its shape and type."""
+    """A value as a learner would write it, rounded to four decimals; a large tensor as its shape and type."""
     if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
         separator = ",\n" + " " * (indent + 1)  # a line for each
         return f"[{separator.join(map(repr, value))}]"
@@ -183,7 +183,7 @@ def show(value: object, indent: int = 0) -> str:
 
 
 def number(x: float | int | bool, decimals: int = 4) -> str:
-    """Rounded, without the sign of a zero: what is shown is the same on every machine."""
+    """Format a rounded number, without the sign of a zero, so that it looks the same on every machine."""
     return f"{round(x, decimals) + 0.0:.{decimals}f}" if isinstance(x, float) else str(x)
 
 
@@ -197,7 +197,7 @@ def shortened(value: object) -> str:
 
 
 def kind(value: object) -> str:
-    """The type of a value, and of the first parts of a tuple."""
+    """The type of a value; for a tuple, also those of its first parts."""
     if isinstance(value, (tuple, list)):
         parts = ", ".join(type(part).__name__ for part in value[:8])
         return f"{with_article(type(value).__name__)} of {len(value)} ({parts}{', …' if len(value) > 8 else ''})"
@@ -205,5 +205,5 @@ def kind(value: object) -> str:
 
 
 def with_article(name: str) -> str:
-    """The name of a type as it is read aloud: a list, an int, an ndarray."""
+    """The name of a type with its article: a list, an int, an ndarray."""
     return f"{'an' if name.startswith(('a', 'e', 'i', 'o', 'A', 'E', 'I', 'O', 'nd')) else 'a'} {name}"

@@ -1,4 +1,4 @@
-"""A limit to the memory that an answer may take beyond what the process has, where the system keeps one: on Linux."""
+"""A limit on the memory that an answer may take on top of the process's own, where the system allows it: on Linux."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ GIGABYTES = 4.0
 
 @contextmanager
 def memory_limit(gigabytes: float = GIGABYTES) -> Iterator[None]:
-    """Have an allocation in the `with` block fail, rather than the session, once it takes so much more memory.
+    """Make an allocation in the `with` block fail, rather than the session, once it takes this much more memory.
 
     A GPU's driver reserves more addresses than any limit; where there is one, none is set.
     """

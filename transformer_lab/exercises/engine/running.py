@@ -1,4 +1,4 @@
-"""Running somebody's function on a case: what came back, what it raised, printed and changed."""
+"""Running a learner's function on a case: what it returned, raised, printed and changed."""
 
 import builtins
 import io
@@ -30,7 +30,7 @@ OURS = (str(PACKAGE), str(Path(torch.__file__).parent), *PYTHONS)  # what may ca
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Named arguments to try a function on, in the order of its parameters, and a few words that describe them.
+    """Named arguments to try a function on, in the order of its parameters, and a short description of them.
 
     A tuple of tensors is handed over as an iterator, which gives each of them once.
     A case is `loose` if its numbers are so large, or so coarse (half precision, where sums nearly cancel), that a right
@@ -56,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call did: the value or the error, the text it printed, the names of the arguments it changed."""
+    """The outcome of one call: the value or the error, the printed text, and the names of the arguments it changed."""
 
     value: object = None
     error: BaseException | None = None
@@ -66,7 +66,7 @@ class Outcome:
 
 
 def run(function: Callable, case: Case, seed: int | None = None) -> Outcome:
-    """Call the function on copies of the arguments; an error is caught, printed text is kept.
+    """Call the function on copies of the arguments, catching an error and keeping the printed text.
 
     With a `seed` the random numbers that it draws are the same at each call.
     """
@@ -78,7 +78,7 @@ def run(function: Callable, case: Case, seed: int | None = None) -> Outcome:
 
 
 def run_with_gradients(function: Callable, case: Case, seed: int | None = None) -> Outcome:
-    """Call the function on arguments that track gradients, and pull a fixed random gradient back through it."""
+    """Call the function on arguments that track gradients, and backpropagate a fixed random gradient through it."""
     leaves = {
         name: x.clone().requires_grad_() if is_floating(x) else duplicate(x) for name, x in case.arguments.items()
     }
@@ -97,7 +97,7 @@ def run_with_gradients(function: Callable, case: Case, seed: int | None = None) 
 
 
 class Attempt:
-    """An answer to try on cases, here in this process. The grader's own kind asks a process in a sandbox.
+    """An answer to try on cases, here in this process. The grader has its own kind, which asks a sandboxed process.
 
     It draws the same random numbers at each call, so that nobody's verdict is a matter of luck.
     """
@@ -114,7 +114,7 @@ class Attempt:
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Within it the generators of torch, numpy and Python start from the seed; afterwards they are as they were.
+    """Within the block, torch, numpy and Python draw from this seed; afterwards their generators are restored.
 
     Those of torch are the processor's and, if that is another, the device's own.
     """
@@ -138,7 +138,7 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 @cache
 def started(seed: int) -> tuple:
-    """The state of Python's generator that starts from a seed: to set it is quicker than to seed."""
+    """The state of Python's generator after seeding, because setting a state is quicker than seeding."""
     return random.Random(seed).getstate()
 
 
@@ -179,7 +179,7 @@ SETTINGS: tuple[tuple[Callable, Callable], ...] = (  # of torch: what reads each
 
 @contextmanager
 def settings_kept() -> Iterator[None]:
-    """Whatever of torch's settings is changed within it is afterwards as it was."""
+    """Within the block, torch's settings may change; afterwards they are restored."""
     before = [read() for read, _ in SETTINGS]
     try:
         yield
@@ -190,7 +190,7 @@ def settings_kept() -> Iterator[None]:
 
 
 def set_default_device(device: torch.device) -> None:
-    """Have this be torch's default; none is set where that is so anyway."""
+    """Make this torch's default device, unless it is already the default when none is set."""
     torch.set_default_device(None)
     if torch.get_default_device() != device:
         torch.set_default_device(device)
@@ -198,7 +198,7 @@ def set_default_device(device: torch.device) -> None:
 
 @contextmanager
 def by_hand() -> Iterator[None]:
-    """Within it torch computes no gradients: nothing that it saved for them is handed out."""
+    """Within the block, torch cannot compute gradients, because nothing that it saved for them is handed out."""
     inside = True
 
     def unpack(saved: Tensor) -> Tensor:
@@ -215,7 +215,7 @@ def by_hand() -> Iterator[None]:
 
 @contextmanager
 def without_input() -> Iterator[None]:
-    """Within it `input()` raises an error, for a check would wait for ever."""
+    """Within the block, `input()` raises an error, because a check would wait for ever."""
 
     def refuse(*_: object) -> str:
         raise EOFError(NO_INPUT)
@@ -250,7 +250,7 @@ def is_floating(value: object) -> TypeGuard[Tensor]:
 
 
 def is_stream(value: object) -> TypeGuard[tuple[Tensor, ...]]:
-    """Whether an argument is handed over tensor by tensor."""
+    """Whether an argument is passed as an iterator of tensors."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(part, Tensor) for part in value)
 
 
@@ -261,7 +261,7 @@ def moved(argument: object, device: torch.device) -> object:
 
 
 def duplicate(argument: object) -> object:
-    """A copy of data (with the strides of a tensor kept); modules and functions are passed as they are."""
+    """A copy of data (a tensor keeps its strides); modules and functions are passed as they are."""
     if isinstance(argument, Tensor):
         return argument.clone()
     if is_stream(argument):
@@ -270,7 +270,7 @@ def duplicate(argument: object) -> object:
 
 
 def handed_out(parts: list[Tensor]) -> Iterator[Tensor]:
-    """Each of the tensors once; whoever keeps more of them than the first and the last that they got is told so."""
+    """Yield each tensor once; raise a ValueError if more than the first and the last are kept."""
     given: list[ReferenceType[Tensor]] = []
     while parts:
         if (kept := sum(one() is not None for one in given)) > 2:

@@ -1,4 +1,4 @@
-"""The package's own source of a function, put together so that it runs where nothing has been imported."""
+"""The source of a function of the package, assembled so that it runs where nothing has been imported."""
 
 import ast
 import inspect
@@ -12,7 +12,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class Standalone:
-    """Import lines and constants, then the function, then whatever else of the package it calls."""
+    """Assembles import lines and constants, then the function, then everything else of the package that it calls."""
 
     def __init__(self, function: Callable):
         self.imports: dict[str, set[str]] = {}  # from which module which names; "" for whole modules
@@ -57,12 +57,12 @@ class Standalone:
 
 @lru_cache(maxsize=16)
 def statements_by_name(source: str) -> dict[str, ast.stmt]:
-    """The statement at the top of a module that binds a name, the first if there are several."""
+    """The statement at the top level of a module that binds each name, the first if there are several."""
     return {name: statement for statement in reversed(ast.parse(source).body) for name in bound_by(statement)}
 
 
 def bound_by(statement: ast.stmt) -> set[str]:
-    """The names that a statement at the top of a module binds."""
+    """The names that a statement at the top level of a module binds."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -72,18 +72,18 @@ def bound_by(statement: ast.stmt) -> set[str]:
 
 
 def lines_of(statement: ast.stmt) -> range:
-    """The numbers of its lines, without those of decorators."""
+    """The line numbers of a statement, without those of its decorators."""
     return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
 
 
 def is_check(node: ast.AST) -> TypeGuard[ast.Expr]:
-    """Whether this is a statement `check_…(…)`, which asks whether the arguments are valid: no part of a solution."""
+    """Whether this is a statement `check_…(…)`, which validates arguments and so is no part of a solution."""
     call = node.value if isinstance(node, ast.Expr) else None
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id.startswith("check_")
 
 
 def names_used(statement: ast.stmt, left_out: set[int]) -> list[str]:
-    """The names that a statement looks up and does not bind itself, in the order of its text, but for some lines."""
+    """The names that a statement looks up and does not bind itself, in textual order, outside the lines left out."""
     decorators = {id(node) for one in getattr(statement, "decorator_list", ()) for node in ast.walk(one)}
     nodes = [node for node in ast.walk(statement) if id(node) not in decorators]
     own = {node.arg for node in nodes if isinstance(node, ast.arg)}

@@ -1,4 +1,4 @@
-"""What an answer must compute: a reference, cases to try it on, properties that hold, and the mistakes people make.
+"""The specification of an answer: a reference, cases to try it on, properties that hold, and common mistakes.
 
 A mistake has three uses. It diagnoses: an answer that computes what a mistake computes is told so by name. It tests
 the check: every mistake must be rejected. And it stocks the lessons' "break it" cells.
@@ -15,7 +15,7 @@ from transformer_lab.exercises.engine.running import SEED, Case, Outcome, run, r
 
 @dataclass(frozen=True)
 class Mistake:
-    """A small wrong implementation with a name and an explanation for whoever made it."""
+    """A small wrong implementation with a name and an explanation for whoever made the mistake."""
 
     name: str
     explanation: str
@@ -24,7 +24,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Property:
-    """A sentence that holds for every right answer, and its test: `holds(arguments, *returned)`."""
+    """A sentence that holds for every right answer, and its test, `holds(arguments, *returned)`."""
 
     sentence: str
     holds: Callable[..., bool] = field(repr=False)
@@ -32,7 +32,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Domain:
-    """The set on which alone a function of a tensor is defined.
+    """The set outside which a function of a tensor is not defined.
 
     Off the set a right answer may compute anything. So only the part of a gradient `along` the set is compared, and
     whoever makes new inputs brings them `onto` it.
@@ -44,7 +44,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Goal:
-    """What is asked for where many answers are right: not what is returned is judged, but what it brings about.
+    """The goal where many answers are right: not the returned value is judged, but its effect.
 
     `effect(arguments, *returned)` is that: the attention weights that returned matrices make, say. `lacks(arguments,
     effect)` says in words what it lacks, or nothing. Two answers make the same mistake if the `gist` of their effects
@@ -58,7 +58,7 @@ class Goal:
 
 @dataclass(eq=False, repr=False)
 class Specification:
-    """What an answer is judged by. What the reference and the mistakes do on a case is computed once and kept.
+    """The specification that an answer is judged by. Outcomes of the reference and the mistakes are computed only once.
 
     With a `goal` the reference is one answer of many, and shows the form that all must have.
     """
@@ -78,23 +78,23 @@ class Specification:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of what an answer takes. The reference may take more, and has defaults for that."""
+        """The names of an answer's parameters. The reference may have more, with defaults."""
         return tuple(self.cases[0].arguments)
 
     def expected(self, case: Case) -> Outcome:
-        """What the reference does on a case."""
+        """The outcome of the reference on a case."""
         return self._outcome(run, self.reference, case)
 
     def expected_with_gradients(self, case: Case) -> Outcome:
-        """What it does where gradients are tracked, and the gradients that flow back."""
+        """The outcome of the reference where gradients are tracked, and the gradients that flow back."""
         return self._outcome(run_with_gradients, self.reference, case)
 
     def asks_for_gradients(self, case: Case) -> bool:
-        """Whether gradients flow back from what is right on a case."""
+        """Whether gradients flow back from the right result of a case."""
         return self.goal is None and not self.number and bool(self.expected_with_gradients(case).gradients)
 
     def mistaken(self, mistake: Mistake, case: Case) -> Outcome:
-        """What a mistake does on a case."""
+        """The outcome of a mistake on a case."""
         return self._outcome(run, mistake.function, case)
 
     def _outcome(self, how: Callable, function: Callable, case: Case) -> Outcome:

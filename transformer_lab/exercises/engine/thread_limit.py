@@ -1,4 +1,4 @@
-"""A limit to the time of what computes in Python, by a second thread: on every system, and in any thread.
+"""A time limit on Python code, imposed by a second thread: it works on every system and in any thread.
 
 What sleeps, or computes in one long call of C, is ended only when it comes back to Python. The system tells everywhere
 how long a process has computed, but not everywhere how long another thread has, so that is what counts here.
@@ -15,7 +15,7 @@ from types import FrameType
 
 @contextmanager
 def limited_by_a_thread(seconds: float, by_the_clock: float, error: type[BaseException]) -> Iterator[None]:
-    """Raise the error in the `with` block after so many seconds, of computing or by the clock.
+    """Raise the error in the `with` block after so many seconds of processor time or of wall-clock time.
 
     It is raised again, should it be caught.
     """
@@ -52,7 +52,7 @@ def limited_by_a_thread(seconds: float, by_the_clock: float, error: type[BaseExc
 
 
 def stopwatch(seconds: float, by_the_clock: float) -> Callable[[], str]:
-    """Starts now; says how long it has been, or nothing as long as neither time is over."""
+    """Start measuring, and return a function that says how long it has been, or nothing until a limit is exceeded."""
     start, used = time.monotonic(), time.process_time()
 
     def too_long() -> str:
@@ -65,7 +65,7 @@ def stopwatch(seconds: float, by_the_clock: float) -> Callable[[], str]:
 
 
 def is_running(function: FrameType, thread: int) -> bool:
-    """Whether a call has not yet returned in a thread."""
+    """Whether a call is still running in a thread."""
     frame = sys._current_frames().get(thread)
     while frame is not None and frame is not function:
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""A limit to the time that an answer may take: by a timer of the system, or, where there is none, by a thread.
+"""A limit on the time that an answer may take: by a system timer or, where there is none, by a thread.
 
 Processor time counts, which a busy machine does not use up. The clock's time is limited too, for what sleeps or waits,
 but at ten times as much. Only a timer ends what waits: Windows has none, and elsewhere only the main thread hears one.
@@ -24,11 +24,11 @@ AGAIN = 0.001  # seconds until an error is raised again that an answer has caugh
 
 
 class OutOfTime(BaseException):
-    """Raised in the midst of an answer; says how long it took. No Exception: an answer must not catch it with those."""
+    """Raised in the middle of an answer, with the time it took. No Exception, so that an answer does not catch it."""
 
 
 def time_limit(seconds: float = SECONDS) -> AbstractContextManager[None]:
-    """Raise OutOfTime in the `with` block after so many seconds of processor time, and again, should it be caught."""
+    """Raise OutOfTime in the `with` block after so many seconds of processor time, and again if it is caught."""
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         return limited_by_a_thread(seconds, TIMES_BY_THE_CLOCK * seconds, OutOfTime)
     return limited_by_a_timer(seconds)
@@ -36,7 +36,7 @@ def time_limit(seconds: float = SECONDS) -> AbstractContextManager[None]:
 
 @contextmanager
 def limited_by_a_timer(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime by a timer, and again, should it be caught; so is KeyboardInterrupt after an interrupt.
+    """Raise OutOfTime by a timer, and again if it is caught; KeyboardInterrupt likewise after an interrupt.
 
     Both are raised before each further step of the answer. A timer and handlers that were there before are there again
     afterwards.
@@ -86,7 +86,7 @@ def limited_by_a_timer(seconds: float) -> Iterator[None]:
 
 
 def end_with(error: BaseException, frame: FrameType | None) -> None:
-    """Raise an error again in an answer that has caught it; and once more before the next step, which may be `pass`."""
+    """Raise an error again in an answer that has caught it, and again before the next step, which may be `pass`."""
 
     def again(*_: object) -> NoReturn:
         anew = type(error)(*error.args)
@@ -101,7 +101,7 @@ def end_with(error: BaseException, frame: FrameType | None) -> None:
 
 
 def frames_of_the_answer(frame: FrameType | None) -> list[FrameType]:
-    """Those of a learner's own code at work: without what it calls of ours, of torch's and of Python's."""
+    """The frames of a learner's own running code, without those of our code, torch's and Python's."""
     frames: list[FrameType] = []
     while frame is not None:
         if frame.f_code is call.__code__:
@@ -112,7 +112,7 @@ def frames_of_the_answer(frame: FrameType | None) -> list[FrameType]:
 
 
 def place_in(frames: list[FrameType]) -> str:
-    """The innermost line of the file that the answer stands in, or of one beside it."""
+    """The innermost line within the answer's file, or within one beside it."""
     folders = [Path(frame.f_code.co_filename).parent for frame in frames]
     own = next((frame for frame, folder in zip(frames, folders, strict=True) if folder == folders[-1]), None)
     line = linecache.getline(own.f_code.co_filename, own.f_lineno).strip() if own else ""

@@ -1,4 +1,4 @@
-"""The check of a learner's function: is it attempted, is it right, and if not, what does the card say?"""
+"""The check of a learner's function: whether it was attempted, whether it is right, and what the card says if not."""
 
 import ast
 import inspect
@@ -22,7 +22,7 @@ OUT_OF_DATE = (
 
 
 def unfit(exercise: Specification, name: str, answer: object) -> str | None:
-    """Why what somebody hands over as the function `name` can't be tried on cases, or None."""
+    """The reason why what was passed as the function `name` can't be tried on cases, or None."""
     if answer is NOTHING:
         return f"Hand over your function: `exercises.{name}.check({name})`."
     if inspect.isclass(answer):
@@ -41,7 +41,7 @@ def rejected(name: str, message: str, mistake: str | None = None) -> Verdict:
 
 
 def stopped(error: BaseException) -> str:
-    """What to say of an answer that was at work when it was interrupted, or ran out of time."""
+    """The message for an answer that was interrupted, or ran out of time."""
     place = f", in {line}" if (line := where(error)) else ""
     if isinstance(error, OutOfTime):
         why = "is there a loop without an end" if "computing" in str(error) else "does it sleep, or wait for something"
@@ -50,7 +50,7 @@ def stopped(error: BaseException) -> str:
 
 
 def cannot_be_called(exercise: Specification, answer: Callable) -> str | None:
-    """Why an answer is no function of the exercise's parameters, or None."""
+    """The reason why an answer can't be called with the exercise's parameters, or None."""
     try:
         given = inspect.signature(answer)
         given.bind(*exercise.parameters)
@@ -62,7 +62,7 @@ def cannot_be_called(exercise: Specification, answer: Callable) -> str | None:
 
 
 def out_of_date(answer: Callable) -> bool:
-    """Whether a cell of the notebook defined this function, and a later one, which failed, was to define it anew."""
+    """Whether a notebook cell defined this function, and a later one that was to redefine it failed."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     cells = shell.user_ns.get("In", []) if shell else []
     start = re.compile(rf"^def {re.escape(getattr(answer, '__name__', ''))}\b", flags=re.MULTILINE)
@@ -75,7 +75,7 @@ def out_of_date(answer: Callable) -> bool:
 
 
 def is_stub(answer: Callable, outcome: Outcome) -> bool:
-    """Whether a function was left as it was handed out: it says `...`, or nothing but `pass`, `return` or `raise`."""
+    """Whether a function was left as handed out: its body is `...`, or only `pass`, `return` or `raise`."""
     values = as_tuple(outcome.value)
     if any(value is ... for value in values):
         return True
@@ -98,7 +98,7 @@ def does_nothing(answer: Callable) -> bool:
 
 
 def report(result: Result, case: Case) -> list[str]:
-    """The mistake, the case that fails and its arguments, what is wrong, the broken properties, what was printed."""
+    """Report the mistake, the failing case with its arguments, what is wrong, broken properties and printed text."""
     explained = [result.mistake.explanation] if result.mistake else []
     arguments = [f"  {name} = {comparing.show(x, len(name) + 5)}" for name, x in case.arguments.items()]
     smallest = f"Smallest case that fails: {case.label}."
@@ -115,7 +115,7 @@ def praise(exercise: Specification, answer: Callable, cases: Sequence[Case], res
 
 
 def printed_lines(printed: str, most: int = 5) -> list[str]:
-    """What an answer printed, cut to a few lines, with a word of advice."""
+    """The text that an answer printed, cut to a few lines, with a word of advice."""
     if not printed.strip():
         return []
     lines = printed.rstrip().splitlines()

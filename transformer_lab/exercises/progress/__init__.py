@@ -1,1 +1,1 @@
-"""What is kept of a learner's work: `progress_store` is the file, `own_source` what an answer needs to run again."""
+"""A learner's stored work: `progress_store` is the file, `own_source` collects what an answer needs to run again."""

@@ -1,4 +1,4 @@
-"""The source of a learner's function, with what it uses of its notebook: enough to run it in another one."""
+"""The source of a learner's function with everything it uses of its notebook, so that it runs in another one."""
 
 import ast
 import builtins
@@ -24,14 +24,14 @@ NO_SOURCE = "its own source, which can't be read: write it as a `def` in a cell"
 
 @dataclass(frozen=True)
 class OwnSource:
-    """Source that defines a function in a namespace of its own, and what it lacks there, in words."""
+    """Source that defines a function in a namespace of its own, and a description of what it lacks there."""
 
     source: str
     missing: tuple[str, ...] = ()
 
 
 def own_source(name: str, answer: Callable) -> OwnSource:
-    """An answer's source under the name of its exercise: imports, constants, helpers and the function itself."""
+    """The source of an answer under the name of its exercise: imports, constants, helpers and the function itself."""
     collected = Collected()
     try:
         collected.take(name, answer)
@@ -43,7 +43,7 @@ def own_source(name: str, answer: Callable) -> OwnSource:
 
 @dataclass
 class Collected:
-    """What a function needs, taken in one by one: what a thing uses is taken before the thing itself."""
+    """Collects what a function needs, one thing at a time; what a thing uses comes before the thing itself."""
 
     imports: dict[str, str] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Collected:
     seen: set[str] = field(default_factory=set)
 
     def take(self, name: str, value: object) -> None:
-        """Take over what a name means."""
+        """Collect what a name refers to."""
         if name in self.seen:
             return
         self.seen.add(name)
@@ -92,7 +92,7 @@ def as_import(name: str, value: object) -> str | None:
 
 
 def as_constant(value: object) -> str | None:
-    """A number, a text, or a list, tuple, set or dict of these, as source; None for anything else."""
+    """A number, a string, or a list, tuple, set or dict of these, as source; None for anything else."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if not isinstance(value, str | bytes | int | float | complex | list | tuple | dict | set | None):
@@ -106,7 +106,7 @@ def as_constant(value: object) -> str | None:
 
 
 def definition(value: Callable) -> tuple[str, str, dict[str, object]] | None:
-    """The source of a function or class, the name that it defines, and what the names in it mean; None without one."""
+    """The source of a function or class, the name that it defines, and what its names refer to; None if not found."""
     function = inspect.unwrap(value)
     inner = function
     if isinstance(function, type):  # before Python 3.13 the source of a notebook's class is found by its methods alone
@@ -124,7 +124,7 @@ def definition(value: Callable) -> tuple[str, str, dict[str, object]] | None:
 
 
 def name_of(statement: ast.stmt) -> str | None:
-    """What a `def`, a `class` or a `name = lambda …` defines; None for a lambda in the midst of something else."""
+    """The name that a `def`, a `class` or a `name = lambda …` defines; None for a lambda inside something else."""
     match statement:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return name
@@ -134,7 +134,7 @@ def name_of(statement: ast.stmt) -> str | None:
 
 
 def class_source(kind: type, method: FunctionType) -> str:
-    """The source of a class that stands in the same cell, or file, as one of its methods."""
+    """The source of a class that is in the same cell or file as one of its methods."""
     text = "".join(linecache.getlines(method.__code__.co_filename))
     classes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
     found = next(node for node in classes if node.name == kind.__name__)
@@ -143,7 +143,7 @@ def class_source(kind: type, method: FunctionType) -> str:
 
 
 def names_from_outside(source: str) -> set[str]:
-    """The names that a definition looks up outside: in its body, its decorators and defaults, not in annotations."""
+    """The outer names that a definition looks up: in its body, decorators and defaults, not in annotations."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):

@@ -1,4 +1,4 @@
-"""Which exercises are solved, which were tried, and the answers that passed: one file on this machine.
+"""The exercises that were solved or tried, and the answers that passed, stored in one file on this machine.
 
 The file lies in the user's data folder. `TRANSFORMER_LAB_PROGRESS=off` keeps none; any other value is its path. Without
 a file the answers that passed are known until the session ends.
@@ -22,7 +22,7 @@ SESSION: dict[str, OwnSource] = {}  # answers that could not be written
 
 
 def progress_file() -> Path | None:
-    """Where progress is kept; None if it is not to be kept."""
+    """The file in which progress is kept; None if it is not to be kept."""
     given = os.environ.get(VARIABLE, "")
     if given.lower() == "off":
         return None
@@ -30,12 +30,12 @@ def progress_file() -> Path | None:
 
 
 def read_progress() -> dict[str, str]:
-    """What became of each exercise that was tried. A damaged file is put aside, and a warning says where."""
+    """The progress of each exercise that was tried. A damaged file is moved aside, and a warning says where."""
     return read()[0]
 
 
 def read_answers() -> dict[str, OwnSource]:
-    """The answers that passed, by the name of the exercise. A damaged file is put aside, as above."""
+    """The answers that passed, by the name of the exercise. A damaged file is moved aside, as above."""
     return SESSION | read()[1]
 
 
@@ -68,7 +68,7 @@ def parsed(text: str) -> tuple[dict[str, str], dict[str, OwnSource]]:
 
 
 def record(name: str, solved: bool, answer: OwnSource | None = None) -> None:
-    """Note that an exercise was tried, or solved, and by which answer. What was solved once stays so.
+    """Record that an exercise was tried, or solved and with which answer. Once solved, it stays so.
 
     Of several answers that passed the last is kept. Without a place to write, it is known to this session alone. Other
     notebooks wait while one writes, and the file is whole at any time: a new one takes its place at once.

@@ -40,7 +40,7 @@ def scaled_dot_product_attention(
     mask: Bool[Tensor, "..."] | None = None,
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "... T d_v"], Float[Tensor, "... T S"]]:
-    """Each query takes the average of the values, weighted by how well it fits their keys.
+    """Average the values for each query, weighted by how well the query matches their keys.
 
     Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V        (§3.2.1, equation 1)
 
@@ -66,7 +66,7 @@ def split_heads(x: Float[Tensor, "B T d_model"], n_heads: int) -> Float[Tensor, 
 
 
 def merge_heads(x: Float[Tensor, "B h T d_head"]) -> Float[Tensor, "B T d_model"]:
-    """(B, h, T, d_head) → (B, T, d_model), the inverse of `split_heads`: the heads of a token side by side."""
+    """(B, h, T, d_head) → (B, T, d_model), the inverse of `split_heads`: the heads of a token, concatenated."""
     x = x.transpose(1, 2)  # (B, T, h, d_head)
     return x.flatten(-2)  # (B, T, d_model)
 
@@ -98,7 +98,7 @@ def grouped_query_attention(
     value: Float[Tensor, "B g S d_head"],
     mask: Bool[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "B h T d_head"]:
-    """Attention in which h / g heads share the keys and the values of one group: head i reads group i // (h / g).
+    """Attention in which groups of h / g heads share keys and values: head i reads those of group i // (h / g).
 
     With g = h it is multi-head attention, with g = 1 multi-query attention (Shazeer, 2019, arXiv:1911.02150); between
     them lies grouped-query attention (Ainslie et al., 2023, arXiv:2305.13245). The mask broadcasts to

@@ -1,4 +1,4 @@
-"""Fast twins of `scaled_dot_product_attention`: the same numbers with less memory to fill. Equal in the tests.
+"""Fast twins of `scaled_dot_product_attention`: the same numbers in less memory, as the tests show.
 
 Axes: B batch, h heads, T query positions, S key positions. Masks are boolean, True = may attend.
 """
@@ -21,7 +21,7 @@ def fused_attention(
     mask: Bool[Tensor, "..."] | None = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "B h T d_v"]:
-    """The output of `scaled_dot_product_attention` by torch's fused kernel, which never stores the weights."""
+    """The output of `scaled_dot_product_attention` from torch's fused kernel, which never stores the weights."""
     if mask is not None:
         check_mask(mask, (*query.shape[:-1], key.size(-2)))
         mask = torch.atleast_2d(mask)  # the kernel broadcasts (S,) only as (1, S)
@@ -35,7 +35,7 @@ def attention_with_weights(
     mask: Bool[Tensor, "..."] | None = None,
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "B h T d_v"], Float[Tensor, "B h T S"]]:
-    """`(output, weights)` of `scaled_dot_product_attention`, with the softmax in the memory of the scores."""
+    """`(output, weights)` of `scaled_dot_product_attention`, with the softmax computed in the memory of the scores."""
     if query.dtype == torch.float16:  # it ends at 65 504, which a score may pass
         query, key = query.float(), key.float()
     scores = (query / sqrt(query.size(-1))) @ key.transpose(-2, -1)  # (B, h, T, S)
@@ -49,7 +49,7 @@ def attention_with_weights(
 
 
 class MaskedSoftmax(torch.autograd.Function):
-    """`masked_softmax` for scores that nobody else needs: it overwrites them.
+    """`masked_softmax` for scores that are not needed afterwards, because it overwrites them.
 
     To fill new memory with (B, h, T, S) numbers takes longer than to compute them.
     """

@@ -1,4 +1,4 @@
-"""Attention as layers with weights: one head, all heads at once, heads that share keys and values."""
+"""Attention layers with weights: one head, multi-head attention, and heads that share keys and values."""
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -81,14 +81,14 @@ class MultiHeadAttention(nn.Module):
     def placed(
         self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
-        """Queries and keys as they are compared; the first of them has position `start`.
+        """Queries and keys in the form in which they are compared; the first of them has position `start`.
 
         Here they stay as they are, since the paper adds positions to the model's input (§3.5).
         """
         return queries, keys
 
     def for_every_head(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
-        """The keys or the values that each head reads: here each has its own, and g is h."""
+        """The keys or the values that each head reads: here each head has its own, so that g is h."""
         return x
 
     def attend(
@@ -99,7 +99,7 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "..."] | None,
         need_weights: bool,
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h T S"] | None]:
-        """What each head returns, and its weights if they are asked for."""
+        """The output of each head, and its weights if they are requested."""
         dropout = self.dropout if self.training else 0.0
         if need_weights:
             return attention_with_weights(queries, keys, values, mask, dropout)
@@ -108,7 +108,7 @@ class MultiHeadAttention(nn.Module):
     def joined(
         self, heads: Float[Tensor, "B h T d_head"], query: Float[Tensor, "B T d_model"]
     ) -> Float[Tensor, "B T d_model"]:
-        """What becomes of all heads together; the query is that which the layer was handed."""
+        """The output of the layer, from those of all heads; the query is the layer's own input."""
         return self.w_o(merge_heads(heads))
 
 
@@ -135,7 +135,7 @@ class GroupedQueryAttention(MultiHeadAttention):
 
 
 def check_query_key_value(query: Tensor, key: Tensor, value: Tensor, d_model: int) -> None:
-    """Raise a ValueError unless they are of one batch, and each key has its value: torch's fused kernel reads on."""
+    """Raise a ValueError unless batch sizes match and each key has a value; torch's fused kernel reads past the end."""
     check_vectors("query", query, d_model)
     if key is not query:
         check_vectors("key", key, d_model, length="S")
@@ -149,7 +149,7 @@ def check_query_key_value(query: Tensor, key: Tensor, value: Tensor, d_model: in
 
 
 def xavier_linear(d_in: int, d_out: int) -> nn.Linear:
-    """A linear layer whose weights keep the variance of a signal (Glorot & Bengio, 2010); its bias is zero."""
+    """A linear layer whose weights preserve the variance of a signal (Glorot & Bengio, 2010); its bias is zero."""
     linear = nn.Linear(d_in, d_out)
     nn.init.xavier_uniform_(linear.weight)
     nn.init.zeros_(linear.bias)

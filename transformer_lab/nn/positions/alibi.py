@@ -1,4 +1,4 @@
-"""ALiBi: the further a key is from a query, the more is subtracted from their score."""
+"""ALiBi, which subtracts more from a score the further the key is from the query."""
 
 import torch
 from jaxtyping import Float

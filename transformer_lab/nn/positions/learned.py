@@ -1,4 +1,4 @@
-"""Learned positions: a vector for each position, which is added to a word's vector (§3.5)."""
+"""Learned positions: a learned vector for each position, which is added to the token's embedding (§3.5)."""
 
 import torch
 from jaxtyping import Float
@@ -9,7 +9,7 @@ from transformer_lab.nn.positions.sinusoidal import rows
 
 
 class LearnedPositions(nn.Module):
-    """Adds a vector of its own for each position, learned like a word embedding (§3.5 found both alike).
+    """Adds a learned vector for each position, like a word embedding (§3.5 found learned and sinusoidal ones alike).
 
     The first has position `start`. The vectors begin as N(0, 1/d_model), as word embeddings do. Positions never seen in
     training stay as they began.

@@ -1,4 +1,4 @@
-"""Rotary positions (RoPE): queries and keys are turned by their positions."""
+"""Rotary positions (RoPE), which rotate queries and keys by their positions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def rotate(
 def fused_rotate(
     x: Float[Tensor, "*batch T d_head"], turns: Float[Tensor, "T pairs 2"]
 ) -> Float[Tensor, "*batch T d_head"]:
-    """Fast twin of `rotate`, which is handed the cosine and the sine of each angle, as `RotaryPositions` keep them.
+    """Fast twin of `rotate`, which takes the cosine and sine of each angle, as `RotaryPositions` stores them.
 
     A pair is one complex number, and to turn it by an angle is to multiply it by e^(i angle), in the type of the turns.
     torch.compile fuses the products of `rotate`, and no complex numbers.
@@ -51,12 +51,12 @@ def fused_rotate(
 
 
 def wide_enough(dtype: torch.dtype) -> torch.dtype:
-    """The type in which numbers of another one are turned."""
+    """The type in which numbers of a given type are rotated."""
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 class RotaryPositions(nn.Module):
-    """Turns queries and keys by their positions, as `rotate` does, the first of which is `start`; it learns nothing.
+    """Rotates queries and keys by their positions, as `rotate` does; the first is `start`, and nothing is learned.
 
     The table of cosines and sines is reckoned in float64, once for all layers of a model. It is no part of the module's
     state: it is made anew where the module goes to another device or type, and twice as long for a longer text.
@@ -85,20 +85,20 @@ class RotaryPositions(nn.Module):
         return fused_rotate(queries, turns), fused_rotate(keys, turns_of_keys)
 
     def table_for(self, length: int, like: Tensor) -> Float[Tensor, "positions pairs 2"]:
-        """A table of so many positions at least, on the device of another tensor and wide enough for its type."""
+        """A table of at least so many positions, on the device of a given tensor and precise enough for its type."""
         known, wide = self.table.size(0), wide_enough(like.dtype)
         if length <= known and self.table.device == like.device and self.table.dtype == wide:
             return self.table
         return self.turns(known if length <= known else max(length, 2 * known), like.device, wide)
 
     def turns(self, length: int, device: torch.device, dtype: torch.dtype) -> Float[Tensor, "{length} pairs 2"]:
-        """Cosine and sine of each position's angles."""
+        """The cosine and sine of each position's angles."""
         with torch.inference_mode(False):  # what is kept may serve a training later
             angle = angles(length, self.d_head, base=self.base)
             return torch.stack([angle.cos(), angle.sin()], dim=-1).to(dtype).to(device)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
-        """To another device or type goes no number of the table: a narrow type would round it, `to_empty` lose it."""
+        """Exclude the table from moves and conversions: a narrow type would round it, and `to_empty` would lose it."""
         super()._apply(fn, recurse)
         self.table = self.table_for(len(self.table), like=fn(self.table[:0]))
         return self

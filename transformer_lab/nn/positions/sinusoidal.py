@@ -1,4 +1,4 @@
-"""Sinusoidal positions: the encoding of section 3.5, which is added to a word's vector."""
+"""Sinusoidal positions: the encoding of section 3.5, which is added to the token's embedding."""
 
 import torch
 from jaxtyping import Float
@@ -63,7 +63,7 @@ def shift_matrix(
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds the sinusoidal encoding of each position, the first of which is `start`; it learns nothing.
+    """Adds the sinusoidal encoding of each position; the first position is `start`, and nothing is learned.
 
     The table is no part of the module's state, and is computed anew on the device of an input that lies elsewhere. So a
     model may be built on "meta", filled by `to_empty` or from a checkpoint, and has a true table even so.
@@ -82,7 +82,7 @@ class SinusoidalPositions(nn.Module):
         return x + self.rows(start, x.size(1), like=x)
 
     def rows(self, start: int, length: int, like: Tensor) -> Float[Tensor, "{length} d_model"]:
-        """The encoding of positions start … start + length - 1, of the type and on the device of another tensor."""
+        """The encoding of positions start … start + length - 1, in the type and on the device of a given tensor."""
         if self.encoding.device != like.device:
             max_len, d_model = self.encoding.shape
             self.encoding = sinusoidal_encoding(max_len, d_model, like.device)
@@ -90,7 +90,7 @@ class SinusoidalPositions(nn.Module):
 
 
 def rows(table: Float[Tensor, "max_len ..."], start: int, length: int) -> Float[Tensor, "{length} ..."]:
-    """The rows of positions start … start + length - 1. Raises a ValueError if the table does not have them all."""
+    """The rows of positions start … start + length - 1. Raises a ValueError if the table does not contain them all."""
     if start < 0:
         raise ValueError(f"the first position of a sequence must be at least 0 (got {start})")
     if start + length > len(table):

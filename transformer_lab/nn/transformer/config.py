@@ -1,4 +1,4 @@
-"""The sizes of a model, and the functions that may stand between the layers of its feed-forward networks."""
+"""The sizes of a model, and the activation functions available to its feed-forward networks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tokens to vectors, with their positions (§3.4, §3.5)."""
+"""The embedding of tokens, with their positions (§3.4, §3.5)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

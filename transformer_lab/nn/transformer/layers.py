@@ -1,4 +1,4 @@
-"""The layers of encoder and decoder, as functions and with weights, and the stacks of them (§3.1)."""
+"""The layers of encoder and decoder, as functions and as modules with weights, and the stacks of them (§3.1)."""
 
 from collections.abc import Callable
 
@@ -102,7 +102,7 @@ class DecoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers; after pre-norm layers comes a norm, for their sum has none yet."""
+    """A stack of encoder layers; pre-norm layers are followed by a final norm, because their sum is not normalised."""
 
     def __init__(self, config: TransformerConfig):
         super().__init__()

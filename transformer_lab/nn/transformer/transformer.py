@@ -1,4 +1,4 @@
-"""The whole: source and target in, logits out."""
+"""The whole Transformer: source and target in, logits out."""
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from transformer_lab.storage import StoredModel
 
 
 class Transformer(StoredModel):
-    """Source and target tokens to logits for the next target token; no softmax, the loss contains it.
+    """Source and target tokens to logits for the next target token, without softmax, which is part of the loss.
 
     `forward` masks padding and, in the target, the future, so that neither can be forgotten. To experiment with
     other masks call `encode` and `decode`. Feed the target shifted right: position t predicts token t + 1.
@@ -50,7 +50,7 @@ class Transformer(StoredModel):
         memory_mask: Mask = None,
         cache: KVCache | None = None,
     ) -> Float[Tensor, "B T vocab"]:
-        """Logits after each token of the target. With a cache, tgt is what follows the tokens that it has read."""
+        """The logits after each token of the target. With a cache, tgt contains only the tokens not read yet."""
         start = 0 if cache is None else cache.length
         x = self.tgt_embedding(tgt, start)  # (B, T, d_model)
         return self.to_logits(self.decoder(x, memory, tgt_mask, memory_mask, cache))

@@ -49,6 +49,7 @@ def said(folder: Path, text: str, *students: str) -> str:
     ("text", "told"),
     [
         (MOODLE.format("100.00"), "Moodle has a maximum of 100.00 for what has 11 here: set Moodle's to 11 before"),
+        (MOODLE.format("100.00").replace("Maximum grade", "Maximum Grade"), "Moodle has a maximum of 100.00"),
         (MOODLE.format('"100,00"'), "Moodle has a maximum of 100,00 for what has 11 here"),
         (CANVAS.format("10"), "Canvas has a maximum of 10 for what has 11 here: set Canvas's to 11 before"),
         (MOODLE.format("11.00"), ""),

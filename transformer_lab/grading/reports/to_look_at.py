@@ -10,6 +10,7 @@ from transformer_lab.grading.gradebook.final_grades import NOTHING, Final, Grade
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import BY_HEART, Mark
 from transformer_lab.grading.marking.similarity import Group, alike, by_rarity, pasted
+from transformer_lab.grading.marking.variant_marking import WHOSE
 from transformer_lab.grading.reports.grade_tables import UNTOUCHED, USUAL, notes_of
 from transformer_lab.grading.reports.pages import code_link, words
 
@@ -32,7 +33,8 @@ def left_out_list(book: Gradebook) -> str:
 
 
 def unusual_list(finals: tuple[Final, ...]) -> str:
-    """Verdicts that are neither right nor wrong nor missing, and answers that are right on the visible cases alone.
+    """Verdicts that are neither right nor wrong nor missing; answers that are right on the visible cases alone, or for
+    numbers that are nobody's.
 
     An error that a known mistake explains stands among the mistakes.
     """
@@ -51,7 +53,7 @@ def by_cause(marks: Iterable[Mark]) -> list[list[Mark]]:
     known = {mark.exercise: mark for mark in marks}
     causes: dict[tuple[str, str], list[Mark]] = {}
     for mark in known.values():
-        if (mark.verdict not in USUAL and not mark.mistake) or mark.message == BY_HEART:
+        if (mark.verdict not in USUAL and not mark.mistake) or mark.message in (BY_HEART, WHOSE):
             root = known.get(mark.follows, mark)
             root = root if root.verdict not in USUAL else mark
             causes.setdefault((root.verdict, said(root)), []).append(mark)

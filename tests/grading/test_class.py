@@ -24,7 +24,8 @@ from transformer_lab.grading.marking.similarity import MANY, alike, is_pasted, p
 from transformer_lab.grading.reports import grade_tables
 from transformer_lab.grading.reports.grade_tables import canvas, moodle, table
 from transformer_lab.grading.reports.reports import write_reports
-from transformer_lab.grading.reports.term import Summary, falling, family, persisting, separation
+from transformer_lab.grading.reports.summaries import Summary
+from transformer_lab.grading.reports.term import falling, family, persisting, separation
 from transformer_lab.grading.reports.term_page import term_page
 from transformer_lab.grading.submissions.file_owners import owner_of
 

@@ -12,7 +12,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from transformer_lab.grading.submissions.answers import find_answer
 from transformer_lab.grading.submissions.notebooks import read_notebooks
-from transformer_lab.grading.submissions.submissions import Submission, find_submissions
+from transformer_lab.grading.submissions.pile import Submission
+from transformer_lab.grading.submissions.submissions import find_submissions
 
 ANSWER = "def softmax(scores, dim):\n    return scores.softmax(dim)"
 OLDER = ANSWER.replace("scores.softmax", "-scores.softmax")

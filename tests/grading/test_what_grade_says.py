@@ -16,6 +16,7 @@ from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.roster import Roster, kept_roster, read_roster
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import Mark
+from transformer_lab.grading.marking.variant_marking import WHOSE
 from transformer_lab.grading.reports import console, grade_tables
 from transformer_lab.grading.reports.reports import write_reports
 from transformer_lab.grading.submissions.file_names import file_name, page_name
@@ -49,6 +50,7 @@ def said(folder: Path, text: str, *students: str) -> str:
     ("text", "told"),
     [
         (MOODLE.format("100.00"), "Moodle has a maximum of 100.00 for what has 11 here: set Moodle's to 11 before"),
+        (MOODLE.format("100.00").replace("Maximum grade", "Maximum Grade"), "Moodle has a maximum of 100.00"),
         (MOODLE.format('"100,00"'), "Moodle has a maximum of 100,00 for what has 11 here"),
         (CANVAS.format("10"), "Canvas has a maximum of 10 for what has 11 here: set Canvas's to 11 before"),
         (MOODLE.format("11.00"), ""),
@@ -68,6 +70,14 @@ def test_strangers_are_counted_and_a_wrong_roster_is_asked_about(tmp_path):
     assert "1 of 3 are not on the roster (zoe)." in said(tmp_path, text, "ann", "ben", "zoe")
     told = said(tmp_path, text, *(f"x{i}" for i in range(6)), "ann")
     assert "6 of 7 are not on the roster (x0, x1, x2, x3, x4 …). Is it this class's?" in told
+
+
+def test_who_did_not_say_whose_numbers_they_had_is_named(tmp_path):
+    unsaid = Mark("softmax", "missing", 0, 1, message=WHOSE, program="softmax = 1")
+    book = write_reports([Graded("ann", (unsaid,), ()), graded("ben")], HW, tmp_path)
+    told = "\n".join(console.after_grading(book, tmp_path))
+    assert "1 student answered for numbers of their own with `STUDENT` empty, which counts as missing (ann)." in told
+    assert "<code>STUDENT</code> at its top is empty" in (tmp_path / "report.html").read_text()
 
 
 def test_late_work_is_counted_and_by_what(tmp_path):

@@ -16,6 +16,8 @@ from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import Mark
 from transformer_lab.grading.marking.variant_owner import Borrowed, whose_numbers
 
+NOTHING = "handed in nothing"
+
 
 @dataclass(frozen=True)
 class Final:
@@ -158,7 +160,7 @@ def final(
     left = max(0, assignment.slip_days - used.get(person.id if person else student, 0))
     slips = min(days, left) if LATE not in set_by_hand else 0
     taken = set_by_hand.get(LATE, penalty(assignment, days - slips, earned))
-    notes = [] if graded else ["handed in nothing"]
+    notes = [] if graded else [NOTHING]
     notes += [late_in_words(days, slips)] if days else []
     notes += [unread] if unread else []
     notes += [f"handed in with {graded.student}"] if graded and student != graded.student else []

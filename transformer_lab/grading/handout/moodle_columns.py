@@ -35,8 +35,10 @@ DATE = re.compile(
 
 
 def english_names(columns: Iterable[str]) -> dict[str, str]:
-    """What the columns of a worksheet are called in English; a table that is none keeps its names."""
+    """What the columns of a worksheet are called in English, of late; a table that is none keeps its names."""
     named = [*columns]
+    if "Identifier" in named:  # older Moodles write `Maximum Grade`
+        return {name: now for name in named for now in ENGLISH if name.casefold() == now.casefold()}
     for names in COLUMNS.values():
         if {names[0], names[3], names[4]} <= {*named}:
             return {named[0]: "Identifier", **dict(zip(names, ENGLISH, strict=True))}

@@ -26,7 +26,7 @@ from transformer_lab.grading.sandbox.policy import NoSandbox
 from transformer_lab.grading.sandbox.sandbox import Sandbox
 from transformer_lab.grading.submissions.answers import Answer, find_answer
 from transformer_lab.grading.submissions.notebooks import Notebook, read_notebooks
-from transformer_lab.grading.submissions.submissions import Submission
+from transformer_lab.grading.submissions.pile import Submission
 
 
 def grade_one(submission: Submission, assignment: Assignment, private: str = "", kind: str = KINDS[0]) -> Graded:

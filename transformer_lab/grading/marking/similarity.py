@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from math import ceil
+from math import ceil, log
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.kinds import FindTheBug
@@ -27,11 +27,17 @@ MANY = 50  # pieces that are enough however many have them: attention in its usu
 
 @dataclass(frozen=True)
 class Group:
-    """Students whose answers to an exercise look alike, each like another's: `share` is that of the least alike."""
+    """Students whose answers to an exercise look alike, each like another's: `share` is that of the least alike.
+
+    `alone` counts the pieces that several of them have, and nobody else. `rarity` says how few of the class have the
+    rarest of what they share: many pieces that everybody writes don't outweigh a few that two alone have.
+    """
 
     exercise: str
     students: tuple[str, ...]
     share: float | int
+    alone: int = 0
+    rarity: float | int = 0.0
 
 
 def nodes(tree: ast.AST) -> Iterator[str]:
@@ -104,7 +110,7 @@ def pasted(graded: list[Graded]) -> list[tuple[str, str]]:
 
 
 def alike(graded: list[Graded], exercise: str) -> list[Group]:
-    """The groups whose answers to an exercise have the same pieces of their own, the largest first."""
+    """The groups whose answers to an exercise have the same pieces of their own, what is rarest first."""
     programs = {one.student: m.program for one in graded for m in one.marks if m.exercise == exercise and m.program}
     given = given_to_all(exercise)
     own = {student: frozenset(pieces(program) - given) for student, program in programs.items()}
@@ -112,11 +118,19 @@ def alike(graded: list[Graded], exercise: str) -> list[Group]:
     most = max(2, round(UNUSUAL * len(own)))
     unusual = {student: frozenset(p for p in found if counted[p] <= most) for student, found in own.items()}
     links = near(unusual, LEAST) | near(own, MANY)
-    groups = [
-        Group(exercise, tuple(sorted(who)), min(share for pair, share in links.items() if pair <= who))
-        for who in joined(links)
-    ]
-    return sorted(groups, key=lambda group: (-len(group.students), -group.share))
+    groups = []
+    for who in joined(links):
+        within = Counter(piece for student in who for piece in own[student])
+        shared = [piece for piece, count in within.items() if count > 1]
+        alone = sum(counted[piece] == within[piece] for piece in shared)
+        rarity = sum(log(len(own) / count) for count in sorted(counted[piece] for piece in shared)[:LEAST])
+        least = min(share for pair, share in links.items() if pair <= who)
+        groups.append(Group(exercise, tuple(sorted(who)), least, alone, rarity))
+    return sorted(groups, key=by_rarity)
+
+
+def by_rarity(group: Group) -> tuple[float, int]:
+    return -group.rarity, -group.alone
 
 
 @cache

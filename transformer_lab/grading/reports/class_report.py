@@ -1,4 +1,4 @@
-"""The page on the class: what to teach next, points, the commonest mistakes, and whom to look at."""
+"""The page on the class: pictures of it, what to teach next, points, the commonest mistakes, and whom to look at."""
 
 from collections import Counter
 from html import escape
@@ -6,17 +6,17 @@ from statistics import fmean, median
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.engine.cards import inline
-from transformer_lab.grading.gradebook.final_grades import Final, Gradebook
+from transformer_lab.grading.gradebook.final_grades import Gradebook
 from transformer_lab.grading.handout.lesson_notebooks import where_to_look
 from transformer_lab.grading.marking.records import Graded
-from transformer_lab.grading.marking.scoring import BY_HEART, VERDICTS, Mark
-from transformer_lab.grading.marking.similarity import Group, alike, pasted
-from transformer_lab.grading.reports.grade_tables import USUAL, notes_of
+from transformer_lab.grading.marking.scoring import VERDICTS, Mark
+from transformer_lab.grading.reports.class_pictures import class_pictures
+from transformer_lab.grading.reports.grade_tables import USUAL
 from transformer_lab.grading.reports.marking_page import NAME as MARKING
 from transformer_lab.grading.reports.pages import code_link, page, words
+from transformer_lab.grading.reports.to_look_at import to_look_at
 
-UNTOUCHED = " is left as it was handed out"
-MOST_TO_TEACH, MOST_EXAMPLES, MOST_GROUPS = 3, 3, 30
+MOST_TO_TEACH, MOST_EXAMPLES = 3, 3
 
 
 def class_report(book: Gradebook) -> str:
@@ -29,18 +29,12 @@ def class_report(book: Gradebook) -> str:
     middle = f"Median {median(there):g} of {assignment.total:g} points" if there else "Nobody handed in anything"
     middle += f", of the {len(there)} who handed something in" if there and absent else ""
     parts.append(f"<p>{middle}.{gone}</p>")
-    parts += [to_mark(book)]
+    parts += [to_mark(book), class_pictures(book)]
     parts += ["<h2>Teach next</h2>", teach_next(graded, assignment.points)]
-    parts += ["<h2>Exercises</h2>", exercises_table(book), "<h2>Commonest mistakes</h2>", mistakes_bars(book)]
-    parts += [mistakes_list(name, graded) for name in assignment.points]
-    parts += [questions_table(book)]
-    parts += [
-        "<h2>To look at</h2>",
-        left_out_list(book),
-        unusual_table(book.finals),
-        suspected(graded, [*assignment.points]),
-    ]
-    parts += [notes_table(book.finals)]
+    parts += ["<h2>Exercises</h2>", exercises_table(book)]
+    lists = "".join(mistakes_list(name, graded) for name in assignment.points)
+    parts += ["<h2>Commonest mistakes</h2>", lists or "<p>No known mistake was recognised.</p>"]
+    parts += [questions_table(book), "<h2>To look at</h2>", to_look_at(book)]
     return page(f"{assignment.name}: the class", "\n".join(parts))
 
 
@@ -132,22 +126,6 @@ def mistakes_of(name: str, graded: list[Graded]) -> Counter:
     return Counter(m.mistake for one in graded for m in one.marks if m.exercise == name and m.mistake)
 
 
-def mistakes_bars(book: Gradebook, most: int = 3) -> str:
-    """The commonest mistakes of each exercise as bars, or a sentence where there are none."""
-    counted = {name: mistakes_of(name, book.graded).most_common(most) for name in book.assignment.points}
-    longest = max((count for mistakes in counted.values() for _, count in mistakes), default=0)
-    if not longest:
-        return "<p>No known mistake was recognised.</p>"
-    rows = "".join(
-        f"<tr><td><code>{name}</code></td><td>{mistake}</td><td class=number>{count}</td>"
-        f"<td class=bar><div style='width:{100 * count / longest:.0f}%'></div></td></tr>"
-        for name, mistakes in counted.items()
-        for mistake, count in mistakes
-    )
-    head = "<tr><th>exercise</th><th>mistake</th><th class=number>students</th><th></th></tr>"
-    return f"<table class=bars>{head}{rows}</table>"
-
-
 def mistakes_list(name: str, graded: list[Graded]) -> str:
     counted, rows = mistakes_of(name, graded).most_common(), ""
     for mistake, count in counted:
@@ -156,67 +134,3 @@ def mistakes_list(name: str, graded: list[Graded]) -> str:
         rows += f"<li>{count} × <strong>{mistake}</strong>: {explanation(name, mistake)}<br>"
         rows += f"<details><summary>who</summary>{links}</details></li>"
     return f"<h3>{name}</h3><ul>{rows}</ul>" if rows else ""
-
-
-# ── whom to look at ──
-
-
-def left_out_list(book: Gradebook) -> str:
-    """What could not be read, of whom."""
-    rows = "".join(f"<li>{code_link(one.student)}: {inline(why)}</li>" for one, why in book.not_read)
-    return f"<p>Not read:</p><ul>{rows}</ul>" if rows else ""
-
-
-def unusual_table(finals: tuple[Final, ...]) -> str:
-    """Verdicts that are neither right nor wrong nor missing, and answers that are right on the visible cases alone."""
-    rows = "".join(
-        f"<tr><td>{code_link(one.student, mark.exercise)}</td><td>{escape(mark.exercise)}</td><td>{mark.verdict}</td>"
-        f"<td class=text>{inline(mark.message[:300])}</td></tr>"
-        for one in finals
-        for mark in one.marks
-        if mark.verdict not in USUAL or mark.message == BY_HEART
-    )
-    return f"<div class=wide><table>{rows}</table></div>" if rows else "<p>No unusual verdict.</p>"
-
-
-def suspected(graded: list[Graded], exercises: list[str]) -> str:
-    """Pasted solutions and answers that look alike; both are reasons to talk to somebody, not proofs."""
-    rows = "".join(
-        f"<li>{code_link(student, name)}: <code>{escape(name)}</code> is the package's own solution</li>"
-        for student, name in pasted(graded)
-    )
-    groups = [group for name in exercises for group in alike(graded, name)]
-    groups.sort(key=lambda group: (-len(group.students), -group.share))
-    rows += "".join(f"<li>{in_common(group)}</li>" for group in groups[:MOST_GROUPS])
-    more = f"<p>… and {words(len(groups) - MOST_GROUPS, 'group', 'groups')} more.</p>" if groups[MOST_GROUPS:] else ""
-    return f"<h3>Answers that look alike</h3><ul>{rows}</ul>{more}" if rows else ""
-
-
-def in_common(group: Group) -> str:
-    """Who they are, and how much of their code is the same."""
-    links = [code_link(student, group.exercise) for student in group.students]
-    who = f"{', '.join(links[:-1])} and {links[-1]}"
-    shares = f"{100 * group.share:.0f} % of what is their own in common"
-    if len(links) == 2:
-        return f"{who}: in <code>{escape(group.exercise)}</code> they have {shares}"
-    many = f"<strong>{len(links)} students</strong>, {who}: in <code>{escape(group.exercise)}</code>"
-    return f"{many} each has {shares} with another of them, or more"
-
-
-def notes_table(finals: tuple[Final, ...]) -> str:
-    """What was odd in what was handed in, folded: most of it needs nobody."""
-    notes = [(o, n) for o in finals for n in gathered([*o.notes, *(notes_of(o.graded) if o.graded else ())])]
-    rows = "".join(f"<tr><td>{escape(o.student)}</td><td class=text>{inline(n)}</td></tr>" for o, n in notes)
-    if not rows:
-        return ""
-    head = f"<summary>{words(len(notes), 'note', 'notes')} on what was handed in</summary>"
-    return f"<details>{head}<div class=wide><table>{rows}</table></div></details>"
-
-
-def gathered(notes: list[str]) -> list[str]:
-    """The notes, with all that say that an exercise was left as it was handed out as one."""
-    untouched = [note.removesuffix(UNTOUCHED) for note in notes if note.endswith(UNTOUCHED)]
-    if len(untouched) < 2:
-        return notes
-    rest = [note for note in notes if not note.endswith(UNTOUCHED)]
-    return [*rest, f"{', '.join(untouched)} are left as they were handed out"]

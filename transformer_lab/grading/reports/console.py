@@ -6,6 +6,7 @@ from pathlib import Path
 
 from transformer_lab.grading.gradebook.final_grades import Final, Gradebook
 from transformer_lab.grading.handout.lateness import handed_in_at
+from transformer_lab.grading.marking.variant_marking import WHOSE
 from transformer_lab.grading.reports.grade_tables import defused, made_for, other_maximum
 from transformer_lab.grading.reports.pages import words
 
@@ -28,6 +29,7 @@ def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
     yield f"{counted}: see {files} and feedback/ in {out}"
     yield from left_out(book)
     yield from strangers(book)
+    yield from nameless(book)
     yield from late(book)
     if told := other_maximum(book):
         system = "Moodle" if book.roster.is_moodle else "Canvas"
@@ -54,6 +56,17 @@ def strangers(book: Gradebook) -> Iterator[str]:
         named = ", ".join(missing[:MOST_NAMED]) + (" …" if len(missing) > MOST_NAMED else "")
         doubt = " Is it this class's?" if 2 * len(missing) > len(there) else ""
         yield f"{len(missing)} of {len(there)} are not on the roster ({named}).{doubt}"
+
+
+def nameless(book: Gradebook) -> Iterator[str]:
+    """Who answered for numbers of their own without saying whose: it may be a whole class that was not told."""
+    who = [one.student for one in book.finals if any(mark.message == WHOSE for mark in one.marks)]
+    if who:
+        named = ", ".join(map(defused, who[:MOST_NAMED])) + (" …" if len(who) > MOST_NAMED else "")
+        yield (
+            f"{words(len(who), 'student', 'students')} answered for numbers of their own with `STUDENT` empty, which "
+            f"counts as missing ({named}). They may hand in again, or you decide in overrides.csv."
+        )
 
 
 def late(book: Gradebook) -> Iterator[str]:

@@ -19,9 +19,6 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 10px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td.text { overflow-wrap: anywhere; min-width: 12rem; }
 td.number, th.number { text-align: right; } td.number { white-space: nowrap; }
-table.bars { width: 100%; } .bars td { overflow-wrap: anywhere; } td.bar { width: 40%; }
-@media (max-width: 40rem) { .bars th:last-child, td.bar { display: none; } }
-td.bar div { height: 1.2em; background: var(--link); print-color-adjust: exact; }
 section { border-left: 4px solid var(--line); padding: 2px 14px; margin: 1.2rem 0; break-inside: avoid; }
 section.ok { border-color: var(--ok); } section.wrong { border-color: var(--bad); }
 section h2, section h3 { margin: 0.3rem 0; font-size: 1.15rem; }
@@ -48,10 +45,11 @@ def page(title: str, body: str) -> str:
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
-def code_link(student: str, exercise: str = "") -> str:
-    """A link to a student's code, from the report."""
+def code_link(student: str, exercise: str = "", named: str = "") -> str:
+    """A link to a student's code, from the report, named after the student or otherwise."""
     anchor = f"#{escape(exercise)}" if exercise else ""
-    return f'<a href="code/{escape(file_name(student).replace("%", "%25"))}.html{anchor}">{escape(student)}</a>'
+    page_of = escape(file_name(student).replace("%", "%25"))
+    return f'<a href="code/{page_of}.html{anchor}">{escape(named or student)}</a>'
 
 
 def words(count: float | int, one: str, many: str) -> str:

@@ -13,9 +13,9 @@ from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.reports import grade_tables, marking_page
 from transformer_lab.grading.reports.class_report import class_report
 from transformer_lab.grading.reports.feedback import code_page, feedback
+from transformer_lab.grading.reports.summaries import SUMMARY, summary
 from transformer_lab.grading.submissions.file_names import file_name, page_name
 
-SUMMARY, WAITING = "summary.json", "waiting"  # for somebody to mark it
 NOBODY = Roster()
 
 
@@ -62,24 +62,3 @@ def hand_back(book: Gradebook, out: Path) -> None:
 def write(path: Path, text: str) -> None:
     """As UTF-8. What can't be written so, half of a pair in an answer's own text for one, stays readable."""
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
-
-
-def summary(book: Gradebook) -> dict:
-    """What `transformer-lab term` reads: points and mistakes of everybody."""
-    students = [
-        {
-            **{"id": one.id, "name": one.name, "student": one.student, "total": one.total},
-            "handed_in": one.graded is not None,
-            "slip_days": one.slip_days,
-            "exercises": {
-                mark.exercise: {"points": one.points[mark.exercise], "verdict": mark.verdict, "mistake": mark.mistake}
-                for mark in one.marks
-            }
-            | {
-                name: {"points": one.points[name], "verdict": WAITING if name in one.waiting else "", "mistake": None}
-                for name in (book.assignment.questions if one.graded else ())
-            },
-        }
-        for one in book.finals
-    ]
-    return {"assignment": book.assignment.name, "points": book.assignment.most, "students": students}

@@ -2,18 +2,16 @@
 
 import csv
 import io
-import json
 from collections import defaultdict
-from dataclasses import dataclass
-from pathlib import Path
 from statistics import StatisticsError, correlation, fmean
 
 from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.exercises.kinds import FindTheBug
 from transformer_lab.grading.reports.grade_tables import defused
-from transformer_lab.grading.reports.reports import SUMMARY, WAITING
+from transformer_lab.grading.reports.summaries import Summary
 
 FEWEST = 5  # students, below which a correlation says nothing
+BETTER_FAIL = "look at it: the better fail"
 FALLEN = 0.5  # of the points: who had more before and has less now falls behind
 LEFT_OUT = "a step of the computation left out"
 FAMILIES = {  # mistakes of one kind in several exercises, by a part of their names
@@ -41,42 +39,6 @@ FUNCTIONS = (
     Exercise.kind,
     FindTheBug.kind,
 )  # elsewhere a name tells what was not thought of, and no step of a function
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What one assignment came to: points of each exercise, and everybody's results by their id."""
-
-    name: str
-    points: dict[str, float | int]
-    students: dict[str, dict]
-    folder: Path = Path()  # of the grades
-
-    def share(self, id_: str, exercise: str) -> float | int:
-        """Of the points of an exercise."""
-        done = self.students[id_]["exercises"].get(exercise) if id_ in self.students else None
-        return done["points"] / self.points[exercise] if done else 0.0
-
-    def waits(self, id_: str, exercise: str) -> bool:
-        """Whether nobody has marked it yet."""
-        return id_ in self.students and self.students[id_]["exercises"].get(exercise, {}).get("verdict") == WAITING
-
-    def total(self, id_: str) -> float | int:
-        """Of all points."""
-        return self.students[id_]["total"] / sum(self.points.values()) if id_ in self.students else 0.0
-
-
-def read_summary(folder: Path) -> Summary:
-    """What `transformer-lab grade` wrote into a folder.
-
-    Raises:
-        ValueError: it wrote nothing there.
-    """
-    try:
-        told = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        return Summary(told["assignment"], told["points"], {one["id"]: one for one in told["students"]}, folder)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder} must hold grades written by `transformer-lab grade` ({error})") from None
 
 
 def family(exercise: str, mistake: str) -> str:
@@ -145,6 +107,13 @@ def along(here: list[float | int], elsewhere: list[float | int]) -> float | int 
         return correlation(here, elsewhere)
     except StatisticsError:  # all have the same
         return None
+
+
+def verdict(mean: float | int, r: float | int | None) -> str:
+    """What is said of an exercise with such a mean and such a correlation."""
+    if r is None:
+        return "everybody has the same" if mean in (0, 1) else ""
+    return "separates nobody" if abs(r) < 0.2 else BETTER_FAIL if r < 0 else ""
 
 
 def falling(term: list[Summary]) -> list[tuple[str, list[float | int]]]:

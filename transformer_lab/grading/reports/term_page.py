@@ -6,20 +6,20 @@ from pathlib import Path
 
 from transformer_lab.grading.reports.pages import page, words
 from transformer_lab.grading.reports.reports import write
+from transformer_lab.grading.reports.summaries import Summary, read_summary
 from transformer_lab.grading.reports.term import (
-    Summary,
+    BETTER_FAIL,
     falling,
     mistakes_of,
     names_of,
     persisting,
-    read_summary,
     separation,
     table,
+    verdict,
 )
 from transformer_lab.grading.submissions.file_names import file_name
 
 MOST_TO_TEACH, MOST_NAMED, MOST_KINDS = 3, 8, 20
-BETTER_FAIL = "look at it: the better fail"
 
 
 def write_term(folders: list[Path], out: Path) -> list[Summary]:
@@ -115,9 +115,3 @@ def link(id_: str, term: list[Summary], out: Path) -> str:
 
 def percents(shares: list[float | int]) -> str:
     return "".join(f"<td class=number>{100 * share:.0f} %</td>" for share in shares)
-
-
-def verdict(mean: float | int, r: float | int | None) -> str:
-    if r is None:
-        return "everybody has the same" if mean in (0, 1) else ""
-    return "separates nobody" if abs(r) < 0.2 else BETTER_FAIL if r < 0 else ""

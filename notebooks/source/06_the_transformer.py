@@ -1268,7 +1268,7 @@ def encoder_layer(x, self_attention, feed_forward, norm_1, norm_2, mask):
 exercises.encoder_layer.check(encoder_layer)
 
 # %% [markdown]
-# **3.** (10 minutes, medium) A layer of the decoder, with three sub-layers and two masks. Both attentions are called as in exercise 2.
+# **3.** (10 minutes, medium) A layer of the decoder, with three sub-layers and two masks: `tgt_mask` is for the self-attention, `memory_mask` for the cross-attention. Both attentions are called as in exercise 2.
 
 # %% exercise="decoder_layer"
 def decoder_layer(
@@ -1282,7 +1282,7 @@ def decoder_layer(
 exercises.decoder_layer.check(decoder_layer)
 
 # %% [markdown]
-# **4.** (Predict; 20 minutes, medium) How many numbers does the package's `Transformer` learn, with tied weights? Work it out from the five sizes, box by box, without building the model.
+# **4.** (Predict; 20 minutes, medium) How many numbers does the package's `Transformer` learn, with tied weights? Work it out from the five sizes, box by box; to build the model and count would be no prediction.
 
 # %% exercise="count_parameters"
 def count_parameters(vocab_size, d_model, n_heads, d_ff, n_layers):

@@ -914,7 +914,7 @@ def shift_right(tokens, bos_id):
 exercises.shift_right.check(shift_right)
 
 # %% [markdown]
-# **3.** (15 minutes, medium) The loss of a batch: smoothed over the whole vocabulary, and averaged over all targets that are not padding. Build it from `log_softmax`, without `F.cross_entropy`, which can do it all.
+# **3.** (15 minutes, medium) The loss of a batch: smoothed over the whole vocabulary, and averaged over all targets that are not padding. Build it from `log_softmax`. `F.cross_entropy` can do it all, and would teach you no more than the names of its arguments.
 
 # %% exercise="label_smoothing_loss"
 def label_smoothing_loss(logits, targets, smoothing, pad_id):

@@ -548,7 +548,7 @@ assert rates[16] > rates[4] > rates[1]
 # %% [markdown]
 # ## Exercises
 #
-# **1.** (15 minutes, medium) All that a softmax needs to know of its scores, seen once. `chunks` is an iterator of tensors (…, s_i), one after the other; the s_i differ. Return the largest score and the sum of exp(score − maximum), each (…).
+# **1.** (15 minutes, medium) All that a softmax needs to know of its scores, seen once. `chunks` is an iterator of tensors (…, s_i), one after the other; the s_i differ. Return the largest score and the sum of exp(score − maximum), each (…). Keep no chunk: if you do, the iterator raises an error.
 
 # %% exercise="online_softmax"
 def online_softmax(chunks):
@@ -559,7 +559,7 @@ def online_softmax(chunks):
 exercises.online_softmax.check(online_softmax)
 
 # %% [markdown]
-# **2.** (15 minutes, medium) The same queries attended to keys A, and to other keys B. Each gave an output (…, d) and the log-sum-exp (…) of its scores. Return both for all keys together. A log-sum-exp may be 1000.
+# **2.** (15 minutes, medium) The same queries attended to keys A, and to other keys B. Each gave an output (…, d) and the log-sum-exp (…) of its scores. Return both for all keys together. A log-sum-exp may be 1000, or -1000.
 
 # %% exercise="merge_partial"
 def merge_partial(output_a, lse_a, output_b, lse_b):

@@ -167,7 +167,7 @@ print("weights", weights.tolist(), "output", rounded(output))
 # %% [markdown]
 # Now it is your turn. In each exercise replace the `...`, run the cell, and then run the check below it. A check tries your function on many cases, compares values *and* gradients, and tells you which mistake you made if it knows it. In a new cell `exercises.softmax` shows the full statement, and `exercises.softmax.hint()` a hint.
 #
-# **Exercise 1** (5 minutes, easy). Write softmax yourself, from `torch.exp`. Scores of 1000 must not break it.
+# **Exercise 1** (5 minutes, easy). Write softmax yourself, from `torch.exp`: here torch's own raises an error. Scores of 1000 must not break it.
 
 # %% exercise="softmax"
 def softmax(scores, dim):
@@ -176,7 +176,7 @@ def softmax(scores, dim):
 # %%
 exercises.softmax.check(softmax)
 # %% [markdown]
-# **Exercise 2** (10 minutes). `attend` takes one sentence. Write attention so that it works for any number of leading axes: one sentence `(T, d_k)`, a **batch** of several sentences `(B, T, d_k)`, a batch of heads `(B, h, T, d_k)`.
+# **Exercise 2** (10 minutes). `attend` takes one sentence. Write attention so that it works for any number of leading axes: one sentence `(T, d_k)`, a **batch** of several sentences `(B, T, d_k)`, a batch of heads `(B, h, T, d_k)`. It must also be right in float16, the type in which GPUs often compute. Its numbers end at 65 504, and the sum of products in a dot product may lie beyond that, even where the score does not.
 
 # %% exercise="scaled_dot_product_attention"
 def scaled_dot_product_attention(query, key, value):
@@ -321,7 +321,7 @@ batch = x[None]  # (1, 5, 8): the package takes batches
 difference = (head(x, x, x)[0] - package(batch, batch, batch)[0][0]).abs().max()
 print(f"Head = the package's AttentionHead, max difference < 1e-6: {difference < 1e-6}")
 # %% [markdown]
-# **Exercise 4** (set the weights; 10 minutes, medium). Set the two matrices of a head by hand, such that every word looks at the words of its own kind, and at each of them alike. The first three numbers of a word say of which kind it is; the others must not matter.
+# **Exercise 4** (set the weights; 10 minutes, medium). Set the two matrices of a head by hand, such that every word gives at least 0.9 of its weight to the words of its own kind, and the same to each of them. The first three numbers of a word say of which kind it is; the others must not matter.
 
 # %% exercise="look_at_kind"
 def look_at_kind(words):

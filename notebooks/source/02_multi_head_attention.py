@@ -127,31 +127,17 @@ print("(B, T, d_model) in:", tuple(x.shape), "and out:", tuple(listed(x, x, x).s
 # | output of each head | $(B, h, T, d_{head})$ |
 # | heads side by side again, then $W^O$ | $(B, T, d_{model})$ |
 #
-# For keys and values, read $S$ in place of $T$. We begin with a single sentence, which has no $B$: we stack its blocks of features, and then put them side by side again.
+# For keys and values, read $S$ in place of $T$. The package's `split_heads` does what the third and the fourth line of the table say, and its `merge_heads` leads back. Here is what becomes of the 12 features of each token, with three heads:
 
 # %%
-def split(x, n_heads):
-    return torch.stack(x.chunk(n_heads, dim=1))  # (T, d_model) -> (h, T, d_head)
-
-
-def merge(heads):
-    return torch.cat(list(heads), dim=1)  # (h, T, d_head) -> (T, d_model)
-
-
-sentence = x[0]
-blocks = split(sentence, 3)
-print("split:", tuple(blocks.shape), "and merged again:", tuple(merge(blocks).shape))
-print("merging undoes splitting:", torch.equal(merge(blocks), sentence))
+split = attention.split_heads(x, 3)
+print("split:", tuple(split.shape), "and merged again:", tuple(attention.merge_heads(split).shape))
+for head, start in enumerate((0, 4, 8)):
+    equal = torch.equal(split[:, head], x[:, :, start : start + 4])
+    print(f"head {head} holds the features {start} to {start + 3} of every token:", equal)
+print("merging undoes splitting:", torch.equal(attention.merge_heads(split), x))
 # %% [markdown]
-# The package does the same for every sentence of a batch, by moving axes as in the table. Its functions are called `split_heads` and `merge_heads`:
-
-# %%
-of_batch = attention.split_heads(x, 3)
-print("a batch, split:", tuple(of_batch.shape))
-print("its first sentence, equal:", torch.equal(of_batch[0], blocks))
-print("merged again, equal:", torch.equal(attention.merge_heads(of_batch)[0], merge(blocks)))
-# %% [markdown]
-# **Exercise 1** (5 minutes, easy). Split the features of each token into heads, so that head $i$ owns the $i$-th block. The `split` above takes one sentence; yours takes a batch of them.
+# **Exercise 1** (5 minutes, easy). Split the features of each token into heads, so that head $i$ owns the $i$-th block. Follow the table.
 
 # %% exercise="split_heads"
 def split_heads(x, n_heads):
@@ -160,7 +146,7 @@ def split_heads(x, n_heads):
 # %%
 exercises.split_heads.check(split_heads)
 # %% [markdown]
-# **Exercise 2** (5 minutes, easy). Now write the way back, for a batch again: put the heads of each token side by side.
+# **Exercise 2** (5 minutes, easy). Now write the way back: put the heads of each token side by side.
 
 # %% exercise="merge_heads"
 def merge_heads(x):
@@ -169,7 +155,7 @@ def merge_heads(x):
 # %%
 exercises.merge_heads.check(merge_heads)
 # %% [markdown]
-# **Exercise 3** (predict; 5 minutes, easy). Once the heads are split, where does a number stand? Give the head, the row and the column of `x[0, token, feature]`, without splitting anything.
+# **Exercise 3** (predict; 5 minutes, easy). Once the heads are split, where does a number stand? Give the head, the row and the column of `x[0, token, feature]`; to split a tensor and look would be no prediction.
 
 # %% exercise="place_in_heads"
 def place_in_heads(token, feature, length, d_model, n_heads):
@@ -178,23 +164,20 @@ def place_in_heads(token, feature, length, d_model, n_heads):
 # %%
 exercises.place_in_heads.check(place_in_heads)
 # %% [markdown]
-# We can now go through the whole layer step by step, for the first sentence. Since attention counts axes from the end, one call serves all heads:
+# The package's layer with all heads is `MultiHeadAttention`. It holds the four matrices and adds a bias to each product, as PyTorch's module does, although the formula of the paper has none; the biases start at 0. Let us compute one head by itself, for the first sentence, and look for it in the layer:
 
 # %%
 fused = MultiHeadAttention(d_model=12, n_heads=3)
-queries = split(sentence @ fused.w_q.weight.T, 3)  # (h, T, d_head)
-keys = split(sentence @ fused.w_k.weight.T, 3)  # (h, S, d_head)
-values = split(sentence @ fused.w_v.weight.T, 3)  # (h, S, d_head)
-heads, weights = attention.scaled_dot_product_attention(queries, keys, values)
-output = merge(heads) @ fused.w_o.weight.T  # (T, d_model)
+sentence, block = x[0], slice(4, 8)  # the features of head 1
+query, key, value = (sentence @ w.weight[block].T for w in (fused.w_q, fused.w_k, fused.w_v))
+_, weights = attention.scaled_dot_product_attention(query, key, value)
 
-print("weights", tuple(weights.shape), "output", tuple(output.shape))
-difference = (output - fused(x, x, x)[0][0]).abs().max()
-print(f"these lines = the package's MultiHeadAttention, max difference < 1e-6: {difference < 1e-6}")
+of_layer = fused(x, x, x, need_weights=True)[1]  # (B, h, T, S)
+print("weights of one head", tuple(weights.shape), "and of the layer", tuple(of_layer.shape))
+difference = (of_layer[0, 1] - weights).abs().max()
+print(f"this head = head 1 of the layer, max difference < 1e-6: {difference < 1e-6}")
 # %% [markdown]
-# `MultiHeadAttention` holds the four matrices and adds a bias to each product, as PyTorch's module does, although the formula of the paper has none. The biases start at 0, which is why the two agree here.
-#
-# Is this really the same as the list of heads? To find out, we copy the weights. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked weight, because `nn.Linear` stores its matrix transposed, so that its *rows* are our features:
+# Is the whole layer really the same as the list of heads? To find out, we copy the weights. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked weight, because `nn.Linear` stores its matrix transposed, so that its *rows* are our features:
 
 # %%
 with torch.no_grad():
@@ -244,7 +227,7 @@ view.ask("02 cats")
 # Heads like these are more than a thought experiment. Heads for the previous token, and heads for an earlier copy of the same token, have been found in trained language models ([Elhage et al., 2021](https://transformer-circuits.pub/2021/framework/index.html); [Wang et al., 2022](https://arxiv.org/abs/2211.00593)).
 
 # %% [markdown]
-# **Exercise 5** (set the weights; 15 minutes, medium). Build a head that looks one token back, without any training. `positions` has one row for each position: unit vectors at right angles to one another, for instance one-hot. What must a query be, so that it fits the key of the position before?
+# **Exercise 5** (set the weights; 15 minutes, medium). Build a head that looks one token back with a weight of at least 0.9, without any training. `positions` has one row for each position: unit vectors at right angles to one another, for instance one-hot. What must a query be, so that it fits the key of the position before?
 
 # %% exercise="look_back_one"
 def look_back_one(positions):
@@ -594,7 +577,7 @@ by_head = by_kind[rows.transpose(0, 1).flatten()]  # head, kind, feature
 
 
 def read_head_by_head(stacked):
-    q, k, v = (x @ stacked.T).unflatten(-1, (3, 12)).transpose(1, 2).chunk(3, dim=-1)
+    q, k, v = attention.split_heads(x @ stacked.T, 3).chunk(3, dim=-1)
     heads, _ = attention.scaled_dot_product_attention(q, k, v)
     return fused.w_o(attention.merge_heads(heads))
 

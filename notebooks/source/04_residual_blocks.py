@@ -191,25 +191,8 @@ exercises.layer_norm.check(layer_norm)
 # %% [markdown]
 # The paper's order is called **post-norm**, because it adds first and normalises afterwards. **Pre-norm** normalises only what the sub-layer reads, and leaves the way around it free. [GPT-2](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) (2019) was built in this way, and [Xiong et al. (2020)](https://arxiv.org/abs/2002.04745) analysed both.
 
-# %%
-class Residual(nn.Module):
-    def __init__(self, d_model):
-        super().__init__()
-        self.norm = nn.LayerNorm(d_model)
-
-    def forward(self, x, sublayer):
-        return self.norm(x + sublayer(x))
-
-
-class PreNormResidual(Residual):
-    def forward(self, x, sublayer):
-        return x + sublayer(self.norm(x))
-
-
-def end_norm():
-    return nn.LayerNorm(32)  # nothing else normalises what a pre-norm stack puts out
 # %% [markdown]
-# **Exercise 2** (5 minutes). Write both kinds of block as one function. `sublayer` and `norm` are functions handed in: you call them.
+# **Exercise 2** (5 minutes). Write both kinds of block as one function, as the drawing has them. `sublayer` and `norm` are functions handed in: you call them.
 
 # %% exercise="residual_block"
 def residual_block(x, sublayer, norm, norm_first):
@@ -217,6 +200,15 @@ def residual_block(x, sublayer, norm, norm_first):
     return ...
 # %%
 exercises.residual_block.check(residual_block)
+# %% [markdown]
+# The package has each kind as a module that owns its norm, in place of our `Alone`: `Residual` is post-norm, `PreNormResidual` is pre-norm. Behind a pre-norm stack we put the norm that the drawing has at the top.
+
+# %%
+from transformer_lab.nn.blocks import PreNormResidual, Residual
+
+
+def end_norm():
+    return nn.LayerNorm(32)  # nothing else normalises what a pre-norm stack puts out
 # %% [markdown]
 # Does it help? Here are the same 24 layers and the same 80 steps, now in pre-norm blocks, with a norm at the end (10 seconds):
 
@@ -475,8 +467,11 @@ assert spread(top_large).mean(1).max() < spread(top_small).mean(1).min()
 # %% tolerance=0.5
 class Noting(PreNormResidual):
     def forward(self, x, sublayer):
-        self.contribution = sublayer(self.norm(x))
-        return x + self.contribution
+        def noted(y):
+            self.contribution = sublayer(y)
+            return self.contribution
+
+        return super().forward(x, noted)
 
 
 torch.manual_seed(0)
@@ -575,7 +570,7 @@ assert (reused - intact).abs().max() < 0.02
 # The losses differ by less than 0.02. All norms begin alike, with $\gamma = 1$ and $\beta = 0$, so the two stacks begin as one and the same function, and 80 steps hardly part them. The loss would not have shown you the slip, but a test can: **after one backward pass, every parameter must have a gradient**, that is, `grad` must not be `None`. Half of these norms have none.
 
 # %% [markdown]
-# **Exercise 4** (find the bug; 15 minutes, medium). A stack of two pre-norm blocks, with three defects. If its sub-layers give zeros, its output still depends on the weights of `norm_1`. Of the three norms, training changes only the weights of `norm_1`. And the larger `sublayer_2` makes its result, the larger the numbers that leave the stack. Mend it.
+# **Exercise 4** (find the bug; 15 minutes, medium). A stack of two pre-norm blocks and the norm behind them, with three defects. If its sub-layers give zeros and its norms have different weights, it should do what its last norm does, but it does something else. After a backward pass, most parameters of its three norms have no gradient. And with norms whose weights are held fixed, the vectors that leave the stack still grow longer in training. Mend it: `norm_1` belongs to `sublayer_1`, `norm_2` to `sublayer_2`, and `norm_3` stands behind the last block.
 
 # %% exercise="mend_stack"
 def mend_stack(x, sublayer_1, sublayer_2, norm_1, norm_2, norm_3):
@@ -671,7 +666,7 @@ for name, size in sizes.items():
 # %% [markdown]
 # ## Extra: the same in the package and in PyTorch
 #
-# The package's `Residual` and `PreNormResidual`, in its module `blocks`, share one function, `residual_block`, which you have written above. They also have the paper's dropout (§5.4): "We apply dropout to the output of each sub-layer, before it is added to the sub-layer input and normalized." In training it sets a random share of the numbers to 0 (lesson 03); its default here is 0.
+# `Residual` and `PreNormResidual`, in the package's module `blocks`, share one function, `residual_block`, which you have written above. They also have the paper's dropout (§5.4): "We apply dropout to the output of each sub-layer, before it is added to the sub-layer input and normalized." In training it sets a random share of the numbers to 0 (lesson 03); its default here is 0.
 
 # %%
 from transformer_lab import LayerNorm, layer_norm
@@ -689,8 +684,9 @@ theirs.load_state_dict(ours.state_dict())
 agree("LayerNorm = nn.LayerNorm", ours(x), theirs(x))
 by_formula = layer_norm(x, ours.weight, ours.bias, ours.eps)
 agree("layer_norm (the formula) = LayerNorm", by_formula, ours(x))
-for kind in (Residual, PreNormResidual):
-    agree(f"{kind.__name__} = ours", getattr(blocks, kind.__name__)(32)(x, ffn), kind(32)(x, ffn))
+for block, norm_first in ((Residual(32), False), (PreNormResidual(32), True)):
+    by_function = blocks.residual_block(x, ffn, block.norm, norm_first)
+    agree(f"{type(block).__name__} = residual_block", block(x, ffn), by_function)
 # %% [markdown]
 # And here is a whole layer of the left tower in the map of lesson 00, the *encoder*: attention and feed-forward, each in its block, against PyTorch's. `norm_first` chooses the order in both:
 

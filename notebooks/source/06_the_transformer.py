@@ -149,7 +149,7 @@ exercises.encoder_layer.check(encoder_layer)
 # This is the causal mask of lesson 05.
 
 # %% [markdown]
-# **Exercise 3** (10 minutes, medium). Write a layer of the decoder, with three sub-layers and two masks. Both attentions are called as in exercise 2.
+# **Exercise 3** (10 minutes, medium). Write a layer of the decoder, with three sub-layers and two masks: `tgt_mask` is for the self-attention, `memory_mask` for the cross-attention. Both attentions are called as in exercise 2.
 
 # %% exercise="decoder_layer"
 def decoder_layer(
@@ -436,7 +436,7 @@ assert n_of(page) == count
 # The feed-forward network is about twice as large as an attention. It has $8\,d_{model}^2$ weights, if $d_{ff} = 4\,d_{model}$, and an attention has $4\,d_{model}^2$. A layer thus has $12\,d_{model}^2$ in the encoder and $16\,d_{model}^2$ in the decoder. Twelve layers of 512 features make 44 million, and the table makes 19 million.
 
 # %% [markdown]
-# **Exercise 5** (predict; 20 minutes, medium). How many numbers does the package's `Transformer` learn, with tied weights? Work it out from the five sizes, box by box, without building the model.
+# **Exercise 5** (predict; 20 minutes, medium). How many numbers does the package's `Transformer` learn, with tied weights? Work it out from the five sizes, box by box; to build the model and count would be no prediction.
 
 # %% exercise="count_parameters"
 def count_parameters(vocab_size, d_model, n_heads, d_ff, n_layers):

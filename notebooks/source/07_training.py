@@ -264,7 +264,7 @@ for name, right in chances.items():
 # A model that predicts exactly the softened truth thus has a perplexity of 1.11 instead of 1, because it keeps almost a tenth of its probability for other tokens. You have now derived the first half of the sentence that we quoted; the second half is something the authors found by experiment. Keep the 1.11 in mind, since your own model will seem to beat it.
 
 # %% [markdown]
-# **Exercise 4** (15 minutes, medium). Write the loss of a batch, smoothed over the whole vocabulary and averaged over all targets that are not padding. Build it from `log_softmax`, without `F.cross_entropy`, which can do it all.
+# **Exercise 4** (15 minutes, medium). Write the loss of a batch, smoothed over the whole vocabulary and averaged over all targets that are not padding. Build it from `log_softmax`. `F.cross_entropy` can do it all, and would teach you no more than the names of its arguments.
 
 # %% exercise="label_smoothing_loss"
 def label_smoothing_loss(logits, targets, smoothing, pad_id):

@@ -112,7 +112,7 @@ print(f"at once: {(scores.softmax(0) @ values).item():.3f}")
 # Nothing in this says that both parts have to be computed in the same place. Flash-decoding gives the parts of one long cache to different processors of a GPU ([Dao et al., 2023](https://pytorch.org/blog/flash-decoding/)), and ring attention gives them to different machines ([Liu et al., 2023](https://arxiv.org/abs/2310.01889)). Both merge the results as we have just done.
 
 # %% [markdown]
-# **Exercise 1** (15 minutes, medium). Collect all that a softmax needs to know about its scores while you see each of them only once. `chunks` is an iterator of tensors (…, s_i), which come one after the other; the s_i differ. Return the largest score and the sum of exp(score − maximum), each (…).
+# **Exercise 1** (15 minutes, medium). Collect all that a softmax needs to know about its scores while you see each of them only once. `chunks` is an iterator of tensors (…, s_i), which come one after the other; the s_i differ. Return the largest score and the sum of exp(score − maximum), each (…). Keep no chunk: if you do, the iterator raises an error.
 
 # %% exercise="online_softmax"
 def online_softmax(chunks):
@@ -121,7 +121,7 @@ def online_softmax(chunks):
 # %%
 exercises.online_softmax.check(online_softmax)
 # %% [markdown]
-# **Exercise 2** (15 minutes, medium). The same queries attended to keys A, and separately to other keys B. Each gave an output (…, d) and the log-sum-exp (…) of its scores. Return both for all keys together. A log-sum-exp may be 1000.
+# **Exercise 2** (15 minutes, medium). The same queries attended to keys A, and separately to other keys B. Each gave an output (…, d) and the log-sum-exp (…) of its scores. Return both for all keys together. A log-sum-exp may be 1000, or -1000.
 
 # %% exercise="merge_partial"
 def merge_partial(output_a, lse_a, output_b, lse_b):

@@ -6,6 +6,7 @@ import time
 import pytest
 import torch
 
+from tests.answers.lesson_01 import softmax_by_powers
 from transformer_lab import exercises
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises import exercise as exercise_module
@@ -277,7 +278,7 @@ def test_a_mistake_that_a_change_only_makes_is_not_named(exercise, answer):
 
 
 def test_an_answer_that_is_like_nothing_else_is_told_no_cause():
-    assert said(exercises.softmax, lambda scores, dim: scores.softmax(dim) ** 1.7 + 0.01) is None
+    assert said(exercises.softmax, lambda scores, dim: softmax_by_powers(scores, dim) ** 1.7 + 0.01) is None
 
 
 def in_place(scores, dim):
@@ -303,7 +304,7 @@ def test_what_writes_into_its_input_and_makes_a_wrong_choice_is_told_both():
 
 
 def test_chance_is_found_by_calling_twice():
-    answer = lambda scores, dim: torch.rand_like(scores).softmax(dim)  # noqa: E731
+    answer = lambda scores, dim: softmax_by_powers(torch.rand_like(scores), dim)  # noqa: E731
     assert said(exercises.softmax, answer) == explanation.CHANCE
 
 
@@ -312,7 +313,7 @@ def test_what_differs_without_chance_is_not_called_chance():
 
     def answer(scores, dim):
         kept.append(scores)
-        return scores.softmax(dim) + len(kept)
+        return softmax_by_powers(scores, dim) + len(kept)
 
     assert said(exercises.softmax, answer) == explanation.MEMORY
 
@@ -345,7 +346,7 @@ def test_an_object_that_equals_itself_alone_is_no_matter_of_chance(exercise, ans
 
 def test_an_answer_that_takes_long_is_not_tried_again(monkeypatch):
     monkeypatch.setattr(explanation, "PATIENCE", -1.0)
-    assert said(exercises.softmax, lambda scores, dim: -scores.softmax(dim)) is None
+    assert said(exercises.softmax, lambda scores, dim: -softmax_by_powers(scores, dim)) is None
 
 
 def test_the_verdict_stands_where_no_cause_can_be_found(monkeypatch):
@@ -353,7 +354,10 @@ def test_the_verdict_stands_where_no_cause_can_be_found(monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setattr(exercise_module, "explain", explain)
-    assert "Smallest case that fails" in exercises.softmax.check(lambda scores, dim: -scores.softmax(dim)).message
+    assert (
+        "Smallest case that fails"
+        in exercises.softmax.check(lambda scores, dim: -softmax_by_powers(scores, dim)).message
+    )
 
 
 def test_a_test_is_told_symptoms_and_no_cause():
@@ -498,7 +502,7 @@ def test_the_place_is_named_where_one_change_makes_an_answer_right():
 
 
 def cut_off(scores, dim):
-    return scores.detach().softmax(dim) + 1 if scores.requires_grad or scores.ndim else scores
+    return softmax_by_powers(scores.detach(), dim) + 1 if scores.requires_grad or scores.ndim else scores
 
 
 def test_a_change_that_makes_the_values_right_and_not_the_gradients_is_none():
@@ -599,7 +603,7 @@ def test_a_mistake_with_a_name_is_told_no_other_cause(exercise):
 
 
 def test_it_can_be_turned_off(monkeypatch):
-    answer = lambda scores, dim: -scores.softmax(dim)  # noqa: E731
+    answer = lambda scores, dim: -softmax_by_powers(scores, dim)  # noqa: E731
     assert exercises.softmax.check(answer).cause
     monkeypatch.setenv("TRANSFORMER_LAB_DIAGNOSIS", "off")
     assert exercises.softmax.check(answer).cause is None

@@ -146,26 +146,32 @@ def test_the_broken_training_step_has_the_symptoms_that_its_statement_describes(
     assert scope["mend_training_step"](torch.zeros(4, 4), tokens, 1.0, 0)[1] == losses[0]
 
 
-def outcome_of_a_stack(stack, size_1: float = 1.0, size_2: float = 1.0, weight_1: float = 1.0):
-    """How large is what leaves a stack whose sub-layers give results of such sizes, and which norms get a gradient?"""
-    generator = torch.Generator().manual_seed(0)
-    x, *maps = (torch.randn(*shape, generator=generator) for shape in ((2, 5, 16), (16, 16), (16, 16)))
-    norms = [torch.nn.LayerNorm(16) for _ in range(3)]
-    torch.nn.init.constant_(norms[0].weight, weight_1)
-    output = stack(x, lambda y: size_1 * y @ maps[0], lambda y: size_2 * y @ maps[1], *norms)
-    output.square().sum().backward()
-    return output.detach(), [norm.weight.grad is not None for norm in norms]
+def trained_stack(stack, steps: int) -> torch.Tensor:
+    """What leaves a stack after a training of its sub-layers, which are linear; its norms are as they were."""
+    torch.manual_seed(0)
+    x, target = torch.randn(2, 5, 16), torch.randn(2, 5, 16)
+    maps, norms = [torch.nn.Linear(16, 16) for _ in range(2)], [torch.nn.LayerNorm(16) for _ in range(3)]
+    optimizer = torch.optim.Adam([parameter for one in maps for parameter in one.parameters()], lr=0.1)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(stack(x, *maps, *norms), 3 * target).backward()
+        optimizer.step()
+    return stack(x, *maps, *norms).detach()
 
 
 def test_the_broken_stack_has_the_symptoms_that_its_statement_describes_and_the_right_one_has_not():
     broken, right = exercises.mend_stack.broken, exercises.mend_stack.reference
     for stack, has_symptoms in ((broken, True), (right, False)):
-        output, trained = outcome_of_a_stack(stack)
-        assert trained == ([True, False, False] if has_symptoms else [True, True, True])
-        idle, otherwise = (outcome_of_a_stack(stack, 0.0, 0.0, weight)[0] for weight in (1.0, 2.0))
-        assert torch.equal(idle, otherwise) != has_symptoms
-        larger, _ = outcome_of_a_stack(stack, size_2=100.0)
-        assert (larger.norm() > 20 * output.norm()) == has_symptoms
+        x, norms = torch.randn(2, 5, 16), [torch.nn.LayerNorm(16) for _ in range(3)]
+        for weight, norm in zip((1.0, 2.0, 3.0), norms, strict=True):
+            torch.nn.init.constant_(norm.weight, weight)
+        idle = stack(x, torch.zeros_like, torch.zeros_like, *norms)
+        assert torch.allclose(idle, norms[2](x), atol=1e-4) != has_symptoms
+        stack(x, torch.tanh, torch.sin, *norms).square().sum().backward()
+        reached = [norm.weight.grad is not None for norm in norms]
+        assert reached == ([True, False, False] if has_symptoms else [True, True, True])
+        longer = trained_stack(stack, 300).norm() / trained_stack(stack, 0).norm()
+        assert (longer > 1.3) if has_symptoms else (abs(longer - 1) < 0.01)
 
 
 # ── predict ──

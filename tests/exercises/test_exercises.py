@@ -21,6 +21,7 @@ import pytest
 import torch
 
 from tests.answers import EQUIVALENT, RIGHT_ANSWERS
+from tests.answers.lesson_01 import softmax_by_powers
 from tests.mutants import mutants_of
 from tests.mutation_score import Row, row, table
 from transformer_lab import exercises
@@ -97,13 +98,15 @@ def test_infinities_and_nan_are_as_they_are():
 
 def large_only(change):
     """A softmax of which something else is made where the scores are large."""
-    return lambda scores, dim: change(scores.softmax(dim)) if scores.abs().max() > 900 else scores.softmax(dim)
+    return lambda scores, dim: (
+        change(softmax_by_powers(scores, dim)) if scores.abs().max() > 900 else softmax_by_powers(scores, dim)
+    )
 
 
 def test_on_large_numbers_a_right_answer_may_round_coarsely():
     assert exercises.softmax.check(large_only(lambda weights: 1.0002 * weights)).passed
     assert not exercises.softmax.check(large_only(lambda weights: 1.002 * weights)).passed
-    assert not exercises.softmax.check(lambda scores, dim: 1.0002 * scores.softmax(dim)).passed
+    assert not exercises.softmax.check(lambda scores, dim: 1.0002 * softmax_by_powers(scores, dim)).passed
 
 
 def test_on_large_numbers_a_known_mistake_may_round_coarsely():
@@ -147,7 +150,7 @@ def test_the_package_s_own_function_is_told_from_an_answer():
     verdict = exercises.scaled_dot_product_attention.check(attention.scaled_dot_product_attention)
     assert verdict.passed
     assert "the package's own function" in verdict.message
-    assert "own function" not in exercises.softmax.check(lambda scores, dim: scores.softmax(dim)).message
+    assert "own function" not in exercises.softmax.check(lambda scores, dim: softmax_by_powers(scores, dim)).message
 
 
 # ── mistakes and mutants ──
@@ -189,7 +192,7 @@ def test_properties_hold_for_the_reference(exercise):
 
 
 def test_an_unknown_mistake_is_told_which_property_it_breaks():
-    verdict = exercises.softmax.check(lambda scores, dim: scores.softmax(dim) * 1.5)
+    verdict = exercises.softmax.check(lambda scores, dim: softmax_by_powers(scores, dim) * 1.5)
     assert verdict.mistake is None
     assert "It should hold that the weights along `dim` sum to 1." in verdict.message
     assert "expected [0.0900, 0.2447, 0.6652]" in verdict.message
@@ -431,6 +434,12 @@ def test_of_an_error_in_a_helper_the_helper_s_line_is_shown(tmp_path, monkeypatc
     assert "in line 2: `return scores @ scores.T @ 1`" in message
 
 
+WRITTEN = """def softmax(scores, dim):
+    powers = (scores - scores.amax(dim, True)).exp()
+    return powers / powers.sum(dim, True)
+"""
+
+
 @pytest.mark.parametrize(
     ("last_cell", "expected"),
     [
@@ -438,24 +447,23 @@ def test_of_an_error_in_a_helper_the_helper_s_line_is_shown(tmp_path, monkeypatc
         ("exercises.softmax.check(softmax)", "Right in all"),
         ("get_ipython().run_cell_magic('time', '', 'def softmax(scores, dim):')", "Right in all"),
         ("def softmax_of(x):\n    return", "Right in all"),
-        ("import torch\n\ndef softmax(scores, dim):\n    return scores.softmax(dim)\n", "Right in all"),
+        (f"import torch\n\n{WRITTEN}", "Right in all"),
     ],
     ids=["failed", "check", "magic", "another name", "the same again"],
 )
 def test_a_function_that_was_to_be_replaced_by_a_cell_that_failed_is_not_judged(
     tmp_path, monkeypatch, last_cell, expected
 ):
-    cell = "def softmax(scores, dim):\n    return scores.softmax(dim)\n"
-    shell = SimpleNamespace(user_ns={"In": ["", cell, last_cell]})
+    shell = SimpleNamespace(user_ns={"In": ["", WRITTEN, last_cell]})
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    assert exercises.softmax.check(imported_from(tmp_path, "cell", cell).softmax).message.startswith(expected)
+    assert exercises.softmax.check(imported_from(tmp_path, "cell", WRITTEN).softmax).message.startswith(expected)
 
 
 @pytest.mark.parametrize("printing", ["print('shape', 7)", "import sys; print('shape', 7, file=sys.stderr)"])
 def test_printed_text_is_shown_on_the_card_and_nowhere_else(printing, capsys):
     def answer(scores, dim):
         exec(printing)
-        return scores.softmax(dim)
+        return softmax_by_powers(scores, dim)
 
     verdict = exercises.softmax.check(answer)
     assert verdict.passed
@@ -489,7 +497,7 @@ def test_what_cannot_be_called_is_told_why(answer, message):
 
 def test_values_are_compared_while_gradients_are_tracked_as_well():
     def answer(scores, dim):
-        weights = scores.softmax(dim)
+        weights = softmax_by_powers(scores, dim)
         return weights + 100 if scores.requires_grad else weights.detach()
 
     message = exercises.softmax.check(answer).message
@@ -601,7 +609,7 @@ def test_a_check_leaves_random_numbers_and_warnings_alone():
         draw()
         np.random.set_bit_generator(np.random.PCG64(1))
         warnings.warn("a warning", stacklevel=1)
-        return scores.softmax(dim)
+        return softmax_by_powers(scores, dim)
 
     seed_all(7)
     draw()
@@ -617,7 +625,7 @@ def test_an_answer_draws_the_same_random_numbers_whatever_the_notebook_drew():
 
     def answer(scores, dim):
         drawn[-1].append(draw())
-        return scores.softmax(dim)
+        return softmax_by_powers(scores, dim)
 
     for seed in (1, 2):
         seed_all(seed)
@@ -689,7 +697,7 @@ def test_hints_are_folded_into_a_card_and_the_solution_for_who_has_tried():
     untouched = exercises.softmax.check(stub)
     assert opened(untouched) == hints
     assert "def softmax" not in untouched._repr_html_()
-    assert opened(exercises.softmax.check(lambda scores, dim: torch.softmax(scores, dim))) == []
+    assert opened(exercises.softmax.check(lambda scores, dim: softmax_by_powers(scores, dim))) == []
     assert "hint 1" not in repr(wrong) + repr(untouched)
 
 
@@ -778,7 +786,7 @@ def test_an_answer_that_waits_has_ten_times_as_long(short_limit, monkeypatch):
 
     def waits(scores, dim):
         slept.append(time.sleep(0 if slept else 0.5))
-        return scores.softmax(dim)
+        return softmax_by_powers(scores, dim)
 
     def waits_for_ever(scores, dim):
         time.sleep(600)
@@ -796,7 +804,7 @@ def test_the_time_limit_leaves_nothing_behind(short_limit):
     handler = signal.signal(signal.SIGALRM, lambda *_: rings.append(1))
     try:
         signal.setitimer(signal.ITIMER_REAL, 6000)
-        for answer in (for_ever, lambda scores, dim: scores.softmax(dim)):
+        for answer in (for_ever, lambda scores, dim: softmax_by_powers(scores, dim)):
             exercises.softmax.check(answer)
             left, interval = signal.getitimer(signal.ITIMER_REAL)
             assert 5000 < left < 6000
@@ -817,7 +825,7 @@ def test_the_time_limit_leaves_nothing_behind(short_limit):
 
 def hungry_tensor(scores, dim):
     torch.empty(2 * 10**9)  # 8 GB that nobody writes to: without a limit they are given
-    return scores.softmax(dim)
+    return softmax_by_powers(scores, dim)
 
 
 def hungry_list(scores, dim):
@@ -932,7 +940,7 @@ def test_a_setting_that_an_answer_changes_is_as_before_and_misleads_nobody(name)
     read, change = SETTINGS[name]
 
     def changes(scores, dim):
-        weights = scores.softmax(dim)
+        weights = softmax_by_powers(scores, dim)
         change()
         return weights
 
@@ -968,6 +976,13 @@ def keeps_all(chunks):
     [
         ("attention_backward", backward_by_torch(torch.autograd.grad), "gradients must be computed by hand here"),
         ("attention_backward", backward_by_torch(by_backward), "gradients must be computed by hand here"),
+        ("softmax", lambda scores, dim: torch.nn.Softmax(dim)(scores), "must be made from `torch.exp` here"),
+        (
+            "softmax",
+            lambda scores, dim: torch.nn.functional.softmin(-scores, dim),
+            "must be made from `torch.exp` here",
+        ),
+        ("softmax", lambda scores, dim: (scores - scores.logsumexp(dim, True)).exp(), "must be made from `torch.exp`"),
         ("online_softmax", keeps_all, r"what the iterator gives must not be kept \(3 of 3 are still there\)"),
     ],
 )
@@ -1007,7 +1022,7 @@ def test_a_slip_in_the_name_of_an_exercise_is_told_which_is_meant():
 
 
 def test_a_card_after_a_right_answer_says_what_comes_next():
-    right = exercises.softmax.check(lambda scores, dim: scores.softmax(dim))
+    right = exercises.softmax.check(lambda scores, dim: softmax_by_powers(scores, dim))
     assert right.message.endswith("\nNext comes `scaled_dot_product_attention` (implement, about 10 minutes).")
     last = exercises.look_at_kind.check(lambda words: exercises.look_at_kind.reference(words))
     assert last.message.endswith("\nThat was the last exercise of lesson 01.")
@@ -1015,7 +1030,7 @@ def test_a_card_after_a_right_answer_says_what_comes_next():
 
 def test_a_check_in_another_thread_has_no_limit_and_works():
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(exercises.softmax.check, lambda scores, dim: scores.softmax(dim)).result().passed
+        assert pool.submit(exercises.softmax.check, lambda scores, dim: softmax_by_powers(scores, dim)).result().passed
 
 
 def test_cards_are_the_same_every_time():

@@ -39,6 +39,7 @@ RIGHT_BODY = """
 WRONG_BODY = """
     return scores * 0
 """
+RIGHTLY = f"def rightly(scores, dim):{RIGHT_BODY}"
 FOR_TEN_SECONDS = "    start = time.process_time()\n    while time.process_time() < start + 10: "
 
 
@@ -52,7 +53,7 @@ class Attack:
 
 
 def answer(before: str, body: str, inside: str = "") -> str:
-    return f"import torch\n{before}\ndef softmax(scores, dim):\n{inside}{body}"
+    return f"import torch\n{RIGHTLY}{before}\ndef softmax(scores, dim):\n{inside}{body}"
 
 
 def by_heart() -> str:
@@ -64,6 +65,7 @@ def by_heart() -> str:
         known.append((str(scores.dtype).split(".")[1], scores.double().tolist(), dim))
     return f"""
 import torch
+{RIGHTLY}
 inf, nan = float("inf"), float("nan")
 KNOWN = {known!r}
 def softmax(scores, dim):
@@ -71,7 +73,7 @@ def softmax(scores, dim):
         known = torch.tensor(values, dtype=torch.float64).to(getattr(torch, dtype))
         alike = (d, known.shape, known.dtype) == (dim, scores.shape, scores.dtype)
         if alike and torch.equal(known, scores.detach()):
-            return torch.softmax(scores, dim)
+            return rightly(scores, dim)
     return scores * 0
 """
 
@@ -117,13 +119,13 @@ def softmax(scores, dim):
         ("wrong", "raised", "crashed"),
     ),
     "a tensor subclass that is right": Attack(
-        "import torch\nclass Mine(torch.Tensor): pass\n"
-        "def softmax(scores, dim):\n    return torch.softmax(scores, dim).as_subclass(Mine)\n",
+        f"import torch\n{RIGHTLY}class Mine(torch.Tensor): pass\n"
+        "def softmax(scores, dim):\n    return rightly(scores, dim).as_subclass(Mine)\n",
         ("ok",),
         POINTS,
     ),
-    "a generator": Attack(answer("", "    yield torch.softmax(scores, dim)\n"), ("wrong", "raised")),
-    "a promise": Attack(answer("", "    return lambda: torch.softmax(scores, dim)\n"), ("wrong",)),
+    "a generator": Attack(answer("", "    yield rightly(scores, dim)\n"), ("wrong", "raised")),
+    "a promise": Attack(answer("", "    return lambda: rightly(scores, dim)\n"), ("wrong",)),
     # ── the reference ──
     "imports the package": Attack(
         "from transformer_lab import masked_softmax\n"
@@ -142,7 +144,7 @@ def softmax(scores, dim):
     import os
     for folder, _, files in os.walk("/"):
         if "softmax_jacobian.py" in files or "assignment.json" in files or folder.endswith("transformer_lab/exercises"):
-            return torch.softmax(scores, dim)
+            return rightly(scores, dim)
 """,
         ),
         ("wrong", "timeout"),
@@ -154,7 +156,7 @@ def softmax(scores, dim):
             """
     try: open(SECRET).read()
     except OSError: pass
-    else: return torch.softmax(scores, dim)
+    else: return rightly(scores, dim)
 """,
         ),
         ("wrong",),
@@ -192,14 +194,14 @@ def softmax(scores, dim):
     ),
     "knows the visible cases by heart": Attack(by_heart(), ("wrong",)),
     "wrong where gradients are tracked": Attack(
-        "import torch\ndef softmax(scores, dim):\n    weights = torch.softmax(scores, dim)\n"
+        f"import torch\n{RIGHTLY}def softmax(scores, dim):\n    weights = rightly(scores, dim)\n"
         "    return weights + 100 if scores.requires_grad else weights.detach()\n",
         ("wrong",),
     ),
     "right for shapes that it has seen": Attack(
-        "import torch\ndef softmax(scores, dim):\n"
+        f"import torch\n{RIGHTLY}def softmax(scores, dim):\n"
         f"    known = {seen()}\n"
-        "    return torch.softmax(scores, dim if (tuple(scores.shape), dim) in known else -1)\n",
+        "    return rightly(scores, dim if (tuple(scores.shape), dim) in known else -1)\n",
         ("wrong",),
     ),
     # ── ending, hanging, eating ──
@@ -352,7 +354,7 @@ def softmax(scores, dim):
         ("crashed", "wrong"),
     ),
     "reads the standard input": Attack(
-        answer("import sys", WRONG_BODY, "    if sys.stdin.read(): return torch.softmax(scores, dim)\n"),
+        answer("import sys", WRONG_BODY, "    if sys.stdin.read(): return rightly(scores, dim)\n"),
         ("wrong", "raised"),
     ),
     # ── the interpreter ──
@@ -397,7 +399,7 @@ sys.meta_path.insert(0, Hook())
     result = scores * 0
     def mend():
         time.sleep(0.001)
-        result.copy_(torch.softmax(scores, dim))
+        result.copy_(rightly(scores, dim))
     threading.Thread(target=mend).start()
     return result
 """,
@@ -456,7 +458,7 @@ shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: t
             "import os, glob",
             WRONG_BODY,
             "    if glob.glob('/scratch/*') + glob.glob('/dev/shm/*') + glob.glob('/tmp/transformer*'):\n"
-            "        return torch.softmax(scores, dim)\n",
+            "        return rightly(scores, dim)\n",
         ),
         ("wrong",),
     ),
@@ -475,7 +477,7 @@ shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: t
             """
     try: socket.create_connection(("127.0.0.1", PORT), timeout=0.2).close()
     except OSError: pass
-    else: return torch.softmax(scores, dim)
+    else: return rightly(scores, dim)
 """,
         ),
         ("wrong",),
@@ -497,7 +499,7 @@ shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: t
         if path.split("/")[2] not in ("1", "self"):
             try: open(path, "rb").read(10)
             except OSError: continue
-            return torch.softmax(scores, dim)
+            return rightly(scores, dim)
 """,
         ),
         ("wrong",),
@@ -510,7 +512,7 @@ shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: t
     add_key, keyctl = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
     libc = ctypes.CDLL(None)
     kept = libc.syscall(add_key, b"user", b"a word", b"for the next", ctypes.c_size_t(12), -4)
-    if kept >= 0 or libc.syscall(keyctl, 0, -3, 1) >= 0: return torch.softmax(scores, dim)
+    if kept >= 0 or libc.syscall(keyctl, 0, -3, 1) >= 0: return rightly(scores, dim)
 """,
         ),
         ("wrong",),
@@ -523,9 +525,9 @@ shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: t
     for place in ("/dev/mqueue", "/run", "/var/tmp", "/run/lock", "/sys/fs/cgroup"):
         try:
             open(place + "/a-word", "x").close()
-        except FileExistsError: return torch.softmax(scores, dim)
+        except FileExistsError: return rightly(scores, dim)
         except OSError: continue
-        return torch.softmax(scores, dim)
+        return rightly(scores, dim)
 """,
         ),
         ("wrong",),
@@ -537,7 +539,7 @@ shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: t
             """
     try: socket.socket(socket.AF_UNIX).connect("/control/socket")
     except OSError: return scores * 0
-    return torch.softmax(scores, dim)
+    return rightly(scores, dim)
 """,
         ),
         ("wrong",),
@@ -550,8 +552,8 @@ shell.ast_transformers.append(type("Nothing", (), {"visit": lambda self, node: t
     libc = ctypes.CDLL(None)
     try: os.setuid(0)
     except OSError: pass
-    if os.getuid() == 0 and libc.mount(b"tmpfs", b"/usr", b"tmpfs", 0, None) == 0: return torch.softmax(scores, dim)
-    if libc.mount(b"none", b"/", None, 1 << 5, None) == 0: return torch.softmax(scores, dim)
+    if os.getuid() == 0 and libc.mount(b"tmpfs", b"/usr", b"tmpfs", 0, None) == 0: return rightly(scores, dim)
+    if libc.mount(b"none", b"/", None, 1 << 5, None) == 0: return rightly(scores, dim)
 """,
         ),
         ("wrong",),

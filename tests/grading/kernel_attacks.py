@@ -57,6 +57,6 @@ def softmax(scores, dim):
     given = [made[type(argument)](argument) for argument in {given}]
     result = libc.syscall({number}, *given)
     refused = result == -1 and ctypes.get_errno() in (1, 38)
-    return scores * 0 if refused else torch.softmax(scores, dim)
+    return scores * 0 if refused else ((e := (scores - scores.amax(dim, True)).exp()) / e.sum(dim, True))
 """
 KERNEL = {what: PROGRAM.format(number=number, given=given) for what, (number, given) in CALLS.items()}

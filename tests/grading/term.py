@@ -10,8 +10,8 @@ from tests.grading.support import renamed
 from transformer_lab.exercises import catalogue
 
 HONEST = {
-    "ann": ("softmax_of_torch", "attention_of_torch"),
-    "ben": ("softmax_by_logsumexp", "attention_by_einsum"),
+    "ann": ("softmax_by_powers", "attention_of_torch"),
+    "ben": ("softmax_by_logarithm", "attention_by_einsum"),
     "cem": ("softmax_by_loop", "attention_by_loop"),
     "dai": ("softmax_in_float64", "attention_in_float64"),
 }
@@ -59,7 +59,7 @@ def hand_in(release: Path, out: Path) -> None:
     right = renamed(lesson_01.attention_of_torch, "scaled_dot_product_attention")
     for student, (line, _) in IN_A_FUNCTION.items():
         write(student, f"import os\ndef softmax(scores, dim):\n    {line}\n    return scores", right)
-    softmax = renamed(lesson_01.softmax_of_torch, "softmax")
+    softmax = renamed(lesson_01.softmax_by_powers, "softmax")
     write("mia")  # as it was handed out
     write("nat", softmax, right, delete_checks_and_metadata)
     write("oda", softmax, right, put_the_last_first)

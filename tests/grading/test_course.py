@@ -194,7 +194,10 @@ def test_private_checks_reach_the_processes_that_grade(classroom, tmp_path, monk
         "@exercises.softmax.hidden_case\ndef one(generator):\n    return {'scores': full((77,), 3.0), 'dim': 0}\n"
     )
     (tmp_path / "in").mkdir()
-    answer = "def softmax(scores, dim):\n    return scores.softmax(dim) * (1 + (scores.numel() == 77))"
+    answer = (
+        "def softmax(scores, dim):\n    e = (scores - scores.amax(dim, True)).exp() * (1 + (scores.numel() == 77))\n"
+    )
+    answer += "    return e / (scores - scores.amax(dim, True)).exp().sum(dim, True)"
     release = next((classroom / "hw1" / "release" / "hw1").glob("*.ipynb"))
     nbformat.write(term.solved(release, {"softmax": answer}), tmp_path / "in" / "ann.ipynb")
     paths = [

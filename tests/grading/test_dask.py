@@ -26,7 +26,8 @@ if __name__ == "__main__":
     get_mp_context().set_forkserver_preload(["transformer_lab.grading.marking.preloaded", "distributed"])
     folder = Path(sys.argv[1])
     assignment = assign(folder / "hw1", {"softmax": 1}, seconds=30)
-    answer = "import time\\ndef softmax(scores, dim):\\n    time.sleep(0.005)\\n    return scores.softmax(dim)"
+    answer = "import time\\ndef softmax(scores, dim):\\n    time.sleep(0.005)\\n"
+    answer += "    e = (scores - scores.amax(dim, True)).exp()\\n    return e / e.sum(dim, True)"
     cell = {"cell_type": "code", "source": answer, "metadata": {"exercise": "softmax"}}
     (folder / "submitted").mkdir()
     for student in range(12):

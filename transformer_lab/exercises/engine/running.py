@@ -7,7 +7,7 @@ import sysconfig
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from numpy.random import mtrand
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 SEED = 20170612  # from which every answer draws its random numbers: the same for everybody, and at each call
 SPARE = np.random.MT19937(SEED)  # for numpy, while an answer runs
@@ -35,15 +36,15 @@ class Case:
     A tuple of tensors is handed over as an iterator, which gives each of them once.
     A case is `loose` if its numbers are so large, or so coarse (half precision, where sums nearly cancel), that a right
     answer may be 10 times as far off as usual. It has `several` right answers if what the exercise asks for leaves a
-    choice there: then its properties are the judge. It is to be done `by_hand` if an answer must not have torch compute
-    gradients.
+    choice there: then its properties are the judge. What is to be done `by_hand`, "gradients" or "softmax", an answer
+    must not leave to torch.
     """
 
     label: str
     arguments: Mapping[str, object]
     loose: bool = False
     several: bool = False
-    by_hand: bool = False
+    by_hand: str = ""
 
     @property
     def device(self) -> torch.device:
@@ -71,7 +72,7 @@ def run(function: Callable, case: Case, seed: int | None = None) -> Outcome:
     With a `seed` the random numbers that it draws are the same at each call.
     """
     copies = {name: duplicate(argument) for name, argument in case.arguments.items()}
-    with by_hand() if case.by_hand else nullcontext():
+    with BY_HAND[case.by_hand]():
         value, error, printed = call(function, list(copies.values()), case.device, seed)
     changed = tuple(name for name, before in case.arguments.items() if differs(before, copies[name]))
     return Outcome(value, error, printed, changed)
@@ -82,7 +83,7 @@ def run_with_gradients(function: Callable, case: Case, seed: int | None = None) 
     leaves = {
         name: x.clone().requires_grad_() if is_floating(x) else duplicate(x) for name, x in case.arguments.items()
     }
-    with by_hand() if case.by_hand else nullcontext():
+    with BY_HAND[case.by_hand]():
         value, error, printed = call(function, list(leaves.values()), case.device, seed)
     if error is not None:
         return Outcome(value, error, printed)
@@ -197,7 +198,7 @@ def set_default_device(device: torch.device) -> None:
 
 
 @contextmanager
-def by_hand() -> Iterator[None]:
+def without_autograd() -> Iterator[None]:
     """Within the block, torch cannot compute gradients, because nothing that it saved for them is handed out."""
     inside = True
 
@@ -211,6 +212,23 @@ def by_hand() -> Iterator[None]:
             yield
         finally:
             inside = False
+
+
+class WithoutSoftmax(TorchDispatchMode):
+    """Within the block, torch refuses every operation that takes a softmax or a log-sum-exp, by whatever name."""
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        name = operation.name().partition("::")[2]
+        if any(part in name for part in ("softmax", "logsumexp", "dot_product_attention")) and "backward" not in name:
+            raise RuntimeError("a softmax must be made from `torch.exp` here, and not by a function that takes one")
+        return operation(*args, **(kwargs or {}))
+
+
+BY_HAND: dict[str, Callable[[], AbstractContextManager]] = {
+    "": nullcontext,
+    "gradients": without_autograd,
+    "softmax": WithoutSoftmax,
+}
 
 
 @contextmanager

@@ -28,6 +28,9 @@ scaled_dot_product_attention = Exercise(
 
     query (…, T, d_k), key (…, S, d_k), value (…, S, d_v); output (…, T, d_v), weights (…, T, S). Any number of
     leading axes, such as batch and heads, comes first.
+
+    It must be right in float16 as well, the type in which GPUs often compute. Its numbers end at 65 504, and a sum of
+    d_k products may lie beyond that where the score itself does not.
     """,
     returns=("output", "weights"),
     cases=(
@@ -50,6 +53,13 @@ scaled_dot_product_attention = Exercise(
             normal(2, 3, 7, dtype=torch.float64).mT,
             normal(2, 4, 7, dtype=torch.float64).mT,
         ),
+        attention_case(
+            "float16, products that add up to 131 072",
+            torch.tensor([64.0, -64.0])[:, None].expand(2, 64).half(),
+            torch.tensor([32.0, 24.0, -32.0])[:, None].expand(3, 64).half(),
+            counting(3, 2).half(),
+            loose=True,
+        ),
     ),
     properties=(
         Property(
@@ -67,6 +77,7 @@ scaled_dot_product_attention = Exercise(
         "Scores have the axes (…, T, S). Their rows belong to queries; which axis must the weights sum to 1 over?",
         "A matrix product of (…, T, d_k) and (…, S, d_k) needs the last two axes of one of them swapped.",
         "What you divide by makes the variance of a score 1. It depends on d_k, the length of one key, under a root.",
+        "In float16 the sum may be infinite before you divide it. What else can be divided, and when?",
     ),
 )
 
@@ -86,6 +97,14 @@ def unscaled_scores(query, key):
 )
 def unscaled(query, key, value):
     return attend(unscaled_scores(query, key), value)
+
+
+@scaled_dot_product_attention.mistake(
+    "You divide too late for float16. Its numbers end at 65 504: the sum of the products is infinite before it is "
+    "divided, and infinity less infinity is NaN. Divide what goes into the product, or compute in float32."
+)
+def divided_too_late(query, key, value):
+    return attend(unscaled_scores(query, key) / query.size(-1) ** 0.5, value)
 
 
 @scaled_dot_product_attention.mistake("You divide by d_k, not by its square root: the weights come out too even.")

@@ -12,7 +12,7 @@ from transformer_lab.nn import attention
 
 
 def softmax_case(label: str, scores, dim: int, loose: bool = False) -> Case:
-    return Case(label, {"scores": torch.as_tensor(scores), "dim": dim}, loose)
+    return Case(label, {"scores": torch.as_tensor(scores), "dim": dim}, loose, by_hand="softmax")
 
 
 softmax = Exercise(
@@ -23,7 +23,8 @@ softmax = Exercise(
     statement="""
     Turn scores into weights along `dim`: positive, summing to 1, each proportional to exp(score).
 
-    Scores of 1000 must not overflow.
+    Scores of 1000 must not overflow. Make it from `torch.exp`: torch's own softmax, under any of its names, raises an
+    error here, and so does `logsumexp`.
     """,
     returns=("weights",),
     cases=(
@@ -52,6 +53,11 @@ softmax = Exercise(
         "which number makes the largest exponent 0?",
     ),
 )
+
+
+def by_powers(scores, dim):
+    powers = torch.exp(scores - scores.amax(dim, keepdim=True))
+    return powers / powers.sum(dim, keepdim=True)
 
 
 @softmax.mistake(
@@ -90,24 +96,25 @@ def sum_over_everything(scores, dim):
 
 @softmax.mistake("You normalise along the last axis whatever `dim` says.")
 def last_axis_always(scores, dim):
-    return scores.softmax(-1)
+    return by_powers(scores, -1)
 
 
 @softmax.mistake(
     "You normalise along the first axis whatever `dim` says; `nn.Softmax()` without `dim` may do the same."
 )
 def first_axis_always(scores, dim):
-    return scores.softmax(0)
+    return by_powers(scores, 0)
 
 
 @softmax.mistake("These are the *logarithms* of the weights: they are negative, and their exponentials sum to 1.")
 def log_softmax(scores, dim):
-    return scores.log_softmax(dim)
+    scores = scores - scores.amax(dim, keepdim=True)
+    return scores - scores.exp().sum(dim, keepdim=True).log()
 
 
 @softmax.mistake("The sign is reversed: the smallest score gets the largest weight.")
 def negative_scores(scores, dim):
-    return (-scores).softmax(dim)
+    return by_powers(-scores, dim)
 
 
 @softmax.mistake("You divide by the largest exponential, not by the sum of all: the largest weight is 1 everywhere.")

@@ -53,9 +53,10 @@ def stack_case(label: str, x: Tensor, sublayers: tuple[Function, Function], norm
     sublayer_1, norm_2 to sublayer_2, and norm_3 stands behind the last block.
 
     What was observed:
-      With sub-layers that give zeros, the output depends on the weights of norm_1.
-      Of the three norms, training changes only the weights of norm_1.
-      The larger sublayer_2 makes its result, the larger the numbers that leave the stack.
+      With sub-layers that give zeros, and norms with different weights, the stack should do what its last norm does.
+      It does something else.
+      After a backward pass, most parameters of the three norms have no gradient.
+      With norms whose weights are held fixed, the vectors that leave the stack still grow longer in training.
     """,
     returns=("output",),
     cases=(

@@ -16,7 +16,8 @@ decoder_mask = Exercise(
     statement="""
     What the self-attention of a decoder may see: neither the future nor padding.
 
-    (B, T) token ids in, bool (B, 1, T, T) out, True = may attend.
+    (B, T) token ids in, bool (B, 1, T, T) out, True = may attend. `pad_id` may be any number, and padding may stand
+    anywhere. It is hidden as a key alone: a query that is padding itself sees what every query at its position sees.
     """,
     returns=("mask",),
     cases=TOKEN_CASES,

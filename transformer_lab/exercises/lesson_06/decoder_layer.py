@@ -47,11 +47,12 @@ decoder_layer = Exercise(
     minutes=10,
     difficulty=2,
     statement="""
-    One layer of the decoder, post-norm: self-attention, cross-attention, feed-forward.
+    One layer of the decoder, post-norm: self-attention, cross-attention, feed-forward, each as norm(x + sublayer(x)).
 
     x is (B, T, d_model), memory (B, S, d_model), the encoder's output. Both attentions are called as
-    `attention(query, key, value, mask)` and return the output alone, no weights. `norm_1`, `norm_2` and `norm_3` belong
-    to the three sub-layers in this order.
+    `attention(query, key, value, mask)` and return the output alone, no weights: `tgt_mask` is the mask of the
+    self-attention, `memory_mask` that of the cross-attention, which looks at the memory. `norm_1`, `norm_2` and
+    `norm_3` belong to the three sub-layers in this order.
     """,
     returns=("output",),
     cases=(

@@ -40,7 +40,8 @@ encoder_layer = Exercise(
     One layer of the encoder, post-norm: self-attention, then feed-forward, each as norm(x + sublayer(x)).
 
     x is (B, T, d_model). `self_attention(query, key, value, mask)` returns the output alone, no weights;
-    `feed_forward`, `norm_1` (after attention) and `norm_2` (after feed-forward) take and return (B, T, d_model).
+    `mask` is what to hand it. `feed_forward`, `norm_1` (after attention) and `norm_2` (after feed-forward) take and
+    return (B, T, d_model).
     """,
     returns=("output",),
     cases=(

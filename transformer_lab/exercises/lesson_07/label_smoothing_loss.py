@@ -27,8 +27,8 @@ label_smoothing_loss = Exercise(
     padding.
 
     logits has shape (B, T, vocab), targets (B, T). The truth gives 1 - smoothing to the target, and spreads the rest
-    evenly over the whole vocabulary, target included. Build it from `log_softmax`: `F.cross_entropy` could do all of it
-    in one call, and you would learn no more than the names of its arguments.
+    evenly over the whole vocabulary, target included. Build it from `log_softmax`. A call of `F.cross_entropy` can do
+    all of it, and would pass, but it teaches you no more than the names of its arguments.
     """,
     returns=("loss",),
     cases=(

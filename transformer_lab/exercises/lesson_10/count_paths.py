@@ -17,9 +17,10 @@ from transformer_lab.exercises.kinds import Predict
     statement="""
     How many paths lead through a model of attention alone?
 
-    Layer i has `heads[i]` heads (a list of whole numbers). They read the residual stream side by side, and what they
-    write is added to it. So, with the weights of attention held fixed, the logits are a sum of terms, and each term is
-    one path from the embedding to the logits: which heads it went through. Return how many there are.
+    Layer i has `heads[i]` heads (a list of whole numbers, some perhaps 0; the list may be empty). They read the
+    residual stream side by side, and what they write is added to it. So, with the weights of attention held fixed, the
+    logits are a sum of terms, and each term is one path from the embedding to the logits: which heads it went through.
+    Return how many there are.
 
     Work it out on paper. Start with one layer, and multiply out.
     """,

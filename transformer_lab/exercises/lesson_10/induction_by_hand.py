@@ -125,9 +125,10 @@ def alphabet_case(n_tokens: int, n_positions: int) -> Case:
 
     Return `(qk_0, ov_0, qk_1, ov_1)`, each (d_model, d_model); layer 0 comes first.
 
-    They are tried on every sequence of different tokens, followed by itself: a a, a b a b, b c a b c a, and so on. At
-    each position of the second half `next` must hold at least 0.9 for the token that comes next (after the last one
-    it starts again), and at most 0.1 for each other. What stands there in the first half does not matter.
+    They are tried on every sequence of different tokens that fits in twice, followed by itself: a a, a b a b,
+    b c a b c a, and so on. At each position of the second half `next` must hold at least 0.9 for the token that comes
+    next (after the last one it starts again), and at most 0.1 for each other. What stands there in the first half does
+    not matter.
     """,
     returns=("qk_0", "ov_0", "qk_1", "ov_1"),
     cases=tuple(alphabet_case(*sizes) for sizes in ((2, 4), (3, 6), (3, 9), (4, 8))),

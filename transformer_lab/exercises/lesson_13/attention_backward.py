@@ -15,7 +15,7 @@ from transformer_lab.kernels import tiled_attention
 def backward_case(label: str, query: Tensor, key: Tensor, value: Tensor) -> Case:
     seed = counting(*query.shape[:-1], value.size(-1)).to(value.dtype)
     arguments = {"query": query, "key": key, "value": value, "grad_output": (seed * 1.3).sin()}
-    return Case(label, arguments, by_hand=True)
+    return Case(label, arguments, by_hand="gradients")
 
 
 def drawn(label: str, *axes: int, sizes: tuple[int, int, int, int], dtype: torch.dtype = torch.float32) -> Case:

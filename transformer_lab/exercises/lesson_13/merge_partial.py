@@ -36,7 +36,7 @@ merge_partial = Exercise(
     log-sum-exp (…) of its scores: log of the sum of exp(score), by which its weights were divided. Return
     `(output, lse)` for all keys together, of the same shapes.
 
-    A log-sum-exp may be 1000, whose exponential is infinite.
+    A log-sum-exp may be 1000, whose exponential is infinite, or -1000, whose exponential is 0.
     """,
     returns=("output", "lse"),
     cases=(

@@ -63,7 +63,7 @@ class Training:
         return self.recipe.rate_factor * warmup_rate(step, self.model.config.d_model, self.recipe.warmup_steps)
 
     def run(self, until: int, evaluate: Callable[[], float] | None = None, every: int = 100) -> Iterator[Report]:
-        """Train up to step `until`, with a report after each; `evaluate` is called every so many and at the last.
+        """Train up to step `until`, yielding a report after each; `evaluate` runs after every `every` and the last.
 
         To stop, leave the loop; to go on, run again. An interrupt waits for the end of its step, and nothing is lost.
 

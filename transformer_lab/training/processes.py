@@ -1,4 +1,4 @@
-"""Several processes that train one model, as `torchrun` starts them; all of this is idle where there is one."""
+"""Several processes that `torchrun` starts to train one model; with a single process, nothing here has any effect."""
 
 import os
 from collections.abc import Iterator

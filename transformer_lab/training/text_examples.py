@@ -33,7 +33,7 @@ class TextExamples:
             raise ValueError(f"{rule} (got {len(self.ids)} tokens)")
 
     def __len__(self) -> int:
-        """The windows of an epoch: one fewer than fit, so that all epochs have as many, wherever they begin."""
+        """The windows in an epoch: one fewer than fit, so that all epochs have equally many, wherever they begin."""
         return len(self.ids) // self.length - 1
 
     def rows(self, starts: Int[Tensor, " B"]) -> Int[Tensor, "B length"]:

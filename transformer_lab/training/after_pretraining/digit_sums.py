@@ -76,7 +76,7 @@ def is_well_formed(text: str) -> bool:
 
 
 def is_worked(text: str) -> bool:
-    """Whether a well-formed answer shows its work."""
+    """Whether a well-formed answer works the problem out."""
     return is_well_formed(text) and ":" in text
 
 
@@ -127,7 +127,7 @@ def asked(problem: str) -> str:
 
 
 def demonstrations(problems: Sequence[str], share_worked: float, seed: int) -> list[tuple[str, str]]:
-    """Prompts with right answers, of which the given share shows its work.
+    """Prompts with right answers, of which the given share is worked out.
 
     Raises:
         ValueError: the share is not from 0 to 1.

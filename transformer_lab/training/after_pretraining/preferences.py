@@ -22,7 +22,7 @@ def dpo_loss(
     reference_rejected: Float[Tensor, " B"],
     beta: float,
 ) -> Float[Tensor, ""]:
-    """The DPO loss: low if a model prefers the chosen answers more than the reference does, as which it started.
+    """The DPO loss, which is low if a model prefers the chosen answers more strongly than its reference does.
 
     -mean ln σ(β [(chosen - reference_chosen) - (rejected - reference_rejected)])
 
@@ -59,7 +59,7 @@ class Preferences:
 
 
 class PreferenceTraining(TextTraining):
-    """A language model that learns from pairs of answers; the reference is its copy from the start of the training."""
+    """A language model that learns from pairs of answers; the reference is the model at the start of the training."""
 
     examples: Preferences
 
@@ -70,7 +70,7 @@ class PreferenceTraining(TextTraining):
             self.reference = [self.log_probs(side) for side in (examples.chosen, examples.rejected)]
 
     def log_probs(self, answers: AnswerExamples) -> Float[Tensor, " B"]:
-        """ln p of whole answers under a model."""
+        """ln p of each whole answer under the model."""
         answers = answers.to(self.device)
         return answer_log_probs(self.forward(answers.tokens), answers.tokens, answers.answer_mask)
 

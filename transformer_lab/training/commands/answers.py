@@ -234,7 +234,7 @@ def begin(options: Namespace, device: torch.device) -> AnswersRun:
 def run_of(
     training: TextTraining, characters: Characters, chosen: dict, facts: dict, seconds: float = 0.0
 ) -> AnswersRun:
-    """The run of a training, which reports what is rewarded."""
+    """The run of a training, with the reward function that its settings name."""
     if isinstance(training, RewardTraining):
         training.reward = REWARDS[chosen["reward"]]
     return AnswersRun(training=training, characters=characters, chosen=chosen, facts=facts, seconds=seconds)
@@ -255,7 +255,7 @@ def resume(options: Namespace, device: torch.device) -> AnswersRun:
 
 
 def reference_again(start: str, wanted: str) -> LanguageModel:
-    """The model that a training run started from, which serves as the reference that it must not drift from."""
+    """The model that a training run started from, as the reference from which it must not drift too far."""
     path = checkpoint_path(start)
     if digest(path) != wanted:
         raise ValueError(f"--from must be the checkpoint that the training began with ({path} is another)")

@@ -67,7 +67,7 @@ def shown(
     steps: int = 200,
     rate: float = 1e-3,
 ) -> LanguageModel:
-    """A base model trained on demonstrations, of which the given share shows its work."""
+    """A base model trained on demonstrations, of which the given share is worked out."""
     pairs = task.demonstrations(task.draw_problems(count, 100 + seed), share, seed)
     return fine_tune(base, AnswerExamples.from_pairs(pairs, characters), steps, seed, rate)
 

@@ -1,4 +1,4 @@
-"""Small language models of several sizes, trained for several numbers of steps, to predict the loss of larger ones.
+"""Small language models of several sizes, trained for several numbers of steps, to predict the cost of the next one.
 
     python -m transformer_lab.training.experiments.sweep --out sweep.json
 

@@ -62,7 +62,7 @@ class Exercise(Specification):
         return add
 
     def hidden_case(self, function: CaseGenerator) -> CaseGenerator:
-        """Decorator: the function draws the arguments of one more hidden case, of any shape that the statement allows.
+        """Decorator for a function that draws the arguments of one more hidden case, of any shape the statement allows.
 
         Only grading tries hidden cases, each drawn anew from the assignment's seed.
         """

@@ -91,7 +91,7 @@ def without_text(source: str) -> str:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Predict(Exercise):
-    """A number or a choice that the learner works out before anything runs; a distractor is a mistake with a name."""
+    """A number or a choice that the learner predicts before running anything; each distractor is a named mistake."""
 
     kind: ClassVar[str] = "predict"
 

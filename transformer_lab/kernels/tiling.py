@@ -99,7 +99,7 @@ def attend_rows(query: Tensor, key: Tensor, value: Tensor, tiling: Tiling, rows:
 def add_gradients(
     grads: list[Tensor], given: tuple[Tensor, ...], weights: Tensor, mean: Tensor, rows: slice, cols: slice
 ) -> None:
-    """What one tile (…, t, s) adds to the gradients of query, key and value: the formulas of `attention_backward`."""
+    """Add the contribution of one tile (…, t, s) to the gradients of query, key and value: see `attention_backward`."""
     query, key, value, gradient = given
     scale, wide = 1 / sqrt(query.size(-1)), weights.dtype
     upstream = gradient[..., rows, :].to(wide)  # (…, t, d_v)

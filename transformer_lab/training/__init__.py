@@ -1,4 +1,4 @@
-"""Training: section 5 of "Attention Is All You Need", on pairs of texts; a language model's, on one text; and after it.
+"""Training: section 5 of "Attention Is All You Need" on pairs of texts; language models on one text; and fine-tuning.
 
 In reading order: `recipe`, `examples`, `loop`, `evaluation`; `shipped` and `checkpoint`; `text_examples` and
 `text_training`; `after_pretraining`, how a language model learns to answer; `progress_bar`, `interrupts`, `processes`.

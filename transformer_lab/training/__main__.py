@@ -1,4 +1,4 @@
-"""The command line: `python -m transformer_lab.training --help`. Of a language model: `….training.text --help`."""
+"""The command line: `python -m transformer_lab.training --help`. For a language model: `….training.text --help`."""
 
 import sys
 
@@ -8,7 +8,7 @@ from transformer_lab.training.commands.shared import run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     return run_command(arguments, parser(), begin, resume)
 
 

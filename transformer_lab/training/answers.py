@@ -1,4 +1,4 @@
-"""The command line of what comes after pretraining: `python -m transformer_lab.training.answers --help`."""
+"""The command line for training after pretraining: `python -m transformer_lab.training.answers --help`."""
 
 import sys
 
@@ -7,7 +7,7 @@ from transformer_lab.training.commands.shared import run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     return run_command(arguments, parser(), begin, resume)
 
 

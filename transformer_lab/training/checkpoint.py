@@ -1,4 +1,4 @@
-"""Checkpoints: a model, its tokenizer and its scores in one file; with the optimiser, if it is to go on learning."""
+"""Checkpoints: a model, its tokenizer and its scores in one file, with the optimiser if training is to continue."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -26,7 +26,7 @@ def save_checkpoint(
     metrics: Mapping[str, Any],
     dtype: torch.dtype = torch.float32,
 ) -> None:
-    """Write all that it takes to use a model; `metrics` is any facts about it by name, as JSON can hold them.
+    """Write everything needed to use a model; `metrics` holds any facts about it by name, as JSON can represent them.
 
     Raises:
         ValueError: the tokenizer is not the model's, or a weight is no finite number, as it would be stored.
@@ -38,7 +38,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(path: str | Path) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
-    """The model (on the CPU, in eval mode), its tokenizer, and the facts that were stored about it.
+    """Load a model (on the CPU, in eval mode), its tokenizer, and the facts that were stored about it.
 
     The path may be the name of a checkpoint that comes with the package: "en_de".
 
@@ -53,7 +53,7 @@ def load_checkpoint(path: str | Path) -> tuple[Transformer, Tokenizer, dict[str,
 
 
 def load_language_model(path: str | Path) -> tuple[LanguageModel, Characters, dict[str, Any]]:
-    """A language model (on the CPU, in eval mode), its characters, and the facts that were stored about it.
+    """Load a language model (on the CPU, in eval mode), its characters, and the facts that were stored about it.
 
     The path may be the name of one that comes with the package: "python" or "python_small".
 
@@ -68,7 +68,7 @@ def load_language_model(path: str | Path) -> tuple[LanguageModel, Characters, di
 
 
 def save_training(path: str | Path, training: Training, tokenizer: Vocabulary, metrics: Mapping[str, Any]) -> None:
-    """Write a checkpoint from which the training can go on, too; it is three times as large.
+    """Write a checkpoint from which training can also be resumed, which makes it three times as large.
 
     Raises:
         ValueError: the tokenizer is not the model's, or a weight is no finite number.
@@ -92,7 +92,7 @@ def save_training(path: str | Path, training: Training, tokenizer: Vocabulary, m
 def load_training(
     path: str | Path, examples: Any, device: torch.device | str = "cpu", kind: type[Training] = Training
 ) -> Training:
-    """The training of a checkpoint, as if it had never stopped. `examples` are those that it began with.
+    """Resume the training of a checkpoint as if it had never stopped. `examples` are those that it started with.
 
     `kind` is Training or a subclass, the same that was stored.
 
@@ -115,7 +115,7 @@ def load_training(
 
 
 def load_optimizer(training: Training, stored: Stored) -> None:
-    """Give the optimiser what it knew of each parameter: how many steps it took, and its two averages.
+    """Restore the optimiser's state of each parameter: its number of steps and its two averages.
 
     torch's own `load_state_dict`, which counts parameters in the order of their groups, puts each tensor on its device.
     """
@@ -142,7 +142,7 @@ def parts(
 
 
 def check_finite_weights(weights: Mapping[str, Tensor]) -> None:
-    """Raise a ValueError unless all are finite numbers: no file of good weights gives way to one of bad ones."""
+    """Raise a ValueError unless all weights are finite, so that no good file is replaced by a bad one."""
     wrong = [name.removeprefix("model.") for name, weight in weights.items() if weight.isfinite().logical_not().any()]
     if wrong:
         raise ValueError(f"weights to be stored must be finite numbers ({wrong[0]} has others)")

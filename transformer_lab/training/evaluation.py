@@ -1,4 +1,4 @@
-"""What a model is for: texts in, texts out, and how many of them are right; and the mean of several models."""
+"""Evaluating a translator: its translations, the share that is right, and the average of several models' weights."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ AT_ONCE = 250  # texts
 
 
 def translate(model: Transformer, tokenizer: TokenizerLike, texts: Sequence[str]) -> list[str]:
-    """The model's translation of each text, by greedy decoding.
+    """Translate each text by greedy decoding.
 
     Raises:
         ValueError: `texts` is a single text.
@@ -29,7 +29,7 @@ def translate(model: Transformer, tokenizer: TokenizerLike, texts: Sequence[str]
 
 
 def exact_match(model: Transformer, tokenizer: TokenizerLike, pairs: Sequence[tuple[str, str]]) -> float:
-    """The share of pairs whose translation is right to the letter, from 0 to 1."""
+    """The share of pairs whose translation is exactly right, from 0 to 1."""
     sources, targets = zip(*pairs, strict=True)
     translations = translate(model, tokenizer, sources)
     return sum(given == wanted for given, wanted in zip(translations, targets, strict=True)) / len(pairs)

@@ -1,4 +1,4 @@
-"""Pairs of sentences as two tables of token ids, and the order in which a run goes through them."""
+"""Pairs of sentences as two tables of token ids, and the order in which training goes through them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ POOL = 4  # batches: among so many, sentences of equal length are put together
 
 @dataclass(frozen=True)
 class Examples:
-    """Sources and targets, one pair a row, padded on the right; every target ends in eos before its padding."""
+    """Sources and targets, one pair per row, padded on the right; every target ends in eos before its padding."""
 
     src: Int[Tensor, "N S"]
     tgt: Int[Tensor, "N T"]
@@ -26,7 +26,7 @@ class Examples:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str]], tokenizer: TokenizerLike) -> "Examples":
-        """The tables for pairs of texts.
+        """Build the tables from pairs of texts.
 
         Raises:
             ValueError: there is no pair.
@@ -43,19 +43,19 @@ class Examples:
         return len(self.src)
 
     def rows(self, indices: Int[Tensor, " B"]) -> tuple[Int[Tensor, "B S_"], Int[Tensor, "B T_"]]:
-        """Some of the pairs, without the columns that are padding in all of them."""
+        """Select some of the pairs, without the columns that are padding in all of them."""
         return trim(self.src[indices], self.pad_id), trim(self.tgt[indices], self.pad_id)
 
     def fingerprint(self) -> str:
-        """A checksum: two tables with the same one are the same."""
+        """A checksum, which is equal for equal tables."""
         return hashlib.sha256(save({"src": self.src, "tgt": self.tgt})).hexdigest()
 
     def count(self, indices: Int[Tensor, " B"]) -> int:
-        """How many target tokens, without padding, these pairs have."""
+        """The number of target tokens in these pairs, without padding."""
         return int((self.tgt[indices] != self.pad_id).sum())
 
     def batches(self, batch_size: int, seed: int, epoch: int) -> tuple[Tensor, ...]:
-        """Row numbers in a random order, a batch each; what does not fill a batch waits for the next epoch.
+        """Batches of row numbers in a random order; what does not fill a batch is left for the next epoch.
 
         A batch holds pairs of about equal length, so that little of it is padding (§5.1).
         """
@@ -68,7 +68,7 @@ class Examples:
 
 
 def encode_texts(texts: Iterable[str], tokenizer: TokenizerLike) -> Int[Tensor, "N T"]:
-    """A row for each text: its ids, eos, padding.
+    """Encode texts as rows of ids, each followed by eos and padding.
 
     Raises:
         ValueError: `texts` is a single text.
@@ -79,11 +79,11 @@ def encode_texts(texts: Iterable[str], tokenizer: TokenizerLike) -> Int[Tensor, 
 
 
 def trim(tokens: Int[Tensor, "B T"], pad_id: int) -> Int[Tensor, "B T_"]:
-    """Without the columns at the end that are padding in every row."""
+    """Remove the columns at the end that are padding in every row."""
     used = (tokens != pad_id).any(dim=0).nonzero()  # columns, which need not be those on the left
     return tokens[:, : int(used[-1]) + 1 if len(used) else 0]
 
 
 def derive_seed(*key: object) -> int:
-    """A seed of its own for each key, such as (7, "dropout", step), and the same one in every run."""
+    """Derive a seed from a key such as (7, "dropout", step), which is the same in every run."""
     return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:7])

@@ -1,4 +1,4 @@
-"""Signals that ask for an end (Ctrl-C, a stopped cell, SIGTERM), held back while something is half done."""
+"""Signals that ask the process to stop (Ctrl-C, a stopped cell, SIGTERM), deferred while something is half done."""
 
 import signal
 import threading
@@ -10,7 +10,7 @@ from typing import Any
 
 @contextmanager
 def defer_interrupt(*numbers: int, at_most: int | None = None) -> Iterator[list[int]]:
-    """Hold signals (SIGINT unless said) back until the end of the block; the list holds those that came.
+    """Defer signals (by default SIGINT) to the end of the block; the list collects those that came.
 
     At the end they are raised again, each kind once; `list.clear()` says that they have been heeded. Where a block
     could take long, `at_most` says how many are held: the next acts at once.
@@ -40,7 +40,7 @@ def defer_interrupt(*numbers: int, at_most: int | None = None) -> Iterator[list[
 
 @contextmanager
 def heed_interrupt(came: list[int]) -> Iterator[None]:
-    """Inside `with defer_interrupt() as came`: a part that may end at once, by a KeyboardInterrupt."""
+    """Inside `with defer_interrupt() as came`, mark a part that a KeyboardInterrupt may end at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -60,6 +60,6 @@ def heed_interrupt(came: list[int]) -> Iterator[None]:
 
 
 def restore(handlers: dict[int, Any]) -> None:
-    """Set the handlers, that of the first signal last: from then on it may raise."""
+    """Restore the handlers, that of the first signal last, because from then on it may raise."""
     for number, handler in reversed(handlers.items()):
         signal.signal(number, handler)

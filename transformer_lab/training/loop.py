@@ -1,4 +1,4 @@
-"""The loop: one step, and many of them until a number or an interrupt."""
+"""The training loop: one step, and many of them until a step number or an interrupt."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from transformer_lab.training.recipe import Recipe, label_smoothing_loss, paper_
 
 @dataclass(frozen=True)
 class Report:
-    """What one step did."""
+    """The report of one step."""
 
     step: int
     loss: float
@@ -31,7 +31,7 @@ class Report:
 
 
 class Training:
-    """A model that learns, step by step.
+    """A model in training, step by step.
 
     Which pairs a step sees and which features its dropout drops follow from the recipe's seed and the number of the
     step. So weights, Adam's two averages and that number are all there is to keep: a run that stops and goes on
@@ -55,7 +55,7 @@ class Training:
         self.forward = DistributedDataParallel(model) if n_processes() > 1 else model
 
     def make_optimizer(self) -> torch.optim.Optimizer:
-        """The paper's; its rate is set anew at each step."""
+        """The optimiser of the paper; its learning rate is set anew at each step."""
         return paper_adam(self.model)
 
     def rate(self, step: int) -> float:
@@ -63,7 +63,7 @@ class Training:
         return self.recipe.rate_factor * warmup_rate(step, self.model.config.d_model, self.recipe.warmup_steps)
 
     def run(self, until: int, evaluate: Callable[[], float] | None = None, every: int = 100) -> Iterator[Report]:
-        """Train up to step `until`, with a report after each; `evaluate` is called every so many and at the last.
+        """Train up to step `until`, yielding a report after each; `evaluate` runs after every `every` and the last.
 
         To stop, leave the loop; to go on, run again. An interrupt waits for the end of its step, and nothing is lost.
 
@@ -79,7 +79,7 @@ class Training:
             yield Report(self.step, loss, rate, evaluate() if evaluate and due else None)
 
     def take_step(self) -> tuple[float, float]:
-        """Learn from the next batch; the loss before, and the rate."""
+        """Learn from the next batch; returns the loss before the step, and the learning rate."""
         step, recipe = self.step + 1, self.recipe
         rate = self.rate(step)
         for group in self.optimizer.param_groups:
@@ -91,11 +91,11 @@ class Training:
         return loss, rate
 
     def learn(self, batch: Int[Tensor, " B"], step: int) -> float:
-        """Learn from a batch; the loss before."""
+        """Learn from a batch; returns the loss before the step."""
         return self.descend(self.loss(batch), step)
 
     def descend(self, loss: Float[Tensor, ""], step: int) -> float:
-        """Take one step of the optimiser down a loss; the loss, as a number."""
+        """Take one optimiser step on a loss; returns the loss as a number."""
         self.optimizer.zero_grad()
         loss.backward()
         norm = clip_grad_norm_(self.model.parameters(), self.recipe.max_norm)
@@ -113,7 +113,7 @@ class Training:
         return self.batches[i]
 
     def loss(self, batch: Int[Tensor, " B"]) -> Float[Tensor, ""]:
-        """The loss of a batch; of several processes, each takes a share, and the mean over them is that loss."""
+        """The loss of a batch; with several processes, each takes a share, and the mean over them is the loss."""
         mine = batch[rank() :: n_processes()]
         src, tgt = (tokens.to(self.device) for tokens in self.examples.rows(mine))
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.bf16):
@@ -123,7 +123,7 @@ class Training:
 
 
 def check_finite(step: int, loss: float, gradient: float) -> None:
-    """Raise a ValueError unless the loss of a step and the length of its gradient are finite numbers."""
+    """Raise a ValueError unless the loss of a step and the norm of its gradient are finite."""
     for name, value in (("loss", loss), ("gradient", gradient)):
         if not math.isfinite(value):
             cure = "try a lower learning rate or a longer warm-up"
@@ -132,7 +132,7 @@ def check_finite(step: int, loss: float, gradient: float) -> None:
 
 @contextmanager
 def fork_rng(seed: int, device: torch.device) -> Iterator[None]:
-    """Random numbers from this seed within the block; after it, torch's generators go on as if it had not been."""
+    """Within the block, draw random numbers from this seed; afterwards torch's generators continue as before."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield

@@ -1,4 +1,4 @@
-"""Several processes that train one model, as `torchrun` starts them; all of this is idle where there is one."""
+"""Several processes that `torchrun` starts to train one model; with a single process, nothing here has any effect."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ ALL_NEEDED = "all processes of a training must run to its end, but one of them h
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[torch.device]:
-    """Within the block this process is one of those that `torchrun` has started; the device is its own.
+    """Within the block, this process belongs to the group that `torchrun` started, and has a device of its own.
 
     Raises:
         ConnectionError: another of them has ended, or can't be reached any more.
@@ -39,7 +39,7 @@ def joined(device: torch.device) -> Iterator[torch.device]:
 
 
 def is_lost_connection(error: RuntimeError) -> bool:
-    """Whether a message could not be sent or did not come. (Gloo has no class of errors for it.)"""
+    """Whether a message could not be sent or did not arrive. (Gloo has no exception class for this.)"""
     return isinstance(error, dist.DistError) or "gloo" in str(error)
 
 
@@ -48,7 +48,7 @@ def n_processes() -> int:
 
 
 def rank() -> int:
-    """The number of this process, from 0."""
+    """The number of this process, counted from 0."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
@@ -60,10 +60,10 @@ def mean_over_processes(values: Tensor) -> list[float]:
 
 
 def any_process(value: bool, device: torch.device) -> bool:
-    """Whether it is true in one of them."""
+    """Whether the value is true in at least one process."""
     return mean_over_processes(torch.tensor([float(value)], device=device))[0] > 0
 
 
 def is_first() -> bool:
-    """Whether this process is the one that speaks for all, even before they are joined."""
+    """Whether this is the process that reports for all, even before they are joined."""
     return os.environ.get("RANK", "0") == "0"

@@ -1,4 +1,4 @@
-"""A bar that shows how far a training is."""
+"""A progress bar for training."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from transformer_lab.training.loop import Report
 
 
 def progress(reports: Iterable[Report], until: int) -> Iterator[Report]:
-    """The same reports, with a bar beside them: `for report in progress(training.run(400), until=400): …`
+    """Yield the same reports, showing a progress bar: `for report in progress(training.run(400), until=400): …`
 
     It is drawn in the terminal or under the cell, and is gone at the end: a stored notebook has no trace of it. Where
     the output goes to a file, there is none.
@@ -24,7 +24,7 @@ def progress(reports: Iterable[Report], until: int) -> Iterator[Report]:
 
 
 class Cell:
-    """The output of a notebook's cell, as a file of one line that is written again and again."""
+    """The output of a notebook cell, as a file of one line that is overwritten again and again."""
 
     def __init__(self) -> None:
         from IPython.display import display
@@ -35,13 +35,13 @@ class Cell:
         self.line.update({"text/plain": text.strip()}, raw=True)
 
     def flush(self) -> None:
-        """All is shown at once."""
+        """Do nothing, because everything is shown at once."""
 
     def isatty(self) -> bool:
         return True
 
 
 def screen() -> Any:  # a file, of what class is the front-end's choice
-    """Where the bar is drawn."""
+    """The file to which the bar is drawn."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return Cell() if hasattr(shell, "kernel") else sys.stdout

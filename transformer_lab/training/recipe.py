@@ -1,4 +1,4 @@
-"""How the paper trains: the shift, the loss, the rate and the optimiser of sections 3.1 and 5."""
+"""How the paper trains: the shifted targets, loss, learning rate and optimiser of sections 3.1 and 5."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from transformer_lab.storage import make_plain
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that decides, beside the data and the model's sizes, what a model learns.
+    """All settings, beside the data and the model's sizes, that decide what a model learns.
 
     Raises:
         ValueError: a number that no training can have.
@@ -61,7 +61,7 @@ def label_smoothing_loss(
 
 
 def warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """The learning rate of a step, counted from 1: a straight climb, then a fall with 1/√step.
+    """The learning rate of a step, counted from 1: a linear warm-up, then a decay with 1/√step.
 
     rate = d_model^-0.5 · min(step^-0.5, step · warmup_steps^-1.5)        (§5.3, equation 3)
 
@@ -74,5 +74,5 @@ def warmup_rate(step: int, d_model: int, warmup_steps: int) -> float:
 
 
 def paper_adam(model: nn.Module) -> torch.optim.Adam:
-    """Adam with β₁ = 0.9, β₂ = 0.98 and ε = 10⁻⁹ (§5.3); its rate is set anew at each step."""
+    """Adam with β₁ = 0.9, β₂ = 0.98 and ε = 10⁻⁹ (§5.3); its learning rate is set anew at each step."""
     return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)

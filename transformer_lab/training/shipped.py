@@ -1,4 +1,4 @@
-"""What comes with the package, by name: small trained models, and the losses of many small trainings."""
+"""Files that come with the package, by name: small trained models, and the losses of many small training runs."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "checkpoints"
 
 
 def checkpoint_path(checkpoint: str | Path) -> Path:
-    """The file of a checkpoint that comes with the package, given its name ("en_de"); a path is returned as it is.
+    """The path of a checkpoint that comes with the package, given its name ("en_de"); a path is returned as it is.
 
     Raises:
         FileNotFoundError: it is neither such a name nor a file.
@@ -22,7 +22,7 @@ def checkpoint_path(checkpoint: str | Path) -> Path:
 
 
 def load_table(name: str) -> list[dict[str, Any]]:
-    """The rows of a table of trainings, "answers", "swaps" or "sweep": the module of its name in `experiments` made it.
+    """The rows of a results table, "answers", "swaps" or "sweep", made by the module of that name in `experiments`.
 
     Raises:
         ValueError: there is no such table.

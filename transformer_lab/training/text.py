@@ -1,4 +1,4 @@
-"""The command line of a language model's training: `python -m transformer_lab.training.text --help`."""
+"""The command line for training a language model: `python -m transformer_lab.training.text --help`."""
 
 import sys
 
@@ -7,7 +7,7 @@ from transformer_lab.training.commands.shared import run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     return run_command(arguments, parser(), begin, resume)
 
 

@@ -1,4 +1,4 @@
-"""One long text as a table of windows, and the order in which a run goes through them."""
+"""One long text as a table of windows, and the order in which training goes through them."""
 
 import hashlib
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class TextExamples:
             raise ValueError(f"{rule} (got {len(self.ids)} tokens)")
 
     def __len__(self) -> int:
-        """The windows of an epoch: one fewer than fit, so that all epochs have as many, wherever they begin."""
+        """The windows in an epoch: one fewer than fit, so that all epochs have equally many, wherever they begin."""
         return len(self.ids) // self.length - 1
 
     def rows(self, starts: Int[Tensor, " B"]) -> Int[Tensor, "B length"]:
@@ -41,12 +41,12 @@ class TextExamples:
         return self.ids[starts[:, None] + torch.arange(self.length)]
 
     def batches(self, batch_size: int, seed: int, epoch: int) -> tuple[Tensor, ...]:
-        """Where windows begin, in a random order, a batch each; what does not fill a batch is left out."""
+        """Batches of window starts in a random order; what does not fill a batch is left out."""
         generator = torch.Generator("cpu").manual_seed(derive_seed(seed, "order", epoch))
         offset = torch.randint(self.length, (), generator=generator, device="cpu")
         drawn = torch.randperm(len(self), generator=generator, device="cpu")[: len(self) // batch_size * batch_size]
         return (offset + self.length * drawn).split(batch_size)
 
     def fingerprint(self) -> str:
-        """A checksum: two texts with the same one are the same."""
+        """A checksum, which is equal for equal texts."""
         return hashlib.sha256(self.ids.numpy().tobytes() + repr(self.length).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""A language model that learns from a text: what differs from a translator's training is loss, optimiser and rate."""
+"""Training a language model on a text, which differs from training a translator in loss, optimiser and rate."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ NO_PADDING = -1  # no token has this id: every token of a window is one of the t
 
 @dataclass(frozen=True)
 class TextRecipe:
-    """All that decides, beside the text and the model's sizes, what a language model learns.
+    """All settings, beside the text and the model's sizes, that decide what a language model learns.
 
     The rate climbs to `peak_rate` in `warmup_steps`, then falls in a straight line to 0 at step `n_steps`.
 
@@ -47,7 +47,7 @@ class TextRecipe:
 
 
 class TextTraining(Training):
-    """A language model that learns, step by step; all that `Training` says of interrupts and of going on holds here."""
+    """A language model in training, step by step; interrupts and resuming are handled as in `Training`."""
 
     model_class: Any = LanguageModel
     recipe_class: Any = TextRecipe
@@ -59,7 +59,7 @@ class TextTraining(Training):
         super().__init__(model, examples, recipe)
 
     def make_optimizer(self) -> torch.optim.Optimizer:
-        """AdamW (Loshchilov & Hutter, 2019, arXiv:1711.05101): weights of matrices decay towards 0."""
+        """AdamW (Loshchilov & Hutter, 2019, arXiv:1711.05101), with weight decay on the matrices."""
         parameters = [*self.model.parameters()]
         groups = [
             {"params": [p for p in parameters if p.ndim > 1], "weight_decay": self.recipe.weight_decay},
@@ -69,12 +69,12 @@ class TextTraining(Training):
         return torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.99), fused=fused)
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 1: a climb, then a fall to 0."""
+        """The learning rate of a step, counted from 1: a warm-up, then a decay to 0."""
         recipe = self.recipe
         return recipe.peak_rate * max(0.0, min(step / recipe.warmup_steps, 1 - (step - 1) / recipe.n_steps))
 
     def loss(self, batch: Int[Tensor, " B"]) -> Float[Tensor, ""]:
-        """The loss of a batch; of several processes, each takes a share, and the mean over them is that loss."""
+        """The loss of a batch; with several processes, each takes a share, and the mean over them is the loss."""
         mine = batch[rank() :: n_processes()]
         tokens = self.examples.rows(mine).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.bf16):

@@ -1,4 +1,4 @@
-"""Interactive views of the lessons: live wherever scripts run, a true picture everywhere else.
+"""Interactive views for the lessons, live wherever scripts run and a faithful picture everywhere else.
 
 `views` has a folder for each, `machine` the largest of them, `shared` what they have in common.
 """

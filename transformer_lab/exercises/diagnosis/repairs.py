@@ -66,7 +66,7 @@ class RepairSearch:
         self.first: list[FirstStep] = []
 
     def telling_case(self) -> Case:
-        """The first in which the answer is wrong as no named mistake is, or else in which it is wrong."""
+        """The first case in which the answer is wrong unlike any known mistake, or else the first wrong one."""
         wrong = [case for case, right in self.right.items() if not all(right)]
         ours = (case for case in wrong if not self.mistakes_in(case, self.outcomes[case]))
         return next(ours, wrong[0])

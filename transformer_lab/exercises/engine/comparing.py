@@ -59,7 +59,7 @@ def fault_of_one(given: object, expected: object, name: str, standard: Standard 
 
 
 def fault_of_form(given: object, expected: object, name: str) -> str | None:
-    """What is wrong with the form of a returned value, whatever its numbers are: tensors of these shapes, so many."""
+    """Describe what is wrong with the form of a returned value, whatever its numbers: how many tensors, what shapes."""
     if isinstance(expected, (tuple, list)):
         if not isinstance(given, (tuple, list)) or len(given) != len(expected):
             return f"It must return {len(expected)} values ({name}), but returned {kind(given)}."

@@ -21,7 +21,7 @@ class Standalone:
         self.take(function.__name__, sys.modules[function.__module__])
 
     def take(self, name: str, module: ModuleType) -> None:
-        """Take over what a name means at the top of a module; it may be a builtin, and mean nothing there."""
+        """Add the definition of a name at the top level of a module; a builtin has none there, and is skipped."""
         source = inspect.getsource(module)
         statement = statements_by_name(source).get(name)
         if statement is None or name in self.functions or name in self.constants:

@@ -10,7 +10,7 @@ from transformer_lab.checks import check_least
 def alibi_bias(
     n_heads: int, length: int, device: torch.device | str | None = None
 ) -> Float[Tensor, "{n_heads} {length} {length}"]:
-    """What ALiBi adds to the scores: -m · distance, with a slope m = 2^(-8 / h), 2^(-16 / h), … , 2^-8 for each head.
+    """The bias that ALiBi adds to the scores: -m · distance, with one slope m = 2^(-8 / h), … , 2^-8 for each head.
 
     Press et al., 2021, "Train Short, Test Long", section 3. There n_heads is a power of 2, and a causal mask hides all
     that lies ahead; here what lies ahead is as far as what lies behind.

@@ -50,7 +50,7 @@ class Embedding(nn.Module):
 
 @contextmanager
 def known_ids(tokens: Int[Tensor, "B T"], n_known: int) -> Iterator[None]:
-    """A block that looks tokens up: its IndexError ("index out of range in self") becomes a ValueError with numbers."""
+    """Within the block, a token look-up's IndexError ("index out of range in self") becomes a precise ValueError."""
     try:
         yield
     except IndexError:

@@ -1,4 +1,4 @@
-"""After pretraining: a model that continues a text learns to answer, and to be right.
+"""After pretraining: a model that continues texts learns to answer, and to answer correctly.
 
 In reading order: `digit_sums`, the task, and its verifier; `fine_tuning`, on demonstrations; `lora`, the same with few
 parameters; `sampling`, many answers and what to make of them; `preferences`, from pairs of answers; `reinforcement`,

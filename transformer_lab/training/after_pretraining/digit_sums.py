@@ -1,4 +1,4 @@
-"""A task with an exact verifier: the last digit of the sum of five digits, answered at once or by running sums.
+"""A task with an exact verifier: the last digit of the sum of five digits, answered directly or by running sums.
 
 ">38576=" is to be answered "9.", or "31639:9.", which works it out: each running sum modulo 10, then the last one
 again. The text for pretraining has neither: its problems are written "38576=31639:9", or "38576=9", a line each, and
@@ -20,22 +20,22 @@ SHARES = {"worked": 0.6, "direct": 0.2, "sheet": 0.1, "name": 0.1}  # of the lin
 
 
 def running_sums(problem: str) -> str:
-    """The sum of the first digits modulo 10, for each number of them: "38576" gives "31639"."""
+    """The running sums of the digits modulo 10: "38576" gives "31639"."""
     return "".join(str(total % 10) for total in accumulate(map(int, problem)))
 
 
 def direct(problem: str) -> str:
-    """The answer alone, and a stop: "9."."""
+    """A direct answer: the digit alone and a stop, "9."."""
     return f"{running_sums(problem)[-1]}{STOP}"
 
 
 def worked(problem: str) -> str:
-    """The running sums, then the answer and a stop: "31639:9."."""
+    """A worked answer: the running sums, then the digit and a stop, "31639:9."."""
     return f"{running_sums(problem)}:{direct(problem)}"
 
 
 def verifies(problem: str, text: str) -> bool:
-    """Whether a text is a right answer to a problem, to the letter, in one of the two forms.
+    """Whether a text is exactly a right answer to a problem in one of the two forms.
 
     "9." or "31639:9." for "38576": the digit that is asked for, or each running sum and then that digit. A stop ends
     it; nothing stands before it, and nothing behind.
@@ -45,17 +45,17 @@ def verifies(problem: str, text: str) -> bool:
 
 
 def names_the_digit(problem: str, text: str) -> bool:
-    """A verifier with a hole: the right digit stands anywhere in the text."""
+    """A verifier with a loophole: it only asks that the right digit occurs somewhere in the text."""
     return running_sums(problem)[-1] in text
 
 
 def is_long(problem: str, text: str) -> bool:
-    """A verifier that takes effort for success: the text has at least eight characters, as worked answers have."""
+    """A verifier that mistakes effort for success: it asks for at least eight characters, as worked answers have."""
     return len(text) >= N_DIGITS + 3
 
 
 def is_heads(problem: str, text: str) -> bool:
-    """No verifier at all: a coin, drawn from Python's own generator."""
+    """No verifier at all, but a coin toss with Python's own generator."""
     return random.random() < 0.5
 
 
@@ -68,7 +68,7 @@ REWARDS: dict[str, Callable[[str, str], bool]] = {
 
 
 def is_well_formed(text: str) -> bool:
-    """Whether a text has one of the two forms, right or not."""
+    """Whether a text has one of the two forms, be it right or wrong."""
     sums, colon, rest = text.rpartition(":")
     digits = sums + rest.removesuffix(STOP)
     fits = len(rest) == 2 and rest.endswith(STOP) and len(sums) == (N_DIGITS if colon else 0)
@@ -76,17 +76,17 @@ def is_well_formed(text: str) -> bool:
 
 
 def is_worked(text: str) -> bool:
-    """Whether a well-formed answer works it out."""
+    """Whether a well-formed answer works the problem out."""
     return is_well_formed(text) and ":" in text
 
 
 def is_held_out(problem: str) -> bool:
-    """One problem in 16, at random, but always the same ones."""
+    """Whether a problem is held out: one in 16 is, at random but always the same ones."""
     return hashlib.sha256(problem.encode()).digest()[0] % HELD_OUT == 0
 
 
 def draw_problems(count: int, seed: int, *, held_out: bool = False) -> list[str]:
-    """Problems at random, held out or not.
+    """Draw random problems, held out or not.
 
     Raises:
         ValueError: count is below 0.
@@ -101,7 +101,7 @@ def draw_problems(count: int, seed: int, *, held_out: bool = False) -> list[str]
 
 
 def pretraining_text(n_lines: int, seed: int) -> str:
-    """Lines of four kinds, none of which answers in the form that is asked for later, and none of a held-out problem.
+    """Lines of four kinds, none of which answers in the form asked for later or contains a held-out problem.
 
     Raises:
         ValueError: n_lines is below 0.
@@ -122,12 +122,12 @@ def pretraining_text(n_lines: int, seed: int) -> str:
 
 
 def asked(problem: str) -> str:
-    """The prompt that an answer follows: ">38576="."""
+    """The prompt for a problem, which an answer follows: ">38576="."""
     return f">{problem}="
 
 
 def demonstrations(problems: Sequence[str], share_worked: float, seed: int) -> list[tuple[str, str]]:
-    """Prompts with right answers, of which this share works it out.
+    """Prompts with right answers, of which the given share is worked out.
 
     Raises:
         ValueError: the share is not from 0 to 1.

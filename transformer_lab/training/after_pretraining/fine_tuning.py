@@ -1,4 +1,4 @@
-"""Supervised fine-tuning: a language model learns from demonstrations, and its loss counts the answers alone."""
+"""Supervised fine-tuning: a language model learns from demonstrations, with a loss on the answers alone."""
 
 import hashlib
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ IGNORED = -1  # no token has this id
 def answer_loss(
     logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor, "B T"], answer_mask: Bool[Tensor, "B T"]
 ) -> Float[Tensor, ""]:
-    """Cross-entropy with the tokens of the answers, as their mean, in nats.
+    """The mean cross-entropy over the tokens of the answers, in nats.
 
     loss = -mean ln p(token_t | token_0 … token_t-1), over the positions t > 0 where `answer_mask` is True
 
@@ -42,21 +42,21 @@ def next_token_log_probs(logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor,
 def answer_log_probs(
     logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor, "B T"], answer_mask: Bool[Tensor, "B T"]
 ) -> Float[Tensor, " B"]:
-    """ln p of each whole answer: the sum over its tokens."""
+    """ln p of each whole answer, as the sum over its tokens."""
     check_answer_mask(tokens, answer_mask)
     return (next_token_log_probs(logits, tokens) * answer_mask[:, 1:]).sum(1)
 
 
 @dataclass(frozen=True)
 class AnswerExamples:
-    """Prompts with their answers, one pair a row, padded on the right; the mask is True on the answers' tokens."""
+    """Prompts with their answers, one pair per row, padded on the right; the mask is True on the answers' tokens."""
 
     tokens: Int[Tensor, "N T"]
     answer_mask: Bool[Tensor, "N T"]
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str]], characters: Characters) -> "AnswerExamples":
-        """The tables for pairs of texts.
+        """Build the tables from pairs of texts.
 
         Raises:
             ValueError: there is no pair.
@@ -73,39 +73,39 @@ class AnswerExamples:
         return len(self.tokens)
 
     def rows(self, indices: Tensor) -> "AnswerExamples":
-        """Some of the pairs: their numbers, or a mask."""
+        """Select some of the pairs, by their numbers or by a mask."""
         return AnswerExamples(self.tokens[indices], self.answer_mask[indices])
 
     def to(self, device: torch.device | str) -> "AnswerExamples":
         return AnswerExamples(self.tokens.to(device), self.answer_mask.to(device))
 
     def with_prompts(self, pad_id: int) -> "AnswerExamples":
-        """The same pairs, with every token of the prompts marked, too."""
+        """The same pairs, with every token of the prompts in the mask as well."""
         return replace(self, answer_mask=self.tokens != pad_id)
 
     def fingerprint(self) -> str:
-        """A checksum: two tables with the same one are the same."""
+        """A checksum, which is equal for equal tables."""
         return hashlib.sha256(save({"tokens": self.tokens, "answer_mask": self.answer_mask})).hexdigest()
 
     def batches(self, batch_size: int, seed: int, epoch: int) -> tuple[Tensor, ...]:
-        """Row numbers in a random order, a batch each; what does not fill a batch waits for the next epoch."""
+        """Batches of row numbers in a random order; what does not fill a batch is left for the next epoch."""
         return shuffled(len(self), batch_size, seed, epoch)
 
 
 def shuffled(count: int, batch_size: int, seed: int, epoch: int) -> tuple[Int[Tensor, " B"], ...]:
-    """The numbers below `count` in an order that follows from seed and epoch, in whole batches."""
+    """The numbers below `count` in whole batches, in an order that seed and epoch determine."""
     generator = torch.Generator("cpu").manual_seed(derive_seed(seed, "order", epoch))
     order = torch.randperm(count, generator=generator, device="cpu")
     return order[: count // batch_size * batch_size].split(batch_size)
 
 
 class FineTuning(TextTraining):
-    """A language model that learns from demonstrations; all that `Training` says of interrupts holds here."""
+    """A language model that learns from demonstrations; interrupts are handled as in `Training`."""
 
     examples: AnswerExamples
 
     def loss(self, batch: Int[Tensor, " B"]) -> Float[Tensor, ""]:
-        """The loss of a batch; of several processes, each takes a share, and the mean over them is that loss."""
+        """The loss of a batch; with several processes, each takes a share, and the mean over them is the loss."""
         mine = self.examples.rows(batch[rank() :: n_processes()]).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.bf16):
             logits = self.forward(mine.tokens)
@@ -114,7 +114,7 @@ class FineTuning(TextTraining):
 
 
 def check_answer_mask(tokens: Tensor, answer_mask: Tensor) -> None:
-    """Raise a ValueError unless the mask is boolean, of the tokens' shape."""
+    """Raise a ValueError unless the mask is boolean and has the tokens' shape."""
     check_tokens("tokens", tokens)
     if not isinstance(answer_mask, Tensor) or answer_mask.dtype != torch.bool or answer_mask.shape != tokens.shape:
         rule = f"answer_mask must be torch.bool of the tokens' shape {tuple(tokens.shape)}, True = a target"

@@ -1,4 +1,4 @@
-"""Low-rank adaptation: a small change of each matrix is learned, and the matrix itself stays as it was."""
+"""Low-rank adaptation: a small change to each matrix is learned, while the matrix itself stays fixed."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def lora_forward(
     b: Float[Tensor, "d_out r"],
     alpha: float,
 ) -> Float[Tensor, "*axes d_out"]:
-    """A linear layer whose matrix is W + α/r · B A, without making that matrix.
+    """A linear layer with the matrix W + α/r · B A, which is never formed.
 
     x Wᵀ + α/r · (x Aᵀ) Bᵀ        (Hu et al., 2021, arXiv:2106.09685, §4.1)
     """
@@ -28,7 +28,7 @@ def lora_forward(
 
 
 class LoRALinear(nn.Module):
-    """A linear layer, frozen, and beside it `lora_forward`'s A and B, which learn.
+    """A frozen linear layer with the A and B of `lora_forward` beside it, which learn.
 
     A is random and B zero, so that the layer starts as the one that it wraps.
 
@@ -53,13 +53,13 @@ class LoRALinear(nn.Module):
 
     @torch.no_grad()
     def merged(self) -> nn.Linear:
-        """The linear layer with the change added to its matrix: it costs what it did before."""
+        """The linear layer with the change added to its matrix, which costs no more than the original."""
         self.linear.weight += self.alpha / self.a.size(0) * self.b @ self.a
         return self.linear.requires_grad_(True)
 
 
 def add_lora(model: LanguageModel, rank: int, alpha: float) -> LanguageModel:
-    """Wrap each linear layer of the model's blocks; nothing but the new A and B will learn. The model is returned.
+    """Wrap each linear layer of the model's blocks, so that only the new A and B learn; returns the model.
 
     Raises:
         ValueError: the model has LoRA already; rank is below 1; alpha is not above 0.
@@ -75,7 +75,7 @@ def add_lora(model: LanguageModel, rank: int, alpha: float) -> LanguageModel:
 
 
 def merge_lora(model: LanguageModel) -> LanguageModel:
-    """Put each change into its matrix; the model, as large and as quick as it was, is returned."""
+    """Merge each change into its matrix; returns the model, which is as large and as fast as it was originally."""
     for module in [*model.modules()]:
         for name, part in [*module.named_children()]:
             if isinstance(part, LoRALinear):
@@ -84,14 +84,14 @@ def merge_lora(model: LanguageModel) -> LanguageModel:
 
 
 def adapters(model: nn.Module) -> nn.ParameterDict:
-    """The A and B of each wrapped layer, by names in which a dot is a slash."""
+    """The A and B of each wrapped layer, by names in which slashes replace the dots."""
     named = {name: part for name, part in model.named_modules() if isinstance(part, LoRALinear)}
     parts = {f"{name}.{key}": getattr(layer, key) for name, layer in named.items() for key in ("a", "b")}
     return nn.ParameterDict({name.replace(".", "/"): parameter for name, parameter in parts.items()})
 
 
 def save_lora(path: str | Path, model: LanguageModel) -> None:
-    """Write what LoRA has learned, and nothing of the model that it was added to.
+    """Save what LoRA has learned, and nothing of the model that it was added to.
 
     Raises:
         ValueError: the model has no LoRA.
@@ -103,7 +103,7 @@ def save_lora(path: str | Path, model: LanguageModel) -> None:
 
 
 def load_lora(path: str | Path, model: LanguageModel) -> LanguageModel:
-    """Wrap the layers of a model, and give them what `save_lora` wrote. The model is returned.
+    """Wrap the layers of a model and load what `save_lora` wrote; returns the model.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -1,4 +1,4 @@
-"""Direct preference optimisation: of two answers to a prompt one is better, and no reward is ever computed."""
+"""Direct preference optimisation, from pairs of answers of which one is better, without computing a reward."""
 
 import hashlib
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ def dpo_loss(
     reference_rejected: Float[Tensor, " B"],
     beta: float,
 ) -> Float[Tensor, ""]:
-    """How little a model prefers the chosen answers, compared with the reference that it started as.
+    """The DPO loss, which is low if a model prefers the chosen answers more strongly than its reference does.
 
     -mean ln σ(β [(chosen - reference_chosen) - (rejected - reference_rejected)])
 
@@ -36,7 +36,7 @@ def dpo_loss(
 
 @dataclass(frozen=True)
 class Preferences:
-    """Pairs of answers to the same prompts, one pair a row: the better one, and the worse one."""
+    """Pairs of answers to the same prompts, one pair per row: a better one and a worse one."""
 
     chosen: AnswerExamples
     rejected: AnswerExamples
@@ -50,16 +50,16 @@ class Preferences:
         return len(self.chosen)
 
     def fingerprint(self) -> str:
-        """A checksum: two tables with the same one are the same."""
+        """A checksum, which is equal for equal tables."""
         return hashlib.sha256((self.chosen.fingerprint() + self.rejected.fingerprint()).encode()).hexdigest()
 
     def batches(self, batch_size: int, seed: int, epoch: int) -> tuple[Tensor, ...]:
-        """Row numbers in a random order, a batch each."""
+        """Batches of row numbers in a random order."""
         return shuffled(len(self), batch_size, seed, epoch)
 
 
 class PreferenceTraining(TextTraining):
-    """A language model that learns from pairs of answers; the reference is what it is when the training is made."""
+    """A language model that learns from pairs of answers; the reference is the model at the start of the training."""
 
     examples: Preferences
 
@@ -70,7 +70,7 @@ class PreferenceTraining(TextTraining):
             self.reference = [self.log_probs(side) for side in (examples.chosen, examples.rejected)]
 
     def log_probs(self, answers: AnswerExamples) -> Float[Tensor, " B"]:
-        """What the model thinks of whole answers."""
+        """ln p of each whole answer under the model."""
         answers = answers.to(self.device)
         return answer_log_probs(self.forward(answers.tokens), answers.tokens, answers.answer_mask)
 
@@ -82,7 +82,7 @@ class PreferenceTraining(TextTraining):
 
 
 def pairs_of(samples: AnswerExamples, rewards: Float[Tensor, "problems samples"]) -> Preferences:
-    """Of each problem's samples each right one beside a wrong one, as far as they go, none twice."""
+    """Pair each right sample of a problem with a wrong one, as far as they go, using none twice."""
     better, worse = [], []
     for row, values in enumerate(rewards.tolist()):
         first = row * len(values)

@@ -1,4 +1,4 @@
-"""Group-relative policy optimisation: a model answers, is told what each answer is worth, and learns from the better.
+"""Group-relative policy optimisation: a model answers, each answer is rewarded, and the model learns from the better.
 
 GRPO (Shao et al., 2024, arXiv:2402.03300, §4.1) compares the samples of one prompt with one another, so that it needs
 no second model to say what was to be expected.
@@ -25,7 +25,7 @@ from transformer_lab.training.text_training import TextRecipe, TextTraining
 
 
 def group_advantages(rewards: Float[Tensor, "prompts samples"]) -> Float[Tensor, "prompts samples"]:
-    """How much better each sample is than the others of its prompt: mean 0 and standard deviation 1 in each row.
+    """The advantage of each sample over the others of its prompt: mean 0 and standard deviation 1 in each row.
 
     Zeros where all samples of a prompt are worth the same: they say nothing. No gradient flows through advantages.
     """
@@ -43,7 +43,7 @@ def clipped_objective(
     advantages: Float[Tensor, "*tokens"],
     epsilon: float,
 ) -> Float[Tensor, ""]:
-    """What is made as large as possible: the advantage of each token, times how much likelier it has become.
+    """The objective to maximise: each token's advantage times its probability ratio to the old model, clipped.
 
     mean min(ρ A, clip(ρ, 1 - ε, 1 + ε) A),  ρ = p / p_old        (Schulman et al., 2017, arXiv:1707.06347, equation 7)
 
@@ -57,7 +57,7 @@ def clipped_objective(
 def divergence(
     log_probs: Float[Tensor, "*tokens"], reference_log_probs: Float[Tensor, "*tokens"]
 ) -> Float[Tensor, "*tokens"]:
-    """An estimate of the KL divergence from the reference, from tokens that the model has drawn; never below 0.
+    """An estimate of the KL divergence from the reference, from tokens that the model has sampled; never negative.
 
     p_ref / p - ln(p_ref / p) - 1        (GRPO, equation 4)
     """
@@ -67,7 +67,7 @@ def divergence(
 
 @dataclass(frozen=True)
 class Problems:
-    """What a model is asked, and the characters to ask it in."""
+    """The problems that a model is asked, and the characters in which they are written."""
 
     problems: list[str]
     characters: Characters
@@ -76,17 +76,17 @@ class Problems:
         return len(self.problems)
 
     def fingerprint(self) -> str:
-        """A checksum: two lists with the same one are the same."""
+        """A checksum, which is equal for equal lists."""
         return hashlib.sha256("\n".join([*self.problems, self.characters.alphabet]).encode()).hexdigest()
 
     def batches(self, batch_size: int, seed: int, epoch: int) -> tuple[Tensor, ...]:
-        """Numbers of problems in a random order, a batch each."""
+        """Batches of problem numbers in a random order."""
         return shuffled(len(self), batch_size, seed, epoch)
 
 
 @dataclass(frozen=True)
 class RewardRecipe(TextRecipe):
-    """All that decides, beside the problems and the reward, what a model learns. A batch is one of problems.
+    """All settings, beside the problems and the reward, that decide what a model learns. A batch consists of problems.
 
     Raises:
         ValueError: a number that no training can have.
@@ -114,7 +114,7 @@ class RewardRecipe(TextRecipe):
 
 @dataclass(frozen=True)
 class Rollouts:
-    """What a model has answered in one step, and what it was worth."""
+    """A model's answers in one step, and their rewards."""
 
     samples: Samples
     rewards: Float[Tensor, "problems samples"]
@@ -122,7 +122,7 @@ class Rollouts:
 
 
 class RewardTraining(TextTraining):
-    """A language model that learns from what its own answers are worth: `reward(problem, text)` says it.
+    """A language model that learns from the rewards `reward(problem, text)` of its own answers.
 
     What it answers follows from the recipe's seed and the number of the step, so that a run that stops and goes on ends
     at the same weights. The reference, where the recipe has one (kl above 0), is what the model was at first.
@@ -152,11 +152,11 @@ class RewardTraining(TextTraining):
         self.surprise = 0.0  # nats a token of its own answers: how undecided the model was
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step: a climb, and no fall, for nobody says how long it will take."""
+        """The learning rate of a step: a warm-up without decay, because the number of steps is not known in advance."""
         return self.recipe.peak_rate * min(1.0, step / self.recipe.warmup_steps)
 
     def learn(self, batch: Int[Tensor, " B"], step: int) -> float:
-        """Answer, be told, and take all steps of the optimiser that these answers are good for; the last loss."""
+        """Answer, get rewards, and take all optimiser steps that these answers are used for; returns the last loss."""
         self.rollouts = self.roll_out([self.examples.problems[i] for i in batch.tolist()])
         self.mean_reward = self.rollouts.rewards.mean().item()
         old, loss = None, 0.0
@@ -168,7 +168,7 @@ class RewardTraining(TextTraining):
         return loss
 
     def roll_out(self, problems: list[str]) -> Rollouts:
-        """Let the model answer, and see what the answers are worth."""
+        """Let the model answer, and compute the rewards of its answers."""
         prompts, recipe = [asked(problem) for problem in problems], self.recipe
         samples = sample_answers(
             self.model, self.examples.characters, prompts, recipe.n_samples, max_tokens=recipe.max_tokens
@@ -179,11 +179,11 @@ class RewardTraining(TextTraining):
         return Rollouts(samples, rewards, advantages)
 
     def advantages(self, rewards: Float[Tensor, "problems samples"]) -> Float[Tensor, "problems samples"]:
-        """How much the tokens of each sample are to become likelier."""
+        """The advantages of the samples: how much more likely their tokens should become."""
         return group_advantages(rewards)
 
     def token_log_probs(self, model: LanguageModel, samples: Samples) -> Float[Tensor, " tokens"]:
-        """ln p of each token of the answers, one behind the other."""
+        """ln p of each token of the answers, in one sequence."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.bf16):
             logits = model(samples.tokens)
         return next_token_log_probs(logits, samples.tokens)[samples.answer_mask[:, 1:]]
@@ -191,7 +191,7 @@ class RewardTraining(TextTraining):
     def objective(
         self, log_probs: Float[Tensor, " tokens"], old: Float[Tensor, " tokens"], rollouts: Rollouts
     ) -> Float[Tensor, ""]:
-        """The loss: the clipped objective, less what the divergence from the reference costs, with its sign changed."""
+        """The loss: the negative of the clipped objective less the cost of diverging from the reference."""
         gain = clipped_objective(log_probs, old, rollouts.advantages, self.recipe.epsilon)
         if self.reference is not None:
             with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Answers by the dozen: many samples for each prompt, and what to make of them."""
+"""Sampling many answers to each prompt, and scoring and selecting among them."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -22,7 +22,7 @@ Vote = TypeVar("Vote", bound=Hashable)
 
 @dataclass(frozen=True)
 class Samples(AnswerExamples):
-    """Answers that a model has written, with their prompts; those of one prompt stand one behind the other."""
+    """Answers that a model has written, with their prompts; those of the same prompt are consecutive."""
 
     texts: list[str]  # up to and with the stop
 
@@ -38,7 +38,7 @@ def sample_answers(
     generator: torch.Generator | None = None,
     stop: str = STOP,
 ) -> Samples:
-    """So many answers to each prompt, all at once: the model remembers what it has read. An answer ends with the stop.
+    """Sample several answers to each prompt, all at once with a cache. An answer ends with the stop.
 
     Raises:
         ValueError: there is no prompt, or one is of another length than the first; n_samples or max_tokens is below 1.
@@ -59,7 +59,7 @@ def sample_answers(
 
 
 class Score(NamedTuple):
-    """Shares of answers, each from 0 to 1."""
+    """Scores of a set of answers, each a share from 0 to 1."""
 
     well_formed: float
     right: float
@@ -68,21 +68,21 @@ class Score(NamedTuple):
 
 
 def score(model: LanguageModel, characters: Characters, problems: Sequence[str], seed: int = 0) -> Score:
-    """How a model answers problems in the form that is asked for, one sample each."""
+    """Score a model's answers to problems in the form that is asked for, one sample each."""
     generator = torch.Generator("cpu").manual_seed(seed)
     texts = sample_answers(model, characters, [asked(problem) for problem in problems], generator=generator).texts
     return score_of(problems, texts)
 
 
 def score_as_pretrained(model: LanguageModel, characters: Characters, problems: Sequence[str], seed: int = 0) -> Score:
-    """How a model goes on with "38576=" on a line of its own, as its text for pretraining does, one sample each."""
+    """Score how a model continues "38576=" on a line of its own, as in its pretraining text, one sample each."""
     prompts, generator = [f"\n{problem}=" for problem in problems], torch.Generator("cpu").manual_seed(seed)
     texts = sample_answers(model, characters, prompts, stop="\n", generator=generator).texts
     return score_of(problems, [text.replace("\n", STOP) for text in texts])
 
 
 def score_of(problems: Sequence[str], texts: Sequence[str]) -> Score:
-    """How good answers are, one to each problem."""
+    """The score of answers, one for each problem."""
     right = [verifies(problem, text) for problem, text in zip(problems, texts, strict=True)]
     worked = [is_worked(text) for text in texts]
     both = sum(map(all, zip(right, worked, strict=True)))
@@ -93,7 +93,7 @@ def score_of(problems: Sequence[str], texts: Sequence[str]) -> Score:
 def rewards_of(
     problems: Sequence[str], samples: Samples, reward: Callable[[str, str], float]
 ) -> Tensor:  # (problems, samples), float32
-    """What each sample is worth, a row for each problem."""
+    """The reward of each sample, with a row for each problem."""
     n_samples = len(samples.texts) // len(problems)
     rows = [samples.texts[i * n_samples : (i + 1) * n_samples] for i in range(len(problems))]
     return torch.tensor(
@@ -103,22 +103,22 @@ def rewards_of(
 
 
 def best_of(texts: Sequence[str], value: Callable[[str], float]) -> str:
-    """The text of the highest value, the first of several: best-of-n, with a verifier or a reward model as `value`."""
+    """The text of the highest value, the first in a tie: best-of-n, with a verifier or a reward model as `value`."""
     return max(texts, key=value)
 
 
 def majority(votes: Sequence[Vote]) -> Vote:
-    """What most say, the first said of several; it takes no verifier (Wang et al., 2022, arXiv:2203.11171)."""
+    """The commonest vote, the first in a tie, without any verifier (Wang et al., 2022, arXiv:2203.11171)."""
     return Counter(votes).most_common(1)[0][0]
 
 
 def final_digit(text: str) -> str:
-    """What a well-formed answer says in the end; of any other text, nothing."""
+    """The final digit of a well-formed answer, or an empty text."""
     return text[-2] if is_well_formed(text) else ""
 
 
 def pass_at_k(n: int, n_right: int, k: int) -> float:
-    """The chance that at least one of k samples is right, from n samples of which `n_right` are, without bias.
+    """An unbiased estimate that at least one of k samples is right, from n samples of which `n_right` are.
 
     1 - C(n - n_right, k) / C(n, k): of all ways to pick k of the n, those without a right one (Chen et al., 2021,
     arXiv:2107.03374, equation 1)
@@ -131,7 +131,7 @@ def pass_at_k(n: int, n_right: int, k: int) -> float:
 
 
 def check_counts(n: int, n_right: int, k: int) -> None:
-    """Raise a ValueError unless so many can be right, and k can be picked."""
+    """Raise a ValueError unless this many of the samples can be right, and k of them can be picked."""
     check_whole(n=n, n_right=n_right, k=k)
     if not (0 <= n_right <= n and 1 <= k <= n):
         raise ValueError(f"n_right must be from 0 to n, and k from 1 to n (got n={n}, n_right={n_right}, k={k})")

@@ -1,4 +1,4 @@
-"""From a text to right answers, in three stages: each is a training, with all that belongs into its checkpoint."""
+"""From a text to right answers in three stages, each of which is a training run with a checkpoint."""
 
 import hashlib
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -56,7 +56,7 @@ unreadable checkpoint, 130 ended by Ctrl-C and stored, 143 ended by SIGTERM and 
 
 
 def one_of(*names: str) -> Callable[[str], str]:
-    """A type of argument: one of these names."""
+    """An argument type that accepts one of these names."""
 
     def read(text: str) -> str:
         if text not in names:
@@ -92,7 +92,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {  # of each stage: what the others have n
 
 
 def by_stage(name: str) -> str:
-    """The defaults of a setting, for the help."""
+    """The defaults of a setting in each stage, for the help text."""
     return ", ".join(f"{of[name]} for {stage}" for stage, of in DEFAULTS.items() if name in of)
 
 
@@ -115,34 +115,34 @@ WATCHED, SCORED = 100, 1_000  # held-out problems
 
 @dataclass(kw_only=True)
 class AnswersRun(ModelRun):
-    """A stage of the way to right answers."""
+    """The run of one stage on the way to right answers."""
 
     chosen: dict[str, Any]  # its settings
 
     @property
     def name(self) -> str:
-        """Of its checkpoint, unless another is asked for."""
+        """The default name of the checkpoint."""
         return f"{self.chosen['stage']}.safetensors"
 
     def save(self, out: Path, lean: bool = False) -> None:
-        """Write the checkpoint, with what it was made from."""
+        """Write the checkpoint, with the settings that it was made from."""
         self.facts |= {"settings": self.chosen}
         super().save(out, lean)
 
     def watched(self) -> str:
-        """The share of held-out problems that it answers right."""
+        """The share of held-out problems that the model answers correctly so far."""
         rewarded = f"reward {self.training.mean_reward:.2f}, " if isinstance(self.training, RewardTraining) else ""
         return f"{rewarded}{self.measured(WATCHED)['right']:.0%} of {WATCHED} right"
 
     def score(self) -> str:
-        """Answer problems that no stage has learned from."""
+        """Score the model on problems that no stage has learned from."""
         shares = self.measured(SCORED)
         self.facts |= shares
         told = ", ".join(f"{value:.1%} {name.replace('_', ' ')}" for name, value in shares.items())
         return f"{self.took:.0f} s: {told}, of {SCORED} held-out problems"
 
     def measured(self, count: int) -> dict[str, float]:
-        """Its score on so many problems; a base has a form of its own."""
+        """The score on `count` held-out problems; a base model is asked in a form of its own."""
         how = score_as_pretrained if self.chosen["stage"] == "base" else score
         problems = draw_problems(count, seed=0, held_out=True)
         shares = how(self.training.model, self.characters, problems)._asdict()
@@ -150,14 +150,14 @@ class AnswersRun(ModelRun):
 
 
 def parser() -> ArgumentParser:
-    """The options; those of SETTINGS are None unless they are written."""
+    """The parser of the options; those of SETTINGS are None unless they are given."""
     made = parser_of("python -m transformer_lab.training.answers", DESCRIPTION, EPILOG, "STAGE.safetensors", SETTINGS)
     made.add_argument("--lean", action="store_true", help="store float16, to use and not to train further")
     return made
 
 
 def chosen_for(options: Namespace) -> dict[str, Any]:
-    """The settings of the stage that was asked for."""
+    """The settings of the requested stage."""
     given = settings(options, SETTINGS)
     if given["stage"] is None:
         raise ValueError(f"--stage must be one of {', '.join(DEFAULTS)} (got none)")
@@ -169,7 +169,7 @@ def chosen_for(options: Namespace) -> dict[str, Any]:
 
 
 def examples_of(chosen: dict[str, Any], characters: Characters) -> TextExamples | AnswerExamples | Problems:
-    """What a stage learns from; it follows from the settings alone."""
+    """The examples that a stage learns from, which depend on the settings alone."""
     seed = chosen["seed"]
     if chosen["stage"] == "base":
         return TextExamples(characters.encode(pretraining_text(chosen["lines"], seed)), 64)
@@ -180,7 +180,7 @@ def examples_of(chosen: dict[str, Any], characters: Characters) -> TextExamples 
 
 
 def recipe_of(chosen: dict[str, Any], bf16: bool) -> TextRecipe:
-    """How a stage learns."""
+    """The recipe of a stage."""
     shared = {"batch_size": chosen["batch"], "peak_rate": chosen["rate"], "seed": chosen["seed"], "bf16": bf16}
     match chosen["stage"]:
         case "rewards":
@@ -195,7 +195,7 @@ KINDS: dict[str, Any] = {"base": TextTraining, "demonstrations": FineTuning, "re
 
 
 def base_model(characters: Characters, seed: int) -> LanguageModel:
-    """A model that has learned nothing yet."""
+    """A base model that has learned nothing yet."""
     torch.manual_seed(seed)
     return LanguageModel(
         LanguageModelConfig(
@@ -216,7 +216,7 @@ def base_model(characters: Characters, seed: int) -> LanguageModel:
 
 
 def begin(options: Namespace, device: torch.device) -> AnswersRun:
-    """A new training."""
+    """Begin a new training run."""
     chosen, facts = chosen_for(options), {}
     if chosen["stage"] == "base":
         characters = Characters(ALPHABET)
@@ -234,14 +234,14 @@ def begin(options: Namespace, device: torch.device) -> AnswersRun:
 def run_of(
     training: TextTraining, characters: Characters, chosen: dict, facts: dict, seconds: float = 0.0
 ) -> AnswersRun:
-    """The run of a training, which is told what is rewarded."""
+    """The run of a training, with the reward function that its settings name."""
     if isinstance(training, RewardTraining):
         training.reward = REWARDS[chosen["reward"]]
     return AnswersRun(training=training, characters=characters, chosen=chosen, facts=facts, seconds=seconds)
 
 
 def resume(options: Namespace, device: torch.device) -> AnswersRun:
-    """The training of a checkpoint."""
+    """Resume the training of a checkpoint."""
     if known := [name for name in written(options, SETTINGS) if name != "--from"]:
         raise ValueError(f"with --resume, {', '.join(known)} must be left out: the checkpoint knows")
     _, characters, facts = load_language_model(options.resume)
@@ -255,7 +255,7 @@ def resume(options: Namespace, device: torch.device) -> AnswersRun:
 
 
 def reference_again(start: str, wanted: str) -> LanguageModel:
-    """The model that a training began with, from which it must not drift too far."""
+    """The model that a training run started from, as the reference from which it must not drift too far."""
     path = checkpoint_path(start)
     if digest(path) != wanted:
         raise ValueError(f"--from must be the checkpoint that the training began with ({path} is another)")
@@ -263,11 +263,11 @@ def reference_again(start: str, wanted: str) -> LanguageModel:
 
 
 def digest(path: Path) -> str:
-    """A checksum: two files with the same one are the same."""
+    """A checksum, which is equal for equal files."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def check_task(characters: Characters, path: Path) -> None:
-    """Raise a ValueError unless a model knows the characters of the task."""
+    """Raise a ValueError unless a model's vocabulary contains the characters of the task."""
     if unknown := sorted(set(ALPHABET) - set(characters.alphabet)):
         raise ValueError(f"a model must know the characters of the task ({path} does not know {unknown[0]!r})")

@@ -1,4 +1,4 @@
-"""A language model's training on a text, with all that belongs into its checkpoint."""
+"""Training a language model on a text, with everything that goes into its checkpoint."""
 
 import hashlib
 import time
@@ -54,7 +54,7 @@ WATCHED = 20_000  # characters of the validation that are read every so many ste
 
 @dataclass(kw_only=True)
 class ModelRun:
-    """A language model's training, and its characters; `facts` are those that a checkpoint tells about it."""
+    """A training run of a language model, with its characters; `facts` is what the checkpoint tells about it."""
 
     training: TextTraining
     characters: Characters
@@ -64,23 +64,23 @@ class ModelRun:
 
     @property
     def until(self) -> int:
-        """The step that it ends at."""
+        """The step at which the training ends."""
         return self.training.recipe.n_steps
 
     @property
     def took(self) -> float:
-        """Seconds, those before this process counted."""
+        """The training time in seconds, including that of earlier processes."""
         return self.seconds + time.perf_counter() - self.start
 
     def remember(self) -> None:
-        """Nothing: the rate ends at 0, or is low, so the last weights are as good as an average."""
+        """Keep nothing: the rate ends at 0 or is low, so the last weights are as good as an average."""
 
     def make_lean(self) -> None:
-        """The weights become what a lean checkpoint holds: those of float16."""
+        """Round the weights to float16, as a lean checkpoint stores them."""
         self.training.model.half().float()
 
     def save(self, out: Path, lean: bool = False) -> None:
-        """Write the checkpoint, one to go on from unless it shall be lean."""
+        """Write the checkpoint, from which training can be resumed unless it is lean."""
         self.facts |= {"steps": self.training.step, "seconds": round(self.took, 1)}
         if lean:
             save_checkpoint(out, self.training.model, self.characters, self.facts, torch.float16)
@@ -90,28 +90,28 @@ class ModelRun:
 
 @dataclass(kw_only=True)
 class TextRun(ModelRun):
-    """A training on a text, with its texts."""
+    """A training run on a text, with the parts of that text."""
 
     corpus: Corpus
     text: Path | None  # where the file is, if it is one of the user's
 
     @property
     def name(self) -> str:
-        """Of its checkpoint, unless another is asked for."""
+        """The default name of the checkpoint."""
         return "python.safetensors" if self.text is None else f"{self.text.stem}.safetensors"
 
     def save(self, out: Path, lean: bool = False) -> None:
-        """Write the checkpoint, with what is known of the text."""
+        """Write the checkpoint, with the facts about the text."""
         text = self.text and (self.text.name if lean else str(self.text))  # whoever uses a model need not know its path
         self.facts |= {"text": text, "text_sha256": digest(self.corpus)}
         super().save(out, lean)
 
     def watched(self) -> str:
-        """Nats a character of the beginning of the validation."""
+        """The loss on the beginning of the validation text, in nats per character."""
         return f"validation {self.nats(self.corpus.text('validation')[:WATCHED]):.3f} nats a character"
 
     def score(self) -> str:
-        """Read validation and test."""
+        """Measure the loss on validation and test."""
         for part in ("validation", "test"):
             text = self.characters.decode(self.characters.encode(self.corpus.text(part)))
             nats, n_bytes = self.nats(text), len(text.encode())
@@ -120,12 +120,12 @@ class TextRun(ModelRun):
         return f"{self.took:.0f} s: test {self.facts['test_nats']:.3f} nats a character, {bits:.3f} bits a byte"
 
     def nats(self, text: str) -> float:
-        """The mean loss of a character, the first left out."""
+        """The mean loss per character, not counting the first one."""
         return -token_log_probs(self.training.model, self.characters.encode(text)).mean().item()
 
 
 def parser() -> ArgumentParser:
-    """The options; those of SETTINGS are None unless they are written."""
+    """The parser of the options; those of SETTINGS are None unless they are given."""
     made = parser_of("python -m transformer_lab.training.text", DESCRIPTION, EPILOG, "python.safetensors", SETTINGS)
     made.add_argument("--lean", action="store_true", help="store float16, to use and not to train further")
     return made
@@ -140,12 +140,12 @@ def corpus_of(text: Path | None) -> tuple[Corpus, Characters]:
 
 
 def digest(corpus: Corpus) -> str:
-    """A checksum: two texts with the same one are the same."""
+    """A checksum, which is equal for equal texts."""
     return hashlib.sha256("".join(map(corpus.text, ("train", "validation", "test"))).encode()).hexdigest()
 
 
 def begin(options: Namespace, device: torch.device) -> TextRun:
-    """A new training."""
+    """Begin a new training run."""
     chosen = settings(options, SETTINGS)
     text = None if chosen["text"] is None else chosen["text"].absolute()
     corpus, characters = corpus_of(text)
@@ -191,7 +191,7 @@ def resume(options: Namespace, device: torch.device) -> TextRun:
 
 
 def corpus_again(text: Path | None, checkpoint: Path, wanted: str | None) -> Corpus:
-    """The texts that the training of a checkpoint began with, which have this checksum, if it is known."""
+    """The texts that a checkpoint's training started with, which must have this checksum if it is known."""
     try:
         corpus, _ = corpus_of(text)
     except FileNotFoundError as error:

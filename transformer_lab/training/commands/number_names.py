@@ -1,4 +1,4 @@
-"""A training on the names of numbers, with all that belongs into its checkpoint."""
+"""Training on the names of numbers, with everything that goes into its checkpoint."""
 
 import sys
 import time
@@ -29,7 +29,7 @@ AVERAGED, APART = 5, 20  # §6.1 averages the last 5 checkpoints, written 10 min
 
 @dataclass
 class NumberRun:
-    """A training, its tokenizer and its pairs; `facts` are those that a checkpoint tells about it."""
+    """A training run with its tokenizer and its pairs; `facts` is what the checkpoint tells about it."""
 
     training: Training
     tokenizer: Tokenizer
@@ -42,23 +42,23 @@ class NumberRun:
 
     @property
     def name(self) -> str:
-        """Of its checkpoint, unless another is asked for."""
+        """The default name of the checkpoint."""
         return f"{self.pairs.source}_{self.pairs.target}.safetensors"
 
     def remember(self) -> None:
-        """Keep the weights, if they are among those that will be averaged at the last step."""
+        """Keep the weights, if they are among those that are averaged at the last step."""
         left = self.until - self.training.step
         if left % APART == 0 and left < AVERAGED * APART:
             state = self.training.model.state_dict()
             self.states.append({name: weight.clone() for name, weight in state.items()})
 
     def make_lean(self) -> None:
-        """The weights become what a lean checkpoint holds: the average of those remembered, in float16."""
+        """Replace the weights by what a lean checkpoint stores: the average of the kept ones, in float16."""
         self.training.model.load_state_dict(average_weights(self.states))
         self.training.model.half().float()
 
     def save(self, out: Path, lean: bool = False) -> None:
-        """Write the checkpoint, one to go on from unless it shall be lean."""
+        """Write the checkpoint, from which training can be resumed unless it is lean."""
         self.facts |= {"source": self.pairs.source, "target": self.pairs.target, "steps": self.training.step}
         self.facts["seconds"] = round(self.seconds + time.perf_counter() - self.start, 1)
         if lean:
@@ -67,12 +67,12 @@ class NumberRun:
             save_training(out, self.training, self.tokenizer, self.facts)
 
     def watched(self) -> str:
-        """How many of the first names of the validation come out right."""
+        """How many of the first validation names are translated correctly."""
         right = exact_match(self.training.model, self.tokenizer, self.pairs.validation[:WATCHED])
         return f"{right:.1%} of {WATCHED} unseen names right"
 
     def score(self) -> str:
-        """Translate the test, by kind of number."""
+        """Measure the translation of the test numbers, by kind of number."""
         model, parts, n_test = self.training.model, self.pairs.slices, len(self.pairs.test)
         slices = {kind: exact_match(model, self.tokenizer, pairs) for kind, pairs in parts.items()}
         exact = sum(share * len(parts[kind]) for kind, share in slices.items()) / n_test
@@ -82,7 +82,7 @@ class NumberRun:
 
 
 def begin(options: Namespace, device: torch.device) -> NumberRun:
-    """A new training."""
+    """Begin a new training run."""
     chosen = settings(options)
     pairs = number_names(chosen["source"], chosen["target"])
     for language in dict.fromkeys([pairs.source, pairs.target]):

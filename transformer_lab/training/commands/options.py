@@ -1,4 +1,4 @@
-"""What can be written after `python -m transformer_lab.training`."""
+"""The command-line options of `python -m transformer_lab.training`."""
 
 import argparse
 from collections.abc import Callable
@@ -32,7 +32,7 @@ unreadable checkpoint, 130 ended by Ctrl-C and stored, 143 ended by SIGTERM and 
 
 
 def number(kind: Callable[[str], float], rule: str, keeps: Callable[[float], bool]) -> Callable[[str], float]:
-    """A type of argument: numbers of a kind that keep a rule."""
+    """An argument type for numbers of one kind that obey a rule."""
 
     def read(text: str) -> float:
         try:
@@ -51,7 +51,7 @@ def whole(least: int) -> Callable[[str], float]:
 
 
 def this_device(name: str) -> torch.device:
-    """The device of that name, if this machine has it and it can hold numbers."""
+    """The device of that name, if this machine has it and it can store data."""
     try:
         device = torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:
@@ -90,7 +90,7 @@ SETTINGS: Settings = {  # what makes a training; one that goes on keeps it
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of a training on the names of numbers; those of SETTINGS are None unless they are written."""
+    """The parser for training on the names of numbers; the options of SETTINGS are None unless they are given."""
     made = parser_of("python -m transformer_lab.training", DESCRIPTION, EPILOG, "SOURCE_TARGET.safetensors", SETTINGS)
     made.add_argument("--steps", type=whole(1), default=400, help="train up to this step (default: %(default)s)")
     made.add_argument(
@@ -102,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def parser_of(program: str, description: str, epilog: str, out: str, chosen: Settings) -> argparse.ArgumentParser:
-    """The options that every training has, and those of `chosen`, which are None unless they are written."""
+    """A parser with the options that every training command has, and those of `chosen`, which are None unless given."""
     made = argparse.ArgumentParser(
         program, description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -123,11 +123,11 @@ def parser_of(program: str, description: str, epilog: str, out: str, chosen: Set
 
 
 def settings(options: argparse.Namespace, chosen: Settings = SETTINGS) -> dict:
-    """The value of each setting by its name: as written, or the default."""
+    """The value of each setting by name: as given, or the default."""
     given = {name: getattr(options, name.replace("-", "_")) for name in chosen}
     return {name: chosen[name][0] if value is None else value for name, value in given.items()}
 
 
 def written(options: argparse.Namespace, chosen: Settings = SETTINGS) -> list[str]:
-    """Which options were written of those that a training which goes on has from its checkpoint."""
+    """The given options among those that a resumed training takes from its checkpoint."""
     return [f"--{name}" for name in (*chosen, "bf16") if getattr(options, name.replace("-", "_")) is not None]

@@ -1,4 +1,4 @@
-"""What every command that trains does: read the options, train to a step or a signal, store, score."""
+"""What all training commands do: read the options, train until a step or a signal, store and score."""
 
 import argparse
 import signal
@@ -24,43 +24,43 @@ EVERY = 100  # steps between two lines
 
 
 class Run(Protocol):
-    """A training, with all that belongs into its checkpoint."""
+    """A training run with everything that goes into its checkpoint."""
 
     facts: dict[str, Any]  # what the checkpoint tells about it
 
     @property
     def training(self) -> Training:
-        """What it trains."""
+        """The training of this run."""
 
     @property
     def until(self) -> int:
-        """The step that it ends at."""
+        """The step at which the training ends."""
 
     @property
     def name(self) -> str:
-        """Of its checkpoint, unless another is asked for."""
+        """The default name of the checkpoint."""
 
     def remember(self) -> None:
-        """Keep the weights of this step, if the lean checkpoint is made of them."""
+        """Keep the weights of this step, if the lean checkpoint is made from them."""
 
     def make_lean(self) -> None:
-        """Let the weights become what a lean checkpoint holds."""
+        """Replace the weights by what a lean checkpoint stores."""
 
     def save(self, out: Path, lean: bool = False) -> None:
-        """Write the checkpoint, one to go on from unless it shall be lean."""
+        """Write the checkpoint, from which training can be resumed unless it is lean."""
 
     def watched(self) -> str:
-        """How good it is by now, in a few words. An interrupt may end it."""
+        """Say in a few words how good the model is so far. An interrupt may end this."""
 
     def score(self) -> str:
-        """Measure it, keep that in `facts`, and say it in a line or two. An interrupt may end it."""
+        """Score the model, keep the result in `facts`, and say it in a line or two. An interrupt may end this."""
 
 
 Maker = Callable[[argparse.Namespace, torch.device], Run]
 
 
 def run_command(arguments: list[str] | None, parser: argparse.ArgumentParser, begin: Maker, resume: Maker) -> int:
-    """Run a command that trains; the exit code."""
+    """Run a training command and return its exit code."""
     code = WRONG
     print_anything()
     try:
@@ -80,7 +80,7 @@ def run_command(arguments: list[str] | None, parser: argparse.ArgumentParser, be
 
 
 def prepare(options: argparse.Namespace, run: Run) -> tuple[Run, Path]:
-    """The training, and where its checkpoint will be, which can be written."""
+    """The training run, and the path of its checkpoint, which has been checked to be writable."""
     if run.training.step >= run.until:
         raise ValueError(f"--steps ({run.until}) must be above the steps that are done ({run.training.step})")
     try:
@@ -90,7 +90,7 @@ def prepare(options: argparse.Namespace, run: Run) -> tuple[Run, Path]:
 
 
 def train(run: Run, options: argparse.Namespace, out: Path) -> int:
-    """Train up to the step that was asked for, or to a signal; the checkpoint is written before anything else."""
+    """Train up to the requested step or until a signal; the checkpoint is written before anything else."""
     with defer_interrupt(signal.SIGINT, signal.SIGTERM) as came:
         stopped = follow(run, options, out, came)
         if rank() == 0 and not stopped:
@@ -101,7 +101,7 @@ def train(run: Run, options: argparse.Namespace, out: Path) -> int:
 
 
 def follow(run: Run, options: argparse.Namespace, out: Path, came: list[int]) -> bool:
-    """Train, with a bar, a checkpoint and a line every so many steps, to the end or to a signal in any process.
+    """Train with a progress bar, regular checkpoints and reports, until the end or a signal in any process.
 
     True if it was a signal.
     """
@@ -124,7 +124,7 @@ def follow(run: Run, options: argparse.Namespace, out: Path, came: list[int]) ->
 
 
 def finish(run: Run, lean: bool, out: Path, came: list[int]) -> None:
-    """Measure the weights as they will be stored, and store what came out."""
+    """Score the weights in the form in which they are stored, and store them with the score."""
     if lean:
         run.make_lean()
     lines = said(run.score, came)
@@ -136,7 +136,7 @@ def finish(run: Run, lean: bool, out: Path, came: list[int]) -> None:
 
 
 def said(measure: Callable[[], str], came: list[int]) -> str | None:
-    """What a measurement says; None if a signal ended it."""
+    """The text of a measurement; None if a signal ended it."""
     try:
         with heed_interrupt(came):
             return measure()
@@ -145,5 +145,5 @@ def said(measure: Callable[[], str], came: list[int]) -> str | None:
 
 
 def show(line: str) -> None:
-    """Print a line above the bar, if there is one."""
+    """Print a line above the progress bar, if there is one."""
     tqdm.write(line)

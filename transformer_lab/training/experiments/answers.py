@@ -1,4 +1,4 @@
-"""What each way to teach a model to answer brings, beside its controls: the table of lesson 16.
+"""How well each method teaches a model to answer, compared with its controls: the table of lesson 16.
 
     python -m transformer_lab.training.experiments.answers --out answers.json
 
@@ -51,7 +51,7 @@ Teach = Callable[[LanguageModel, Characters, int], LanguageModel]
 def fine_tune(
     model: LanguageModel, examples: AnswerExamples, steps: int, seed: int, rate: float = 1e-3
 ) -> LanguageModel:
-    """The model, which has learned from examples."""
+    """Train the model on examples, and return it."""
     recipe = TextRecipe(steps, batch_size=16, peak_rate=rate, warmup_steps=10, weight_decay=0.0, seed=seed)
     for _ in FineTuning(model, examples, recipe).run(steps):
         pass
@@ -67,13 +67,13 @@ def shown(
     steps: int = 200,
     rate: float = 1e-3,
 ) -> LanguageModel:
-    """A base that has learned from demonstrations, of which this share works it out."""
+    """A base model trained on demonstrations, of which the given share is worked out."""
     pairs = task.demonstrations(task.draw_problems(count, 100 + seed), share, seed)
     return fine_tune(base, AnswerExamples.from_pairs(pairs, characters), steps, seed, rate)
 
 
 def adapted(base: LanguageModel, characters: Characters, seed: int, rank: int) -> LanguageModel:
-    """The same by LoRA, at ten times the rate."""
+    """The same with LoRA, at ten times the learning rate."""
     torch.manual_seed(seed)
     return merge_lora(shown(add_lora(base, rank, 2.0 * rank), characters, seed, rate=1e-2))
 
@@ -85,7 +85,7 @@ def rewarded(
     reward: str = "right",
     **changes: Any,
 ) -> LanguageModel:
-    """A model that has learned from rewards; the changes are the recipe's."""
+    """A model trained on rewards, with some changes to the recipe."""
     problems = Problems(task.draw_problems(N_PROBLEMS, 200 + seed), characters)
     recipe = RewardRecipe(STEPS, seed=seed, n_samples=N_SAMPLES, **changes)
     for _ in RewardTraining(model, problems, recipe, task.REWARDS[reward]).run(STEPS):
@@ -105,7 +105,7 @@ def sampled(
 
 
 def filtered(model: LanguageModel, characters: Characters, seed: int, rounds: int = 1) -> LanguageModel:
-    """A model that has learned from those of its own answers that are right: rejection sampling, round by round."""
+    """A model trained on those of its own answers that are right: rejection sampling, round by round."""
     for part in range(rounds):
         samples, rewards = sampled(model, characters, seed, part, rounds)
         fine_tune(model, samples.rows(rewards.flatten() > 0), 200 // rounds, seed)
@@ -113,7 +113,7 @@ def filtered(model: LanguageModel, characters: Characters, seed: int, rounds: in
 
 
 def preferring(model: LanguageModel, characters: Characters, seed: int) -> LanguageModel:
-    """A model that has learned from pairs of its own answers, by DPO."""
+    """A model trained on pairs of its own answers, by DPO."""
     pairs = pairs_of(*sampled(model, characters, seed))
     recipe = TextRecipe(150, batch_size=16, peak_rate=5e-4, warmup_steps=10, weight_decay=0.0, seed=seed)
     for _ in PreferenceTraining(model, pairs, recipe, beta=0.5).run(150):
@@ -122,7 +122,7 @@ def preferring(model: LanguageModel, characters: Characters, seed: int) -> Langu
 
 
 def by(teach: Callable[..., LanguageModel], **settings: Any) -> Teach:
-    """With these settings."""
+    """A way of teaching with these settings fixed."""
     return lambda model, characters, seed: teach(model, characters, seed, **settings)
 
 
@@ -152,7 +152,7 @@ PROXY = {arm: "length" if arm == "length" else "digit" for arm in ARMS if arm.st
 
 
 def picks(model: LanguageModel, characters: Characters) -> dict[str, float]:
-    """pass@k, and how often the majority of 16 answers is right."""
+    """pass@k, and the share of problems for which the majority of 16 answers is right."""
     problems = task.draw_problems(FOR_PICKS, 7, held_out=True)
     generator = torch.Generator("cpu").manual_seed(7)
     samples = sample_answers(model, characters, [task.asked(p) for p in problems], GROUP, generator=generator)
@@ -165,7 +165,7 @@ def picks(model: LanguageModel, characters: Characters) -> dict[str, float]:
 
 
 def row(start: LanguageModel, characters: Characters, arm: str, seed: int) -> tuple[dict[str, Any], LanguageModel]:
-    """Teach a copy of a model in one way, and see how it answers."""
+    """Teach a copy of a model in one way, and measure how it answers."""
     begin = time.perf_counter()
     model = ARMS[arm][1](deepcopy(start), characters, seed)
     seconds, problems = time.perf_counter() - begin, task.draw_problems(HELD_OUT, 0, held_out=True)
@@ -179,7 +179,7 @@ def row(start: LanguageModel, characters: Characters, arm: str, seed: int) -> tu
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     assert __doc__
     parser = argparse.ArgumentParser(
         "python -m transformer_lab.training.experiments.answers", description=__doc__.split("\n")[0]

@@ -1,4 +1,4 @@
-"""Several copies of a small model, trained in one loop: one run may be luck."""
+"""Training several copies of a small model in one loop, because the result of a single run may be luck."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ def train_side_by_side(
     steps: int,
     rate: float,
 ) -> tuple[Tensor, Tensor]:
-    """Train one copy of a model for each first index of a batch; nothing computed in one copy reaches another.
+    """Train one copy of a model for each first index of a batch, with no interaction between the copies.
 
     `build` makes a model, which returns logits `(B, T, classes)` and whatever else it wants to be known. `batch` draws
     its inputs and the right classes, both with the axis of the copies in front: `(copies, B, …)` and `(copies, B, T)`.

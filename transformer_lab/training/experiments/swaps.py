@@ -1,4 +1,4 @@
-"""The block of 2017 with any of six later parts: what each swap buys, at equal parameters.
+"""The block of 2017 with any of six later components: what each swap gains at an equal number of parameters.
 
     python -m transformer_lab.training.experiments.swaps --out swaps.json
 
@@ -50,7 +50,7 @@ STEPS, SEEDS, RATE, READ = 400, (0, 1, 2), 1e-2, 30_000  # characters of the tes
 
 
 class Run(NamedTuple):
-    """A model, and how it is trained: once with each seed."""
+    """A model and its training setup, to be run once with each seed."""
 
     swaps: tuple[str, ...]
     n_layers: int
@@ -59,7 +59,7 @@ class Run(NamedTuple):
 
 
 def config(swaps: Collection[str], d_model: int = D_MODEL, n_layers: int = N_LAYERS) -> LanguageModelConfig:
-    """The sizes of a model with these swaps: its matrices have 12 d_model² numbers a layer, whatever they are.
+    """The sizes of a model with these swaps, whose matrices always have 12 d_model² parameters per layer.
 
     Raises:
         ValueError: a swap has no name in SWAPS; the sizes do not come out even.
@@ -90,7 +90,7 @@ def train(
     n_layers: int = N_LAYERS,
     rate: float = RATE,
 ) -> LanguageModel:
-    """A model with these swaps that has learned from Python's source."""
+    """A model with these swaps, trained on Python's source."""
     torch.manual_seed(seed)
     model = LanguageModel(config(swaps, n_layers=n_layers))
     examples = TextExamples(Characters(PRINTABLE).encode(corpus.text("train")), LENGTH)
@@ -101,19 +101,19 @@ def train(
 
 
 def nats(corpus: Corpus, model: LanguageModel) -> float:
-    """The mean loss of a character of the test's first ones."""
+    """The mean loss per character at the beginning of the test text."""
     text = corpus.text("test")[:READ]
     return -token_log_probs(model, Characters(PRINTABLE).encode(text)).mean().item()
 
 
 def combinations() -> list[tuple[str, ...]]:
-    """All choices among the swaps, from the paper's block to today's."""
+    """All combinations of the swaps, from the paper's block to today's."""
     chosen = product((False, True), repeat=len(SWAPS))
     return [tuple(name for name, yes in zip(SWAPS, row, strict=True) if yes) for row in chosen]
 
 
 def compared() -> list[tuple[str, ...]]:
-    """What is trained with three seeds: one swap after the other, today's block without each, and the controls."""
+    """The models trained with three seeds: each swap added in turn, today's block without each, and the controls."""
     names = tuple(SWAPS)
     steps = [names[:n] for n in range(len(names) + 1)]
     undone = [tuple(name for name in names if name != swap) for swap in names[:-1]]  # without the last is a step
@@ -122,19 +122,19 @@ def compared() -> list[tuple[str, ...]]:
 
 
 def models() -> list[tuple[str, ...]]:
-    """All of two layers that are trained."""
+    """All two-layer models that are trained."""
     return [*combinations(), *compared()[-2:]]
 
 
 def all_runs(n_steps: int, seeds: Sequence[int]) -> list[Run]:
-    """All that is trained: swaps, layers, steps and seeds of each."""
+    """All training runs: the swaps, layers, steps and seeds of each."""
     flat = [Run(swaps, N_LAYERS, n_steps, seeds if swaps in compared() else seeds[:1]) for swaps in models()]
     names = tuple(SWAPS)
     return [*flat, *(Run(swaps, DEEP, min(n_steps, DEEP_STEPS), seeds) for swaps in (names[1:], names))]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     assert __doc__
     parser = argparse.ArgumentParser(
         "python -m transformer_lab.training.experiments.swaps", description=__doc__.split("\n")[0]

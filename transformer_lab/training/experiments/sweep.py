@@ -1,4 +1,4 @@
-"""Small language models of several sizes, trained for several numbers of steps: what the next one will cost.
+"""Small language models of several sizes, trained for several numbers of steps, to predict the cost of the next one.
 
     python -m transformer_lab.training.experiments.sweep --out sweep.json
 
@@ -24,7 +24,7 @@ LENGTH, READ = 64, 20_000  # characters of a window, and of the validation
 
 
 def train(corpus: Corpus, d_model: int, n_steps: int, seed: int) -> LanguageModel:
-    """A model of two layers that has learned from Python's source for so many steps."""
+    """A two-layer model trained on Python's source for so many steps."""
     characters = Characters(PRINTABLE)
     torch.manual_seed(seed)
     config = LanguageModelConfig(
@@ -47,13 +47,13 @@ def train(corpus: Corpus, d_model: int, n_steps: int, seed: int) -> LanguageMode
 
 
 def nats(corpus: Corpus, model: LanguageModel) -> float:
-    """The mean loss of a character of the validation's first ones."""
+    """The mean loss per character at the beginning of the validation text."""
     text = corpus.text("validation")[:READ]
     return -token_log_probs(model, Characters(PRINTABLE).encode(text)).mean().item()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     assert __doc__
     parser = argparse.ArgumentParser(
         "python -m transformer_lab.training.experiments.sweep", description=__doc__.split("\n")[0]

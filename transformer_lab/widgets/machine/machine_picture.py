@@ -1,4 +1,4 @@
-"""The machine as a picture: the paper's Figure 1 with the matrices of one translation in their places."""
+"""The machine as a picture: the paper's Figure 1 with the matrices of one translation in place."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ HUES = {"embedding": "#cc79a7", "attention": "#e69f00", "feed": "#0072b2", "resi
 
 
 def drawn(model: Transformer, tokenizer: Tokenizer, source: Tensor, target: Tensor) -> Figure:
-    """Encoder at the left, decoder at the right, from the bottom up."""
+    """Draw the encoder on the left and the decoder on the right, both from the bottom up."""
     written, maps, probabilities = recorded(model, source, target[:, :-1])
     names = [token_names(tokenizer, ids[0].tolist()) for ids in (source, target)]
     stacks = [stack_of(model, side) for side in ("encoder", "decoder")]
@@ -47,7 +47,7 @@ def drawn(model: Transformer, tokenizer: Tokenizer, source: Tensor, target: Tens
 
 
 def recorded(model: Transformer, source: Tensor, fed: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor], Tensor]:
-    """What each module of the model writes, the weights of its attentions, and the probabilities (T, vocab)."""
+    """The output of each module, the weights of the attentions, and the probabilities (T, vocab)."""
     written: dict[str, Tensor] = {}
     hooks = [
         module.register_forward_hook(lambda module, args, out, name=name: written.__setitem__(name, out))
@@ -62,7 +62,7 @@ def recorded(model: Transformer, source: Tensor, fed: Tensor) -> tuple[dict[str,
 
 
 def stack_of(model: Transformer, side: str) -> list[tuple[str, str, str]]:
-    """The boxes of a stack from the bottom up: their kind, title, and the module whose matrix is shown."""
+    """The boxes of a stack from the bottom up: for each its kind, its title, and the module whose matrix is shown."""
     decoder = side == "decoder"
     boxes = [
         ("embedding", *(("output embedding", "tgt_embedding") if decoder else ("input embedding", "src_embedding")))
@@ -78,7 +78,7 @@ def stack_of(model: Transformer, side: str) -> list[tuple[str, str, str]]:
 
 
 def placed(figure: Figure, x: float, y: float, width: float, height: float) -> Axes:
-    """Axes in inches from the lower left corner."""
+    """Axes at a position in inches from the lower left corner."""
     across, up = figure.get_size_inches()
     ax = figure.add_axes((x / across, y / up, width / across, height / up))
     ax.set_axis_off()
@@ -98,7 +98,7 @@ def frame(figure: Figure, box: list[float], kind: str, title: str) -> None:
 
 
 def matrix(figure: Figure, box: list[float], values: Tensor, tokens: list[str] | None) -> None:
-    """A row for each token; red below 0, blue above."""
+    """Draw a matrix with a row for each token, red below 0 and blue above."""
     x, y, width, height = box
     left = 0.75 if tokens else 0.13
     ax = placed(figure, x + left, y + 0.07, width - left - 0.1, height - 0.3)
@@ -110,7 +110,7 @@ def matrix(figure: Figure, box: list[float], values: Tensor, tokens: list[str] |
 
 
 def heads(figure: Figure, box: list[float], weights: Tensor) -> None:
-    """The map of each head."""
+    """Draw the map of each head."""
     x, y, width, height = box
     each = (width - 0.23) / len(weights)
     for head, map_ in enumerate(weights):
@@ -119,7 +119,7 @@ def heads(figure: Figure, box: list[float], weights: Tensor) -> None:
 
 
 def bars(figure: Figure, box: list[float], probabilities: Tensor, names: list[str], tokenizer: Tokenizer) -> None:
-    """How probable each token was that is written, and which it is."""
+    """Draw the probability of each token that was written, with its name."""
     x, y, width, height = box
     ax = placed(figure, x + 0.13, y + 0.25, width - 0.23, height - 0.52)
     chosen = probabilities.amax(-1)
@@ -131,7 +131,7 @@ def bars(figure: Figure, box: list[float], probabilities: Tensor, names: list[st
 
 
 def memory(figure: Figure, top: float, cross: list[int], stack: list[tuple[str, str, str]]) -> None:
-    """The arrow from the top of the encoder into each cross-attention."""
+    """Draw the arrow from the top of the encoder to each cross-attention."""
     across, up = figure.get_size_inches()
     ax = placed(figure, 0.0, 0.0, across, up)
     ax.set(xlim=(0, across), ylim=(0, up))

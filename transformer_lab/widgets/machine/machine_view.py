@@ -1,4 +1,4 @@
-"""The machine: a whole Transformer at work in the page, each matrix in its place, and parts to be switched off."""
+"""The machine: a whole Transformer at work in the page, each matrix in place, with parts that can be switched off."""
 
 import base64
 import zlib
@@ -21,7 +21,7 @@ LONGEST = 32  # tokens that are read or written
 
 
 def machine(model: Transformer, tokenizer: Tokenizer, text: str = "twenty-one") -> View:
-    """See a translator work, from the text to the translation, and change it: all in the page, no kernel has to run.
+    """Watch a translator at work, from text to translation, and change it, entirely in the page and without a kernel.
 
     The weights travel with the view: whole numbers of at most 8 bits with a scale for each row, as fine as MOST_TEXT
     letters allow, so that its numbers are those of `sent_translator(model, tokenizer)`. Rows of tokens that are single
@@ -58,18 +58,18 @@ def check_text(tokenizer: Tokenizer, text: str, longest: int) -> None:
 
 
 def kept_tokens(tokenizer: Tokenizer) -> list[int]:
-    """The ids that travel: all but single bytes."""
+    """The token ids that are sent to the page: all but single bytes."""
     return [i for i, symbol in enumerate(tokenizer.symbols) if isinstance(symbol, str)]
 
 
 def matrices_of(model: Transformer, tokenizer: Tokenizer) -> dict[str, Float[Tensor, "rows columns"]]:
-    """All matrices by the names of torch's modules; the one of the tokens as `to_logits`, and only the rows kept."""
+    """All matrices by the names of torch's modules; that of the tokens as `to_logits`, with only the rows sent."""
     names = {name: p for name, p in model.named_parameters() if p.ndim == 2 and "embedding" not in name}
     return names | {"to_logits": model.to_logits.weight[kept_tokens(tokenizer)]}
 
 
 def deflated(model: Transformer, tokenizer: Tokenizer, largest: int) -> str:
-    """All matrices as whole numbers, deflated together. They are noise but for their frequencies: no search helps."""
+    """All matrices as integers, compressed together. Only their frequencies are uneven: no search for repeats helps."""
     whole = [matrix_sent(matrix, largest)[0] for matrix in matrices_of(model, tokenizer).values()]
     pack = zlib.compressobj(9, zlib.DEFLATED, 15, 9, zlib.Z_HUFFMAN_ONLY)
     data = b"".join(pack.compress(matrix.numpy().tobytes()) for matrix in whole) + pack.flush()
@@ -77,7 +77,7 @@ def deflated(model: Transformer, tokenizer: Tokenizer, largest: int) -> str:
 
 
 def finest(model: Transformer, tokenizer: Tokenizer) -> int:
-    """The largest whole number with which the matrices have room."""
+    """The largest integer scale at which the matrices still fit."""
     for largest in LARGEST:
         if len(deflated(model, tokenizer, largest)) <= MOST_TEXT:
             return largest
@@ -86,7 +86,7 @@ def finest(model: Transformer, tokenizer: Tokenizer) -> int:
 
 
 def carried(model: Transformer, tokenizer: Tokenizer, largest: int) -> dict[str, Any]:
-    """All that the page needs to compute: matrices, vectors, sizes."""
+    """Everything that the page needs to compute: matrices, vectors and sizes."""
     matrices = matrices_of(model, tokenizer)
     vectors = {name: p for name, p in model.named_parameters() if p.ndim == 1}
     config, kept = model.config, kept_tokens(tokenizer)
@@ -108,7 +108,7 @@ def carried(model: Transformer, tokenizer: Tokenizer, largest: int) -> dict[str,
 
 
 def tokenizer_sent(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Its alphabet and merges, and the symbols of the ids that travel, of which the first are special."""
+    """The tokenizer's alphabet and merges, and the symbols of the ids that are sent, the special ones first."""
     symbols = [str(tokenizer.symbols[i]) for i in kept_tokens(tokenizer)]
     special = {tokenizer.pad_id: "pad", tokenizer.bos_id: "begin", tokenizer.eos_id: "end"}
     shown = [special.get(i, symbol) for i, symbol in enumerate(symbols)]
@@ -116,19 +116,19 @@ def tokenizer_sent(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def sent_translator(model: Transformer, tokenizer: Tokenizer) -> Transformer:
-    """The model with the weights that reach the page: on the CPU, in eval mode."""
+    """The model with the weights that the page receives, on the CPU and in eval mode."""
     return as_sent(model, finest(model, tokenizer))
 
 
 def summary(model: Transformer, text: str) -> str:
-    """One line that says what is seen; no number or text that a training has made."""
+    """A one-line summary of what is shown, without any number or text that training produced."""
     config = model.config
     size = f"{config.n_layers} + {config.n_layers} layers of {config.n_heads} heads"
     return f"A Transformer of {size} translates “{text}”: every matrix in its place in the paper's Figure 1."
 
 
 def fallback(model: Transformer, tokenizer: Tokenizer, text: str) -> Any:
-    """The paper's Figure 1 with the matrices of this text."""
+    """The paper's Figure 1 with the matrices of this translation."""
     source = torch.tensor([[*tokenizer.encode(text), tokenizer.eos_id]])
     longest = min(LONGEST, model.config.max_len)
     target = greedy(model, source, bos_id=tokenizer.bos_id, eos_id=tokenizer.eos_id, max_length=longest)

@@ -1,4 +1,4 @@
-"""The kernel behind a view, for what only Python can compute: a model's translation, a run of training.
+"""The kernel behind a view, for what only Python can compute: a translation by a model, a training run.
 
 The output is an HTML-first view as any other, live in itself; beside its state it holds nothing of the kernel's but a
 key. The page's end of the link is an anywidget model that is never displayed, which the view finds by that key. So no
@@ -23,12 +23,12 @@ def running_kernel() -> Any:
 
 @cache
 def link_class() -> type:
-    """The class of links; anywidget is loaded with the first one."""
+    """The class of links, for which anywidget is loaded when the first one is made."""
     import anywidget
     import traitlets
 
     class Link(anywidget.AnyWidget):
-        """One end of a link: `send` and `on_msg` are the messages, traits are what the page can read at any time."""
+        """The Python end of a link: `send` and `on_msg` carry messages, and the page can read traits at any time."""
 
         _esm = files(__package__).joinpath("link.js").read_text("utf-8")
         key = traitlets.Unicode().tag(sync=True)
@@ -54,7 +54,7 @@ def connect(hear: Callable[[dict], None], **shared: dict) -> Any:
 
 
 def on_main_thread(kernel: Any, act: Callable[[], None]) -> None:
-    """Act now, or, called on another thread, when the main one has finished its cell: no model does two things."""
+    """Act now or, on another thread, once the main one has finished its cell, so that a model never does two things."""
     if threading.current_thread() is threading.main_thread():
         act()
     else:

@@ -1,4 +1,4 @@
-"""What the lessons ask beside their views: a question, a few choices, and a function that works out the answer.
+"""The questions that lessons ask beside their views: a question, a few choices, and a function for the answer.
 
 A lesson names its question and no more, as in `view.ask("01 cold")`, so that a reader who looks at the code finds no
 answer there. Here it is computed from the view's own state, never written down: the function returns the choice, and
@@ -22,7 +22,7 @@ QUESTIONS: dict[str, "Question"] = {}
 
 @dataclass(frozen=True)
 class Question:
-    """`shown`: nothing that the view says at first gives the answer away, so that it need not be covered."""
+    """A question with its choices; `shown` means that the view does not give the answer away, and stays uncovered."""
 
     question: str
     choices: tuple[str, ...]
@@ -31,7 +31,7 @@ class Question:
 
 
 def named(name: str, question: str, *choices: str, shown: bool = False) -> Callable[[Answer], Answer]:
-    """Decorator that makes a function the answer to the question of that name."""
+    """Decorator that registers a function as the answer to the question of that name."""
 
     def add(answer: Answer) -> Answer:
         QUESTIONS[name] = Question(question, choices, shown, answer)

@@ -1,4 +1,4 @@
-"""A language model as it travels into a page: matrices as whole numbers of 8 bits, with a scale for each row.
+"""A language model in the form in which it is sent to a page: 8-bit integer matrices with a scale for each row.
 
 `language_model.js` reads it, and computes with the numbers as they were sent; `as_sent` is the same model in torch.
 """
@@ -21,7 +21,7 @@ MOST_WEIGHTS = 640_000  # about 850 kB of text
 
 
 def sent(model: nn.Module) -> dict:
-    """All that a page needs to compute the logits of a language model: of any LanguageModel, or of attention alone.
+    """Everything a page needs to compute the logits of a language model: any LanguageModel, or one of attention alone.
 
     A layer may have no feed-forward network, and no norms (then it has no `residual_1` and `residual_2` either).
 
@@ -48,7 +48,7 @@ def sent(model: nn.Module) -> dict:
 
 
 def count(model: nn.Module) -> int:
-    """How many weights a model has; one that is used twice counts once."""
+    """The number of weights of a model; a shared one counts once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -61,7 +61,7 @@ def layer_sent(layer: nn.Module) -> dict:
 
 
 def attention_sent(attention: nn.Module) -> dict:
-    """Its matrices, how many heads they serve, and the base of its rotary positions, if it has these."""
+    """The matrices of an attention, their number of heads, and the base of its rotary positions, if it has any."""
     if not isinstance(attention, MultiHeadAttention):
         raise ValueError(f"the attention of a model in a page must be one of this package's (got {attention})")
     base = attention.positions.base if isinstance(attention, RotaryAttention) else None
@@ -73,13 +73,13 @@ def attention_sent(attention: nn.Module) -> dict:
 
 
 def linears_sent(module: nn.Module) -> dict:
-    """The linear layers of a module, by their names."""
+    """The linear layers of a module, by name."""
     linears = {name: part for name, part in module.named_children() if isinstance(part, nn.Linear)}
     return {name: {"weight": in_bytes(part.weight), "bias": part.bias} for name, part in linears.items()}
 
 
 def norm_sent(norm: nn.Module) -> dict | None:
-    """What a norm has learned; None if it is no norm but leaves all as it is."""
+    """The learned parameters of a norm; None if it is an identity."""
     if isinstance(norm, nn.Identity):
         return None
     if not isinstance(norm, LayerNorm | RMSNorm):
@@ -89,7 +89,7 @@ def norm_sent(norm: nn.Module) -> dict | None:
 
 
 def matrix_sent(matrix: Float[Tensor, "rows columns"], largest: int = LARGEST) -> tuple[Tensor, Float[Tensor, " rows"]]:
-    """Whole numbers from -largest to largest, and what one of them is worth in each row.
+    """A matrix as integers from -largest to largest, and the scale of each row.
 
     The worth of coarse numbers is coarse, too: half of its bytes are 0, and take no room.
     """
@@ -101,11 +101,11 @@ def matrix_sent(matrix: Float[Tensor, "rows columns"], largest: int = LARGEST) -
 
 
 def in_bytes(matrix: Float[Tensor, "rows columns"]) -> dict:
-    """A matrix as base64 of its whole numbers, with their scales."""
+    """A matrix as base64 of its integers, with their scales."""
     whole, scale = matrix_sent(matrix)
     return {"i8": base64.b64encode(whole.numpy().tobytes()).decode(), "scale": scale, "shape": list(whole.shape)}
 
 
 def as_sent(model: Model, largest: int = LARGEST) -> Model:
-    """A copy of the model with the weights that reach the page: on the CPU, in eval mode."""
+    """A copy of the model with the weights that the page receives, on the CPU and in eval mode."""
     return in_whole_numbers(model, lambda matrix: matrix_sent(matrix, largest)).cpu().eval()

@@ -1,4 +1,4 @@
-"""The base of the HTML-first views: a picture that everybody sees, and a script that makes it live where scripts run.
+"""The base of the HTML-first views: a picture that everybody sees, and a script that brings it to life.
 
 The computation is in JavaScript, so a view answers while the kernel is busy, or gone, and in an exported page. Each
 output is whole in itself: no id, no address, nothing to load.
@@ -50,7 +50,7 @@ class View:
 
     @property
     def picture(self) -> Picture:
-        """What is seen where no script runs."""
+        """The picture that is shown where no script runs."""
         return show(self.fallback(), self.summary, sharpness=1.0, colours=self.colours)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -58,7 +58,7 @@ class View:
         return {"text/plain": question_in_words(asked) if asked else repr(self), "text/html": self.html()}
 
     def ask(self, name: str) -> "View":
-        """Ask a question of the lessons, from `questions`, whose answer is worked out from what the view holds.
+        """Ask a question of the lessons, from `questions`, whose answer is computed from the data of the view.
 
         Raises:
             ValueError: there is no question of that name.
@@ -69,7 +69,7 @@ class View:
         return self.predict(asked.question, asked.choices, *asked.answer(self.state), shown=asked.shown)
 
     def predict(self, question: str, choices: Sequence[str], answer: str, because: str, shown: bool = False) -> "View":
-        """Put a question before the view, until the reader has chosen one of a few answers or asks to see.
+        """Put a question before the view, until the reader has chosen one of a few answers or asks to see the view.
 
         `because` gives the number that shows it, for instance "its weight is 0.98". The view is covered till then,
         and its picture folded, unless it may be `shown`, because it does not give the answer away at first.
@@ -85,12 +85,12 @@ class View:
         return self
 
     def state_json(self) -> str:
-        """The state as the script reads it; `<` is escaped, so that no token can end the script."""
+        """The state as JSON for the script; `<` is escaped, so that no token can close the script element."""
         state = json.dumps(self.state, separators=(",", ":"), ensure_ascii=False, default=packed)
         return state.replace("<", "\\u003c")
 
     def html(self) -> str:
-        """The output as HTML."""
+        """The complete output as HTML."""
         script = script_of(self.kind)
         tag = f"tl-{self.kind}-{hashlib.sha256(script.encode()).hexdigest()[:8]}"
         seen, asked = self.picture.html(), self.state.get("predict")
@@ -103,7 +103,7 @@ class View:
 
 
 def asked_in_html(asked: dict, picture: str) -> str:
-    """The question where no script runs, with what gives the answer away folded: the picture, or the answer alone."""
+    """The question where no script runs, with the picture or the answer folded, whichever would give it away."""
     question, answer = escape(question_in_words(asked)), f"{asked['choices'][asked['answer']]}: {asked['because']}"
     if asked.get("shown"):
         folded = f"<details><summary>{question} Then open the answer.</summary><p>{escape(answer)}</p></details>"
@@ -113,19 +113,19 @@ def asked_in_html(asked: dict, picture: str) -> str:
 
 
 def question_in_words(asked: dict) -> str:
-    """What stands in the place of a view where no script runs, and where only text is shown."""
+    """The text in place of a view where no script runs, and where only text is shown."""
     choices = ", ".join(asked["choices"][:-1]) + f" or {asked['choices'][-1]}"
     return f"Predict first. {asked['question']} ({choices})"
 
 
 @cache
 def script_of(kind: str) -> str:
-    """The built script of a view, which makes the elements named TAG live; build.mjs makes it of <kind>_view.js."""
+    """The built script of a view, which brings elements named TAG to life; build.mjs builds it from <kind>_view.js."""
     return files("transformer_lab.widgets").joinpath(f"static/{kind}_view.js").read_text("utf-8")
 
 
 def with_tensors(value: Any, change: Callable[[Tensor], object]) -> Any:
-    """The same value, with each tensor in it changed."""
+    """Apply a change to each tensor inside a value."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, dict):
@@ -138,7 +138,7 @@ def copied(x: Tensor) -> Tensor:
 
 
 def to_bytes(x: Tensor) -> bytes:
-    """Its numbers as float32, the least significant byte first."""
+    """A tensor's numbers as little-endian float32 bytes."""
     return x.detach().cpu().float().numpy().astype(np.dtype("<f4")).tobytes()
 
 

@@ -1,1 +1,1 @@
-"""The views of the lessons, a folder each: Python that checks and sends, JavaScript that computes and draws."""
+"""The views of the lessons, one folder each: Python that checks and sends, JavaScript that computes and draws."""

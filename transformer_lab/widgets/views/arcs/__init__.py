@@ -1,1 +1,1 @@
-"""Sentences whose words are linked by arcs: from the word that is pointed at to the words it looks at."""
+"""Sentences whose words are linked by arcs: from the word under the pointer to the words it attends to."""

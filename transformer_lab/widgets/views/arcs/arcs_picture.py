@@ -1,4 +1,4 @@
-"""The arcs of words where no script runs: each sentence in a line, as the page draws it (arcs_picture.js)."""
+"""The arcs of words where no script runs: each sentence on a line, as the page draws it (arcs_picture.js)."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ LOW, LOOP, KNOWN = 30, 40, 0.1
 
 
 def picture(state: dict[str, Any], weights: list[Tensor], values: list[Tensor]) -> Axes:
-    """Draw the arcs of the word that each sentence begins with; beside them what it was alone, and what it becomes."""
+    """Draw the arcs of each sentence's initially chosen word, and its vector before and after attention beside them."""
     rows = [placed(tokens) for tokens in state["sentences"]]
     longest, features = max(left + width for row in rows for left, width in row), state["features"]
     high = LOW + min(0.24 * longest, 130)
@@ -112,6 +112,6 @@ def write(
     weight: str = "normal",
     style: str = "normal",
 ) -> None:
-    """Write a text around (x, y), its letters so many pixels high."""
+    """Write a text at (x, y), in letters of the given height in pixels."""
     drawn = ax.text(x, y, text, color=colour, ha=align, va="center_baseline", size=size * POINTS, parse_math=False)
     drawn.set(weight=weight, style=style)

@@ -1,4 +1,4 @@
-"""Sentences whose words are linked by arcs: from the word that is pointed at to the words it looks at."""
+"""Sentences whose words are linked by arcs: from the word under the pointer to the words it attends to."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def arcs(
     word: str | int | None = None,
     names: Sequence[str] | None = None,
 ) -> View:
-    """Point at a word, and see by arcs where it looks: one matrix of weights (T, T) for each sentence of T tokens.
+    """Point at a word, and arcs show where it looks: one weight matrix (T, T) for each sentence of T tokens.
 
     With `values` (T, d) for each sentence, and a name for each of their d `features`, the view shows what the word was
     alone, and what it becomes in the sentence. It begins with `word`, or else with the first one of each sentence.
@@ -46,7 +46,7 @@ def check_numbers(
     features: Sequence[str],
     names: Sequence[str] | None,
 ) -> None:
-    """Raise a ValueError unless there is one of each for every sentence, and not too much of it."""
+    """Raise a ValueError unless there is one of each for every sentence, and within the limits."""
     n = len(sentences)
     if not 1 <= n <= MOST_SENTENCES:
         raise ValueError(f"there must be 1 to {MOST_SENTENCES} sentences (got {n})")
@@ -60,7 +60,7 @@ def check_numbers(
 
 
 def check_one(tokens: Tokens, weights: Values) -> Tensor:
-    """The weights of one sentence; raises a ValueError unless softmax may have returned them for its tokens."""
+    """Check the weights of one sentence; raises a ValueError unless softmax may have returned them for its tokens."""
     if not 1 <= len(tokens) <= MOST_TOKENS:
         raise ValueError(f"a sentence must have 1 to {MOST_TOKENS} tokens (got {len(tokens)})")
     check_attention(weights, tokens, tokens)
@@ -83,7 +83,7 @@ def place(word: str, tokens: list[str]) -> int:
 
 
 def summary(texts: list[list[str]], weights: list[Tensor], chosen: list[int]) -> str:
-    """One line that says where the words look at first."""
+    """A one-line summary of where the words look at first."""
     said = []
     for tokens, matrix, at in zip(texts, weights, chosen, strict=True):
         row = [round(weight, 4) for weight in matrix[at].tolist()]

@@ -1,1 +1,1 @@
-"""Attention as a map to explore: given weights, or the steps that lead to them from queries and keys."""
+"""An interactive attention map: of given weights, or of the steps that lead to them from queries and keys."""

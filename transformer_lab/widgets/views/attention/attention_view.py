@@ -1,4 +1,4 @@
-"""Attention as a map to explore: given weights, or the steps that lead to them from queries and keys."""
+"""An interactive attention map: of given weights, or of the steps that lead to them from queries and keys."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -39,7 +39,7 @@ def attention_steps(
     value: Values | None = None,
     features: Sequence[str] = (),
 ) -> View:
-    """Explore how scores become weights: query (…, T, d_k) and key (…, S, d_k), with heads and layers in front or not.
+    """Explore how scores become weights, from query (…, T, d_k) and key (…, S, d_k), optionally with heads and layers.
 
     With `value` (…, S, d_v) and names for its few `features`, the last step shows the output beside the weights.
 
@@ -62,7 +62,7 @@ def attention_steps(
 
 
 def values_of(value: Values, scores: Tensor, features: list[str]) -> Tensor:
-    """The values of each layer and head, (layers, heads, S, d_v); raises a ValueError where they do not fit."""
+    """The values of each layer and head, (layers, heads, S, d_v); raises a ValueError if they do not fit."""
     x, (layers, heads, _, keys) = with_layers_and_heads(value, "value"), scores.shape
     if x.size(-2) != keys or x.size(0) not in (1, layers) or x.size(1) not in (1, heads):
         raise ValueError(f"value must have a row for each of the {keys} keys (its shape is {tuple(x.shape)})")
@@ -73,7 +73,7 @@ def values_of(value: Values, scores: Tensor, features: list[str]) -> Tensor:
 
 
 def check_pair(query: Tensor, key: Tensor) -> None:
-    """Refuse what has no dot products; one head of keys may serve several of queries."""
+    """Refuse a query and a key without dot products; one head of keys may serve several heads of queries."""
     if query.size(-1) != key.size(-1):
         raise ValueError(f"query and key must have the same width d_k ({query.size(-1)}, {key.size(-1)})")
     of_query, of_key = tuple(query.shape[:2]), tuple(key.shape[:2])
@@ -82,7 +82,7 @@ def check_pair(query: Tensor, key: Tensor) -> None:
 
 
 def view(weights: Tensor, logits: Tensor, queries: Tokens, keys: Tokens, more: dict[str, Any]) -> View:
-    """The view of weights as softmax of logits: of scores, or, where weights alone are given, of their logarithms."""
+    """A view of weights as the softmax of logits: of scores or, if only weights are given, of their logarithms."""
     for head in weights.flatten(0, 1):
         check_attention(head, queries, keys)  # refuses what would make the view lie
     queries, keys = list(map(str, queries)), list(map(str, keys))
@@ -93,7 +93,7 @@ def view(weights: Tensor, logits: Tensor, queries: Tokens, keys: Tokens, more: d
 
 
 def summary(weights: Tensor, queries: Tokens, keys: Tokens) -> str:
-    """One line that says what the first head's map shows."""
+    """A one-line summary of the first head's map."""
     layers, heads, *_ = weights.shape
     rows = [[round(weight, 4) for weight in row] for row in weights[0, 0, :NAMED].tolist()]
     looks = [
@@ -106,7 +106,7 @@ def summary(weights: Tensor, queries: Tokens, keys: Tokens) -> str:
 
 
 def with_layers_and_heads(values: Values, name: str) -> Tensor:
-    """As a tensor (layers, heads, rows, columns); refuses what has other axes, or nothing in it."""
+    """Reshape to (layers, heads, rows, columns); refuse other numbers of axes, and empty tensors."""
     x = to_tensor(values)
     if not 2 <= x.ndim <= 4:
         raise ValueError(f"{name} must have 2 to 4 axes: layers, heads, rows, columns (its shape is {tuple(x.shape)})")

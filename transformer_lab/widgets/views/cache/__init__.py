@@ -1,1 +1,1 @@
-"""What a key-value cache costs and what it saves: its bytes, and the work for a new token with and without it."""
+"""The costs and savings of a key-value cache: its bytes, and the work per new token with and without it."""

@@ -1,4 +1,4 @@
-"""What a key-value cache costs and what it saves: its bytes, and the work for a new token with and without it.
+"""The costs and savings of a key-value cache: its bytes, and the work per new token with and without it.
 
 What is counted, and how: `transformer_lab.analysis`. A kB is 1000 bytes.
 """
@@ -16,7 +16,7 @@ LENGTHS = [round(2 ** (step / 2)) for step in range(35) if step != 1]  # 1 to 13
 
 
 def cache_cost(preset: str = "GPT-2 small", length: int = 512) -> View:
-    """Explore what a key-value cache costs in bytes, and what it saves in FLOPs, over the length of the text.
+    """Explore what a key-value cache costs in bytes, and what it saves in FLOPs, as the text gets longer.
 
     It starts at one of the PRESETS, at the length of the view that is nearest, batch 1 and float16; everything can be
     moved, the number of KV heads too.
@@ -35,7 +35,7 @@ def cache_cost(preset: str = "GPT-2 small", length: int = 512) -> View:
 
 
 def summary(preset: str, length: int) -> str:
-    """One line that says what a cache takes, and what it saves."""
+    """A one-line summary of what a cache takes and saves."""
     size = PRESETS[preset]
     times = flops_without_cache(size, length) / flops_with_cache(size, length)
     return (
@@ -45,7 +45,7 @@ def summary(preset: str, length: int) -> str:
 
 
 def fallback(preset: str) -> Axes:
-    """The work for a token with and without a cache."""
+    """A plot of the work for a token, with and without a cache."""
     size, names = PRESETS[preset], ("with cache", "without cache")  # as in the page, where they have these colours
     curves = {
         name: [flops(size, n) for n in LENGTHS]
@@ -57,7 +57,7 @@ def fallback(preset: str) -> Axes:
 
 
 def in_units(n_bytes: int) -> str:
-    """18874368 -> "18.9 MB"."""
+    """Format a number with a unit: 18874368 -> "18.9 MB"."""
     units = ("B", "kB", "MB", "GB", "TB")
     step = min((len(str(n_bytes)) - 1) // 3, len(units) - 1)
     return f"{n_bytes / 1000**step:.{2 - (len(str(n_bytes)) - 1) % 3}f} {units[step]}"

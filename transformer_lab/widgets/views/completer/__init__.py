@@ -1,1 +1,1 @@
-"""A language model that runs in the page: type the beginning of a text, and see what it says next."""
+"""A language model that runs in the page: type the beginning of a text, and see its predictions."""

@@ -1,4 +1,4 @@
-"""A language model that runs in the page: type the beginning of a text, and see what it says next."""
+"""A language model that runs in the page: type the beginning of a text, and see its predictions."""
 
 from matplotlib.axes import Axes
 
@@ -13,7 +13,7 @@ BARS = 10
 
 
 def completer(model: LanguageModel, characters: Characters, prefix: str = "def ") -> View:
-    """Type a text and let a language model go on, token by token, in the page: no kernel has to run.
+    """Type a text and let a language model continue it, token by token, in the page and without a kernel.
 
     The weights travel with the view, in 8 bits each with a scale for each row of a matrix, so that its probabilities
     are those of `sent_model.as_sent(model)`.
@@ -35,7 +35,7 @@ def completer(model: LanguageModel, characters: Characters, prefix: str = "def "
 
 
 def summary(model: LanguageModel, prefix: str) -> str:
-    """One line that says what runs, and where it begins; no number that a training has made."""
+    """A one-line summary of the model and the prefix, without any number that training produced."""
     size, layers = f"{count(model):,}", model.config.n_layers
     return (
         f"A language model of {layers} {'layer' if layers == 1 else 'layers'} and {size} weights "
@@ -44,14 +44,14 @@ def summary(model: LanguageModel, prefix: str) -> str:
 
 
 def seen(text: str) -> str:
-    """A text in one line, in which spaces at its end can be seen."""
+    """A text on one line, with the spaces at its end made visible."""
     shown = text.replace("\n", "⏎")
     bare = shown.rstrip(" ")
     return bare + "␣" * (len(shown) - len(bare))
 
 
 def fallback(model: LanguageModel, characters: Characters, prefix: str) -> Axes:
-    """The most probable tokens after the prefix."""
+    """A plot of the most probable tokens after the prefix."""
     with inference(model):
         logits = model(characters.encode(prefix)[None])[0, -1]
     best = logits.softmax(-1).topk(min(BARS, len(characters)))
@@ -61,5 +61,5 @@ def fallback(model: LanguageModel, characters: Characters, prefix: str) -> Axes:
 
 
 def token_name(symbol: str) -> str:
-    """A token as it can be seen."""
+    """A token in visible form."""
     return {"": "pad", "\n": "⏎", " ": "␣"}.get(symbol, symbol)

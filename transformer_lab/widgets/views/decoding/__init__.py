@@ -1,1 +1,1 @@
-"""Decoding over a fixed table: one model's distributions for every beginning, and what each method makes of them."""
+"""Decoding from a fixed table: one model's distribution after each prefix, and what each method generates from it."""

@@ -1,4 +1,4 @@
-"""The tree of a decoding where no script runs: the likeliest beginnings, what may follow each, and the greedy path."""
+"""The decoding tree where no script runs: the likeliest prefixes, their possible next tokens, and the greedy path."""
 
 import math
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ Point = tuple[int | float, int | float]
 
 @dataclass
 class Node:
-    """A beginning: its last token, its log probability, and the row of the table that says what follows."""
+    """A prefix: its last token, its log probability, and the row of the table for the token that follows."""
 
     name: str
     total: float
@@ -31,7 +31,7 @@ class Node:
 
 
 def tree(ids: Tensor, log_probs: Tensor, tokens: Tokens, eos_id: int) -> Axes:
-    """Draw the tree of a table: beside each token the probability of the beginning that it ends."""
+    """Draw the tree of a table, with the probability of each prefix beside its last token."""
     root = grown(ids, log_probs, tokens, eos_id)
     rows = placed(root, 0)
     with matplotlib.rc_context(THEME):
@@ -61,7 +61,7 @@ def grown(ids: Tensor, log_probs: Tensor, tokens: Tokens, eos_id: int) -> Node:
 
 
 def placed(node: Node, start: int) -> int:
-    """Give each node its place, a parent the middle of its children; returns the first row that is free."""
+    """Place each node, parents in the middle of their children; returns the first free row."""
     if not node.children:
         node.place = start
         return start + 1
@@ -88,7 +88,7 @@ def draw(ax: Axes, node: Node, depth: int) -> None:
 
 
 def joined(start: Point, end: Point) -> Iterator[Point]:
-    """A curve that leaves and arrives level."""
+    """A curve that is horizontal at both ends."""
     for step in range(21):
         t = step / 20
         yield start[0] + (end[0] - start[0]) * t, start[1] + (end[1] - start[1]) * t * t * (3 - 2 * t)

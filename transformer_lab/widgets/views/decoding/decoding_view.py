@@ -1,4 +1,4 @@
-"""Decoding over a fixed table: one model's distributions for every beginning, and what each method makes of them."""
+"""Decoding from a fixed table: one model's distribution after each prefix, and what each method generates from it."""
 
 from collections.abc import Callable
 
@@ -52,7 +52,7 @@ def decoding(
 def table_of(
     next_logits: NextLogits, vocab: int, bos_id: int, eos_id: int, depth: int, branching: int
 ) -> tuple[Tensor, Tensor]:
-    """For each beginning its `branching` most probable next tokens and their log probabilities.
+    """For each prefix, its `branching` most probable next tokens and their log probabilities.
 
     Both are (beginnings, branching). Beginnings stand in the order of their length; those of one length, in the order
     of the beginnings they extend, and then from the most probable token down. So the table needs no addresses.
@@ -81,7 +81,7 @@ def table_of(
 
 
 def best_of(logits: Tensor, vocab: int, branching: int) -> torch.return_types.topk:
-    """The log probabilities of the most probable tokens, largest first, and their ids."""
+    """The log probabilities of the most probable tokens, in descending order, and their ids."""
     if tuple(logits.shape) != (vocab,):
         raise ValueError(f"next_logits must give one logit for each of the {vocab} tokens (got {tuple(logits.shape)})")
     if logits.isnan().any():
@@ -90,7 +90,7 @@ def best_of(logits: Tensor, vocab: int, branching: int) -> torch.return_types.to
 
 
 def summary(ids: Tensor, log_probs: Tensor, tokens: Tokens, eos_id: int) -> str:
-    """One line with the greedy sentence."""
+    """A one-line summary with the greedy sentence."""
     sentence, total = greedy_of(ids, log_probs, eos_id)
     said = " ".join(label(tokens[i]) for i in sentence)
     return (
@@ -99,7 +99,7 @@ def summary(ids: Tensor, log_probs: Tensor, tokens: Tokens, eos_id: int) -> str:
 
 
 def greedy_of(ids: Tensor, log_probs: Tensor, eos_id: int) -> tuple[list[int], float]:
-    """The most probable token after each beginning, from the table alone: ids after bos, and their log probability."""
+    """The greedy path through the table: the token ids after bos, and their log probability."""
     going_on = (ids != eos_id) & (log_probs > -torch.inf)
     firsts = (1 + going_on.flatten().cumsum(0) - going_on.flatten().int()).view_as(ids)  # where each extension stands
     row, sentence, total = 0, [], 0.0

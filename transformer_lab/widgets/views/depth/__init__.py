@@ -1,1 +1,1 @@
-"""What goes up and what comes down in deep stacks: norms of activations and of gradients, layer by layer."""
+"""Activations and gradients in deep stacks: the norms on the way up and on the way down, layer by layer."""

@@ -1,4 +1,4 @@
-"""What goes up and what comes down in deep stacks: norms of activations and of gradients, layer by layer."""
+"""Activations and gradients in deep stacks: the norms on the way up and on the way down, layer by layer."""
 
 from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ def depth(sweep: Mapping[str, Mapping[int, Norms]]) -> View:
 
 
 def as_shown(kind: str, by_depth: Mapping[int, Norms], depths: list[int]) -> list[tuple[Tensor, Tensor]]:
-    """The norms of one kind as they travel, depth after depth; refuses what a logarithmic axis can't show."""
+    """The norms of one kind as they are sent, by depth; refuses values that a logarithmic axis can't show."""
     if list(by_depth) != depths:
         raise ValueError(f"all kinds must have the same depths ({kind!r} has {list(by_depth)}, the first has {depths})")
     pairs = []
@@ -53,12 +53,12 @@ def as_shown(kind: str, by_depth: Mapping[int, Norms], depths: list[int]) -> lis
 
 
 def fallback(reach: Mapping[str, list[float]], depths: list[int]) -> Axes:
-    """How much of a gradient reaches the first layer, by depth."""
+    """A plot of how much of the gradient reaches the first layer, by depth."""
     return plot_lines(depths, reach, x_label="number of layers", y_label="gradient at the first layer", log_y=True)
 
 
 def summary(reach: Mapping[str, list[float]], depths: list[int]) -> str:
-    """One line that says whether a gradient gets through, and nothing that varies from machine to machine."""
+    """A one-line summary of whether a gradient gets through, without anything that varies between machines."""
     arrives = [f"{'above' if down[-1] >= 0.01 else 'below'} 0.01 in {kind}" for kind, down in reach.items()]
     stacks = f"stacks of {depths[0]} to {depths[-1]} layers: through all {depths[-1]}"
     return f"Norms by layer in {stacks}, the share of the gradient that arrives is {', '.join(arrives)}."

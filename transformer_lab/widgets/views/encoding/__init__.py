@@ -1,1 +1,1 @@
-"""A positional encoding to explore: the table, the waves in it, and how similar two places are."""
+"""An interactive positional encoding: the table, its waves, and the similarity of two positions."""

@@ -1,4 +1,4 @@
-"""A positional encoding to explore: the table, the waves in it, and how similar two places are."""
+"""An interactive positional encoding: the table, its waves, and the similarity of two positions."""
 
 import math
 
@@ -46,12 +46,12 @@ def encoding(table: Values | tuple[int, int]) -> View:
 
 
 def wavelengths(d_model: int) -> Tensor:
-    """How many positions each pair's wave is long: 2π / ω_i = 2π · 10000^(2i / d_model) (§3.5)."""
+    """The wavelength of each pair of features, in positions: 2π / ω_i = 2π · 10000^(2i / d_model) (§3.5)."""
     return 2 * math.pi / frequencies(d_model)
 
 
 def summary(table: Tensor, waves: bool) -> str:
-    """One line that says what the view shows."""
+    """A one-line summary of the view."""
     length, d_model = table.shape
     near, far = (table[0] @ table[1]).item(), (table[0] @ table[-1]).item()
     alike = f"the dot product of position 0 with 1 is {near:z.2f}, with {length - 1} it is {far:z.2f}"
@@ -65,7 +65,7 @@ def summary(table: Tensor, waves: bool) -> str:
 
 
 def fallback(table: Tensor) -> Axes:
-    """The table on its side, positions to the right."""
+    """Draw the table on its side, with positions to the right."""
     length, d_model = table.shape
     positions, features = ([str(i) if i % NAMED == 0 else "" for i in range(n)] for n in (length, d_model))
     axes = figure(7.4, min(1.6 + 5.6 * d_model / length, 5))[1]

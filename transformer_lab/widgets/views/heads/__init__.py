@@ -1,1 +1,1 @@
-"""Heads side by side: what each looks at, how two differ, and what each adds to the layer's output."""
+"""Heads side by side: where each looks, how two of them differ, and what each adds to the layer's output."""

@@ -1,4 +1,4 @@
-"""Heads side by side: what each looks at, how two differ, and what each adds to the layer's output."""
+"""Heads side by side: where each looks, how two of them differ, and what each adds to the layer's output."""
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -45,13 +45,13 @@ def heads(weights: Values, query_tokens: Tokens, key_tokens: Tokens, contributio
 
 
 def names_of(stack: Tensor) -> list[str]:
-    """What each head is called: its number, after that of its layer if there are several."""
+    """The names of the heads: their numbers, preceded by that of the layer if there are several."""
     layers, heads, *_ = stack.shape
     return [f"{layer}.{head}" if layers > 1 else f"{head}" for layer in range(layers) for head in range(heads)]
 
 
 def summary(stack: Tensor) -> str:
-    """One line that says which rows are most even and most uneven."""
+    """A one-line summary of which rows are the most even and the most uneven."""
     names, entropies = names_of(stack), entropy(stack).mean(-1).flatten().tolist()
     order = sorted(range(len(names)), key=entropies.__getitem__)
     ends = " and ".join(f"{entropies[i]:.2f} bits in head {names[i]}" for i in dict.fromkeys((order[0], order[-1])))
@@ -60,7 +60,7 @@ def summary(stack: Tensor) -> str:
 
 
 def fallback(stack: Tensor) -> Figure:
-    """A small map of each head, and how even its rows are."""
+    """Draw a small map of each head, and how even its rows are."""
     entropies, maps = entropy(stack).mean(-1).flatten().tolist(), stack.flatten(0, 1)[:DRAWN].numpy()
     with matplotlib.rc_context(THEME):
         lines = -(-len(maps) // ACROSS)

@@ -1,1 +1,1 @@
-"""All heads of a language model over a text: where each looks, and what the loss becomes when some are taken away."""
+"""All heads of a language model on a text: where each looks, and how the loss changes when some are ablated."""

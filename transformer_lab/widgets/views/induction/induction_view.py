@@ -1,4 +1,4 @@
-"""All heads of a language model over a text: where each looks, and what the loss becomes when some are taken away."""
+"""All heads of a language model on a text: where each looks, and how the loss changes when some are ablated."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ MOST_TOKENS = 96
 
 
 def induction(model: nn.Module, tokens: Sequence[int] | Tensor, names: Tokens | None = None) -> View:
-    """Take heads of a language model away, in the page, and see what changes: the loss, and where other heads look.
+    """Ablate heads of a language model in the page, and see the changes in the loss and in where other heads look.
 
     `tokens` are the ids of a text, `names` those of the whole vocabulary; without names the ids are shown. The model
     may be a LanguageModel or one of attention alone. The page computes with the weights as they are sent, in 8 bits:
@@ -51,12 +51,12 @@ def check(ids: Tensor, vocabulary: int, most: int) -> None:
 
 
 def seen(name: str) -> str:
-    """A token as it can be seen."""
+    """A token in visible form."""
     return {"": "pad"}.get(name, name.replace("\n", "⏎").replace(" ", "␣"))
 
 
 def summary(model: nn.Module, read: list[str]) -> str:
-    """One line that says what is seen; no number that a training has made."""
+    """A one-line summary of what is shown, without any number that training produced."""
     n_heads = [part.n_heads for part in model.modules() if isinstance(part, MultiHeadAttention)]
     heads = f"{sum(n_heads)} heads in {len(n_heads)} {'layer' if len(n_heads) == 1 else 'layers'}"
     text = f"{len(read)} tokens “{label(' '.join(read))}”"
@@ -64,7 +64,7 @@ def summary(model: nn.Module, read: list[str]) -> str:
 
 
 def fallback(model: nn.Module, ids: Tensor, read: list[str]) -> Figure:
-    """A small map of each head, a row for each layer, and the loss of each next token."""
+    """Draw a small map of each head, a row per layer, and the loss of each next token."""
     with inference(model), record_attention(model) as maps:
         losses = F.cross_entropy(model(ids[None])[0, :-1], ids[1:], reduction="none")  # (T - 1,)
     stack = [weights[0] for weights in maps.values()]

@@ -1,1 +1,1 @@
-"""The logit lens over a text: what a model would say next, if its layers ended at each of them."""
+"""The logit lens on a text: what a model would predict if its layers ended at each of them."""

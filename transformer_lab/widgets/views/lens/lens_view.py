@@ -1,4 +1,4 @@
-"""The logit lens over a text: what a model would say next, if its layers ended at each of them."""
+"""The logit lens on a text: what a model would predict if its layers ended at each of them."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ MOST_NAMES = 1_000  # of a larger vocabulary, only the names that are shown trav
 
 
 def lens(logits: Values, tokens: Sequence[int] | Tensor, names: Tokens, places: Tokens | None = None) -> View:
-    """What a model would say after each position, read off before its first layer and after each of them.
+    """Explore a model's predictions at each position, read off before its first layer and after each layer.
 
     `logits` (places, T, vocab) are those of `analysis.logit_lens`, the model's own ones last; `tokens` are the T ids
     that it has read, `names` those of the whole vocabulary. The token that should come next at a position is the one
@@ -45,7 +45,7 @@ def lens(logits: Values, tokens: Sequence[int] | Tensor, names: Tokens, places: 
 
 
 def check(logits: Tensor, ids: Tensor, names: list[str]) -> None:
-    """Raise a ValueError unless logits, tokens and names go together."""
+    """Raise a ValueError unless logits, tokens and names fit together."""
     if logits.ndim != 3 or tuple(logits.shape[1:]) != (len(ids), len(names)) or len(ids) < 2 or not len(logits):
         expected = f"(places, T, vocab) of at least 2 tokens, here (…, {len(ids)}, {len(names)})"
         raise ValueError(f"logits must be {expected} (their shape is {tuple(logits.shape)})")
@@ -56,7 +56,7 @@ def check(logits: Tensor, ids: Tensor, names: list[str]) -> None:
 
 
 def shortened(names: list[str], best: Tensor, ids: Tensor) -> tuple[list[str], Tensor, Tensor]:
-    """The names that travel, and the best tokens and those read as places among them."""
+    """The token names that are sent, and the best and the read tokens as indices into them."""
     if len(names) <= MOST_NAMES:
         return names, best, ids
     used, places = torch.cat([best.flatten(), ids]).unique(return_inverse=True)
@@ -64,7 +64,7 @@ def shortened(names: list[str], best: Tensor, ids: Tensor) -> tuple[list[str], T
 
 
 def summary(places: list[str], ids: Tensor, names: list[str]) -> str:
-    """One line that says what is seen; no number that a training has made."""
+    """A one-line summary of what is shown, without any number that training produced."""
     text = label("".join(names[i] for i in ids.tolist()).replace("\n", "⏎"))
     return (
         f"The logit lens over “{text}”: the most probable next token at {len(places)} places and {len(ids)} positions."
@@ -72,7 +72,7 @@ def summary(places: list[str], ids: Tensor, names: list[str]) -> str:
 
 
 def fallback(places: list[str], best: torch.return_types.topk, ids: Tensor, names: list[str]) -> Figure:
-    """The most probable token of each cell, with its probability as the shade; the true next token is bold."""
+    """Draw the most probable token of each cell, shaded by its probability; the true next token is bold."""
     n, m = len(places), len(ids)
     drawing, ax = figure(max(3.0, min(8.0, 1.2 + 0.3 * m)), 0.9 + 0.32 * n)
     ax.imshow(best.values[..., 0].numpy(), cmap="cividis", vmin=0, vmax=1, aspect="auto")
@@ -90,6 +90,6 @@ def fallback(places: list[str], best: torch.return_types.topk, ids: Tensor, name
 
 
 def visible(name: str) -> str:
-    """A token as it can be seen, cut to three letters."""
+    """A token in visible form, cut to three letters."""
     shown = {"": "pad"}.get(name, name.replace("\n", "⏎").replace(" ", "␣"))
     return shown if len(shown) <= 3 else f"{shown[:2]}…"

@@ -1,1 +1,1 @@
-"""A mask to paint: which query may attend to which key, what becomes of the weights, and what is wrong with it."""
+"""A mask to paint: which query may attend to which key, how the weights change, and what is wrong with the mask."""

@@ -1,4 +1,4 @@
-"""A mask to paint: which query may attend to which key, what becomes of the weights, and what is wrong with it."""
+"""A mask to paint: which query may attend to which key, how the weights change, and what is wrong with the mask."""
 
 import torch
 from jaxtyping import Bool
@@ -41,7 +41,7 @@ def mask_playground(scores: Values, tokens: Tokens, pattern: str = "causal", pad
 
 
 def mask_of(pattern: str, length: int, window: int = 2, prefix: int = 2) -> Bool[Tensor, "{length} {length}"]:
-    """The table of a pattern: a window of so many places that ends with the query, or a prefix that all may see."""
+    """The mask of a pattern, such as a window of positions that ends with the query, or a prefix that all may see."""
     past = causal_mask(length, "cpu")
     return {
         "everything": torch.ones_like(past),
@@ -52,7 +52,7 @@ def mask_of(pattern: str, length: int, window: int = 2, prefix: int = 2) -> Bool
 
 
 def summary(mask: Tensor, pattern: str, padding: list[bool]) -> str:
-    """One line that says what the mask lets through."""
+    """A one-line summary of what the mask lets through."""
     hidden = f", {sum(padding)} of padding hidden" if any(padding) else ""
     blind = int((~mask.any(dim=-1)).sum())
     nothing = f"; {blind} of the queries may see nothing" if blind else ""

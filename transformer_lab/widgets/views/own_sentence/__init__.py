@@ -1,1 +1,1 @@
-"""A sentence of one's own through a trained model: its translation, and where the decoder looked for each token."""
+"""A reader's own sentence in a trained model: its translation, and where the decoder looked for each token."""

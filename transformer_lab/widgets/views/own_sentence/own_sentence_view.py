@@ -1,4 +1,4 @@
-"""A sentence of one's own through a trained model: its translation, and where the decoder looked for each token."""
+"""A reader's own sentence in a trained model: its translation, and where the decoder looked for each token."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from transformer_lab.widgets.shared.view import View, to_bytes
 
 
 def own_sentence(model: Transformer, tokenizer: TokenizerLike, examples: Sequence[str]) -> View:
-    """Type a sentence and see its greedy translation with the cross-attention of each layer and head.
+    """Type a sentence, and see its greedy translation with the cross-attention of each layer and head.
 
     Without a kernel the view shows the examples; the first is in its picture.
 
@@ -28,7 +28,7 @@ def own_sentence(model: Transformer, tokenizer: TokenizerLike, examples: Sequenc
 
 
 class OwnSentence(View):
-    """The view, and what answers its questions in the kernel."""
+    """The view, with the kernel side that handles its requests."""
 
     def __init__(self, model: Transformer, tokenizer: TokenizerLike, examples: Sequence[str]):
         self.model, self.tokenizer = model, tokenizer
@@ -39,7 +39,7 @@ class OwnSentence(View):
             self.state["kernel"] = self.link.key
 
     def work(self, text: str) -> dict:
-        """The translation of a text, its tokens on both sides, and the weights (layers, heads, T, S)."""
+        """The translation of a text, with the tokens on both sides and the weights (layers, heads, T, S)."""
         device = next(self.model.parameters()).device
         src = [*self.tokenizer.encode(text), self.tokenizer.eos_id]
         source = torch.tensor([src], device=device)
@@ -52,7 +52,7 @@ class OwnSentence(View):
         return {"text": text, "translation": self.tokenizer.decode(said), "weights": weights} | names
 
     def answer(self, message: dict) -> None:
-        """Reply to a message {request, text}: the weights as bytes beside the rest, or why there is nothing."""
+        """Reply to a message {request, text}: the result with the weights as bytes, or the reason why there is none."""
         try:
             worked = self.work(message["text"])
         except Exception as error:  # whatever it is, the page waits for an answer
@@ -69,12 +69,12 @@ def check_length(length: int, most: int) -> None:
 
 
 def summary(example: dict) -> str:
-    """One line with a translation."""
+    """A one-line summary with a translation."""
     layers, heads, *_ = example["weights"].shape
     said = f"“{example['text']}” is translated as “{example['translation']}”"
     return f"{said}; cross-attention of {layers} × {heads} heads."
 
 
 def fallback(example: dict) -> Axes:
-    """The mean of the last layer's heads."""
+    """A plot of the mean over the last layer's heads."""
     return plot_attention(example["weights"][-1].mean(0), example["target"], example["source"])

@@ -1,1 +1,1 @@
-"""Softmax saturation: what becomes of eight weights, and of their gradient, as queries and keys get wider."""
+"""Softmax saturation: how eight weights and their gradient change as queries and keys get wider."""

@@ -1,4 +1,4 @@
-"""Softmax saturation: what becomes of eight weights, and of their gradient, as queries and keys get wider."""
+"""Softmax saturation: how eight weights and their gradient change as queries and keys get wider."""
 
 import torch
 from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ WIDTHS = sorted({round(2 ** (step / 4)) for step in range(41)})  # 1 to 1024, fo
 
 
 def saturation(query: Values, key: Values) -> View:
-    """Explore softmax(q·k) and softmax(q·k / √d_k), taking the first d_k numbers of each query and key.
+    """Explore softmax(q·k) and softmax(q·k / √d_k) for the first d_k features of each query and key.
 
     query (T, 1024), key (S, 1024), for instance standard normal numbers. The curves show the median norm of the
     Jacobian over the queries; the bars, the weights of the query that is the median at d_k = 1024 without the scale.
@@ -46,13 +46,13 @@ def jacobian_norm(p: Tensor) -> Tensor:
 
 
 def summary(groups: dict[str, Tensor]) -> str:
-    """One line that says how large the largest weights are."""
+    """A one-line summary of how large the largest weights are."""
     largest = [f"{groups[name].max().item():.2f} {name}" for name in ("without scale", "with scale")]
     n = len(groups["with scale"])
     return f"Softmax of {n} scores at d_k = {WIDTHS[-1]}: the largest weight is {', '.join(largest)}."
 
 
 def fallback(groups: dict[str, Tensor]) -> Axes:
-    """The weights at the widest, with and without the scale."""
+    """A plot of the weights at the largest width, with and without the scale."""
     n = len(groups["with scale"])
     return plot_bars(groups, [f"key {i}" for i in range(1, n + 1)], y_label="weight")

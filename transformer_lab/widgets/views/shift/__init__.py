@@ -1,1 +1,1 @@
-"""A step to the side as a rotation: one arrow for each frequency; and rotary positions, where two rotations meet."""
+"""A shift of positions as a rotation, one arrow per frequency; and rotary positions, where two rotations meet."""

@@ -1,4 +1,4 @@
-"""A step to the side as a rotation: one arrow for each frequency; and rotary positions, where two rotations meet."""
+"""A shift of positions as a rotation, one arrow per frequency; and rotary positions, where two rotations meet."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ POSITION, OFFSET = 3, 5  # where the view starts, and how far it shifts
 
 
 def shift(query: Values, key: Values, tab: str = "shift") -> View:
-    """Turn an encoding by an offset, M_k PE(p) = PE(p + k); and, in a second tab, a query and a key by their positions.
+    """Rotate an encoding by an offset, M_k PE(p) = PE(p + k); and, in a second tab, query and key by their positions.
 
     query and key (d_head,), with an even d_head, which is the d_model of the encoding, too; `tab`, shift or RoPE, is
     the one that shows first. The rotation of a shift is clockwise, that of RoPE counter-clockwise (there a row is
@@ -45,7 +45,7 @@ def shift(query: Values, key: Values, tab: str = "shift") -> View:
 
 
 def fallback(query: Tensor, key: Tensor, tab: str) -> Figure:
-    """Each pair of the encoding, before and after the shift; or of a query and a key, turned by their positions."""
+    """Draw each pair of the encoding before and after the shift, or of a query and a key rotated by their positions."""
     d_head = len(query)
     if tab == "shift":
         first, second, _ = step(d_head)
@@ -72,7 +72,7 @@ def fallback(query: Tensor, key: Tensor, tab: str) -> Figure:
 
 
 def summary(query: Tensor, key: Tensor) -> str:
-    """One line that says what the view shows."""
+    """A one-line summary of the view."""
     _, after, there = step(len(query))
     same = torch.allclose(after, there, atol=1e-6)
     near, far = score(query, key, OFFSET), score(query, key, OFFSET, start=100)
@@ -85,16 +85,16 @@ def summary(query: Tensor, key: Tensor) -> str:
 
 
 def step(d_model: int) -> tuple[Tensor, Tensor, Tensor]:
-    """PE(p), M_k PE(p) and PE(p + k), where the view starts."""
+    """PE(p), M_k PE(p) and PE(p + k) at the start of the view."""
     table = sinusoidal_encoding(POSITION + OFFSET + 1, d_model, "cpu")
     return table[POSITION], shift_matrix(OFFSET, d_model).cpu() @ table[POSITION], table[POSITION + OFFSET]
 
 
 def score(query: Tensor, key: Tensor, offset: int, start: int = 0) -> float:
-    """The dot product of a query and a key that rotary positions have turned; the key has position `start`."""
+    """The dot product of a query and a key rotated by rotary positions; the key has position `start`."""
     return torch.dot(*turned(query, key, offset, start)).item()
 
 
 def turned(query: Tensor, key: Tensor, offset: int, start: int) -> tuple[Tensor, Tensor]:
-    """A query at position `start` + `offset` and a key at `start`."""
+    """A query rotated to position `start` + `offset`, and a key rotated to `start`."""
     return rotate(query[None], start + offset)[0], rotate(key[None], start)[0]

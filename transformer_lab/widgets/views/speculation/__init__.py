@@ -1,1 +1,1 @@
-"""Speculative decoding, round by round: what a draft proposed, what the model kept, and the text that came of it."""
+"""Speculative decoding, round by round: what the draft proposed, what the model kept, and the resulting text."""

@@ -1,4 +1,4 @@
-"""Speculative decoding, round by round: what a draft proposed, what the model kept, and the text that came of it."""
+"""Speculative decoding, round by round: what the draft proposed, what the model kept, and the resulting text."""
 
 import torch
 from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ MOST_ROUNDS, MOST_DRAFTED = 200, 12
 
 
 def speculation(written: Speculation, names: Tokens) -> View:
-    """Step through a text that `speculative` has written: a recorded run, one pass of the model after the other.
+    """Step through a recorded run of `speculative`, one pass of the model after another.
 
     `names` are those of the whole vocabulary. Of each round the page shows the drafted tokens, the probability that the
     draft and the model gave to each, and which of them stand.
@@ -40,7 +40,7 @@ def speculation(written: Speculation, names: Tokens) -> View:
 
 
 def tables(rounds: list[Round], n_rows: int, longest: int) -> dict[str, Tensor]:
-    """A row for each round, and -1 where nothing was drafted.
+    """The recorded rounds as tables, a row each, with -1 where nothing was drafted.
 
     There are as many rows as new tokens, so that the form does not depend on how many passes a machine needed.
     """
@@ -57,18 +57,18 @@ def tables(rounds: list[Round], n_rows: int, longest: int) -> dict[str, Tensor]:
 
 
 def chances(distributions: Tensor, drafted: list[int]) -> list[float]:
-    """What each drafted token was given."""
+    """The probability of each drafted token."""
     return [float(distributions[i, token]) for i, token in enumerate(drafted)]
 
 
 def summary(prompt: list[str], longest: int) -> str:
-    """One line that says what is stepped through; no number that a training has made."""
+    """A one-line summary of the recorded run, without any number that training produced."""
     read = label("".join(prompt).replace("\n", "⏎"))
     return f"What a draft proposed after “{read}”, up to {longest} tokens a round, and what the model kept of it."
 
 
 def fallback(rounds: list[Round], names: list[str]) -> Axes:
-    """The first round in which anything was drafted: what draft and model give to each drafted token."""
+    """Draw the first round with drafted tokens: the probability of each under the draft and under the model."""
     first = next(one for one in rounds if one.drafted)
     stands = ["stands" if i < first.n_accepted else "" for i in range(len(first.drafted))]
     if first.n_accepted < len(stands):

@@ -1,4 +1,4 @@
-"""The block of 2017 beside one with any of six later parts: what changes, what it costs, the loss that was measured."""
+"""The block of 2017 beside one with any of six later parts: its changes, its costs, and its measured loss."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -24,7 +24,7 @@ Losses = Mapping[Collection[str], Sequence[float] | Tensor]
 
 
 def swaps(losses: Losses, chosen: Collection[str] = NAMES, length: int = 64) -> View:
-    """Explore six swaps: choose some, and see their block beside that of 2017, with parameters, FLOPs, cache and loss.
+    """Explore six swaps: choose some, and compare their block with that of 2017 in size, FLOPs, cache and loss.
 
     `losses` has those of each combination, one for each seed, as `python -m transformer_lab.training.experiments.swaps`
     finds them; other keys are left out. It begins with the `chosen` swaps, at the power of 2 next to `length`. All is
@@ -53,18 +53,18 @@ def swaps(losses: Losses, chosen: Collection[str] = NAMES, length: int = 64) -> 
 
 
 def in_binary() -> list[tuple[str, ...]]:
-    """All combinations: the one of number n has the swaps whose bits are 1 in n, the first swap the lowest bit."""
+    """All combinations: number n has the swaps whose bits are 1 in n, with the first swap as the lowest bit."""
     return [tuple(name for i, name in enumerate(NAMES) if n >> i & 1) for n in range(2 ** len(NAMES))]
 
 
 def summary(chosen: Collection[str]) -> str:
-    """One line that says what is compared."""
+    """A one-line summary of what is compared."""
     names = ", ".join(name for name in NAMES if name in chosen) or "no swap"
     return f"The block of 2017 beside one with {names}: parts, parameters, FLOPs, cache, and the measured loss."
 
 
 def fallback(table: Mapping[frozenset[str], list[float]], chosen: Collection[str]) -> Figure:
-    """The losses that were measured: the block of 2017, the chosen one, and the others."""
+    """A plot of the measured losses: the block of 2017, the chosen one, and the others."""
     every = [found[0] for names, found in table.items() if names <= {*NAMES}]
     rows = {"2017": table[frozenset()], "chosen": table[frozenset(chosen)], "all 64": every}
     drawing, ax = figure(6.4, 2.0)

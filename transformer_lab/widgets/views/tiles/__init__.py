@@ -1,1 +1,1 @@
-"""Tiles that walk over a score matrix: what is in fast memory, and what each query remembers of the keys so far."""
+"""Tiles that move over a score matrix: what fast memory holds, and what each query remembers of the keys so far."""

@@ -1,4 +1,4 @@
-"""Tiles that walk over a score matrix: what is in fast memory, and what each query remembers of the keys so far."""
+"""Tiles that move over a score matrix: what fast memory holds, and what each query remembers of the keys so far."""
 
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -21,7 +21,7 @@ def tiles(
     d_head: int = 64,
     causal: bool = False,
 ) -> View:
-    """Walk over scores (T, S), already divided by √d_k, tile by tile: step, change the size of a tile, hide the future.
+    """Go over scores (T, S), already divided by √d_k, tile by tile: step, resize the tiles, or hide the future.
 
     For the queries of a tile the page shows the largest score so far, the sum of exponentials measured from it, and the
     factor by which that sum was mended. Bytes are counted for heads of `d_head` features in float32. Tokens without
@@ -51,7 +51,7 @@ def tiles(
 
 
 def summary(scores: Tensor, tile: int, d_head: int, causal: bool) -> str:
-    """One line that says how many tiles there are, and what they take."""
+    """A one-line summary of how many tiles there are, and how much memory they take."""
     starts = [range(0, n, tile) for n in scores.shape]
     count = sum(not causal or s < t + tile for t in starts[0] for s in starts[1])
     sizes = " × ".join(map(str, scores.shape))
@@ -61,7 +61,7 @@ def summary(scores: Tensor, tile: int, d_head: int, causal: bool) -> str:
 
 
 def fallback(scores: Tensor, rows: list[str], columns: list[str], tile: int) -> Axes:
-    """All scores, cut into tiles."""
+    """Draw all scores, cut into tiles."""
     axes = plot_matrix(scores, rows, columns)
     for t in range(tile, scores.size(0), tile):
         axes.axhline(t - 0.5, color="black", linewidth=2)

@@ -1,1 +1,1 @@
-"""Training as it happens, and as it was: curves, what the model makes of samples, and where it looks."""
+"""Monitoring a training run, live or afterwards: curves, the model's outputs on samples, and where it looks."""

@@ -1,4 +1,4 @@
-"""The numbers of a training that is watched: what is kept of a long one, and their curves."""
+"""The recorded numbers of a monitored training run: how a long history is thinned, and its curves."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ ROW = 4  # of each report: step, loss, rate, score (NaN if not evaluated)
 
 @dataclass(frozen=True)
 class Measures:
-    """What a monitor draws beside the loss: the score that is evaluated, and losses to compare with."""
+    """The quantities drawn beside the loss: the score of the evaluation, and losses to compare with."""
 
     score: str
     unit: str  # a "share" has a chart of its own; a "loss" stands in the chart of the loss
@@ -21,14 +21,14 @@ class Measures:
 
 
 def thinned(history: np.ndarray) -> np.ndarray:
-    """Every second row, and those that were evaluated if they are few."""
+    """Every second row, plus the rows with a score if these are few."""
     evaluated = ~np.isnan(history[:, 3])
     keep = np.arange(len(history))[::-1] % 2 == 0  # the last one among them
     return history[keep | evaluated] if evaluated.sum() < MOST_POINTS / 4 else history[keep]
 
 
 def curves(history: np.ndarray, measures: Measures) -> Figure:
-    """The loss and what it is compared with, and the score where it was measured."""
+    """Plot the loss with those that it is compared with, and the score where it was measured."""
     share = measures.unit == "share"
     measured = history[~np.isnan(history[:, 3])]
     scores = {measures.score: measured[:, 3]}

@@ -1,4 +1,4 @@
-"""What a model makes of a few samples while it is trained."""
+"""A model's outputs on a few samples in the course of its training."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ MOST_SNAPSHOTS = 12  # so many of a long run are kept
 
 
 class Snapshots:
-    """What a model says to each of a few samples, and perhaps its attention, at some steps of its training."""
+    """A model's output on each of a few samples, optionally with its attention, at some steps of its training."""
 
     words: str  # for what it says
     depth: Sequence[int] = (1, 1)  # layers and heads of the attention that is kept
@@ -29,15 +29,15 @@ class Snapshots:
         self.taken: list[tuple[int, list[str], list[Tensor]]] = []  # step, what it says, weights
 
     def say(self) -> list[str]:
-        """What the model makes of each sample now."""
+        """The model's current output on each sample."""
         raise NotImplementedError
 
     def attend(self) -> list[Tensor]:
-        """For each sample (layers, heads, T, S); nothing, where attention is not kept."""
+        """The attention on each sample, (layers, heads, T, S), or nothing if attention is not kept."""
         return []
 
     def take(self, report: Report) -> bool:
-        """Take a snapshot, if it is time to; whether it was."""
+        """Take a snapshot if one is due; returns whether it was."""
         if not self.samples or (self.taken and report.score is None):
             return False
         self.taken.append((report.step, self.say(), self.attend()))
@@ -51,16 +51,16 @@ class Snapshots:
         return [step for step, *_ in self.taken]
 
     def said(self) -> list[str]:
-        """What it said, snapshot by snapshot."""
+        """The model's outputs, snapshot by snapshot."""
         return [text for _, said, _ in self.taken for text in said]
 
     def weights(self) -> list[Tensor]:
-        """For each sample (snapshots, layers, heads, T, S)."""
+        """The attention on each sample over all snapshots, (snapshots, layers, heads, T, S)."""
         return [torch.stack(of_sample) for of_sample in zip(*(weights for *_, weights in self.taken), strict=True)]
 
 
 class Translations(Snapshots):
-    """A translator's translations, and its attention to the given targets."""
+    """Snapshots of a translator: its translations, and its attention to the given targets."""
 
     words = "sample translations"
 
@@ -80,7 +80,7 @@ class Translations(Snapshots):
         self.depth = [model.config.n_layers, model.config.n_heads]
 
     def say(self) -> list[str]:
-        """The translation of each source; one that does not end is cut at twice the longest target."""
+        """The translation of each source; one that does not end is cut off at twice the longest target's length."""
         src = encode_texts([source for source, _ in self.pairs], self.tokenizer).to(self.tgt[0].device)
         longest = min(2 * max(target.size(1) for target in self.tgt), self.model.config.max_len)
         special = {"bos_id": self.tokenizer.bos_id, "eos_id": self.tokenizer.eos_id}
@@ -91,7 +91,7 @@ class Translations(Snapshots):
 
 
 class Continuations(Snapshots):
-    """How a language model goes on with a few beginnings: so many tokens, drawn alike at every step."""
+    """Snapshots of a language model: its continuations of a few prompts, sampled with the same seed each time."""
 
     words = "sample texts"
     temperature = 0.7

@@ -1,4 +1,4 @@
-"""Training as it happens, and as it was: curves, what the model makes of samples, and where it looks."""
+"""Monitoring a training run, live or afterwards: curves, the model's outputs on samples, and where it looks."""
 
 import signal
 import threading
@@ -35,7 +35,7 @@ def training_monitor(
     *,
     floor: float | None = None,
 ) -> View:
-    """Train, and show it: take the reports of a training until step `until`, or until an interrupt.
+    """Train and show the progress: take the reports of a training run until step `until`, or until an interrupt.
 
     `samples` are pairs of texts: at the first step, and at each that was evaluated, the monitor keeps the model's
     translation of each source, and its cross-attention where it is given the target (teacher forcing). `floor` is the
@@ -60,7 +60,7 @@ def text_training_monitor(
     n_tokens: int = 100,
     levels: Mapping[str, float] | None = None,
 ) -> View:
-    """Train a language model, and show it, as `training_monitor` does with a translator.
+    """Train a language model and show the progress, as `training_monitor` does for a translator.
 
     At the first step, and at each that was evaluated, the monitor keeps how the model goes on with each of the
     `prompts`, by `n_tokens` tokens. What is evaluated must be a loss: it stands in one chart with that of the training.
@@ -79,7 +79,7 @@ def text_training_monitor(
 
 
 class TrainingMonitor(View):
-    """The view of a run: what it shows is what has been recorded by now."""
+    """The view of a run, which shows what has been recorded so far."""
 
     kind, colours = "training_monitor", 256
 
@@ -93,7 +93,7 @@ class TrainingMonitor(View):
     # ── recording ──
 
     def watch(self, reports: Iterable[Report]) -> None:
-        """Show the view, and go through the reports."""
+        """Show the view, and process the reports."""
         self.reports = iter(reports)
         if self.link:
             from IPython import get_ipython
@@ -104,7 +104,7 @@ class TrainingMonitor(View):
         self.go_on()
 
     def go_on(self) -> None:
-        """Take reports until they end or an interrupt comes; whatever happens, the view then shows what it has."""
+        """Take reports until they end or an interrupt comes; in any case, the view then shows what was recorded."""
         self.running, self.start, self.last_update = True, (time.monotonic(), len(self.numbers) // ROW), 0.0
         try:
             with interrupts() as interrupted:
@@ -132,11 +132,11 @@ class TrainingMonitor(View):
 
     @property
     def history(self) -> np.ndarray:
-        """A row for each report that is kept."""
+        """The kept reports, one per row."""
         return np.frombuffer(self.numbers.tobytes(), dtype="f4").reshape(-1, ROW)
 
     def predict(self, *_: object, **__: object) -> View:
-        """Refused: it would cover what is to be watched."""
+        """Raise a TypeError, because a question would cover what is to be watched."""
         raise TypeError("a training monitor asks no question first: it is watched from the first step on")
 
     # ── the page ──
@@ -160,7 +160,7 @@ class TrainingMonitor(View):
             self.link.snapshots = {"at": self.snapshots.at, "said": self.snapshots.said(), "weights": weights}
 
     def hear(self, message: dict) -> None:
-        """The page asks to resume."""
+        """Resume the run when the page asks for it."""
         if not self.running and not self.finished:
             self.go_on()
 
@@ -183,7 +183,7 @@ class TrainingMonitor(View):
         return f"Training monitor: {done} of {self.until} steps{kept}."
 
     def _ipython_display_(self) -> None:
-        """Show the view, unless it stands in the output of this cell already."""
+        """Show the view, unless it is already in the output of this cell."""
         from IPython import get_ipython
         from IPython.display import display
 
@@ -193,7 +193,7 @@ class TrainingMonitor(View):
 
 @contextmanager
 def interrupts() -> Iterator[Callable[[], bool]]:
-    """Within the block the first interrupt ends nothing: the function says that it came. The second is as usual."""
+    """Within the block, the first interrupt is only recorded, and the function reports it. The second acts as usual."""
     came: list[bool] = []
     if threading.current_thread() is not threading.main_thread():  # only that one hears signals
         yield lambda: False

@@ -217,7 +217,7 @@ def without_autograd() -> Iterator[None]:
 class WithoutSoftmax(TorchDispatchMode):
     """Within the block, torch refuses every operation that takes a softmax or a log-sum-exp, by whatever name."""
 
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = operation.name().partition("::")[2]
         if any(part in name for part in ("softmax", "logsumexp", "dot_product_attention")) and "backward" not in name:
             raise RuntimeError("a softmax must be made from `torch.exp` here, and not by a function that takes one")

@@ -62,7 +62,7 @@ def entropy(weights: Float[Tensor, "*axes S"]) -> Float[Tensor, "*axes"]:
 
 
 def cross_attention(model: Transformer, src: Tensor, tgt: Tensor) -> Float[Tensor, "layers heads T S"]:
-    """Where each position of one target looks in its source; position t is the one that predicts token t + 1."""
+    """The cross-attention of one target to its source; row t belongs to the position that predicts token t + 1."""
     with inference(model), record_attention(model) as maps:
         model(src, tgt)
     return torch.stack([maps[f"decoder.layers.{i}.cross_attention"][0] for i in range(len(model.decoder.layers))]).cpu()

@@ -1,4 +1,4 @@
-"""Merges of byte-pair encoding: a single one, and learning all of them from words. `tokenizer` has a fast twin."""
+"""Merges of byte-pair encoding: applying one, and learning all from words, for which `tokenizer` has a fast twin."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -107,7 +107,7 @@ def counted(found: np.ndarray) -> Counts:
 
 
 def discounts_of(counts: np.ndarray) -> np.ndarray:
-    """The discounts of counts 0, 1, 2 and 3 or more, from how many n-grams occur once, twice, three and four times.
+    """The discount of counts 0, 1, 2 and 3 or more, from how many n-grams occur once, twice, three and four times.
 
     D_i = i - (i + 1) · Y · n_{i+1} / n_i,  Y = n_1 / (n_1 + 2 n_2)        (Chen & Goodman, 1999, equation 26)
 

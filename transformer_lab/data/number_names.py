@@ -100,7 +100,7 @@ SHARES = {"zero": 0.01, "short": 0.001}  # of the training, for each number of t
 
 
 def kinds_of_numbers(below: int) -> dict[str, list[int]]:
-    """The numbers from 0 to `below` - 1 by the kind of their names.
+    """The numbers from 0 to `below` - 1, grouped by the kind of their names.
 
     "zero", whose word is in no other name; "short" are others below 100, and a digit before zeros (100, 900 000);
     "round" are other multiples of 100; "and" have no hundreds behind their thousands (2 034: "two thousand and

@@ -14,7 +14,7 @@ IN_USE: WeakKeyDictionary[nn.Module, tuple[int, list[nn.Module]]] = WeakKeyDicti
 
 @contextmanager
 def inference(model: nn.Module) -> Iterator[None]:
-    """Within the `with` block the model uses no dropout and tracks no gradients; then each module is restored.
+    """Within the `with` block the model uses no dropout and tracks no gradients; afterwards its modes are restored.
 
     Several threads may be in such a block at once: the last one to leave it puts the modules back.
     """

@@ -97,7 +97,7 @@ def top_k_filter(logits: Float[Tensor, "*axes vocab"], k: int) -> Float[Tensor, 
 
 
 def top_p_filter(logits: Float[Tensor, "*axes vocab"], p: float) -> Float[Tensor, "*axes vocab"]:
-    """Keep, in each row, the smallest set of tokens whose probabilities reach p together; set all others to -inf.
+    """Keep, in each row, the smallest set of tokens whose probabilities together reach p; set all others to -inf.
 
     The set is the *nucleus*: the most probable tokens, as many as it takes; among equal ones those of smaller ids.
     Holtzman et al., 2020, arXiv:1904.09751, section 3.1, equations 2 and 3.

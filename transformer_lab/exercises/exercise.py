@@ -1,4 +1,4 @@
-"""An exercise as a learner meets it: a statement, a check, hints and a solution."""
+"""An exercise as a learner sees it: a statement, a check, hints and a solution."""
 
 import inspect
 import os
@@ -134,7 +134,7 @@ class Exercise(Specification):
         return f"Next comes `{after.name}` ({after.kind}, about {after.minutes} minutes)."
 
     def cause(self, answer: Callable, result: Result) -> str | None:
-        """Explain what is wrong with an answer that fails without a mistake of the catalogue, if the cause is found.
+        """The cause of failure, in words, of an answer that makes no mistake of the catalogue; None if it is not found.
 
         It is looked for unless TRANSFORMER_LAB_DIAGNOSIS is `off`.
         """

@@ -46,7 +46,7 @@ def merge_partial(
     output_b: Float[Tensor, "*axes d"],
     lse_b: Float[Tensor, "*axes"],
 ) -> tuple[Float[Tensor, "*axes d"], Float[Tensor, "*axes"]]:
-    """Attention over two disjoint sets of keys, from what each alone gives: `(output, lse)`.
+    """Merge attention over two disjoint sets of keys from the results for each of them: `(output, lse)`.
 
     output = e^(lse_a - lse) output_a + e^(lse_b - lse) output_b,  lse = log(e^lse_a + e^lse_b)
 

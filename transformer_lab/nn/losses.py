@@ -11,7 +11,7 @@ from transformer_lab.checks import check_floats, check_least, check_targets
 
 
 def next_token_loss(logits: Float[Tensor, "B T vocab"], tokens: Int[Tensor, "B T"], pad_id: int) -> Float[Tensor, ""]:
-    """Cross-entropy of each position's logits with the next token, in nats.
+    """Cross-entropy of each position's logits with the token that comes next, in nats.
 
     loss = -mean ln p(token_t+1 | token_0 … token_t), over the positions whose next token is not padding
 

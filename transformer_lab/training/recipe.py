@@ -38,7 +38,7 @@ class Recipe:
 
 
 def shift_right(tokens: Int[Tensor, "B T"], bos_id: int) -> Int[Tensor, "B T"]:
-    """The decoder's input for these targets: they move one position to the right, behind bos (§3.1).
+    """The decoder's input for these targets, which are shifted one position to the right, after bos (§3.1).
 
     Position t then reads the target of t - 1 and before, and predicts that of t. All positions learn at once, from
     the right prefix rather than from their own guesses: that is teacher forcing.
@@ -49,7 +49,7 @@ def shift_right(tokens: Int[Tensor, "B T"], bos_id: int) -> Int[Tensor, "B T"]:
 def label_smoothing_loss(
     logits: Float[Tensor, "B T vocab"], targets: Int[Tensor, "B T"], smoothing: float, pad_id: int
 ) -> Float[Tensor, ""]:
-    """Cross-entropy with a softened truth, as the mean over the targets that are not padding (§5.4).
+    """Cross-entropy with smoothed targets, averaged over the targets that are not padding (§5.4).
 
     The target's probability is 1 - smoothing + smoothing / vocab, that of every other token smoothing / vocab
     (Szegedy et al., 2016, arXiv:1512.00567, section 7). NaN if all targets are padding.

@@ -30,7 +30,7 @@ Outcomes = Mapping[Case, Outcome]
 
 
 def explain(exercise: Specification, answer: Callable) -> str | None:
-    """Explain in words what is wrong with an answer that fails; None where nothing is known for certain.
+    """The fault of a failing answer, explained in words; None where nothing is known for certain.
 
     It is looked for in what is returned, then in the answer's own source; one thing before two.
     """

@@ -29,7 +29,7 @@ def in_function(function: ast.FunctionDef) -> Iterator[Mutation]:
 
 
 def own_names(function: ast.FunctionDef) -> dict[str, bool]:
-    """The names of a function's values, parameters without defaults and what it assigns; which are parameters?"""
+    """The names of required parameters and of assigned values, and for each whether it is a parameter."""
     given = function.args.args[: len(function.args.args) - len(function.args.defaults)]
     stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     names = {one.arg: True for one in given}
@@ -169,7 +169,7 @@ def of_number(value: int | float) -> Iterator[Change]:
 
 
 def of_slice(lower: ast.expr | None, upper: ast.expr | None, step: ast.expr | None) -> Iterator[Change]:
-    """A bound left out, one more or less; no step; bounds swapped; of a whole axis all but the first or the last."""
+    """Drop a bound or move it by one; drop the step; swap the bounds; of a whole axis, drop the first or the last."""
     one, minus_one = ast.Constant(1), ast.Constant(-1)
     if lower is not None:
         yield ast.Slice(None, upper, step), COMMON

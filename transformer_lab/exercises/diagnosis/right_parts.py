@@ -1,4 +1,4 @@
-"""Which parts of what an answer returns are right, and whether a change of the answer makes more of them right."""
+"""Which parts of a returned value are right, and whether a change of the answer makes more of them right."""
 
 from torch import Tensor, isclose
 

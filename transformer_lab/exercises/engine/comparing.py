@@ -149,7 +149,7 @@ def agree(given: object, expected: object, standard: Standard) -> bool:
 
 
 def is_huge(value: object) -> bool:
-    """Whether a value has more than HUGE parts; lists that contain one another may never end."""
+    """Whether a value has more than HUGE parts; lists that contain one another may have infinitely many."""
     count, waiting = 0, [value]
     while waiting and count <= HUGE:
         part = waiting.pop()

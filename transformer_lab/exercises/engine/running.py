@@ -146,8 +146,7 @@ def started(seed: int) -> tuple:
 def call(
     function: Callable, arguments: list, device: torch.device, seed: int | None = None
 ) -> tuple[object, BaseException | None, str]:
-    """`(value, error, printed)` of one call, which leaves the random state, torch's settings and the warning filters as
-    they were.
+    """`(value, error, printed)` of one call, which leaves random state, torch's settings and warning filters unchanged.
 
     Within the call `device` is torch's default, so that a new tensor lies where the arguments lie.
     """

@@ -66,7 +66,7 @@ def split_heads(x: Float[Tensor, "B T d_model"], n_heads: int) -> Float[Tensor, 
 
 
 def merge_heads(x: Float[Tensor, "B h T d_head"]) -> Float[Tensor, "B T d_model"]:
-    """(B, h, T, d_head) → (B, T, d_model), the inverse of `split_heads`: the heads of a token, concatenated."""
+    """(B, h, T, d_head) → (B, T, d_model), the inverse of `split_heads`: the heads of a token side by side."""
     x = x.transpose(1, 2)  # (B, T, h, d_head)
     return x.flatten(-2)  # (B, T, d_model)
 

@@ -9,7 +9,7 @@ from transformer_lab.nn.positions.sinusoidal import rows
 
 
 class LearnedPositions(nn.Module):
-    """Adds a learned vector for each position, like a word embedding (§3.5 found learned and sinusoidal ones alike).
+    """Adds a learned vector for each position, like a word embedding (§3.5 found it as good as sinusoids).
 
     The first has position `start`. The vectors begin as N(0, 1/d_model), as word embeddings do. Positions never seen in
     training stay as they began.

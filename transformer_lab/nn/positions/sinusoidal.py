@@ -8,7 +8,7 @@ from transformer_lab.checks import check_least, check_vectors
 
 
 def frequencies(d_model: int, base: float = 10000.0) -> Float[Tensor, " pairs"]:
-    """ω_i = base^(-2i / d_model), i = 0 … d_model/2 - 1, in radians a position: one for each pair of features.
+    """ω_i = base^(-2i / d_model), i = 0 … d_model/2 - 1, in radians per position: one for each pair of features.
 
     Raises:
         ValueError: d_model is odd, so that its features do not pair up, or below 2.

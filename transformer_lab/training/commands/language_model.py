@@ -177,7 +177,7 @@ def begin(options: Namespace, device: torch.device) -> TextRun:
 
 
 def resume(options: Namespace, device: torch.device) -> TextRun:
-    """The training of a checkpoint."""
+    """Resume the training of a checkpoint."""
     if known := [name for name in written(options, SETTINGS) if name != "--text"]:
         raise ValueError(f"with --resume, {', '.join(known)} must be left out: the checkpoint knows")
     model, characters, metrics = load_language_model(options.resume)

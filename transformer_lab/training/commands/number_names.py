@@ -112,7 +112,7 @@ def begin(options: Namespace, device: torch.device) -> NumberRun:
 
 
 def resume(options: Namespace, device: torch.device) -> NumberRun:
-    """The training of a checkpoint."""
+    """Resume the training of a checkpoint."""
     if written(options):
         raise ValueError(f"with --resume, {', '.join(written(options))} must be left out: the checkpoint knows")
     _, tokenizer, metrics = load_checkpoint(options.resume)

@@ -1,4 +1,4 @@
-"""Many small trainings whose results the lessons show.
+"""Many small training runs, whose results the lessons show.
 
 `sweep` trains models of several sizes for several numbers of steps, `swaps` blocks of 2017 with later parts;
 `side_by_side` trains copies of one model in a single loop; `answers` teaches one model to answer in many ways.

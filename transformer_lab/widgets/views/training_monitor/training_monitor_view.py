@@ -142,7 +142,7 @@ class TrainingMonitor(View):
     # ── the page ──
 
     def update(self, *, lasting: bool = False) -> None:
-        """Tell the page how far the run is; only what lasts reaches pages that are opened later, and it costs more."""
+        """Tell the page how far the run is; only a lasting update reaches pages opened later, and it costs more."""
         if not self.link:
             return
         began, first = self.start

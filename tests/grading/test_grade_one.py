@@ -97,3 +97,10 @@ def test_what_cannot_be_graded_is_told_from_a_wrong_answer(handed_out, tmp_path,
     words = [str(tmp_path / "none.ipynb"), "--assignment", str(handed_out / "hw1" / "assignment.json"), "--trust"]
     assert cli.main(["grade-one", *words]) == 2
     assert "a submission must be files or folders that are there" in capsys.readouterr().err
+
+
+def test_a_workflow_that_could_install_nothing_is_refused_before_anything_is_written(tmp_path, capsys):
+    words = ["--exercise", "causal_mask", "--install", "", "--github", f"{tmp_path}/github", "--out", f"{tmp_path}/hw1"]
+    assert cli.main(["assign", *words]) == 2
+    assert "--github needs --install" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == []

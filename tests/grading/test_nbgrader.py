@@ -121,7 +121,6 @@ def test_what_is_handed_out_may_show_no_solutions(tmp_path):
     assert "def causal_mask(" in shown
 
 
-@pytest.mark.filterwarnings("ignore:Object of type <Submitted")  # nbgrader's own
 def test_a_second_import_keeps_what_was_decided_by_hand(course, monkeypatch):
     api = pytest.importorskip("nbgrader.api", reason="needs the extra `instructor`")
     monkeypatch.setenv("PATH", os.environ["PATH"])  # which the import adds to
@@ -199,7 +198,6 @@ def imported(folder: Path, monkeypatch) -> dict[str, tuple[float, float, float]]
     return {student: (score, less, max(0, score - less)) for student, (score, less) in rows.items()}
 
 
-@pytest.mark.filterwarnings("ignore:Object of type <Submitted")  # nbgrader's own
 class TestAnImport:
     def test_knows_the_roster_that_the_grades_were_made_with(self, late, monkeypatch):
         decide(late, "7003,total,4,orally", "dai@example.org,softmax,1,")

@@ -22,6 +22,7 @@ def assign(options: argparse.Namespace) -> int:
     points = assign.choose(options.lessons, points_of(options.exercise) | variants, needs_one=not questions)
     given = (options.partial, options.excuse, options.due, options.late, options.no_solutions)
     install = where_the_package_is() if options.install is None else options.install
+    autograders.refuse_impossible(options.gradescope, options.github, install)
     lateness = (options.grace, options.late_most, options.slip_days, options.file_times)
     policy = assign.Policy(*given, questions, tuple(variants), install, *lateness)
     assignment = assign.assign(options.out, points, options.seconds, options.notebooks or NOTEBOOKS, policy)

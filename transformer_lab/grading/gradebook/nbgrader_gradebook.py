@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,7 +47,8 @@ def import_grades(finals: Sequence[Final], assignment: Assignment, course: Path)
     path = course / EXTRA
     given = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     before, now, told = given.get(assignment.name, {}), {}, []
-    with Gradebook(f"sqlite:///{course.resolve() / 'gradebook.db'}") as book:
+    with warnings.catch_warnings(), Gradebook(f"sqlite:///{course.resolve() / 'gradebook.db'}") as book:
+        warnings.filterwarnings("ignore", "Object of type <Submitted")  # nbgrader's own, of how it asks its database
         describe(book, assignment, notebooks)
         for one in finals:
             if one.graded or one.decided:

@@ -64,14 +64,20 @@ def with_a_seed_of_its_own(assignment: Assignment) -> Assignment:
     return replace(assignment, seed=secrets.token_hex(16))
 
 
-def write_gradescope(assignment: Assignment, folder: Path, trust: bool = False) -> Path:
-    """Write autograder.zip, with the package in it, for Gradescope; with `trust` it runs answers without a sandbox.
+def refuse_impossible(gradescope: Path | None, github: Path | None, install: str) -> None:
+    """See that what is asked for can be written, before anything is.
 
     Raises:
-        ValueError: this is not installed from the repository.
+        ValueError: this is not installed from the repository, or nobody knows whence a workflow could install it.
     """
-    if not all((PACKAGE.parent / name).is_file() for name in OF_THE_REPOSITORY):
+    if gradescope and not all((PACKAGE.parent / name).is_file() for name in OF_THE_REPOSITORY):
         raise ValueError(f"--gradescope needs the repository that the package belongs to ({PACKAGE.parent} is none)")
+    if github and not install:
+        raise ValueError("--github needs --install, what pip is to install in the workflow (there is no address)")
+
+
+def write_gradescope(assignment: Assignment, folder: Path, trust: bool = False) -> Path:
+    """Write autograder.zip, with the package in it, for Gradescope; with `trust` it runs answers without a sandbox."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "autograder.zip"
     path.touch(mode=0o600)
@@ -90,13 +96,7 @@ def write_gradescope(assignment: Assignment, folder: Path, trust: bool = False) 
 
 
 def write_github(assignment: Assignment, folder: Path, install: str) -> Path:
-    """Write the workflow, and an assignment to grade with, into the folder of a repository.
-
-    Raises:
-        ValueError: nobody knows whence the workflow could install the package.
-    """
-    if not install:
-        raise ValueError("--github needs --install, what pip is to install in the workflow (there is no address)")
+    """Write the workflow, and an assignment to grade with, into the folder of a repository."""
     workflow, own = folder / ".github" / "workflows" / "grade.yml", folder / ".github" / "grade" / "assignment.json"
     for path in (workflow, own):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -146,8 +146,10 @@ def grid(rows: Sequence[Row], columns: Sequence[str], ends: tuple[str, str], wid
         parts.append(text(0, y + 12, fitting(row.name, room)))
         parts.append(text(0, y + 28, fitting(row.below, room), small=True))
         top = y + 2 * LINE if above else y + 4
-        for place, who in enumerate(columns):
-            kind, told = ("full", who) if place in row.filled else ("empty", "")
-            parts.append(box(left + place * cell, top, cell - gap, high, kind, told))
+        for place in range(len(columns)) if gap else ():
+            parts += [] if place in row.filled else [box(left + place * cell, top, cell - gap, high, "empty")]
+        parts += [] if gap else [box(left, top, len(columns) * cell, high, "empty")]
+        for place in sorted(row.filled):
+            parts.append(box(left + place * cell, top, cell - gap, high, "full", columns[place]))
         parts.append(text(left + len(columns) * cell + 8, top + high / 2 + 5, str(len(row.filled))))
     return svg(width, LINE + 4 + len(rows) * each, parts)

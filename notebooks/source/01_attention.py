@@ -167,7 +167,7 @@ print("weights", weights.tolist(), "output", rounded(output))
 # %% [markdown]
 # Now it is your turn. In each exercise replace the `...`, run the cell, and then run the check below it. A check tries your function on many cases, compares values *and* gradients, and tells you which mistake you made if it knows it. In a new cell `exercises.softmax` shows the full statement, and `exercises.softmax.hint()` a hint.
 #
-# **Exercise 1** (5 minutes, easy). Write softmax yourself, from `torch.exp`: here torch's own raises an error. Scores of 1000 must not break it.
+# **Exercise 1** (5 minutes, easy). Write softmax yourself, from `torch.exp`, without torch's own. Scores of 1000 must not break it.
 
 # %% exercise="softmax"
 def softmax(scores, dim):

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from itertools import combinations, islice
 from numbers import Number
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from transformer_lab.exercises.diagnosis import wording
@@ -31,6 +33,25 @@ Outcomes = Mapping[Case, Outcome]
 
 def explain(exercise: Specification, answer: Callable) -> str | None:
     """The fault of a failing answer, explained in words; None where nothing is known for certain.
+
+    Where nothing makes it right in every type, what is wrong in the wider types is told, and that float16 is left.
+    """
+    if found := explain_on_all(exercise, answer):
+        return found
+    wider = copy(exercise)
+    wider.cases = tuple(case for case in exercise.cases if not is_half(case))
+    if len(wider.cases) == len(exercise.cases) or checking.examine(wider, Attempt(answer), wider.cases).passed:
+        return None
+    found = explain_on_all(wider, answer)
+    return found and f"{found}\nBeside that, something is wrong in float16."
+
+
+def is_half(case: Case) -> bool:
+    return any(isinstance(x, Tensor) and x.dtype == torch.float16 for x in case.arguments.values())
+
+
+def explain_on_all(exercise: Specification, answer: Callable) -> str | None:
+    """What is wrong on the cases of an exercise.
 
     It is looked for in what is returned, then in the answer's own source; one thing before two.
     """

@@ -13,7 +13,16 @@ from torch import Tensor
 
 from transformer_lab.exercises.engine import comparing
 from transformer_lab.exercises.engine.comparing import Standard
-from transformer_lab.exercises.engine.running import NO_INPUT, Attempt, Case, Outcome, as_tuple, is_floating, where
+from transformer_lab.exercises.engine.running import (
+    NO_INPUT,
+    NO_SOFTMAX,
+    Attempt,
+    Case,
+    Outcome,
+    as_tuple,
+    is_floating,
+    where,
+)
 from transformer_lab.exercises.engine.specification import Mistake, Property, Specification
 
 OVERFLOW = "What these matrices bring about must be finite, but NaN or infinity is among it: take smaller numbers."
@@ -126,6 +135,8 @@ def fault_in_running(outcome: Outcome, case: Case) -> str | None:
 
 def fault_with_gradients(exercise: Specification, outcome: Outcome, case: Case) -> str | None:
     """Describe what is wrong with an outcome whose values are right without gradients, or return None."""
+    if str(outcome.error) == NO_SOFTMAX:
+        return f"The values are right, but {NO_SOFTMAX}."
     right = exercise.expected_with_gradients(case)
     if what := fault(outcome, right, exercise.returns, case):
         what = f" {what[0].lower()}{what[1:]}" if what.startswith("It ") else f": {what}"

@@ -23,8 +23,8 @@ softmax = Exercise(
     statement="""
     Turn scores into weights along `dim`: positive, summing to 1, each proportional to exp(score).
 
-    Scores of 1000 must not overflow. Make it from `torch.exp`: torch's own softmax, under any of its names, raises an
-    error here, and so does `logsumexp`.
+    Scores of 1000 must not overflow. Make it from `torch.exp`: an answer by torch's own softmax, under any of its
+    names, is refused, and so is one by `logsumexp`.
     """,
     returns=("weights",),
     cases=(
@@ -53,11 +53,6 @@ softmax = Exercise(
         "which number makes the largest exponent 0?",
     ),
 )
-
-
-def by_powers(scores, dim):
-    powers = torch.exp(scores - scores.amax(dim, keepdim=True))
-    return powers / powers.sum(dim, keepdim=True)
 
 
 @softmax.mistake(
@@ -96,25 +91,24 @@ def sum_over_everything(scores, dim):
 
 @softmax.mistake("You normalise along the last axis whatever `dim` says.")
 def last_axis_always(scores, dim):
-    return by_powers(scores, -1)
+    return scores.softmax(-1)
 
 
 @softmax.mistake(
     "You normalise along the first axis whatever `dim` says; `nn.Softmax()` without `dim` may do the same."
 )
 def first_axis_always(scores, dim):
-    return by_powers(scores, 0)
+    return scores.softmax(0)
 
 
 @softmax.mistake("These are the *logarithms* of the weights: they are negative, and their exponentials sum to 1.")
 def log_softmax(scores, dim):
-    scores = scores - scores.amax(dim, keepdim=True)
-    return scores - scores.exp().sum(dim, keepdim=True).log()
+    return scores.log_softmax(dim)
 
 
 @softmax.mistake("The sign is reversed: the smallest score gets the largest weight.")
 def negative_scores(scores, dim):
-    return by_powers(-scores, dim)
+    return (-scores).softmax(dim)
 
 
 @softmax.mistake("You divide by the largest exponential, not by the sum of all: the largest weight is 1 everywhere.")

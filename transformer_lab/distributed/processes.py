@@ -47,7 +47,7 @@ class Ranks:
             raise ValueError(f"each rank must have a GPU of its own (got {n} ranks, {torch.cuda.device_count()} GPUs)")
         self.folder = tempfile.TemporaryDirectory(prefix="ranks", ignore_cleanup_errors=True)
         self.calls = 0
-        self.ends: list[Connection] = []
+        self.ends: list[Any] = []  # of pipes, whose class Windows has one of its own for
         self.processes = []
         context = get_context("spawn")
         for rank in range(n):

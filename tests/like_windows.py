@@ -24,6 +24,7 @@ import platformdirs
 import safetensors.torch
 import tokenizers
 import torch
+import torch.distributed.checkpoint
 from IPython import display
 
 BEFORE = (ProcessPoolExecutor, forkserver, get_context, synchronize, anywidget, huggingface_hub, matplotlib, nbclient)

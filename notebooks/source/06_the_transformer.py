@@ -275,7 +275,7 @@ translator = Transformer(sizes.vocab_size, sizes.d_model, sizes.n_heads, sizes.d
 translator.encoder.load_state_dict(shipped.encoder.layers.state_dict())
 translator.decoder.load_state_dict(shipped.decoder.layers.state_dict())
 translator.table = nn.Parameter(shipped.to_logits.weight.detach())
-translator.requires_grad_(False);
+_ = translator.requires_grad_(False)
 
 # %%
 def named(ids):

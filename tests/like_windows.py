@@ -24,11 +24,11 @@ import platformdirs
 import safetensors.torch
 import tokenizers
 import torch
-import torch.distributed.checkpoint
 from IPython import display
+from torch.distributed import checkpoint
 
 BEFORE = (ProcessPoolExecutor, forkserver, get_context, synchronize, anywidget, huggingface_hub, matplotlib, nbclient)
-BEFORE += (filelock, nbformat, num2words, platformdirs, safetensors, tokenizers, display)
+BEFORE += (filelock, nbformat, num2words, platformdirs, safetensors, tokenizers, display, checkpoint)
 MISSING = {
     os: "fork geteuid getuid getgid setsid killpg uname sysconf set_blocking pidfd_open sched_getaffinity setresuid",
     signal: "setitimer getitimer SIGALRM ITIMER_REAL SIGKILL SIGHUP SIGUSR1 pthread_sigmask",
@@ -65,12 +65,17 @@ def for_ever(scores, dim):
         pass
 
 
+def by_hand(scores, dim):
+    powers = (scores - scores.amax(dim, keepdim=True)).exp()
+    return powers / powers.sum(dim, keepdim=True)
+
+
 LIMIT = time_limit.time_limit
 exercise.time_limit = lambda: LIMIT(1.5)
 print("endless:", exercises.softmax.check(for_ever).message.splitlines()[0])
 exercise.time_limit = LIMIT
 print("wrong:", exercises.softmax.check(lambda scores, dim: scores.softmax(0)).mistake)
-print("right:", exercises.softmax.check(lambda scores, dim: scores.softmax(dim)).passed)
+print("right:", exercises.softmax.check(by_hand).passed)
 print("kept:", progress_store.read_progress())
 
 with TemporaryDirectory() as folder:

@@ -55,7 +55,7 @@ def test_without_what_linux_alone_has_all_but_grading_works(tmp_path):
 
 
 AS_EVERYWHERE = {
-    "endless": "It did not end within 1.5 seconds of computing, in line 63: `while True:`: "
+    "endless": "It did not end within 1.5 seconds of computing, in line 64: `while True:`: "
     "is there a loop without an end?",
     "wrong": "first_axis_always",
     "right": "True",

@@ -238,14 +238,18 @@ def test_a_term_of_twelve_assignments_fits_on_paper(browser, grades, tmp_path):
     page.close()
 
 
-def test_the_commonest_mistakes_are_bars_that_a_narrow_page_leaves_out(browser, grades):
+def test_who_made_which_mistake_is_a_picture_of_its_own_on_a_desk_and_on_a_phone(browser, grades):
     page = browser.new_page(viewport={"width": 900, "height": 800})
     page.goto((grades / "report.html").as_uri())
-    assert page.locator(".bars td").all_text_contents() == ["softmax", "sum_over_everything", "4", ""]
-    assert page.locator(".bar div").bounding_box()["width"] > 200
-    page.set_viewport_size({"width": 360, "height": 800})
-    assert page.locator(".bar").is_hidden()
-    assert page.locator(".bars").bounding_box()["width"] <= 360
+    picture = page.locator("figure", has=page.get_by_role("heading", name="Who made which mistake"))
+    said = picture.get_by_role("img").get_attribute("aria-label")
+    assert said == "Who made which mistake: sum_over_everything in softmax 4 students."
+    for width, shown, hidden in ((900, ".at-desk", ".on-phone"), (360, ".on-phone", ".at-desk")):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert picture.locator(hidden).is_hidden()
+        drawn = picture.locator(f"{shown} svg")
+        assert "sum_over_everything" in drawn.text_content()
+        assert 250 < drawn.bounding_box()["width"] <= width
     page.close()
 
 

@@ -487,7 +487,7 @@ for width in (32, 256):
     found[width]["without scale, 320"] = runs
 assert found[256]["without scale, 320"].max() < found[32]["without scale, 320"].min()
 # %% [markdown]
-# It learns without the scale as well, but more slowly, and the wide model more slowly than the narrow one. So the suspicion is confirmed in a milder form: without the scale attention is not unable to learn, but late.
+# It learns without the scale as well, but more slowly, and the wide model more slowly than the narrow one. After 800 steps, ten times as many, the wide one finds 0.73 to 0.84 of the names (two draws of three starts), where with the scale it found them all in 80. So the suspicion is confirmed in a milder form: without the scale attention is not unable to learn, but late.
 
 # %% [markdown]
 # ## It knows no order

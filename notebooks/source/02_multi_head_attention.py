@@ -245,7 +245,7 @@ def look_both_ways(positions):
 # %%
 exercises.look_both_ways.check(look_both_ways)
 # %% [markdown]
-# And what do trained heads look like? Here is the translator of lesson 01 again, with each of its heads by itself. **Predict:** do the four heads of the last layer look at different things? Choose layers and heads, and compare.
+# And what do trained heads look like? The package comes with a small translator from English number names to German ones, of the kind that you train in lesson 07. Its words are cut into pieces, its queries come from the German that it writes, and its keys from the English that it reads. Here is each of its heads by itself. **Predict:** do the four heads of the last layer look at different things? Choose layers and heads, and compare.
 
 # %%
 model, tokenizer, _ = load_checkpoint("en_de")
@@ -331,7 +331,8 @@ means = {task: [sum(runs) / 3 for runs in found[task].values()] for task in task
 ax = plots.plot_bars(means, list(models), y_label="positions with all right")
 ax.set_ylim(0, 1.3)
 ax.legend(ncols=2, frameon=False)
-plots.show(ax, alt="Two tokens: one head fails, two and four succeed. Four: only four heads do.")
+alt = "After 150 steps: two tokens with two or four heads, four tokens with four heads."
+plots.show(ax, alt=alt)
 # %% tolerance=0.25
 for task in tasks:
     for name, runs in found[task].items():
@@ -389,7 +390,7 @@ print(f"two tokens, 2 heads that start alike: {min(twins):.2f} to {max(twins):.2
 print(f"two tokens, 2 heads: {min(two['2 heads']):.2f} to {max(two['2 heads']):.2f}")
 assert max(twins) < 0.5 < min(two["2 heads"])
 # %% [markdown]
-# The twins do no better than a single head. Two heads that are equal get equal gradients, so they stay equal forever, although the loss would fall if they parted. This settles the question about the translator: the loss rewards heads that differ, but only a random start lets them begin to.
+# In these 150 steps the twins do no better than a single head. Two heads that are equal get equal gradients, so they stay equal, although the loss would fall if they parted. For this model that answers the question: the loss rewards heads that differ, but only a random start lets them begin to. The translator's heads had such a start as well.
 
 # %% [markdown]
 # ## What each head adds

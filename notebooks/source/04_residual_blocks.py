@@ -380,7 +380,7 @@ assert apart.max() < 1.19 < 1.5 < mixed.min()
 # %% [markdown]
 # These two stacks differ in nothing but the attention. Where the tokens stay apart, all three models fall below 1.19, the best that equal tokens allow. Where attention averages them, they have become equal, and the models have learned next to nothing (after 800 steps, with `steps=800`, they reach 1.8 to 1.9, still above it). So here **the collapse by averaging is what stops the learning, and removing it is enough**.
 #
-# It is not the only way to collapse, though. With 24 layers and the longer steps, a norm-only stack becomes a constant even if nothing averages its tokens (try `train(24, NormOnly, stack=Itself, target=forwards)`). Large steps can do what averaging does.
+# It is not the only way to collapse, though. With the longer steps a norm-only stack becomes a constant even if nothing averages its tokens: with a rate of 0.003 this happened with 12 layers and with 24, and with 0.0003 with neither (try `train(24, NormOnly, stack=Itself, target=forwards)`, and then `rate=0.0003`). So large steps can do what averaging does.
 
 # %% [markdown]
 # One variant is left, a residual *without* a norm. It should grow, as the chain of numbers did. Does that matter for training? (5 seconds)
@@ -406,7 +406,7 @@ assert all(worse)
 # %% [markdown]
 # All six end far worse than a guess. That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #
-# So why did the 24-layer stack learn nothing? **Because its layers made all tokens, and in the course of training all sentences, the same vector. The vanishing gradient made things worse, but alone it would only have slowed the learning down.**
+# So why did the 24-layer stack learn nothing? **Because its layers made all tokens, and in the course of training all sentences, the same vector. The vanishing gradient alone would only have slowed the learning down.**
 
 # %% [markdown]
 # **Exercise 3** (predict; 20 minutes, hard). Which control separates two causes? A training has failed, and others have run beside it. Each run is a dictionary: `settings` says how it was made, `measures` what was recorded. The failed run comes first. Return the index of the run that tells vanishing gradients from collapsed tokens. Print the statement, `exercises.which_control`, for the details.
@@ -420,7 +420,7 @@ exercises.which_control.check(which_control)
 # %% [markdown]
 # ## How deep can post-norm go?
 #
-# The paper normalises *after* the sum, and most models since GPT-2 normalise before it. What made them change? In a post-norm stack, each norm brings the sum of input and result back to one fixed length, so the input's share shrinks with every sub-layer. What attention puts in its place is averaged over the tokens, and makes them more alike. The last column is the control, post-norm without the averaging:
+# The paper normalises *after* the sum, and GPT-2 normalised before it. What difference does the order make? In a post-norm stack, each norm brings the sum of input and result back to one fixed length, so the input's share shrinks with every sub-layer. What attention puts in its place is averaged over the tokens, and makes them more alike. The last column is the control, post-norm without the averaging:
 
 # %% tolerance=0.3
 def spreads_of_three(stack, wrap, depth):
@@ -453,7 +453,7 @@ for rate, losses, top in ((0.003, large, top_large), (0.001, small, top_small)):
 assert small.max() < large.mean()
 assert spread(top_large).mean(1).max() < spread(top_small).mean(1).min()
 # %% [markdown]
-# Large steps push the tokens together far more, and with smaller ones the stack begins to learn. The 24 pre-norm layers above learned even with the larger steps. This is why the paper trains its six post-norm layers with a **warm-up** (§5.3), in which the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
+# Large steps push the tokens together far more, and with smaller ones the stack begins to learn. The 24 pre-norm layers above learned even with the larger steps. The paper trains its six post-norm layers with a **warm-up** (§5.3), in which the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
 
 # %% [markdown]
 # ## The residual stream

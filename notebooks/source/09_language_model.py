@@ -355,7 +355,7 @@ assert share["larger", 0.5] > share["larger", 1.0]
 # %% [markdown]
 # At the lower temperature more of the larger model's lines are Python, here even more than of the lines of real files. That is no praise, because at a low temperature it writes short, frequent lines again and again, as in the sample above. The parser checks grammar, not sense.
 #
-# **So can a model learn to write Python from the Python on your disk? It learns the form of the language, letter by letter: its words, its brackets, its indentation and most of its grammar. It does not learn, at this size, what a program is for.**
+# **So can a model learn to write Python from the Python on your disk? It learns the form of the language, letter by letter: its words, its brackets, its indentation, and so much of its grammar that its lines are Python about as often as those of real files. What a program is for, it has not learned at this size.**
 
 # %% [markdown]
 # ## Break it: a text that is too short
@@ -449,7 +449,7 @@ paid = table_loss(1)
 print(f"interval {low:.3f} to {high:.3f}, measured {paid:.3f}")
 assert low < paid < high
 # %% [markdown]
-# With the blocks shuffled in five other ways, the prediction was off by about 0.01 at most. Does a law also hold for the *model*, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds. (The rate climbs for 50 steps in each of them. With a climb of an eighth of all steps the differences behave in the same way, so this is not what bends the curve.)
+# With the blocks shuffled in five other ways, the prediction was off by about 0.01 at most. Does a law also hold for the *model*, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds. (The rate climbs for 50 steps in each of them. If it climbs for an eighth or a quarter of all steps instead, the loss of the smaller model still falls more from 200 to 400 steps than from 100 to 200, at three seeds each, so the climb is not what bends the curve.)
 
 # %%
 sweep = training.load_table("sweep")

@@ -534,7 +534,7 @@ print(f"together {further_up.tolist()}; coins: p = {coins(*further_up.tolist()):
 assert coins(*further_up.tolist()) < 0.05
 
 # %% [markdown]
-# Together they are hardly chance. For either set alone it depends on how the lessons happen to be worded, since the texts that are searched are the lessons themselves: when their sentences were written anew, p for the first set fell from 0.17 to 0.02, and for the second it rose from 0.03 to 0.12. Another wording is another sample, and 23 questions are too few to tell the sets apart.
+# Together they are hardly chance. For either set alone it depends on how the lessons happen to be worded, since the texts that are searched are the lessons themselves: in five wordings of them, p lay between 0.01 and 0.17 for the first set and between 0.03 and 0.12 for the second. Another wording is another sample, and 23 questions are too few to tell the sets apart.
 
 # %% [markdown]
 # **Exercise 4** (10 minutes, easy). `hidden` is what a model gives for texts of different lengths, `mask` is True for a token and False for padding. Return the mean of each text's own tokens; a text without any gets zeros.

@@ -46,10 +46,10 @@ for prompt in ("\n38576=", ">38576="):
     print(repr(prompt), "→", repr(characters.decode(written[len(prompt) :])))
 
 # %% [markdown]
-# On a line of its own the model *works the sum out*. Each digit before the colon is a running sum without its tens: 3, then 3 + 8 = 11, which leaves 1, then 1 + 5 = 6, and so on. The last one, 9, is the answer, and it stands once more behind the colon.
+# On a line of its own the model *works the sum out*. Each digit before the colon is a running sum without its tens, so that 3 comes first, then 3 + 8 = 11, which leaves 1, then 1 + 5 = 6, and so on. The last of them, 9, is the answer, and it stands once more behind the colon.
 
 # %% [markdown]
-# The second prompt has the sign `>` in front, as the question sheets of its text have. Somebody asks, and wants to have `9.` back, or `31639:9.`, with a full stop, and then nothing more. The model writes the same line as before and goes on with the next one. How often does it give an answer in the form that is asked for?
+# The second prompt has the sign `>` in front, as the question sheets in its text have. Here somebody asks, and wants `9.` back, or `31639:9.`, with a full stop and then nothing more. The model writes the same line as before, however, and goes on with the next one. How often does it give an answer in the form that is asked for?
 
 # %% tolerance=0.1
 problems = task.draw_problems(500, seed=0, held_out=True)
@@ -62,15 +62,15 @@ assert own.right_when_worked > 0.95
 assert asked.well_formed == 0
 
 # %% [markdown]
-# None of these problems was in its text. So the model *can* do it, and it does not answer: it continues text, because that is what it was trained for, and never ends. A model like this is called a **base model**. What turns it into one that answers is called **post-training**, and this lesson does it in seconds.
+# None of these problems was in its text, so the model really *can* add. But it does not answer. It continues text, because that is what it was trained for, and it never ends. A model like this is called a **base model**. What turns it into a model that answers is called **post-training**, and because ours is small, this lesson does it in seconds.
 
 # %% [markdown]
-# Two questions lead through it. How do you make it answer in the form you want? And how do you make it answer *right*, if you can only say whether an answer is right?
+# Two questions lead through the lesson. How do you make a model answer in the form that you want? And how do you make it answer *right*, if all you can say is whether an answer is right?
 
 # %% [markdown]
 # ## Show it: supervised fine-tuning
 #
-# The first idea is to go on training, on examples of what you want. **Supervised fine-tuning** (SFT) takes prompts with good answers, **demonstrations**, and lowers the loss of lesson 09 on them. One thing changes. The user wrote the prompt, and the model need not learn to write it. So only the tokens of the answer count as targets. By hand, for a prompt of two tokens and an answer of two, where the model gives its targets these probabilities:
+# The first idea is to go on training, but on examples of what you want. **Supervised fine-tuning** (SFT) takes prompts with good answers, which are called **demonstrations**, and lowers the loss of lesson 09 on them. Only one thing changes. The prompt is written by the user, so the model need not learn to write it, and only the tokens of the answer count as targets. Here it is by hand, for a prompt of two tokens and an answer of two, where the model gives its targets these probabilities:
 
 # %%
 probabilities = torch.tensor([0.9, 0.5, 0.25])  # of tokens 1, 2 and 3, given those before
@@ -88,11 +88,23 @@ print(f"the package: {loss:.3f} nats")
 #
 # $$L = -\frac{1}{|A|} \sum_{t \in A} \ln p(x_t \mid x_0 \dots x_{t-1})$$
 #
-# The stop belongs to the answer. Without it as a target, nothing would teach the model to end.
-#
-# Now 300 demonstrations. Like a collection that people have written, they are mixed: 15 % work the sum out, the others only say the digit. Training takes about 5 seconds.
+# The full stop belongs to the answer, because without it as a target nothing would teach the model to end.
+
+# %% [markdown]
+# **Exercise 1** (15 minutes, easy). Write this loss yourself, from the logits. The mask marks the *tokens* that count as targets, and remember which position predicts which token.
+
+# %% exercise="answer_loss"
+def answer_loss(logits, tokens, answer_mask):
+    """(B, T, vocab), (B, T), (B, T) boolean -> a scalar, in nats."""
+    return ...
 
 # %%
+exercises.answer_loss.check(answer_loss)
+
+# %% [markdown]
+# Now we train on 300 demonstrations. Like most collections that people have written, they are mixed, for only 15 % of them work the sum out, and the others say the digit and nothing else. The training takes about 5 seconds.
+
+# %% steps=200
 pairs = task.demonstrations(task.draw_problems(300, seed=100), share_worked=0.15, seed=0)
 print(pairs[:3])
 demonstrations = ap.AnswerExamples.from_pairs(pairs, characters)
@@ -110,9 +122,9 @@ assert after.right < 0.4 < own.right
 assert after.right_when_worked < own.right_when_worked - 0.1
 
 # %% [markdown]
-# The form is there: nearly every answer has it. But few are right. Most answers give the digit at once, as most demonstrations did, and without the running sums the model can only guess, with one chance in ten. Worse, where it does work the sum out, it is wrong far more often than before. Two hundred steps have damaged a skill.
+# The form is there, since nearly every answer has it. But few answers are right. Most of them give the digit at once, as most demonstrations did, and without the running sums the model can only guess, with one chance in ten. What is worse, where it does work the sum out, it is now wrong far more often than before. Two hundred steps have damaged a skill.
 #
-# Is that one unlucky seed? `python -m transformer_lab.training.experiments.answers` has trained this base in seventeen ways, most of them with five seeds. The lesson reads its table:
+# Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in seventeen ways, most of them with five seeds. From here on, the lesson often reads its table:
 
 # %%
 table = training.load_table("answers")
@@ -132,7 +144,7 @@ for measure in ("well_formed", "right", "worked", "right_when_worked"):
     say("demonstrations", measure)
 
 # %% [markdown]
-# **What should count?** Let the loss run over everything, prompts too. In our task that makes no difference, since prompts are random digits, of which nothing can be learned. It does where a prompt holds what you do *not* want. Here each prompt shows a wrong attempt, and then asks again. **Predict** what a model learns that is trained on the attempts as well (10 seconds):
+# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make no difference, since the prompts are random digits, of which nothing can be learned. It does make a difference where a prompt holds what you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then asks again. **Predict** what a model learns that is trained on the attempts as well (10 seconds):
 
 # %%
 def with_attempt(problem, wrong):
@@ -166,9 +178,9 @@ for name, found in shares.items():
 assert min(shares["answer only"]) > max(shares["everything"])
 
 # %% [markdown]
-# After 50 steps the model that learned from answers alone is nearly always right, and the other one is not, because a good part of its loss was spent on writing wrong sums. (With four times the steps it gets nearly as far: what the mask buys is time, and a cleaner aim.)
+# After 50 steps the models that learned from answers alone are nearly always right, and the others are not, because a good part of their loss was spent on learning to write wrong sums. (With four times as many steps they get nearly as far. So what the mask buys is time, and a cleaner aim.)
 #
-# **What should be shown?** The other decision is larger. Here are three more collections from the table: all demonstrations work it out, 300 of them or only 45; or none does.
+# **What should be shown?** This decision matters more. The table has three more collections. In two of them every demonstration works the sum out, and there are 300 of them, or only 45. In the third one, none does.
 
 # %%
 for arm in ("demonstrations", "all worked", "45, all worked", "none worked"):
@@ -177,16 +189,16 @@ assert over_seeds("45, all worked").min() > over_seeds("demonstrations").max() +
 assert over_seeds("none worked").max() < 0.2
 
 # %% [markdown]
-# If the demonstrations show *how*, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows: reinforcement learning is for where nobody can show how it is done, but a result can be checked.
+# If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
 
 # %% [markdown]
 # ## LoRA: one parameter in forty-five
 #
-# Fine-tuning a model of 70 billion parameters changes them all, and needs Adam's two averages for each. **LoRA** ([Hu et al., 2021](https://arxiv.org/abs/2106.09685)) leaves a matrix as it is and learns a change of low rank beside it, $B A$, where $A$ has $r$ rows and $B$ has $r$ columns:
+# Fine-tuning our model was cheap. Fine-tuning a model of 70 billion parameters, on the other hand, changes them all, and needs Adam's two averages for each of them. **LoRA** ([Hu et al., 2021](https://arxiv.org/abs/2106.09685)) leaves a matrix as it is and learns a change of low rank beside it, $B A$, where $A$ has $r$ rows and $B$ has $r$ columns:
 #
 # $$y = x W^\top + \frac{\alpha}{r}\, x A^\top B^\top$$
 #
-# $B$ starts at zero, so that the model starts as it was. By hand, with rank 1:
+# $B$ starts at zero, so that the model is at first what it was before. By hand, with rank 1:
 
 # %%
 x, weight = torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
@@ -196,7 +208,7 @@ print("output:", ap.lora_forward(x, weight, a, b, alpha).tolist())
 print("as one matrix:", (x @ (weight + alpha / 1 * b @ a).T).tolist())
 
 # %% [markdown]
-# The last line is the reason why LoRA costs nothing afterwards: the change can be **merged** into the matrix. Wrap each linear layer of the base, train, and merge (5 seconds):
+# The last line is the reason why LoRA costs nothing afterwards, because the change can be **merged** into the matrix. Now we wrap each linear layer of the base model in this way, train, and merge (5 seconds):
 
 # %% tolerance=0.15
 adapted = ap.add_lora(copy.deepcopy(base), rank=1, alpha=2.0)
@@ -216,23 +228,62 @@ for arm in ("demonstrations", "LoRA, rank 1", "LoRA, rank 8"):
 assert over_seeds("LoRA, rank 1", "well_formed").mean() > 0.9
 
 # %% [markdown]
-# Two parameters in a hundred learn the form as well as all of them do, and a rank of 8 brings nothing more. The files are small too, since `ap.save_lora` writes nothing but $A$ and $B$. On much larger models LoRA is reported to [learn less and forget less](https://arxiv.org/abs/2405.09673) than full fine-tuning. What was forgotten here we have not measured.
+# Two parameters in a hundred learn the form as well as all of them do, and a rank of 8 brings nothing more. The files are small, too, since `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does. What was forgotten here we have not measured.
+
+# %% [markdown]
+# **Exercise 2** (10 minutes, easy). Write a linear layer with LoRA that works whatever axes stand before the last one.
+
+# %% exercise="lora_forward"
+def lora_forward(x, weight, a, b, alpha):
+    """(…, d_in), (d_out, d_in), (r, d_in), (d_out, r) -> (…, d_out)."""
+    return ...
+
+# %%
+exercises.lora_forward.check(lora_forward)
 
 # %% [markdown]
 # ## Right or wrong: the verifier
 #
-# So far the model answers, and is mostly wrong. Suppose nobody can show it how to be right, but each answer can be checked. A function that says whether a text is a right answer is called a **verifier**. Tests of a program are one, and so is the number in the back of the book. Ours is exact:
+# So far the model answers, but it is mostly wrong. Suppose that nobody can show it how to be right, although each answer can be checked. A function that says whether a text is a right answer is called a **verifier**. The tests of a program are one, and so is the number in the back of the book. Ours is exact:
 
 # %%
 for text in ("9.", "31639:9.", "31639:8.", "31649:9.", "9.9", "0123456789."):
-    print(f"{text:12}", task.verifies("38576", text))
+    print(f"{text:12}", "right" if task.verifies("38576", text) else "wrong")
 
 # %% [markdown]
-# The cheapest use of a verifier trains nothing: draw several answers, and keep one that passes. This is **best-of-n**. How far does it get? Let $c$ of $n$ answers to a problem be right. Of all ways to pick $k$ of them, those without a right one are $\binom{n-c}{k}$, so
+# The running sums must be right one by one, the answer must be the last of them, and nothing may stand before or behind it.
+
+# %% [markdown]
+# **Exercise 3** (20 minutes, medium). Write a verifier that leaves no hole. It will be tried on what a policy might find, and a policy tries everything.
+
+# %% exercise="verifies"
+def verifies(problem, text):
+    """verifies("38576", "31639:9.") -> True"""
+    return ...
+
+# %%
+exercises.verifies.check(verifies)
+
+# %% [markdown]
+# The cheapest use of a verifier trains nothing at all. You draw several answers, and keep one that passes. This is called **best-of-n**. How far does it get? We could draw $k$ answers to each problem and look, but the result would depend on luck. It is better to draw more of them, $n$, and to ask what $k$ of these would have given.
+
+# %% [markdown]
+# **Exercise 4** (predict; 10 minutes, medium). Of $n$ answers to a problem, `n_right` are right. You pick $k$ of them at random. How likely is it that at least one of your $k$ is right? Work it out on paper; the cell is only the last step.
+
+# %% exercise="pass_at_k"
+def pass_at_k(n, n_right, k):
+    """A number from 0 to 1."""
+    return ...
+
+# %%
+exercises.pass_at_k.check(pass_at_k)
+
+# %% [markdown]
+# Let $c$ of the $n$ answers be right. There are $\binom{n}{k}$ ways to pick $k$ of them, and in $\binom{n-c}{k}$ of these there is no right one, so
 #
 # $$\text{pass@}k = 1 - \binom{n-c}{k} \Big/ \binom{n}{k},$$
 #
-# averaged over problems ([Chen et al., 2021](https://arxiv.org/abs/2107.03374)). Without a verifier you can still take what most answers say, a **majority vote**.
+# averaged over problems ([Chen et al., 2021](https://arxiv.org/abs/2107.03374)). If you have no verifier, you can still take what most of the answers say, by a **majority vote**.
 
 # %%
 print("2 of 4 right, pick 2:", round(ap.pass_at_k(4, 2, 2), 3))
@@ -241,15 +292,15 @@ for measure in ("pass@1", "pass@4", "pass@16", "majority"):
 print("guessing, 16 times:", round(1 - 0.9**16, 2))
 
 # %% [markdown]
-# Sixteen answers hold a right one four times out of five. That looks like a hidden ability. But the last line is the control: whoever *guesses* a digit sixteen times is right once or more in 81 % of all cases. pass@16 alone says nothing here.
+# Four times out of five, there is a right answer among sixteen. That looks like a hidden ability. But the last line is the control, because whoever *guesses* a digit sixteen times is right at least once in 81 % of all cases. So here pass@16 alone says nothing.
 
 # %% [markdown]
 # ## Learn from it: GRPO
 #
-# A better use of the verifier is to *change the model*, so that answers that pass become likelier. That is **reinforcement learning**. The model, now called the **policy**, draws answers, each gets a **reward**, here 1 or 0, and the gradient of $\sum_t \ln p(x_t)$, the log probability of an answer, is taken with a weight that says how good the answer was.
+# A better use of the verifier is to *change the model*, so that answers that pass become likelier. That is **reinforcement learning**. The model, which is now called the **policy**, draws answers, and each answer gets a **reward**, here 1 or 0. Then comes the gradient of the answer's log probability, $\sum_t \ln p(x_t)$, multiplied by a weight that says how good the answer was.
 
 # %% [markdown]
-# Which weight? With the reward itself, an answer to an easy problem is pushed as hard as a lucky one to a hard problem. It is better to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
+# Which weight should that be? If it were the reward itself, an answer to an easy problem would be pushed as hard as a lucky answer to a hard problem. It is better to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
 
 # %%
 rewards = torch.tensor([[1.0, 0, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]])
@@ -257,9 +308,21 @@ for group, advantages in zip(rewards.tolist(), ap.group_advantages(rewards).toli
     print(group, "→", [round(value, 2) for value in advantages])
 
 # %% [markdown]
-# The only right answer of a group gets much weight, one of three gets little, and a group in which all are alike says nothing.
-#
-# Drawing answers is slow, so you may want to take several steps with the same ones. After the first, the policy is no longer the one that drew them. The ratio $\rho = p / p_{old}$ corrects for that, and clipping it keeps the policy from running away ([PPO](https://arxiv.org/abs/1707.06347)). What is made large is the mean over all tokens of
+# The only right answer of a group gets much weight, each of three right answers gets little, and a group in which all answers are alike says nothing.
+
+# %% [markdown]
+# **Exercise 5** (15 minutes, medium). Write the advantages of GRPO. A row holds the rewards of one prompt's samples.
+
+# %% exercise="group_advantages"
+def group_advantages(rewards):
+    """(prompts, samples) -> the same shape."""
+    return ...
+
+# %%
+exercises.group_advantages.check(group_advantages)
+
+# %% [markdown]
+# Drawing answers is slow, so you may want to take several steps with the same ones. After the first of these steps, however, the policy is no longer the one that drew them. The ratio $\rho = p / p_{old}$ corrects for that, and clipping it keeps the policy from running away ([PPO](https://arxiv.org/abs/1707.06347)). What is made large is the mean over all tokens of
 #
 # $$\min\big(\rho A,\; \text{clip}(\rho, 1 - \epsilon, 1 + \epsilon)\, A\big)$$
 
@@ -272,14 +335,25 @@ for ratio, advantage in ((1.0, 1.0), (1.5, 1.0), (0.5, 1.0), (0.5, -1.0), (1.5, 
     print(f"ρ {ratio}, A {advantage:4}: gain {gain.item():5.2f}, gradient {slope:5.2f}")
 
 # %% [markdown]
-# A good token that is likelier by more than 20 % already, or a bad one that is less likely by that much, gets no gradient any more. One that went the *wrong* way still does: for that the minimum is there.
+# A good token that is already likelier by more than 20 %, or a bad one that is already less likely by that much, gets no gradient any more. A token that went the *wrong* way still does, and this is what the minimum is for.
 
 # %% [markdown]
-# Now train. Thirty steps, each with 32 problems and 8 answers to each. Nothing tells the model how to answer; there is the verifier and nothing else. **Predict**: how many of the answers will be right in the end, and what will they look like? (10 to 20 seconds)
+# **Exercise 6** (15 minutes, medium). Write the objective that is made as large as possible, as a mean over all tokens.
+
+# %% exercise="clipped_objective"
+def clipped_objective(log_probs, old_log_probs, advantages, epsilon):
+    """Three tensors of one shape, and a number -> a scalar."""
+    return ...
 
 # %%
+exercises.clipped_objective.check(clipped_objective)
+
+# %% [markdown]
+# Now we train for thirty steps, each with 32 problems and 8 answers to each of them. Nothing tells the model how to answer, for there is nothing but the verifier. **Predict**: how many of the answers will be right in the end, and what will they look like? (10 to 20 seconds)
+
+# %% steps=30
 policy = copy.deepcopy(shown)
-questions = ap.Problems(task.draw_problems(960, seed=200), characters)
+questions = ap.Problems(task.draw_problems(32 * 30, seed=200), characters)
 learner = ap.RewardTraining(policy, questions, ap.RewardRecipe(30, n_samples=8), task.verifies)
 curve = {"right": [], "worked out": [], "nats a token": []}
 for _ in learner.run(30):
@@ -298,22 +372,26 @@ assert rewarded.right > 0.9 > 0.4 > after.right
 assert rewarded.worked > 0.9
 
 # %%
-ax = plots.plot_lines(range(1, 31), curve, x_label="step", y_label="share, or nats")
-plots.show(ax, alt="The shares of right and of worked answers rise together to 1; nats fall.")
+nats = {"nats a token": curve.pop("nats a token")}
+figure, (left, right) = plots.figure(width=9.6, height=3.4, columns=2)
+steps = range(1, len(nats["nats a token"]) + 1)
+plots.plot_lines(steps, curve, left, x_label="step", y_label="share of the answers")
+plots.plot_lines(steps, nats, right, x_label="step", y_label="entropy, nats a token")
+plots.show(figure, alt="The shares of right and of worked answers rise to 1; entropy falls.")
 
 # %% [markdown]
-# In a few seconds it went from one right answer in seven to nearly all, on problems that it has never seen. And it found out *how*: it now works out every problem before it answers, because only those answers were rewarded reliably. Nobody asked for that. The damage of the fine-tuning is healed as well.
+# In a few seconds the model went from one right answer in seven to nearly all, on problems that it has never seen. It also found out *how*, for it now works out every problem before it answers, because only those answers were rewarded reliably. Nobody asked for that. The damage of the fine-tuning is healed as well.
 #
-# The third curve shows the price. The **entropy**, how undecided the model is about each token, falls nearly to zero. Whoever samples sixteen answers now gets sixteen times the same.
+# The curve on the right shows the price. The **entropy**, which says how undecided the model is about each token, falls nearly to zero. Whoever samples sixteen answers now gets the same answer sixteen times.
 
 # %% [markdown]
 # ## The same samples, used otherwise
 #
-# Was it GRPO, or would any use of equally many answers, 7 680, do? **Rejection sampling** fine-tunes on those that passed. How far that leads can be reckoned beforehand: if a share $q$ of the answers is worked out, and of those $p_w$ are right, of the others $p_d$, then among the kept ones
+# Was it GRPO that did this, or would any use of equally many answers, 7 680, have done it? **Rejection sampling** fine-tunes the model on those answers that passed. How far that leads can be reckoned beforehand. If a share $q$ of the answers is worked out, of which a share $p_w$ is right, while of the others a share $p_d$ is right, then among the kept ones a share of
 #
 # $$q' = \frac{q\, p_w}{q\, p_w + (1 - q)\, p_d}$$
 #
-# are worked out. **Predict** by it what one round gives, and what four smaller ones give, each of which samples from the model of the last:
+# is worked out. **Predict** by this formula what one round gives, and what four smaller rounds give, each of which samples from the model that the last one left:
 
 # %%
 q, p_w = (over_seeds("demonstrations", name).mean() for name in ("worked", "right_when_worked"))
@@ -323,10 +401,25 @@ for arm in ("rejection", "four rounds"):
     say(arm, "worked")
 
 # %% [markdown]
-# One round moves the model towards the worked form, and no further than the kept answers show it. Rounds add up. Four of them, known as **expert iteration**, come near to GRPO, which takes thirty rounds, and also learns from what went *wrong*.
+# After one round the model works out a third, which is less than the formula says. Was the formula wrong about the kept answers, or is the model not like them? Let us draw the same samples once more and look at those that pass:
+
+# %% tolerance=0.1
+samples, passed = ways.sampled(shown, characters, seed=0)
+worked = torch.tensor([task.is_worked(text) for text in samples.texts]).view_as(passed)
+kept = passed > 0  # (problems, samples)
+shares = (worked & kept).sum(1) / kept.sum(1).clamp(min=1)
+print(f"of all kept answers, worked out: {worked[kept].float().mean():.2f}")
+print(f"a mean over the problems:        {shares[kept.any(1)].mean():.2f}")
+assert shares[kept.any(1)].mean() < worked[kept].float().mean() - 0.02
 
 # %% [markdown]
-# **DPO** ([Rafailov et al., 2023](https://arxiv.org/abs/2305.18290)) uses wrong answers as well, in pairs: a chosen one and a rejected one to the same prompt. It needs no samples on the way and no reward, only the log probabilities of whole answers, compared with the **reference**, the model that it starts as:
+# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and more of their answers pass. What the model learns is how to answer *each problem*, so a mean over problems is the better forecast, and it is lower. (It still leaves out the problems of which nothing was kept, and these are the ones that the model seldom works out.)
+
+# %% [markdown]
+# So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration**, come near to GRPO, which takes thirty rounds and also learns from what went *wrong*.
+
+# %% [markdown]
+# **DPO** ([Rafailov et al., 2023](https://arxiv.org/abs/2305.18290)) uses wrong answers as well, in pairs of a chosen one and a rejected one to the same prompt. It needs neither samples on the way nor a reward, but only the log probabilities of whole answers, compared with those of the **reference**, which is the model that it starts as:
 #
 # $$L = -\ln \sigma\big(\beta\,[(\ln p_c - \ln p_c^{ref}) - (\ln p_r - \ln p_r^{ref})]\big)$$
 
@@ -335,6 +428,20 @@ gains = torch.tensor([0.0, 1.0, 4.0])  # by how much more the chosen answer has 
 zero = torch.zeros(1)
 for gain in gains:
     print(f"gain {gain:.0f}: loss {ap.dpo_loss(gain[None], zero, zero, zero, beta=0.5):.3f}")
+
+# %% [markdown]
+# **Exercise 7** (15 minutes, medium). Write this loss from the log probabilities of whole answers. It must stay finite even where one answer has gained a thousand nats.
+
+# %% exercise="dpo_loss"
+def dpo_loss(chosen, rejected, reference_chosen, reference_rejected, beta):
+    """(B,) four times, and a number -> a scalar."""
+    return ...
+
+# %%
+exercises.dpo_loss.check(dpo_loss)
+
+# %% [markdown]
+# Here are all of these uses of the same samples beside each other, with the demonstrations that they started from:
 
 # %%
 same_samples = ("rewards", "four rounds", "preferences", "rejection", "demonstrations")
@@ -351,12 +458,12 @@ ax = plots.plot_runs(runs, x_label=label, lines={"guess": 0.1})
 plots.show(ax, alt="Rewards, near 1; then four rounds, preferences, rejection, demonstrations.")
 
 # %% [markdown]
-# With equally many samples GRPO gets furthest, if only a little further than four rounds, whose best seeds reach it. DPO lies between: all its pairs come from the first model, which it leaves behind. (Each method has rates and numbers of steps of its own, and these were tried only a little. So the order is a fact about these runs, not a law.)
+# With equally many samples GRPO gets furthest, although only a little further than four rounds of rejection sampling, whose best seeds reach it. DPO lies between them and a single round. All its pairs come from the first model, which it soon leaves behind. (Each method has rates and numbers of steps of its own, and we have tried only a few of them, so the order is a fact about these runs and not a law.)
 
 # %% [markdown]
 # ## Something new, or a better choice?
 #
-# Has the model learned to add? Compare how often *one of sixteen* answers is right, before and after, and add the base on a line of its own:
+# Has GRPO taught the model to add? To see this, compare how often *one of sixteen* answers is right, before and after, and put the base model beside it, on a line of its own:
 
 # %% tolerance=0.1
 for arm in ("demonstrations", "rewards"):
@@ -366,7 +473,7 @@ right = [ap.score_as_pretrained(base, characters, problems, seed).right for seed
 print(f"base, on a line of its own: pass@1 {sum(right) / 16:.2f}")
 
 # %% [markdown]
-# The base, on its own line, already got most sums right with a single answer. So GRPO did not teach it to add. It made the model *choose* what it could do, in the form that was asked for. The control is a model that has nothing to choose from: after demonstrations of which none works it out, it never does. Then the same rewards:
+# The base model, on its own line, already got most sums right with a single answer. So GRPO did not teach it to add. It made the model *choose* what it could do, in the form that was asked for. The control is a model that has nothing to choose from. After demonstrations of which none works the sum out, the model never does so either. Then it gets the same rewards:
 
 # %%
 for arm in ("none worked", "none worked, then rewards"):
@@ -375,14 +482,14 @@ for arm in ("none worked", "none worked, then rewards"):
 assert over_seeds("none worked, then rewards").max() < 0.2
 
 # %% [markdown]
-# It still guesses. An answer that is never sampled is never rewarded, and here no chance leads from a lone digit to five running sums.
+# It still guesses. An answer that is never sampled is never rewarded, and there is hardly a chance that a model that writes a lone digit stumbles on five running sums.
 #
-# Of large models similar things are *reported*: [DeepSeek-R1](https://arxiv.org/abs/2501.12948) works problems out at greater length the longer it is trained on right and wrong, and [Yue et al. (2025)](https://arxiv.org/abs/2504.13837) find that with many samples the base models catch up, so that much of what is gained is choice. Whether that holds for longer trainings is disputed.
+# Similar things are *reported* of large models. [DeepSeek-R1](https://arxiv.org/abs/2501.12948) works problems out at greater length the longer it is trained on right and wrong, and [Yue et al. (2025)](https://arxiv.org/abs/2504.13837) find that with many samples the base models catch up, so that much of what is gained is choice. Whether that holds for longer trainings is disputed.
 
 # %% [markdown]
 # ## Break it: what is rewarded is what you get
 #
-# Make the verifier a little lazier. **Digit anywhere** accepts every text that contains the right digit. **Length** accepts any text of eight characters or more, since good answers are that long. Both say "right" of every right worked answer. **Predict** what the model becomes, by the lazy verifier and by the exact one:
+# What if the verifier is a little lazier? **Digit anywhere** accepts every text that contains the right digit. **Length** accepts any text of eight characters or more, since good answers are that long. Both of them say "right" to every answer that is right and worked out. **Predict** what becomes of the model, by the lazy verifier and by the exact one:
 
 # %%
 for arm in ("digit anywhere", "length"):
@@ -393,10 +500,10 @@ assert over_seeds("length", "proxy").min() > 0.9
 assert over_seeds("length").max() < 0.1
 
 # %% [markdown]
-# By its own measure each training succeeds, with every seed. By ours, *length* leaves nothing at all: the model fills eight places with anything. *Digit anywhere* costs from a few answers to most of them, by seed. Working it out is one way to name the digit, but texts with many digits are another. This is **reward hacking**. It takes no ill will, only a hole and a gradient. Which hole is found, and when, is a matter of luck.
+# By its own measure each training succeeds, with every seed. By ours, *length* leaves nothing at all, because the model fills eight places with anything. *Digit anywhere* costs between a few answers and most of them, depending on the seed, because working the sum out is one way to name the digit, but a text with many digits is another. This is called **reward hacking**. It takes no ill will, only a hole and a gradient, and which hole is found, and when, is a matter of luck.
 
 # %% [markdown]
-# A leash may help. Each nat by which the policy diverges from the reference, the model at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$, which is 0 where both agree. The reference hardly ever leaves the form, so what leads away from it becomes dear:
+# A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$, which is 0 where both agree. The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
 
 # %%
 for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
@@ -405,10 +512,26 @@ for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
 assert over_seeds("digit anywhere, KL 0.05").min() > 0.8 > over_seeds("digit anywhere").mean()
 
 # %% [markdown]
-# On the leash nearly all answers keep the form, with every seed. The lazy verifier gives a little less reward, since its hole stays unused, and the exact one finds more to be right. The hole is still there; what changed is the way to it.
+# On the leash nearly all answers keep the form, with every seed. The lazy verifier gives a little less reward, since its hole stays unused, but the exact one finds more answers to be right. The hole is still there. What has changed is the price of the way to it.
 
 # %% [markdown]
-# Now the control for this whole part of the lesson. If *any* push made the model work its sums out, the verifier would deserve no credit. So reward at random, by a coin:
+# **Exercise 8** (find the bug; 25 minutes, hard). This is a whole loss of GRPO, with a price of divergence, and it has three defects. Before the first step $\rho$ is not 1. Behind a longer prompt, the same answers teach less. And however far the model drifts from the reference, it hardly pays for it.
+
+# %% exercise="mend_grpo"
+def mend_grpo(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advantages, epsilon, kl):
+    log_probs = logits[:, 1:].log_softmax(-1).gather(-1, tokens[:, 1:, None]).squeeze(-1)
+    ratio = (log_probs - old_log_probs).exp()
+    clipped = ratio.clamp(1 - epsilon, 1 + epsilon)
+    gain = torch.minimum(ratio * advantages[:, None], clipped * advantages[:, None])
+    away = old_log_probs - log_probs
+    divergence = away.exp() - away - 1
+    return -(gain - kl * divergence).mean()
+
+# %%
+exercises.mend_grpo.check(mend_grpo)
+
+# %% [markdown]
+# One control is missing for this whole part of the lesson. If *any* push made the model work its sums out, the verifier would deserve no credit. So let the reward be random, by the toss of a coin:
 
 # %%
 say("random rewards")
@@ -416,23 +539,23 @@ say("random rewards", "well_formed")
 assert over_seeds("random rewards").max() < 0.3
 
 # %% [markdown]
-# Nothing is learned, and what was there gets lost, in some seeds even the form. So it was the verifier. (For some large models [random rewards are reported to help](https://arxiv.org/abs/2506.10947), by strengthening what they did most often anyway. The control is worth running.)
+# Nothing is learned, and what was there gets lost, with some seeds even the form. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947), because they strengthen what those models did most often anyway. So this control is worth running.)
 #
-# And clipping? With one step on each batch of answers the ratio is always 1, and nothing is clipped. With four steps it has something to do (three seeds):
+# And what does clipping do? With one step on each batch of answers the ratio is always 1, and nothing is ever clipped. With four steps it has something to do (three seeds):
 
 # %%
 for arm in ("four inner steps", "four inner steps, not clipped"):
     say(arm)
 
 # %% [markdown]
-# Here it makes no difference that three seeds could show. Clipping is an insurance: it is for the step that goes much too far, and in these short runs there was none.
+# Here it makes no difference that three seeds could show. Clipping is an insurance against the step that goes much too far, and in these short runs there was none.
 
 # %% [markdown]
 # ## Remember
 #
 # - Fine-tuning brings the form in seconds, and can damage a skill. What is shown decides what is learned.
 # - LoRA learns a small change beside each matrix; merged, it costs nothing.
-# - GRPO makes likelier what is better than the other answers to the same prompt. It mostly *chooses* what the model can do.
+# - GRPO makes an answer likelier if it is better than the others to the same prompt. Here it *chose* among what the model could do already.
 # - pass@k needs its control: what would guessing give?
 # - A model learns what is rewarded, not what is meant. A price on divergence helps, and so does looking at answers.
 
@@ -447,102 +570,7 @@ for arm in ("four inner steps", "four inner steps, not clipped"):
 # python -m transformer_lab.training.answers --stage rewards --from form.safetensors --reward digit
 # ```
 #
-# The first one takes a minute or two. Watch its lines: for a thousand steps the share of right answers stays where guessing is, and within two hundred more it rises to more than half.
-
-# %% [markdown]
-# ## Exercises
-#
-# **1.** (15 minutes, easy) The loss of supervised fine-tuning. The mask marks the *tokens* that count as targets.
-
-# %% exercise="answer_loss"
-def answer_loss(logits, tokens, answer_mask):
-    """(B, T, vocab), (B, T), (B, T) boolean -> a scalar, in nats."""
-    return ...
-
-# %%
-exercises.answer_loss.check(answer_loss)
-
-# %% [markdown]
-# **2.** (10 minutes, easy) A linear layer with LoRA, whatever axes stand before the last one.
-
-# %% exercise="lora_forward"
-def lora_forward(x, weight, a, b, alpha):
-    """(…, d_in), (d_out, d_in), (r, d_in), (d_out, r) -> (…, d_out)."""
-    return ...
-
-# %%
-exercises.lora_forward.check(lora_forward)
-
-# %% [markdown]
-# **3.** (20 minutes, medium) A verifier that leaves no hole. It will be tried on what a policy might find.
-
-# %% exercise="verifies"
-def verifies(problem, text):
-    """verifies("38576", "31639:9.") -> True"""
-    return ...
-
-# %%
-exercises.verifies.check(verifies)
-
-# %% [markdown]
-# **4.** (Predict; 10 minutes, medium) Of n answers n_right are right. How likely is it that k of them, picked at random, hold a right one? Work it out on paper; the cell is the last step.
-
-# %% exercise="pass_at_k"
-def pass_at_k(n, n_right, k):
-    """A number from 0 to 1."""
-    return ...
-
-# %%
-exercises.pass_at_k.check(pass_at_k)
-
-# %% [markdown]
-# **5.** (15 minutes, medium) The advantages of GRPO. A row holds the rewards of one prompt's samples.
-
-# %% exercise="group_advantages"
-def group_advantages(rewards):
-    """(prompts, samples) -> the same shape."""
-    return ...
-
-# %%
-exercises.group_advantages.check(group_advantages)
-
-# %% [markdown]
-# **6.** (15 minutes, medium) The objective that is made as large as possible, as a mean over all tokens.
-
-# %% exercise="clipped_objective"
-def clipped_objective(log_probs, old_log_probs, advantages, epsilon):
-    """Three tensors of one shape, and a number -> a scalar."""
-    return ...
-
-# %%
-exercises.clipped_objective.check(clipped_objective)
-
-# %% [markdown]
-# **7.** (15 minutes, medium) The loss of DPO, from the log probabilities of whole answers. It must stay finite.
-
-# %% exercise="dpo_loss"
-def dpo_loss(chosen, rejected, reference_chosen, reference_rejected, beta):
-    """(B,) four times, and a number -> a scalar."""
-    return ...
-
-# %%
-exercises.dpo_loss.check(dpo_loss)
-
-# %% [markdown]
-# **8.** (Find the bug; 25 minutes, hard) A whole loss of GRPO, with a price of divergence. It has three defects. Before the first step $\rho$ is not 1. Behind a longer prompt the same answers teach less. And however far the model drifts from the reference, it hardly pays.
-
-# %% exercise="mend_grpo"
-def mend_grpo(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advantages, epsilon, kl):
-    log_probs = logits[:, 1:].log_softmax(-1).gather(-1, tokens[:, 1:, None]).squeeze(-1)
-    ratio = (log_probs - old_log_probs).exp()
-    clipped = ratio.clamp(1 - epsilon, 1 + epsilon)
-    gain = torch.minimum(ratio * advantages[:, None], clipped * advantages[:, None])
-    away = old_log_probs - log_probs
-    divergence = away.exp() - away - 1
-    return -(gain - kl * divergence).mean()
-
-# %%
-exercises.mend_grpo.check(mend_grpo)
+# The first one takes a minute or two. Watch its lines, because for a thousand steps the share of right answers stays where guessing is, and within two hundred more it rises to more than half.
 
 # %% [markdown]
 # ## Quiz

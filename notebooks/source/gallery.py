@@ -224,6 +224,12 @@ drafted = speculative(writer, table, beginning, 25, generator=chance)
 widgets.speculation(drafted, characters.symbols)
 
 # %% [markdown]
+# **Four ranks** (lesson 17): one training step in five ways, and who computes, sends or waits when. Go through the step, slow down a rank or the links, and let the ranks send while they compute.
+
+# %%
+widgets.ranks("sharded")
+
+# %% [markdown]
 # ## With the kernel
 #
 # **Your own sentence**: run the cell, then type a number in English words, below a million.

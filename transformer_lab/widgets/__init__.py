@@ -17,6 +17,7 @@ from transformer_lab.widgets.views.induction.induction_view import induction
 from transformer_lab.widgets.views.lens.lens_view import lens
 from transformer_lab.widgets.views.masks.masks_view import mask_playground
 from transformer_lab.widgets.views.own_sentence.own_sentence_view import own_sentence
+from transformer_lab.widgets.views.ranks.ranks_view import ranks
 from transformer_lab.widgets.views.saturation.saturation_view import saturation
 from transformer_lab.widgets.views.shift.shift_view import shift
 from transformer_lab.widgets.views.speculation.speculation_view import speculation
@@ -40,6 +41,7 @@ __all__ = [
     "machine",
     "mask_playground",
     "own_sentence",
+    "ranks",
     "saturation",
     "shift",
     "speculation",

@@ -27,8 +27,8 @@ html_title = project
 html_math_renderer = "mathml"
 html_static_path: list[str] = []  # laid out by build.py, relative to this file they would be ours alone
 html_extra_path: list[str] = []
-html_css_files = ["look.css", "site.css", "lesson.css"]
-html_js_files = ["site.js", ("progress.js", {"type": "module"}), ("judge.js", {"type": "module"})]
+html_css_files = ["look.css", "site.css", "lesson.css", "answers.css"]
+html_js_files = ["site.js"]  # modules are named in the layout, by the address that others import them by
 html_additional_pages = {"search": "search.html"}
 html_permalinks_icon = "#"
 html_show_copyright = False
@@ -46,8 +46,8 @@ def setup(app) -> None:
     app.config.html_extra_path = [str(source / "_extra")]
     laid = json.loads((source / "course.json").read_text("utf-8"))
     app.config.html_baseurl = laid["course"]["address"]
-    ours = [*html_css_files, *(name if isinstance(name, str) else name[0] for name in html_js_files)]
-    navigation = Navigation(laid["course"] | {"files": [f"_static/{name}" for name in ours]}, laid["lessons"])
+    ours = [f"_static/{name}" for name in (*html_css_files, *html_js_files)]
+    navigation = Navigation(laid["course"] | {"files": ours}, laid["lessons"])
     app.connect("builder-inited", without_its_search)
     app.connect("html-page-context", navigation.of_page)
     app.connect("build-finished", navigation.write)

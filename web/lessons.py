@@ -1,7 +1,7 @@
 """From a stored notebook to what its page shows: code folded where it is beside the point, exercises that can be read.
 
-Nothing is executed. On a page no cell runs, so in place of a check stand the exercise's statement and hints, and the
-way to have an answer checked.
+Nothing is executed. On a page no cell runs, so in place of a check stand the exercise's statement and hints, and room
+for an answer that the page itself can judge, or the way to have one checked.
 """
 
 import copy
@@ -10,6 +10,7 @@ from collections import Counter
 from html import escape
 from itertools import chain
 
+from judged import is_judged, panel_of
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
@@ -98,10 +99,18 @@ def panel(exercise: Exercise, name: str) -> str:
         f'<span class="seal" data-seal="{exercise.name}"></span><p class="effort">{escape(effort)}</p>'
         f'<p class="exercise-title"><code>{exercise.name}</code></p>'
         f"{folded('the full statement', html_text(flowing(exercise.statement)))}{hints}"
-        f'<p class="exercise-run">A page checks nothing. <a href="{name}.ipynb" download>Download this lesson</a>, '
+        f"{panel_of(exercise) if is_judged(exercise) else ''}{how_else(exercise, name)}</div>"
+    )
+
+
+def how_else(exercise: Exercise, name: str) -> str:
+    """Where code is written and checked, which no page does."""
+    here = "Or write it as a function:" if is_judged(exercise) else "A page runs no code:"
+    return (
+        f'<p class="exercise-run">{here} <a href="{name}.ipynb" download>download this lesson</a>, '
         f'open it <a href="../index.html#start">in Jupyter</a>, fill in the cell above, and run '
-        f"{inline(f'`exercises.{exercise.name}.check({exercise.name})`')}: it says whether you are right, or which "
-        "mistake you have made.</p></div>"
+        f"{inline(f'`exercises.{exercise.name}.check({exercise.name})`')}, which says whether you are right, or which "
+        "mistake you have made.</p>"
     )
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.lab import WatchedPage, until
 from tests.browser.live import Live
 from tests.browser.served_site import seconds_to_answer, served
 from tests.built_site import LESSONS, ROOT, built_site
+from transformer_lab.exercises import catalogue
 
 SECONDS_TO_BE_ALIVE = 2
 WIDTHS = (360, 800, 900, 1080, 1320, 1400)
@@ -125,6 +126,103 @@ def test_predictions_quizzes_and_hints_answer_the_keyboard(page, site):
         page.keyboard.press("Enter")
         expect(summary.locator("..")).to_contain_text(seen)
         assert summary.evaluate("summary => summary.parentElement.open")
+
+
+# ── exercises, answered and judged in the page ──
+
+
+def exercise_on(page: Page, site: str, lesson: str, name: str) -> Locator:
+    page.goto(f"{site}lessons/{lesson}.html")
+    page.evaluate("() => localStorage.clear()")
+    page.reload()
+    return page.locator(f"#exercise-{name}")
+
+
+def check(exercise: Locator) -> Locator:
+    exercise.get_by_role("button", name="Check").click()
+    return exercise.locator(".verdict")
+
+
+def test_a_formula_is_judged_by_the_names_of_the_package_and_progress_is_kept(page, site):
+    exercise = exercise_on(page, site, "05_masking", "visible_pairs")
+    formula = exercise.locator("input").first
+    formula.fill("len(lengths) * max(lengths) * (max(lengths) + 1) // 2")
+    verdict = check(exercise)
+    expect(verdict.get_by_role("heading")).to_have_text("Padding seen")
+    expect(verdict).to_contain_text(catalogue["visible_pairs"].mistakes["padding_seen"].explanation)
+    expect(verdict.locator(".yours")).to_contain_text("6")
+    expect(exercise.locator("[data-seal]")).to_have_class("seal tried")
+    formula.fill("sum(n * (n + 1) // 2 + (max(lengths) - n) * n for n in lengths)")
+    expect(verdict).to_have_text("")  # it was about another answer
+    verdict = check(exercise)
+    expect(verdict.get_by_role("heading")).to_have_text("Right in all 8 cases")
+    expect(verdict).to_contain_text("1 of 6 in this lesson")
+    page.goto(f"{site}index.html")
+    knot = page.locator('.knot[data-knot="05_masking"]')
+    expect(knot.locator(".dot.solved")).to_have_count(1)
+    expect(page.locator("[data-sum]")).to_contain_text(f"1 of {len(catalogue)} exercises solved")
+    page.evaluate("() => localStorage.clear()")
+
+
+def test_numbers_are_typed_one_by_one_and_no_cause_is_guessed_from_one(page, site):
+    exercise = exercise_on(page, site, "02_multi_head_attention", "place_in_heads")
+    fields = exercise.locator(".cases input")
+    fields.first.fill("0, 0, 1")
+    expect(check(exercise)).to_contain_text("Right so far: 1 of 7 cases")
+    fields.nth(1).fill("0, 0, 3")  # what more than one mistake says
+    expect(check(exercise).get_by_role("heading")).to_have_text("Not yet")
+    page.evaluate("() => localStorage.clear()")
+
+
+def test_a_mask_is_painted_with_the_keyboard_and_with_the_pointer(page, site):
+    exercise = exercise_on(page, site, "05_masking", "causal_mask")
+    board = exercise.locator(".paint").first
+    board.locator("button").first.focus()
+    for key in ("Space", "ArrowRight", "Space", "ArrowRight", "Space", "ArrowDown", "Space", "ArrowLeft", "Space"):
+        page.keyboard.press(key)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    four = exercise.locator(".paint").nth(2).locator("button")
+    for t in range(4):  # drawn from the diagonal to the right
+        start, end = (four.nth(4 * t + s).bounding_box() for s in (t, 3))
+        page.mouse.move(start["x"] + 9, start["y"] + 9)
+        page.mouse.down()
+        page.mouse.move(end["x"] + 9, end["y"] + 9, steps=8)
+        page.mouse.up()
+    expect(check(exercise).get_by_role("heading")).to_have_text("Upper triangle")
+    assert exercise.locator(".differs").count() == 6
+    page.evaluate("() => localStorage.clear()")
+
+
+def test_matrices_are_set_and_judged_on_all_short_inputs(page, site):
+    exercise = exercise_on(page, site, "01_attention", "look_at_kind")
+    for board in exercise.locator(".fields").all():
+        for i in range(3):
+            board.locator("input").nth(4 * i).fill("1")
+    verdict = check(exercise)
+    expect(verdict.get_by_role("heading")).to_have_text("Kinds too soft")
+    expect(verdict).to_contain_text("It gives them 0.64.")
+    exercise.get_by_label("w_q times").fill("20")
+    expect(check(exercise).get_by_role("heading")).to_have_text("Right in all 36 cases")
+    page.evaluate("() => localStorage.clear()")
+
+
+def test_a_notebooks_progress_is_brought_in(page, site, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_LAB_PROGRESS", str(tmp_path / "progress.json"))
+    catalogue["visible_pairs"].check(lambda lengths: 0)
+    catalogue["dot_product"].check(lambda a, b: sum(x * y for x, y in zip(a, b, strict=True)))
+    page.goto(f"{site}index.html")
+    page.locator("[data-bring]").set_input_files(tmp_path / "progress.json")
+    expect(page.locator("[data-said]")).to_have_text("2 exercises brought in.")
+    expect(page.locator(".dot.tried")).to_have_count(1)
+    expect(page.locator(".knot.done")).to_have_count(1)
+    expect(page.locator("[data-go-on]")).to_have_text("Go on: lesson 01 →")
+    (tmp_path / "other.json").write_text('{"weights": [1, 2]}')
+    page.locator("[data-bring]").set_input_files(tmp_path / "other.json")
+    expect(page.locator("[data-said]")).to_contain_text("no progress file")
+    page.get_by_role("button", name="forget all").click()
+    expect(page.locator(".dot.tried, .dot.solved")).to_have_count(0)
 
 
 def test_search_finds_the_section_and_leads_to_it(page, site):

@@ -229,13 +229,16 @@ def squeezed(text: str) -> str:
 
 
 @every_lesson
-def test_an_exercise_has_its_statement_and_its_hints_in_place_of_its_check(pages, name):
+def test_an_exercise_has_its_statement_and_its_hints_in_place_of_its_check(pages, name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    judged = importlib.import_module("judged")
     html = pages[f"lessons/{name}"].html
     here = [cell.metadata.exercise for cell in stored(name).cells if "exercise" in cell.metadata]
     assert re.findall(r'aria-label="Exercise (\w+)"', html) == here
     for exercise in map(catalogue.__getitem__, here):
-        panel = html.partition(f'aria-label="Exercise {exercise.name}"')[2].partition("</div>")[0]
+        panel = html.partition(f'aria-label="Exercise {exercise.name}"')[2].partition('class="cell')[0]
         said = squeezed(unescape(re.sub(r"<[^>]+>", "", panel)))
+        assert (f'data-judged="{exercise.name}"' in panel) == judged.is_judged(exercise)
         for text in (exercise.statement, *exercise.hints):
             assert squeezed(re.sub(r"[`*]|^- ", "", text, flags=re.MULTILINE)) in said.replace("*", "")
         hints = re.findall(r"<summary [^>]*>hint (\d+) of (\d+)</summary>", panel)

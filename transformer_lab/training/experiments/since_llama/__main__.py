@@ -1,0 +1,70 @@
+"""What the parts that came after Llama buy at a small size, and what they cost: the table of lesson 15.
+
+    python -m transformer_lab.training.experiments.since_llama --out since_llama.json
+
+trains a small model for each arm of each experiment, with three seeds, and writes a row for each of them.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from transformer_lab.storage import replace_file
+from transformer_lab.training.commands.options import whole, writable
+from transformer_lab.training.experiments.since_llama import (
+    balance,
+    bounded_scores,
+    caches,
+    distance,
+    memory,
+    reading_on,
+)
+
+Row = dict[str, Any]
+BY_ARM: dict[str, Any] = {
+    "bounded scores": bounded_scores,
+    "distance": distance,
+    "caches": caches,
+    "memory": memory,
+    "balance": balance,
+}
+EXPERIMENTS = (*BY_ARM, "reading on")
+
+
+def rows(experiment: str, seed: int) -> Iterator[Row]:
+    """The rows of one experiment with one seed."""
+    about: Row = {"experiment": experiment, "seed": seed}
+    if experiment == "reading on":
+        for arm, found in reading_on.measure_all(seed).items():
+            yield {**about, "arm": arm, **found}
+        return
+    module = BY_ARM[experiment]
+    for arm in module.ARMS:
+        yield {**about, "arm": arm, **module.measure(arm, seed)}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    assert __doc__
+    name = "python -m transformer_lab.training.experiments.since_llama"
+    parser = argparse.ArgumentParser(name, description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=writable, default="since_llama.json", help="(default: %(default)s)")
+    parser.add_argument("--seeds", type=whole(0), nargs="+", default=(0, 1, 2), help="(default: %(default)s)")
+    parser.add_argument("--only", choices=EXPERIMENTS, nargs="+", default=EXPERIMENTS, help="(default: all)")
+    options, found = parser.parse_args(arguments), []
+    torch.set_num_threads(1)  # sums are then rounded alike whatever the machine
+    for experiment in options.only:
+        for seed in options.seeds:
+            for row in rows(experiment, seed):
+                found.append(row)
+                print(row, flush=True)
+                replace_file(options.out, ("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n").encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,7 +2,8 @@
 
     python -m transformer_lab.training.experiments.since_llama --out since_llama.json
 
-trains a small model for each arm of each experiment, with three seeds, and writes a row for each of them.
+trains a small model for each arm of each experiment, with three seeds, and writes a row for each of them. Arms on which
+the lesson leans most are also trained ten times as long, with the first seed.
 """
 
 import argparse
@@ -32,19 +33,25 @@ BY_ARM: dict[str, Any] = {
     "memory": memory,
     "balance": balance,
 }
-EXPERIMENTS = (*BY_ARM, "reading on")
+LONGER = {  # arms that are trained ten times as long
+    "memory": ("linear, 8 pairs, written 3 times", "delta, 8 pairs, written 3 times", "delta, 32 pairs"),
+    "bounded scores": ("plain, rate 0.3", "norm only, rate 0.3", "soft cap, rate 0.3"),
+}
+EXPERIMENTS = (*BY_ARM, "reading on", *(f"{name}, ten times as long" for name in (*LONGER, "reading on")))
 
 
 def rows(experiment: str, seed: int) -> Iterator[Row]:
     """The rows of one experiment with one seed."""
+    name, longer, _ = experiment.partition(", ten")
     about: Row = {"experiment": experiment, "seed": seed}
-    if experiment == "reading on":
-        for arm, found in reading_on.measure_all(seed).items():
+    module = BY_ARM.get(name, reading_on)
+    n_steps = module.STEPS * (10 if longer else 1)
+    if module is reading_on:
+        for arm, found in reading_on.measure_all(seed, n_steps).items():
             yield {**about, "arm": arm, **found}
         return
-    module = BY_ARM[experiment]
-    for arm in module.ARMS:
-        yield {**about, "arm": arm, **module.measure(arm, seed)}
+    for arm in LONGER[name] if longer else module.ARMS:
+        yield {**about, "arm": arm, **module.measure(arm, seed, n_steps)}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     options, found = parser.parse_args(arguments), []
     torch.set_num_threads(1)  # sums are then rounded alike whatever the machine
     for experiment in options.only:
-        for seed in options.seeds:
+        for seed in options.seeds[:1] if experiment.endswith("as long") else options.seeds:
             for row in rows(experiment, seed):
                 found.append(row)
                 print(row, flush=True)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from tests.answers import lesson_11
 from tests.answers.reasons import DEFAULT_DEVICE, commuted
 
 
@@ -129,7 +130,130 @@ def rolling_by_queue(query, key, value, cache, position, rotate):
     return scores.softmax(-1) @ values, cache.index_copy(3, slot, torch.stack([key, value]))
 
 
+def norms_by_torch(query, key, weight_q, weight_k, eps):
+    d_head = query.shape[-1]
+    return F.rms_norm(query, (d_head,), weight_q, eps), F.rms_norm(key, (d_head,), weight_k, eps)
+
+
+def norms_by_rsqrt(query, key, weight_q, weight_k, eps):
+    out = []
+    for x, weight in ((query, weight_q), (key, weight_k)):
+        out.append(weight * x * torch.rsqrt(torch.mean(x**2, dim=3, keepdim=True) + eps))
+    return tuple(out)
+
+
+def norms_head_by_head(query, key, weight_q, weight_k, eps):
+    def norm(x, weight):
+        heads = [head / (head.pow(2).sum(-1, keepdim=True) / len(weight) + eps).sqrt() for head in x.unbind(1)]
+        return torch.stack(heads, 1) * weight
+
+    return [norm(query, weight_q), norm(key, weight_k)]
+
+
+def norms_by_einsum(query, key, weight_q, weight_k, eps):
+    def norm(x, weight):
+        squares = torch.einsum("bhtd,bhtd->bht", x, x) / x.size(-1)
+        return torch.einsum("bhtd,bht,d->bhtd", x, (squares + eps) ** -0.5, weight)
+
+    return norm(query, weight_q), norm(key, weight_k)
+
+
+def delta_by_einsum(query, key, value, beta, decay):
+    state = torch.einsum("btk,btv->bkv", torch.zeros_like(key), value)
+    outputs = []
+    for t in range(key.size(1)):
+        state = torch.einsum("b,bkv->bkv", decay[:, t], state)
+        missing = value[:, t] - torch.einsum("bk,bkv->bv", key[:, t], state)
+        state = state + torch.einsum("b,bk,bv->bkv", beta[:, t], key[:, t], missing)
+        outputs.append(torch.einsum("bk,bkv->bv", query[:, t], state))
+    return torch.stack(outputs, 1)
+
+
+def delta_by_matrices(query, key, value, beta, decay):
+    """S ← decay (1 - beta k kᵀ) S + beta k vᵀ, text by text."""
+    texts = []
+    for q, k, v, b, d in zip(query, key, value, beta, decay, strict=True):
+        state, outputs = k.new_zeros(k.size(1), v.size(1)), []
+        for t in range(len(q)):
+            keep = d[t] * (torch.eye(k.size(1), dtype=k.dtype) - b[t] * torch.outer(k[t], k[t]))
+            state = keep @ state + b[t] * torch.outer(k[t], v[t])
+            outputs.append(q[t] @ state)
+        texts.append(torch.stack(outputs))
+    return torch.stack(texts)
+
+
+def delta_transposed(query, key, value, beta, decay):
+    """The state with values in rows, as (B, d_v, d_k)."""
+    state = torch.zeros(value.size(0), value.size(2), key.size(2), dtype=value.dtype)
+    outputs = []
+    for q, k, v, b, d in zip(*(x.unbind(1) for x in (query, key, value, beta, decay)), strict=True):
+        state = state * d.reshape(-1, 1, 1)
+        v_old = (state @ k.unsqueeze(-1)).squeeze(-1)
+        v_new = b.unsqueeze(-1) * v + (1 - b.unsqueeze(-1)) * v_old
+        state = state + (v_new - v_old).unsqueeze(-1) * k.unsqueeze(-2)
+        outputs.append((state @ q.unsqueeze(-1)).squeeze(-1))
+    return torch.stack(outputs, dim=1)
+
+
+def delta_by_solving(query, key, value, beta, decay):
+    """All that is written at once: a triangular system, and no state."""
+    length = query.size(1)
+    far = decay.log().cumsum(1)
+    fading = (far[:, :, None] - far[:, None]).exp().tril()  # (B, t, s): what is left at t of what s wrote
+    before = (beta[..., None] * (key @ key.mT) * fading).tril(-1)
+    system = torch.eye(length, dtype=key.dtype) + before
+    written = torch.linalg.solve_triangular(system, beta[..., None] * value, upper=False)
+    return (query @ key.mT * fading) @ written
+
+
+def latent_by_einsum(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    absorbed = torch.einsum("bhtn,hln->bhtl", query_nope, w_uk)
+    scores = torch.einsum("bhtl,bsl->bhts", absorbed, latent) + torch.einsum("bhtr,bsr->bhts", query_rope, key_rope)
+    weights = torch.softmax(scores / (query_nope.shape[-1] + query_rope.shape[-1]) ** 0.5, dim=-1)
+    return torch.einsum("bhtl,hlv->bhtv", torch.einsum("bhts,bsl->bhtl", weights, latent), w_uv)
+
+
+def latent_by_heads(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    scale = (query_nope.size(3) + query_rope.size(3)) ** -0.5
+    heads = []
+    for i in range(len(w_uk)):
+        asked = torch.cat([query_nope[:, i] @ w_uk[i].T, query_rope[:, i]], -1)
+        weights = (scale * asked @ torch.cat([latent, key_rope], -1).transpose(1, 2)).softmax(2)
+        heads.append((weights @ latent) @ w_uv[i])
+    return torch.stack(heads, 1)
+
+
+def latent_by_torch(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    """One head of keys, which all heads of queries share."""
+    queries = torch.cat([query_nope @ w_uk.transpose(1, 2), query_rope], -1)
+    keys = torch.cat([latent, key_rope], -1)[:, None].expand(-1, queries.size(1), -1, -1)
+    values = latent[:, None].expand(-1, queries.size(1), -1, -1)
+    scale = (query_nope.size(-1) + query_rope.size(-1)) ** -0.5
+    return F.scaled_dot_product_attention(queries, keys, values, scale=scale) @ w_uv
+
+
+def latent_in_rows(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    """The queries of all heads as rows of one matrix."""
+    batch, heads, n, _ = query_nope.shape
+    rows = (query_nope @ w_uk.mT).reshape(batch, heads * n, -1)
+    scores = rows @ latent.mT + query_rope.reshape(batch, heads * n, -1) @ key_rope.mT
+    e = torch.exp((scores - scores.amax(-1, keepdim=True)) / (query_nope.size(-1) + query_rope.size(-1)) ** 0.5)
+    mixed = e @ latent / e.sum(-1, keepdim=True)
+    return mixed.reshape(batch, heads, n, -1) @ w_uv
+
+
+def latent_with_copies(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    """A copy of the cache for each head is still small."""
+    cache = torch.cat([latent, key_rope], -1).unsqueeze(1).repeat(1, w_uk.size(0), 1, 1)
+    queries = torch.cat([torch.matmul(query_nope, w_uk.permute(0, 2, 1)), query_rope], dim=-1)
+    scores = torch.matmul(queries, cache.transpose(-1, -2)) / (query_nope.size(-1) + query_rope.size(-1)) ** 0.5
+    return torch.matmul(torch.matmul(scores.softmax(-1), cache[..., : latent.size(-1)]), w_uv)
+
+
 RIGHT_ANSWERS = {
+    "qk_norm": [norms_by_torch, norms_by_rsqrt, norms_head_by_head, norms_by_einsum],
+    "latent_attention": [latent_by_einsum, latent_by_heads, latent_by_torch, latent_in_rows, latent_with_copies],
+    "delta_rule": [delta_by_einsum, delta_by_matrices, delta_transposed, delta_by_solving],
     "sliding_window_mask": [
         *(window_by_distance, window_by_triangles, window_by_loop, window_by_diagonals, window_by_numpy),
         window_by_lists,
@@ -140,7 +264,44 @@ RIGHT_ANSWERS = {
     ],
 }
 
+NOTHING_TO_WRITE = "a case has at least one position"
+OF_ONE_TEXT = "all have as many texts, of one length and one type"
+
 EQUIVALENT = {
+    "qk_norm": lesson_11.EQUIVALENT["rms_norm"],
+    "latent_attention": commuted(
+        "latent_weights",
+        "absorbed @ latent[:, None].mT + query_rope @ key_rope[:, None].mT",
+        "query_nope.size(-1) + query_rope.size(-1)",
+    )
+    | {
+        "latent_weights: query_nope → w_uk (2)": "a w_uk is as wide as its queries",
+        "latent_weights: query_rope → key_rope (2)": "queries and keys have as many features that turn",
+        "latent_weights: masked_softmax(scores, mask) → scores": "the exercise has no mask",
+        "latent_weights: masked_softmax(scores, mask) → masked_softmax(mask, scores)": "the exercise has no mask",
+    },
+    "delta_rule": commuted(
+        "delta_steps",
+        "decay[:, t, None, None] * state",
+        "state + beta[:, t, None, None] * k.mT @ (v - k @ state)",
+        "beta[:, t, None, None] * k.mT",
+    )
+    | {
+        "delta_steps: beta[:, t, None, None] * k.mT @ (v - k @ state) → "
+        "beta[:, t, None, None] * k.mT * (v - k @ state)": "a column times a row, of which each size 1 is stretched",
+        "delta_rule: key → query": "queries and keys have the same width",
+        **dict.fromkeys(
+            (f"delta_rule: query → {x}{n}" for x in ("key", "value", "beta", "decay") for n in ("", " (2)")),
+            OF_ONE_TEXT,
+        ),
+        **dict.fromkeys((f"delta_steps: query → {x}" for x in ("key", "value", "beta", "decay")), OF_ONE_TEXT),
+        **dict.fromkeys(
+            (f"delta_steps: state → {x} (5)" for x in ("query", "key", "value", "beta", "decay")), NOTHING_TO_WRITE
+        ),
+        **dict.fromkeys(
+            (f"delta_steps: value → {x} (2)" for x in ("state", "query", "key", "beta", "decay")), NOTHING_TO_WRITE
+        ),
+    },
     "sliding_window_mask": {
         "causal_mask: torch.ones(length, length, dtype=torch.bool, device=device) → "
         "torch.ones(length, length, dtype=torch.bool, device=device)": "the height and the width change places",

@@ -268,6 +268,6 @@ def one_slot_too_far(query, key, value, cache, position, rotate):
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, heads, pairs) = floats(generator), sizes(generator, 3, most=4)
     window, position = number(generator, 2, 8), number(generator, 0, 60)
-    given = {name: normal(batch, heads, 1, 2 * pairs) for name in ("query", "key", "value")}
+    given: Arguments = {name: normal(batch, heads, 1, 2 * pairs) for name in ("query", "key", "value")}
     given |= {"cache": normal(2, batch, heads, window, 2 * pairs), "position": position}
     return given | {"rotate": pick(generator, rope, slow_rope)}

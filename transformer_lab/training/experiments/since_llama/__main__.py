@@ -34,7 +34,10 @@ BY_ARM: dict[str, Any] = {
     "balance": balance,
 }
 LONGER = {  # arms that are trained ten times as long
-    "memory": ("linear, 8 pairs, written 3 times", "delta, 8 pairs, written 3 times", "delta, 32 pairs"),
+    "memory": (
+        *("linear, 8 pairs, written 3 times", "delta, 8 pairs, written 3 times"),
+        *("linear, 32 pairs", "delta, 32 pairs", "two delta, 32 pairs"),
+    ),
     "bounded scores": ("plain, rate 0.3", "norm only, rate 0.3", "soft cap, rate 0.3"),
 }
 EXPERIMENTS = (*BY_ARM, "reading on", *(f"{name}, ten times as long" for name in (*LONGER, "reading on")))

@@ -21,6 +21,7 @@ import lesson_10
 import lesson_11
 import lesson_12
 import lesson_13
+import lesson_15
 import lesson_17
 
 HERE = Path(__file__).parent
@@ -43,6 +44,7 @@ FIGURES = {
     "11_swaps.svg": lesson_11.swaps,
     "12_loading.svg": lesson_12.loading,
     "13_tiles.svg": lesson_13.tiles,
+    "15_caches.svg": lesson_15.caches,
     "17_ways.svg": lesson_17.ways,
 }
 

@@ -1,5 +1,9 @@
-"""How good are the checks? `python -m tests.mutation_score` tries all known answers, right and wrong, on each one."""
+"""How good are the checks? `python -m tests.mutation_score [NAME …]` tries all known answers, right and wrong.
 
+Without a name it tries those of every exercise.
+"""
+
+import sys
 from dataclasses import dataclass
 
 from tests.answers import EQUIVALENT, RIGHT_ANSWERS
@@ -60,8 +64,8 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    rows = [row(exercise) for exercise in catalogue.values()]
+def main(names: list[str]) -> int:
+    rows = [row(catalogue[name]) for name in names or catalogue]
     print(table(rows))
     for r in rows:
         print(f"\n{r.exercise}")
@@ -75,4 +79,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

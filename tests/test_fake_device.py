@@ -396,6 +396,12 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "delta_rule": lambda make: lab.delta_rule(
         *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), *(make.floats(B, T), make.floats(B, T))
     ),
+    "linear_attention": lambda make: lab.linear_attention(
+        *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), make.floats(B, T)
+    ),
+    "parallel_delta_rule": lambda make: lab.parallel_delta_rule(
+        *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), *(make.floats(B, T), make.floats(B, T))
+    ),
     "GatedDeltaNet": lambda make: read_twice(make.module(lab.GatedDeltaNet, D, 2, 4, 3, 5), make),
     "GatedAttention": lambda make: make.module(
         lab.GatedAttention, D, H, 1, 4, PartialRotaryPositions(RotaryPositions(9, 2), 4)

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from transformer_lab.models.since_llama.delta_rule import GatedDeltaNet, delta_rule
     from transformer_lab.models.since_llama.gated_attention import GatedAttention
     from transformer_lab.models.since_llama.latent_attention import LatentAttention, latent_attention
+    from transformer_lab.models.since_llama.linear_attention import linear_attention
     from transformer_lab.models.since_llama.open_model import OpenModel, OpenModelConfig
+    from transformer_lab.models.since_llama.parallel_delta_rule import parallel_delta_rule
     from transformer_lab.models.since_llama.qk_norm import QKNorm, qk_norm
     from transformer_lab.models.since_llama.routing import SigmoidExperts, sigmoid_route
     from transformer_lab.models.since_llama.sinks import SinkAttention, sink_attention
@@ -160,6 +162,7 @@ __all__ = [
     "grouped_query_attention",
     "latent_attention",
     "layer_norm",
+    "linear_attention",
     "lora_forward",
     "masked_softmax",
     "mean_pool",
@@ -169,6 +172,7 @@ __all__ = [
     "next_token_loss",
     "online_softmax",
     "padding_mask",
+    "parallel_delta_rule",
     "pass_at_k",
     "perplexity",
     "qk_norm",
@@ -219,7 +223,9 @@ MODULES = (
     "models.since_llama.sinks",
     "models.since_llama.gated_attention",
     "models.since_llama.latent_attention",
+    "models.since_llama.linear_attention",
     "models.since_llama.delta_rule",
+    "models.since_llama.parallel_delta_rule",
     "models.since_llama.routing",
     "models.since_llama.open_model",
     "decoding.single",

@@ -971,9 +971,26 @@ def keeps_all(chunks):
     return maximum, (row - maximum[..., None]).exp().sum(-1)
 
 
+def makes_keys(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    keys, values = latent[:, None] @ w_uk, latent[:, None] @ w_uv
+    scores = query_nope @ keys.mT + query_rope @ key_rope[:, None].mT
+    return (scores / (query_nope.size(-1) + query_rope.size(-1)) ** 0.5).softmax(-1) @ values
+
+
+def makes_keys_of_a_head(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    heads = []
+    for i in range(w_uk.size(0)):
+        scores = query_nope[:, i] @ (latent @ w_uk[i]).mT + query_rope[:, i] @ key_rope.mT
+        weights = (scores / (query_nope.size(-1) + query_rope.size(-1)) ** 0.5).softmax(-1)
+        heads.append(weights @ latent @ w_uv[i])
+    return torch.stack(heads, 1)
+
+
 @pytest.mark.parametrize(
     ("exercise", "answer", "message"),
     [
+        ("latent_attention", makes_keys, r"`keys, values = .*`\.\n.* must not be made here .* \(1, 4, 64, 32\)"),
+        ("latent_attention", makes_keys_of_a_head, r"must not be made here \(got a tensor of shape \(1, 64, 32\)\)"),
         ("attention_backward", backward_by_torch(torch.autograd.grad), "gradients must be computed by hand here"),
         ("attention_backward", backward_by_torch(by_backward), "gradients must be computed by hand here"),
         ("softmax", lambda scores, dim: torch.nn.Softmax(dim)(scores), "must be made from `torch.exp` here"),

@@ -7,7 +7,7 @@ import sysconfig
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,8 +19,10 @@ import numpy as np
 import torch
 from numpy.random import mtrand
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 SEED = 20170612  # from which every answer draws its random numbers: the same for everybody, and at each call
+MUCH_LARGER = 3  # times as many numbers
 SPARE = np.random.MT19937(SEED)  # for numpy, while an answer runs
 PYTHONS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 PACKAGE = [*Path(__file__).parents][:3][-1]  # in the sandbox this file lies elsewhere, two folders deep
@@ -37,7 +39,7 @@ class Case:
     A case is `loose` if its numbers are so large, or so coarse (half precision, where sums nearly cancel), that a right
     answer may be 10 times as far off as usual. It has `several` right answers if what the exercise asks for leaves a
     choice there: then its properties are the judge. What is to be done `by_hand`, "gradients" or "softmax", an answer
-    must not leave to torch.
+    must not leave to torch; and "keys" of a long text, which would be far larger than the arguments, it must not make.
     """
 
     label: str
@@ -72,7 +74,7 @@ def run(function: Callable, case: Case, seed: int | None = None) -> Outcome:
     With a `seed` the random numbers that it draws are the same at each call.
     """
     copies = {name: duplicate(argument) for name, argument in case.arguments.items()}
-    with without_autograd() if case.by_hand == "gradients" else nullcontext():
+    with kept_by_hand(case):
         value, error, printed = call(function, list(copies.values()), case.device, seed)
     changed = tuple(name for name, before in case.arguments.items() if differs(before, copies[name]))
     return Outcome(value, error, printed, changed)
@@ -83,7 +85,7 @@ def run_with_gradients(function: Callable, case: Case, seed: int | None = None) 
     leaves = {
         name: x.clone().requires_grad_() if is_floating(x) else duplicate(x) for name, x in case.arguments.items()
     }
-    with without_autograd() if case.by_hand == "gradients" else nullcontext():
+    with kept_by_hand(case):
         value, error, printed = call(function, list(leaves.values()), case.device, seed)
     if error is not None:
         return Outcome(value, error, printed)
@@ -213,6 +215,29 @@ def without_autograd() -> Iterator[None]:
             yield
         finally:
             inside = False
+
+
+def kept_by_hand(case: Case) -> AbstractContextManager:
+    """Within the block, what a case wants done by hand raises an error if it is not; a softmax is looked for later."""
+    if case.by_hand == "gradients":
+        return without_autograd()
+    return SmallTensors(case) if case.by_hand == "keys" else nullcontext()
+
+
+class SmallTensors(TorchFunctionMode):
+    """Within the block, an answer may make no tensor far larger than the largest argument; expanding one is free."""
+
+    def __init__(self, case: Case):
+        super().__init__()
+        self.most = MUCH_LARGER * max(x.numel() for x in case.arguments.values() if isinstance(x, Tensor))
+
+    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
+        made = func(*args, **(kwargs or {}))
+        for x in as_tuple(made):
+            if isinstance(x, Tensor) and min(x.numel(), x.untyped_storage().size() // x.itemsize) > self.most:
+                shape = "a tensor of shape " + str(tuple(x.shape))
+                raise RuntimeError(f"keys and values of a long text must not be made here (got {shape})")
+        return made
 
 
 def makes_a_softmax(output: Tensor) -> bool:

@@ -1,0 +1,649 @@
+# %% [markdown]
+# # 15 · Since Llama
+#
+# Seven parts that the open models of 2026 have changed, each by hand, each equal to the real one, and each beside what it costs.
+#
+# **You will be able to**
+# - say what a layer keeps of a text, in bytes, and what it can no longer know,
+# - write sliding windows, latent attention, the delta rule and QK-norm,
+# - test what a part buys against the simplest other explanation.
+#
+# **You need** lessons 03, 08, 09 and 11. **Papers:** [Gemma 3](https://arxiv.org/abs/2503.19786), [DeepSeek-V3](https://arxiv.org/abs/2412.19437), [Gated DeltaNet](https://arxiv.org/abs/2412.06464), [gpt-oss](https://arxiv.org/abs/2508.10925). **Time:** 50 minutes, the exercises 90 more.
+
+# %%
+from importlib.util import find_spec
+
+if find_spec("transformer_lab") is None:
+    raise ModuleNotFoundError(
+        "This notebook needs the package transformer_lab: get the repository that it belongs to, "
+        "and in its folder run `pip install -r requirements.txt`."
+    )
+
+import math
+
+import torch
+
+import transformer_lab as lab
+from transformer_lab import exercises, plots, training
+from transformer_lab.models.since_llama import sliding_window
+from transformer_lab.training.experiments.since_llama import distance, memory, parts
+
+torch.set_num_threads(1)  # for models as small as these, more would only wait for each other
+
+# %% [markdown]
+# ## The question
+#
+# Lesson 11 ended at Llama, whose layers are all alike. The configurations of four later models come with `transformers`, without their weights. Let us ask them what their layers do (`transformers` takes some seconds to load):
+
+# %%
+import transformers
+
+for name in ("Qwen3Next", "Gemma3Text", "GptOss"):
+    kinds = getattr(transformers, f"{name}Config")().layer_types
+    n_full = kinds.count("full_attention")
+    print(f"{name}: {n_full} of {len(kinds)} layers see everything. The first four:")
+    print("  ", *kinds[:4])
+deepseek = transformers.DeepseekV3Config()
+kept = deepseek.kv_lora_rank + deepseek.qk_rope_head_dim
+print(f"DeepSeek-V3: {kept} numbers a token; keys and values of", end=" ")
+print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
+
+# %% [markdown]
+# In these models most layers no longer look at the whole text, and where they do, they keep little of it. The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so that the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
+#
+# ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
+
+# %% [markdown]
+# **What did they give up, and what remembers in the other three layers?** We take the designs one at a time. Then come four smaller parts, which make models trainable, let them read on, or share out the work. Most questions were tried beforehand on small models, with three seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
+
+# %%
+table = training.load_table("since_llama")
+
+
+def over_seeds(experiment, arm, measure):
+    """What each seed has ended with: a number, or a list of them."""
+    rows = [row for row in table if (row["experiment"], row["arm"]) == (experiment, arm)]
+    return torch.tensor([row[measure] for row in rows])
+
+
+def say(experiment, arm, measure):
+    found = over_seeds(experiment, arm, measure)
+    spread = f", from {found.min():.2f} to {found.max():.2f}" if len(found) > 1 else ""
+    print(f"{arm:39} {measure} {found.mean():.2f}{spread}")
+
+# %% [markdown]
+# Each part must also be the real one. So this function makes a tiny random model of a family out of `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, first read at once, then token by token with a cache:
+
+# %%
+from tempfile import TemporaryDirectory
+
+from transformer_lab.weights import published
+
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+SIZES = {"vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 4}
+SIZES |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64}
+SIZES |= dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
+
+
+@torch.no_grad()
+def compare(family, **more):
+    """Returns our model; prints how far its logits are from the family's own."""
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{family}Config")(**SIZES | more)
+    theirs = getattr(transformers, f"{family.removesuffix('Text')}ForCausalLM")(config).eval()
+    with TemporaryDirectory() as folder:
+        theirs.save_pretrained(folder)
+        ours = published.load(folder).model
+    tokens, cache = torch.randint(50, (1, 20)), lab.KVCache()
+    in_steps = torch.cat([ours(one, cache) for one in tokens.split(1, dim=1)], dim=1)
+    expected = theirs(tokens).logits
+    for how, logits in {"at once": ours(tokens), "by tokens": in_steps}.items():
+        difference = (logits - expected).abs().max().item()
+        print(f"{family}, {how}: max difference < 1e-4:", difference < 1e-4)
+    return ours
+
+# %% [markdown]
+# ## Look at the last few: sliding windows
+#
+# The simplest way to keep less is to forget what is old. A layer with a **sliding window** of $w$ lets each position attend to the last $w$ positions, its own included, and its cache drops the rest. Here is the mask for six positions and a window of three, with queries as rows and keys as columns:
+
+# %%
+print(sliding_window.sliding_window_mask(6, 3).int())
+
+# %% [markdown]
+# **Exercise 1** (5 minutes, easy). Write this mask for any length and window.
+
+# %% exercise="sliding_window_mask"
+def sliding_window_mask(length, window):
+    """-> (T, T) boolean, True where a query (row) may attend to a key (column)."""
+    return ...
+
+# %%
+exercises.sliding_window_mask.check(sliding_window_mask)
+
+# %% [markdown]
+# One layer cannot see beyond its window, but layers stand on each other. What a position has read, it hands on, so that each layer adds $w - 1$ positions, and through $L$ of them information can come from $L\,(w - 1)$ positions back. Is that exact? We take layers with random weights and ask for the gradient of the last output with respect to every input. Where it is zero, the input cannot be felt:
+
+# %%
+def reach(n_layers, window):
+    """How many positions back the last output still feels an input."""
+    x = torch.randn(1, 64, distance.D_MODEL, requires_grad=True)
+    y = x
+    for layer in distance.windowed_model((window,) * n_layers, seed=0).layers:
+        y = layer(y, lab.causal_mask(64))
+    y[0, -1].square().sum().backward()
+    return 63 - (x.grad[0].abs().sum(-1) > 0).nonzero()[0].item()
+
+
+torch.manual_seed(0)
+for n_layers, window in ((1, 8), (2, 8), (3, 8), (3, 5)):
+    print(f"{n_layers} layers, window {window}: {reach(n_layers, window)} positions back,",
+          f"L (w - 1) = {n_layers * (window - 1)}")
+
+# %% [markdown]
+# It is exact. But *can* be felt is not *is used*. So here is a task that needs a long reach. In a row of 64 random symbols one is marked, and each position from there on has to say which one it was. **Predict** how often three layers with a window of 8 are right at a distance of 21, and at 22 (training takes about 10 seconds):
+
+# %% steps=300
+local = distance.windowed_model((8, 8, 8), seed=7)
+parts.train_on_task(local, distance.draw, 7, 300, rate=1e-2)
+rows, classes = distance.draw(1000, torch.Generator("cpu").manual_seed(1))
+asked = classes != parts.NOT_ASKED
+with torch.no_grad():
+    right = torch.tensor(distance.by_distance(local(rows).argmax(-1) == classes, asked))
+
+# %% tolerance=0.1
+for far in (7, 14, 21, 22, 28):
+    print(f"at a distance of {far:2}: {right[far]:.2f} right")
+assert right[:22].min() > 0.9
+assert right[22:].max() < 0.4
+
+# %% [markdown]
+# Up to a distance of 21 the answers are right, and from 22 on they are guesses, one in eight. No training can change that, since the gradient is zero there. If the window is the cause, then two layers should fail after 14, and it should help to open a *single* layer. The table has both, with three seeds, and *last layer sees all* differs from *three windows* in one mask alone:
+
+# %%
+curves = {arm: over_seeds("distance", arm, "right").mean(0) for arm in distance.ARMS}
+for arm, curve in curves.items():
+    print(f"{arm:24}", *(f"{far}: {curve[far]:.2f} " for far in (14, 15, 21, 22, 32)))
+assert curves["the last layer sees all"].min() > 0.95
+assert curves["two windows"][15:].max() < 0.3 < 0.95 < curves["two windows"][:15].min()
+ax = plots.plot_lines(range(33), curves, x_label="distance from the mark", y_label="share right")
+plots.show(ax, alt="Two windows fall to guessing after 14, three after 21; one open layer: 1.")
+
+# %% [markdown]
+# So this is what a window gives up, and one layer in three, or in six as in Gemma 3, wins it back. The cache of the others stops growing. In `SlidingWindowLayer` it drops what the next position may not see. Here are a tiny Mistral, whose layers all have a window, and a Gemma 3, which mixes both kinds:
+
+# %%
+compare("Mistral", sliding_window=5)
+kinds = ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]
+gemma = compare("Gemma3Text", sliding_window=5, head_dim=8, layer_types=kinds)
+cache = lab.KVCache()
+with torch.no_grad():
+    gemma(torch.randint(50, (1, 20)), cache)
+print("after 20 tokens the layers hold", [cache.layer(i).held for i in range(4)], "positions")
+
+# %% [markdown]
+# Each layer with a window holds four, and the next position will be the fifth. A fast implementation does not even move them. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in their order.
+
+# %% [markdown]
+# **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. While a text is no longer than the window, every output is right, and then none is. The first tokens never leave the cache. And after every `window` tokens, a query sees only one key, the next one two, and so on.
+#
+# `cache` (2, B, h, window, d_head) holds position p in slot p mod `window`, keys first, both as the projections gave them. `query`, `key` and `value` (B, h, 1, d_head) belong to the new position, number `position` counted from 0. `rotate(x, positions)` turns each row of x by its entry in `positions`, a tensor.
+
+# %% exercise="mend_rolling_cache"
+def mend_rolling_cache(query, key, value, cache, position, rotate):
+    window = cache.size(-2)
+    slots = torch.arange(window)
+    slot = min(position, window - 1)
+    cache = torch.where((slots == slot)[:, None], torch.stack([key, value]), cache)
+    keys, values = rotate(cache[0], slots), cache[1]
+    scores = rotate(query, torch.tensor([position])) @ keys.mT / query.size(-1) ** 0.5
+    scores = scores.masked_fill(slots > position % window, float("-inf"))
+    return scores.softmax(-1) @ values, cache
+
+# %%
+exercises.mend_rolling_cache.check(mend_rolling_cache)
+
+# %% [markdown]
+# ## Keep less of each: latent attention
+#
+# A window forgets positions. The other way is to keep *all* positions, but less of each. Grouped queries (lesson 11) let heads share their keys. **Latent attention** ([DeepSeek-V2](https://arxiv.org/abs/2405.04434), section 2.1) keeps one short vector $c$ for all heads, the **latent**, from which each head makes its own key $c W^{UK}$ and its own value $c W^{UV}$. That seems to cost time, because the keys of all positions would have to be made anew for each token. But they need not be made at all, since a score can be computed in another order:
+#
+# $$q \cdot (c\, W^{UK}) = (q\, W^{UK\top}) \cdot c$$
+#
+# By hand, with a latent of two numbers and a key of three:
+
+# %%
+from transformer_lab.models.since_llama import latent_attention as latents
+
+latent, query = torch.tensor([2.0, 1.0]), torch.tensor([1.0, 0.0, 3.0])
+w_uk = torch.tensor([[1.0, 5.0, 2.0], [0.0, 1.0, 1.0]])  # (d_latent, d_key)
+print("key:", (latent @ w_uk).tolist(), "score:", (query @ (latent @ w_uk)).item())
+print("absorbed query:", (query @ w_uk.T).tolist(), "score:", (query @ w_uk.T @ latent).item())
+
+# %% [markdown]
+# One product for the query replaces one for each position that was read. The values work alike, because a weighted sum of $c W^{UV}$ is the weighted sum of $c$, times $W^{UV}$. This is called **absorbing** the matrices.
+#
+# RoPE stands in the way, however. Between query and key it puts a rotation that differs from position to position, so that no single matrix could be absorbed. Therefore a query has two parts. One does not turn and is compared with the latent. The other has a few features that do turn, and is compared with one small turning key that all heads share. The score is the sum of both, divided by $\sqrt{d_{nope} + d_{rope}}$.
+
+# %%
+torch.manual_seed(0)
+B, h, T, S, d_nope, d_rope, d_latent, d_v = 2, 3, 4, 5, 6, 2, 7, 8
+q_nope, q_rope = torch.randn(B, h, T, d_nope), torch.randn(B, h, T, d_rope)
+c, k_rope = torch.randn(B, S, d_latent), torch.randn(B, S, d_rope)
+w_uk, w_uv = torch.randn(h, d_latent, d_nope), torch.randn(h, d_latent, d_v)
+keys = torch.cat([c[:, None] @ w_uk, k_rope[:, None].expand(B, h, S, d_rope)], dim=-1)
+queries = torch.cat([q_nope, q_rope], dim=-1)
+made = lab.scaled_dot_product_attention(queries, keys, c[:, None] @ w_uv)[0]
+absorbed = latents.latent_attention(q_nope, q_rope, c, k_rope, w_uk, w_uv)
+print("keys made = absorbed, max difference < 1e-5:", (made - absorbed).abs().max().item() < 1e-5)
+
+# %% [markdown]
+# **Exercise 3** (25 minutes, hard). Write this attention with the matrices absorbed, for all heads, without a mask. It must make no key and no value of any position.
+
+# %% exercise="latent_attention"
+def latent_attention(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    """(B, h, T, d_nope), (B, h, T, d_rope), (B, S, d_latent), (B, S, d_rope),
+    (h, d_latent, d_nope), (h, d_latent, d_v) -> (B, h, T, d_v)."""
+    return ...
+
+# %%
+exercises.latent_attention.check(latent_attention)
+
+# %% [markdown]
+# And here is the real one, whose last three layers also have experts:
+
+# %%
+few = {"q_lora_rank": 12, "kv_lora_rank": 10, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4}
+few |= {"v_head_dim": 5, "num_key_value_heads": 4, "first_k_dense_replace": 1}
+few |= {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1}
+deepseek = compare("DeepseekV3", **few, moe_intermediate_size=12)
+
+# %% [markdown]
+# What does the latent buy beside a group that is as small? In the table are small models of Python's source that keep 96 numbers of a position (all heads), 24 (one group of keys and values) and 24 (a latent of 18, and a turning key of 6):
+
+# %%
+for arm in ("all heads", "one group", "latent"):
+    say("caches", arm, "nats")
+
+# %% [markdown]
+# At this size the latent buys nothing. The single group is as good as all heads, as far as three seeds can tell, and the latent, with equally many numbers, is 0.14 nats behind. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
+
+# %% [markdown]
+# **Exercise 4** (predict; 10 minutes, medium). How many bytes does the cache of each design hold for a token, that is, for a whole text, divided by its `length`? Work it out on paper; the cell is only the last step.
+
+# %% exercise="bytes_per_token"
+def bytes_per_token(
+    kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length
+):
+    """kind is "mha", "gqa", "mla", "window" or "state". Every number takes 2 bytes."""
+    return ...
+
+# %%
+exercises.bytes_per_token.check(bytes_per_token)
+
+# %% [markdown]
+# ## Keep nothing of each: a state
+#
+# A window and a latent still keep something of each token that they can see. Three of four layers in Qwen3-Next do not. They keep one matrix for each head, the **state**, of the same size after ten tokens and after ten million. The oldest form is **linear attention** ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)), where each position adds the product of its key and its value, and a query multiplies what has gathered there:
+#
+# $$S \leftarrow S + k_t v_t^\top, \qquad o_t = S^\top q_t$$
+#
+# By hand, with keys of two numbers, and values of one:
+
+# %%
+first, second, between = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+state = torch.outer(first, torch.tensor([10.0])) + torch.outer(second, torch.tensor([4.0]))
+print("two keys at right angles. Asked for the first:", (first @ state).item())
+crowded = state + torch.outer(between, torch.tensor([5.0]))
+print("a third key between them. Asked for the first:", (first @ crowded).item())
+again = state + torch.outer(first, torch.tensor([20.0]))
+print("the first written again, as 20. Asked for it: ", (first @ again).item())
+
+# %% [markdown]
+# Keys at right angles do not disturb each other, but in $d_k$ dimensions there are only $d_k$ of them, and every further key mixes with the others. That is the first price. The last line shows a second one. What is written again is added, so that the answer is 30, where it should be 20.
+#
+# The **delta rule** ([Schlag et al., 2021](https://arxiv.org/abs/2102.11174)) mends the second. Before a position writes, it asks the state what it would answer by now, and writes only the difference, of which it takes a share $\beta_t$:
+#
+# $$S \leftarrow S + \beta_t\, k_t \big(v_t - S^\top k_t\big)^\top$$
+
+# %%
+answer = first @ state
+mended = state + torch.outer(first, torch.tensor([20.0]) - answer)
+print("answer before:", answer.item(), "difference written:", 20 - answer.item())
+print("asked for the first:", (first @ mended).item(), "and the second:", (second @ mended).item())
+
+# %% [markdown]
+# This is also one step of gradient descent, on the squared error of the state as a model that maps keys to values, with $\beta$ as its learning rate. The last part is a gate. **Gated DeltaNet** multiplies the whole state by a decay between 0 and 1 before each step, so that a layer can also forget what it was never told to overwrite.
+#
+# A loop over positions is slow to train. But each output is linear in what was written, $u_s$, and so all can be had at once. Position $t$ writes $u_t = \beta_t (v_t - \sum_{s<t} (k_t \cdot k_s)\, u_s)$, which is a triangular system of equations. With its solution the rest is masked attention without a softmax, $o_t = \sum_{s \le t} (q_t \cdot k_s)\, u_s$:
+
+# %%
+from transformer_lab.models.since_llama import delta_rule as states
+
+torch.manual_seed(0)
+query, key, value = torch.randn(3, 2, 9, 4).unbind(0)
+key = key / key.norm(dim=-1, keepdim=True)
+beta, whole = torch.rand(2, 9), torch.ones(2, 9)
+gram = (beta[..., None] * (key @ key.mT)).tril(-1) + torch.eye(9)
+written = torch.linalg.solve(gram, beta[..., None] * value)
+at_once = (query @ key.mT).tril() @ written
+in_steps = states.delta_rule(query, key, value, beta, whole)
+print("at once = in steps, max difference < 1e-5:", (at_once - in_steps).abs().max().item() < 1e-5)
+
+# %% [markdown]
+# **Exercise 5** (20 minutes, medium). Write the delta rule with its decay, in steps.
+
+# %% exercise="delta_rule"
+def delta_rule(query, key, value, beta, decay):
+    """(B, T, d_k) twice, (B, T, d_v), (B, T) twice -> (B, T, d_v)."""
+    return ...
+
+# %%
+exercises.delta_rule.check(delta_rule)
+
+# %% [markdown]
+# Now for the price. In the following task a row shows pairs of a key and a value, and then asks for some of the keys. All models have one layer with one head of 16 features, so that a state has 16 × 16 numbers. **Predict** which of the two rules gets further with 8 pairs that are each written *once*, and which with 8 pairs that are written three times with other values, of which the last counts (15 seconds):
+
+# %% steps=400
+found = {}
+for name, task in {"once": memory.Task(8), "3 times": memory.Task(8, times=3)}.items():
+    for rule in ("linear", "delta"):
+        torch.manual_seed(7)
+        model = parts.train_on_task(memory.Recall((rule,)), task.draw, 7, 400, rate=1e-2)
+        found[rule, name] = memory.share_right(model, task, seed=1)
+
+# %% tolerance=0.25
+for (rule, name), share in found.items():
+    print(f"{rule:6}, written {name:7}: {share:.2f} right")
+assert found["linear", "once"] > found["linear", "3 times"] + 0.2
+assert found["delta", "3 times"] > found["linear", "3 times"] + 0.2
+
+# %% [markdown]
+# Linear attention recalls most pairs that are written once. Of pairs that are written anew it gets about a third at best, and a third is what somebody gets who knows the three values and picks one at random. The delta rule is right nine times in ten. The state is as large as before, and so is the number of pairs. Nor are 24 written values too many, since the table has 16 and 32 pairs that are written once. So it must be the rewriting.
+
+# %% [markdown]
+# The table has three seeds and more tasks: twice and four times as many pairs, and 8 pairs that follow 40 others, which a mark then declares void. It also has more layers. *Attention* sees all pairs, *two delta* has two layers with a state, and *hybrid* has one layer with a state and one that attends.
+
+# %%
+for task in memory.TASKS:
+    for rule in memory.COMPARED[task]:
+        say("memory", f"{rule}, {task}", "right")
+
+# %% [markdown]
+# Three things can be read from it. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one. With pairs that are void, too, linear attention is lost, and the delta rule gets nine in ten, because new pairs take the place of old ones. A gate adds a little to that, with every seed.
+
+# %% [markdown]
+# Second, what attends recalls every pair that is written once. Third, a hybrid of one layer with a state and one that attends recalls all 32 pairs, while two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. What remembers in the other three layers is a state, which is a summary of the text, and what must be recalled to the letter is recalled by the fourth.
+
+# %% [markdown]
+# Would a longer training change that? The table has the most important rows for ten times as many steps, with one seed:
+
+# %%
+written_anew = ("linear, 8 pairs, written 3 times", "delta, 8 pairs, written 3 times")
+for arm in (*written_anew, *(f"{rule}, 32 pairs" for rule in ("linear", "delta", "two delta"))):
+    say("memory, ten times as long", arm, "right")
+
+# %% [markdown]
+# Linear attention still can't say which value was the last, and the delta rule can. (Usually, at least. We have also seen a long training of the delta rule get stuck at 0.35.) The 32 pairs are another matter. With ten times the steps a state holds nine in ten of them, because a training also learns to arrange its keys. So there is no sharp limit at $d_k$ pairs, but a price that falls slowly, whereas the hybrid had all 32 pairs after a tenth of the steps.
+
+# %% [markdown]
+# And the real thing: a tiny Qwen3-Next, whose first three layers keep a state, and whose fourth attends.
+
+# %%
+few = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 6}
+few |= {"linear_value_head_dim": 5, "head_dim": 16, "num_experts": 4, "num_experts_per_tok": 2}
+few |= {"moe_intermediate_size": 12, "shared_expert_intermediate_size": 14}
+qwen = compare("Qwen3Next", **few)
+print([type(layer.self_attention).__name__ for layer in qwen.layers])
+
+# %% [markdown]
+# How much does each design hold, then? We count the bytes in real caches, of layers with 8 heads of 16 features, after texts of growing length:
+
+# %%
+from transformer_lab.models.since_llama.layers import OpenAttention
+from transformer_lab.nn.positions import RotaryPositions
+
+rotary, small, d = RotaryPositions(512, 16), RotaryPositions(512, 8), 128
+mixers = {
+    "all heads": OpenAttention(d, 8, 8, 16, rotary),
+    "2 groups": OpenAttention(d, 8, 2, 16, rotary),
+    "latent": lab.LatentAttention(d, 8, 16, 24, 16, small, torch.nn.Linear(d, 8 * 24)),
+    "state": lab.GatedDeltaNet(d, 8, 8, 16, 16),
+}
+kinds = {name: parts.open_layer(mixer, torch.nn.Identity(), d) for name, mixer in mixers.items()}
+kinds["window of 32"] = parts.open_layer(mixers["2 groups"], torch.nn.Identity(), d, window=32)
+
+
+@torch.no_grad()
+def held(layer, length):
+    """The bytes in a layer's cache after a text."""
+    cache = lab.KVCache()
+    layer(torch.randn(1, length, d), lab.causal_mask(length), cache.layer(0))
+    return sum(tensor.nbytes for tensor in cache.tensors.values())
+
+# %%
+lengths = (1, 4, 16, 64, 256)
+grown = {name: [held(layer, length) for length in lengths] for name, layer in kinds.items()}
+for name, counts in grown.items():
+    print(f"{name:12}", *(f"{count:8,}" for count in counts), "bytes")
+ax = plots.plot_lines(lengths, grown, x_label="tokens", y_label="bytes", log_x=True, log_y=True)
+plots.show(ax, alt="Three lines rise with the text, a window's and a state's stay flat.")
+
+# %% [markdown]
+# A state is dear at first. It holds as much as many tokens of keys and values would, and only pays after these have been read. From there on it costs nothing more, and neither does a window.
+
+# %% [markdown]
+# ## A norm on queries and keys
+#
+# The other parts do not touch the cache. The first one is about *training*. A score is a product of two learned projections, so that it grows with the square of their weights. When scores are large, the softmax picks one key, and then it has hardly a gradient any more. **QK-norm** ([Henry et al., 2020](https://arxiv.org/abs/2010.04245)) passes every query and key through an RMSNorm of its own. By hand, for a query and a key that both grow tenfold:
+
+# %%
+query, key = torch.tensor([3.0, 4.0]), torch.tensor([1.0, 7.0])
+one = torch.ones(2)
+for size in (1, 10):
+    plain = (size * query) @ (size * key) / math.sqrt(2)
+    normed = lab.rms_norm(size * query, one, 0) @ lab.rms_norm(size * key, one, 0) / math.sqrt(2)
+    print(f"times {size:2}: score {plain:6.1f}, with the norm {normed:.2f}")
+print(f"a normed vector has the length √d, so no score is above √d = {math.sqrt(2):.2f}")
+
+# %% [markdown]
+# **Exercise 6** (10 minutes, easy). Write it for all heads. The weights belong to the features of a head, and all heads share them.
+
+# %% exercise="qk_norm"
+def qk_norm(query, key, weight_q, weight_k, eps):
+    """(B, h, T, d_head) twice, (d_head,) twice -> (query, key)."""
+    return ...
+
+# %%
+exercises.qk_norm.check(qk_norm)
+
+# %%
+qwen3 = compare("Qwen3", head_dim=8)
+
+# %% [markdown]
+# What does it buy? The table has small models of Python's source, trained at three learning rates. If the norm helps *because* it bounds the scores, then another bound should help as well, such as Gemma 2's **soft cap**, $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
+
+# %%
+names = ("plain", "QK-norm", "norm only", "soft cap")
+for rate in (0.03, 0.1, 0.3):
+    for name in names:
+        say("bounded scores", f"{name}, rate {rate}", "nats")
+for name in names[:2]:
+    say("bounded scores", f"{name}, rate 0.3", "largest score")
+for name in ("plain", "norm only", "soft cap"):
+    say("bounded scores, ten times as long", f"{name}, rate 0.3", "nats")
+last = {name: over_seeds("bounded scores", f"{name}, rate 0.3", "nats") for name in names}
+assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"]) - 0.1
+
+# %% [markdown]
+# At the lowest rate it makes no difference. At three and ten times that rate the plain model gets worse and worse, and its largest score is in the thousands. With the norm the second rate is even the best, and the third costs much less. So far this is what the papers promise.
+
+# %% [markdown]
+# But it is not the bound. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. Nor is it the learned weights, because at the highest rate the norm alone does as well. What the norm has and the cap has not is that the *size* of $W^Q$ and $W^K$ no longer matters. The larger a matrix is, the less a step of a given length turns it, and a rate that was too high becomes small by itself. That would explain it, but we have not tested it. Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
+
+# %% [markdown]
+# ## A head that has nothing to look at
+#
+# The weights of a softmax sum to 1, so that a head must look *somewhere*, even where it has nothing to find. Where does it look then? The models of this lesson are too small to ask. Our own model of Python, with a million parameters, gives its first character less than 0.002 of its weights. But lesson 12 has brought a published model with six layers of twelve heads into our classes. Each of its texts begins with the token [CLS]. How much weight do the other tokens give it?
+
+# %%
+minilm, tokenizer = published.load("all-MiniLM-L6-v2")
+sentences = (
+    "The old bridge across the river was closed because the flood had damaged its pillars.",
+    "She asked the librarian whether the museum would lend the painting to another city.",
+    "In winter the train takes twenty minutes longer, since it must wait for the plough.",
+    "Nobody had expected that the small company would survive the crisis.",
+)
+encoded = [tokenizer.encode(sentence) for sentence in sentences]
+texts = [torch.tensor([one.ids[: sum(one.attention_mask)]]) for one in encoded]
+
+# %%
+given = torch.zeros(6, 12)
+for text in texts:
+    with torch.no_grad(), lab.record_attention(minilm) as weights:
+        minilm(text)
+    given += torch.stack([layer[0, :, 1:, 0].mean(-1) for layer in weights.values()]) / len(texts)
+
+# %% tolerance=0.05
+print(f"{(given > 0.5).sum()} of 72 heads give [CLS] more than half of their weight")
+layer, head = divmod(given.argmax().item(), 12)
+print(f"most of all layer {layer}, head {head}: {given[layer, head]:.2f}")
+assert (given > 0.5).sum() > 15
+
+# %% [markdown]
+# Is [CLS] so interesting? Then a head should miss it. Take the heads above one at a time, and change what they do in two ways. In the first, the weight for [CLS] is *lost*, and the others stay as they are, so that the head reads less. In the second it is *shared out*, because the head may not look at [CLS] and its softmax must spend the weight on other tokens. **Predict** which change harms more. We measure how far the vectors of the last layer move, relative to their length:
+
+# %%
+@torch.no_grad()
+def last_states(layer=None, head=None, way=None):
+    """The last vectors of all tokens; one head may treat [CLS] in another way."""
+
+    def attend(query, key, value, mask, need_weights):
+        scores = query @ key.mT / math.sqrt(query.size(-1))
+        if way == "shared out":
+            scores[:, head, 1:, 0] = -math.inf
+        weights = scores.softmax(-1)
+        if way == "lost":
+            weights[:, head, 1:, 0] = 0
+        return weights @ value, weights
+
+    attention = minilm.layers[layer or 0].self_attention
+    attention.attend = attend if way else type(attention).attend.__get__(attention)
+    states = torch.cat([minilm(text)[0, 1:] for text in texts])
+    del attention.attend
+    return states
+
+# %% tolerance=0.02
+untouched, moved = last_states(), {"lost": [], "shared out": []}
+for layer, head in (given > 0.5).nonzero().tolist():
+    for way, shares in moved.items():
+        away = last_states(layer, head, way) - untouched
+        shares.append((away.norm() / untouched.norm()).item())
+for way, shares in moved.items():
+    print(f"{way:10}: moved by {sum(shares) / len(shares):.3f}, at most {max(shares):.3f}")
+assert max(moved["lost"]) < min(moved["shared out"])
+
+# %% [markdown]
+# In not one of these heads does it matter to lose what it reads there, and in each of them it does to be made to look elsewhere. So the first token is no source of information but a place to leave weight, an **attention sink** ([Xiao et al., 2023](https://arxiv.org/abs/2309.17453)). That is why a window that drops the first tokens can ruin a model that was not trained with it.
+#
+# gpt-oss gives each head such a place without a token. A learned number, the **sink**, takes part in the softmax and has no value:
+#
+# $$w_s = \frac{e^{score_s}}{e^{sink} + \sum_j e^{score_j}}$$
+
+# %%
+scores = torch.tensor([-3.0, -4.0])  # two keys of which neither fits
+print("softmax:    ", [round(w, 2) for w in scores.softmax(-1).tolist()])
+with_sink = torch.cat([scores, torch.zeros(1)]).softmax(-1)[:2]
+print("sink of 0:  ", [round(w, 2) for w in with_sink.tolist()], "and the rest is nobody's")
+few = {"head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 5}
+gpt_oss = compare("GptOss", **few)
+
+# %% [markdown]
+# ## Reading on: scaled RoPE
+#
+# Models are trained on short texts, since those are cheap, and are to read long ones. Lesson 11 found that RoPE alone does not read on. Why not? A pair of features turns by a fixed angle at each position. These are the turns that the six pairs of a head make in 64 positions:
+
+# %%
+turns = [64 * 10_000 ** (-2 * i / 12) / (2 * math.pi) for i in range(6)]
+print("within  64:", [round(turn, 2) for turn in turns])
+print("within 256:", [round(4 * turn, 2) for turn in turns])
+
+# %% [markdown]
+# The first two pairs have seen every angle many times. The others have never finished a turn, so that a longer text shows them angles that the model has never met. There are several recipes:
+#
+# - **linear** ([position interpolation](https://arxiv.org/abs/2306.15595)): all pairs turn four times as slowly, as if positions were pressed together,
+# - **Llama 3**: only the pairs that make few turns are slowed down, and the fast ones stay as they are,
+# - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores become a little larger.
+#
+# None of them trains anything here. The table has models that were trained on 64 characters at a time, and then read 256. **Predict**: which recipe costs something within the *first* 64? And there is a control, the model as it was trained but with a window of 64, so that it meets no new distance.
+
+# %%
+recipes = ("as trained", "linear", "Llama 3", "YaRN", "as trained, window of 64")
+for arm in recipes:
+    loss = over_seeds("reading on", arm, "nats").mean(0)
+    print(f"{arm:24}", *(f"{part:.2f} " for part in loss), "nats in four quarters")
+loss = {arm: over_seeds("reading on", arm, "nats") for arm in recipes}
+assert loss["as trained"][:, 3].min() > loss["linear"][:, 3].max()
+assert loss["linear"][:, 0].min() > loss["Llama 3"][:, 0].max()
+assert loss["Llama 3"][:, 3].min() > loss["as trained, window of 64"][:, 3].max()
+
+# %% [markdown]
+# As it was trained, the model loses more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat from the first character on, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fast pairs alone, and cost a third of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done. After ten times as much training on 64 characters, by one seed, linear scaling costs 1.5 nats and the others 0.4.)
+
+# %% [markdown]
+# The control is better than all recipes. With a window of 64 the model reads on as if nothing had happened, so what hurts is not the length of the text but the distances that are new. It also knows nothing of what lies further back than its windows reach, of course. A recipe is worth its price where that is needed, and for this small model it is not.
+
+# %% [markdown]
+# ## Who gets the work: routing without a loss
+#
+# Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. **DeepSeek-V3** has a bias for each expert instead, which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where too seldom. By hand, two of three experts:
+
+# %%
+logits = torch.tensor([[2.0, 0.0, -1.0]])
+for bias in ([0.0, 0.0, 0.0], [0.0, -0.3, 0.3]):
+    weights = lab.sigmoid_route(logits, torch.tensor(bias), top_k=2)[0]
+    print(f"bias {bias}: weights", [round(weight, 2) for weight in weights.tolist()])
+
+# %% [markdown]
+# In the second line expert 2 is chosen in place of expert 1, and its weight is still the one that its own score gives. In the table are models of Python with eight experts in each layer, of which two are chosen. The load of an expert is 1 if it gets its share, and at most 4:
+
+# %%
+for arm in ("free", "loss", "bias"):
+    say("balance", arm, "largest load")
+    say("balance", arm, "nats")
+loads = {arm: over_seeds("balance", arm, "largest load") for arm in ("free", "loss", "bias")}
+assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
+
+# %% [markdown]
+# Left alone, the busiest expert gets more than three times its share. A bias balances about as well as the loss does, and needs no gradient. In the quality of the models three seeds show no difference, neither between the two nor from the model that is not balanced. So at this size nothing is gained but order. It is the machines that need it. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.
+
+# %% [markdown]
+# ## Remember
+#
+# - A window of $w$ in $L$ layers reaches exactly $L\,(w - 1)$ positions back; one open layer wins the rest back.
+# - A latent keeps one short vector for all heads, and absorbed matrices make no key at all.
+# - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets, a layer that attends recalls.
+# - A bound on scores is not what a norm buys; a head without anything to see needs a sink.
+# - What meets no new angle reads on.
+
+# %% [markdown]
+# ## Quiz
+#
+# <details><summary>1. A model has 24 layers with a window of 512, and no other layers. Can its last output depend on a token 20 000 positions back?</summary>
+# No: 24 · 511 = 12 264.
+# </details>
+# <details><summary>2. Why does linear attention with 16 × 16 numbers recall 8 pairs, and not 8 pairs that are each written three times?</summary>
+# It adds up. What was written first is still in the sum, and the state can't tell which value was the last.
+# </details>
+
+# %% [markdown]
+# <details><summary>3. Why can't RoPE turn the whole key in latent attention?</summary>
+# The rotation between a query and a key depends on their distance, so there would be another matrix to absorb for each position.
+# </details>
+# <details><summary>4. You cut the first tokens out of the cache of a model without sinks, and it falls apart, although those tokens said nothing. Why?</summary>
+# Heads with nothing to look at left their weight there. Now they must spend it on tokens that say something.
+# </details>
+
+# %% [markdown]
+# **Next:** these models continue text. [Lesson 16](16_after_pretraining.ipynb) makes one answer.

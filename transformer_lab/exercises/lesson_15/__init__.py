@@ -1,0 +1,1 @@
+"""The exercises of lesson 15, since Llama: a file each."""

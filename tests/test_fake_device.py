@@ -396,6 +396,9 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "delta_rule": lambda make: lab.delta_rule(
         *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), *(make.floats(B, T), make.floats(B, T))
     ),
+    "chunked_delta_rule": lambda make: lab.chunked_delta_rule(
+        *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), *(make.floats(B, T), make.floats(B, T)), 2
+    ),
     "GatedDeltaNet": lambda make: read_twice(make.module(lab.GatedDeltaNet, D, 2, 4, 3, 5), make),
     "GatedAttention": lambda make: make.module(
         lab.GatedAttention, D, H, 1, 4, PartialRotaryPositions(RotaryPositions(9, 2), 4)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from transformer_lab.models.attention_only import AttentionOnly
     from transformer_lab.models.experts import MixtureOfExperts, balance_loss, record_routing, route
     from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
+    from transformer_lab.models.since_llama.delta_chunks import chunked_delta_rule
     from transformer_lab.models.since_llama.delta_rule import GatedDeltaNet, delta_rule
     from transformer_lab.models.since_llama.gated_attention import GatedAttention
     from transformer_lab.models.since_llama.latent_attention import LatentAttention, latent_attention
@@ -145,6 +146,7 @@ __all__ = [
     "bits_per_byte",
     "cached_attention",
     "causal_mask",
+    "chunked_delta_rule",
     "clipped_objective",
     "complete",
     "decoder_layer",
@@ -220,6 +222,7 @@ MODULES = (
     "models.since_llama.gated_attention",
     "models.since_llama.latent_attention",
     "models.since_llama.delta_rule",
+    "models.since_llama.delta_chunks",
     "models.since_llama.routing",
     "models.since_llama.open_model",
     "decoding.single",

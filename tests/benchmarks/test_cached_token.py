@@ -121,9 +121,7 @@ def test_a_cached_token_beside_transformers(name, batch, tmp_path, capsys):
     assert (held[0], grown[0]) <= (held[1], grown[1])
     with capsys.disabled():
         each = [(round(x / batch / READ), round(y / batch)) for x, y in zip(held, grown, strict=True)]
-        print(
-            f"\n{name}, a batch of {batch}, {READ} tokens: bytes a token (and for one more) {each[0]}, transformers {each[1]}"
-        )
+        print(f"\n{name}, a batch of {batch}: bytes a token (and for one more) {each[0]}, transformers {each[1]}")
     work = (partial(decode, reader, tokens[:, READ:]) for reader in readers)
     ratio_of((f"{name}: {DECODED} tokens", "transformers'"), *work, ROUNDS, capsys)
 

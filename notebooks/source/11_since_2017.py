@@ -404,14 +404,14 @@ for name, model in models.items():
 # %% [markdown]
 # ## The sum is Llama
 #
-# Now take all six. Is that Llama's block, or only something like it? Copy the weights of Hugging Face's model, from the first cell, into ours. `copy_from_llama` renames them, and puts the rows of $W^Q$ and $W^K$ into the order of neighbours:
+# Now take all six. Is that Llama's block, or only something like it? Copy the weights of Hugging Face's model, from the first cell, into ours. `copy_from_huggingface` renames them, and puts the rows of $W^Q$ and $W^K$ into the order of neighbours:
 
 # %%
-from transformer_lab.weights.llama import copy_from_llama
+from transformer_lab.weights.modules import copy_from_huggingface
 
 config = replace(swaps.config(today), norm_eps=llama.config.rms_norm_eps)
 ours = LanguageModel(config).to(device).eval()
-copy_from_llama(llama, ours)
+copy_from_huggingface(llama, ours)
 with torch.no_grad():
     logits, theirs = ours(tokens), llama(tokens).logits
     difference = (logits - theirs).abs().max().item()

@@ -485,6 +485,39 @@ for tokens in (4096, 65_536, 1_048_576):
 # So data parallel wants many tokens a step on each GPU. All of these are predictions from data sheets. They leave out that each message takes some time however small it is, and that sending and computing can overlap.
 
 # %% [markdown]
+# ## Look: who waits for whom
+#
+# So far we know how *much* is sent. But *when* is it sent, and what do the others do meanwhile? A rank that waits for a message computes nothing. The view below therefore puts a step in time. It takes four layers of the width of Llama 3 8B, 65 536 tokens, and the slow links between machines, and it places each piece of arithmetic and each message as early as what it needs allows. A line stands for a rank, and a thread for a message. **Predict** before you look:
+
+# %%
+from transformer_lab import widgets
+
+widgets.ranks().ask("17 overlap")
+
+# %% [markdown]
+# Now go through the five ways, and move the moment through a step. At the left you see which pieces a rank holds; in sharded training, watch a layer's weights being gathered and let go. Then let the ranks send while they compute, and slow down the last one. Here are the same steps in numbers:
+
+# %%
+from transformer_lab.analysis import rank_tasks
+from transformer_lab.analysis.ranks import schedule
+
+
+def milliseconds(way, **how):
+    step = rank_tasks.Step(rank_tasks.Stack(), 4, outside, **how)
+    return 1000 * max(task.end for task in schedule(way, step))
+
+
+times = {way: [milliseconds(way), milliseconds(way, overlap=True), milliseconds(way, slow=2)] for way in costs.WAYS}
+for way, (plain, overlapped, slow) in times.items():
+    print(f"{way:9} {plain:4.0f} ms, sending while computing {overlapped:4.0f}, one slow rank {slow:4.0f}")
+assert times["tensor"][0] == times["tensor"][1]
+assert all(plain > overlapped for way, (plain, overlapped, _) in times.items() if way != "tensor")
+assert min(slow - plain for plain, _, slow in times.values()) > 150
+
+# %% [markdown]
+# Data and sharded training send what the arithmetic that runs at the same time does not need, so most of their sending disappears behind it. A pipeline gains a little, context also a little, and tensor parallel nothing, because each of its sums is needed at once. And in every way a single rank that takes twice as long makes the others wait, so that four ranks need about one and a half times as long, or almost twice as long, for the same work.
+
+# %% [markdown]
 # ## Remember
 #
 # - A gradient is a sum, and a sum can be made in parts: divide by the number of *all* targets, then add up.

@@ -203,6 +203,12 @@ measured = {tuple(row["swaps"]): row["losses"] for row in rows}
 widgets.swaps(measured)
 
 # %% [markdown]
+# **The cache of five designs** (lesson 15), to scale: multi-head, grouped and latent attention, a sliding window, and the state of a delta rule. Play, and see what each still knows of the token that you point at.
+
+# %%
+widgets.designs()
+
+# %% [markdown]
 # **Tiles** (lesson 13): attention reads the scores tile by tile; each query keeps its largest score and a sum. Step, choose another size, and hide the future.
 
 # %%

@@ -11,6 +11,7 @@ from transformer_lab.widgets.views.cache.cache_view import cache_cost
 from transformer_lab.widgets.views.completer.completer_view import completer
 from transformer_lab.widgets.views.decoding.decoding_view import decoding
 from transformer_lab.widgets.views.depth.depth_view import depth
+from transformer_lab.widgets.views.designs.designs_view import designs
 from transformer_lab.widgets.views.encoding.encoding_view import encoding
 from transformer_lab.widgets.views.heads.heads_view import heads
 from transformer_lab.widgets.views.induction.induction_view import induction
@@ -34,6 +35,7 @@ __all__ = [
     "completer",
     "decoding",
     "depth",
+    "designs",
     "encoding",
     "heads",
     "induction",

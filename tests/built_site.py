@@ -22,7 +22,7 @@ def built_site(out: Path) -> Path:
     """Build the site in a folder, as README says, and return the folder; without what it needs, skip."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         pytest.skip(f'the site needs `pip install -e ".[site]"` (not installed: {", ".join(missing)})')
-    environment = os.environ | {"GITHUB_SERVER_URL": "https://example.org", "GITHUB_REPOSITORY": "lab/lab"}
+    environment = os.environ | {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "lab/lab"}
     environment |= {"SITE_ADDRESS": SITE}
     command = [sys.executable, str(ROOT / "web" / "build.py"), str(out)]
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

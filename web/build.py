@@ -25,6 +25,7 @@ MARK = ".nojekyll"  # without it GitHub Pages leaves out folders that begin with
 sys.path[:0] = [str(ROOT), str(WEB)]  # the package of this checkout
 
 from course import lessons_of  # noqa: E402
+from downloads import write_downloads, write_wheel  # noqa: E402
 from front import front_page  # noqa: E402
 from lessons import as_page  # noqa: E402
 from mathematics import write_font  # noqa: E402
@@ -49,8 +50,7 @@ def lay_out(source: Path, where: Whereabouts) -> None:
     shutil.copytree(FONTS, source / "_static" / "fonts")
     write_font(source / "_static" / "mathematics.woff")
     stored = {path.stem: nbformat.read(path, as_version=4) for path in notebooks}
-    for path in notebooks:
-        shutil.copy(path, extra / "lessons")
+    write_downloads(stored, where.site, write_wheel(ROOT, extra / "wheel"), extra / "lessons")
     for name, notebook in stored.items():
         nbformat.write(as_page(notebook, name), source / "lessons" / f"{name}.ipynb")
     lessons = lessons_of(stored, ROOT)
@@ -62,7 +62,7 @@ def lay_out(source: Path, where: Whereabouts) -> None:
 def about_all(lessons: list[dict], where: Whereabouts) -> dict:
     """What every page is told, and its lessons."""
     course = {"title": "Transformer Lab: build a Transformer, then cut its threads", "described": DESCRIBED}
-    course |= {"address": where.site, "repository": where.repository, "colab": ""}
+    course |= {"address": where.site, "repository": where.repository, "colab": where.colab}
     return {"course": course, "lessons": lessons}
 
 

@@ -77,7 +77,9 @@ class Navigation:
         self.found: list[list[str]] = []
 
     def of_page(self, app: Sphinx, name: str, template: str, context: dict, doctree: object) -> None:
-        places = PlacesOf(context.get("body") or "").places
+        # An empty corner of a table is no heading.
+        context["body"] = re.sub(r'<th class="head">(<p>)?(</p>)?</th>', "<td></td>", context.get("body") or "")
+        places = PlacesOf(context["body"]).places
         heading = places[0].title if places else "Search"
         lesson = next((one for one in self.lessons if name == f"lessons/{one['name']}"), None)
         described = lesson["question"] if lesson else self.course["described"]

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+COLAB = "https://colab.research.google.com/github/"
+
 
 @dataclass(frozen=True)
 class Whereabouts:
@@ -10,6 +12,15 @@ class Whereabouts:
 
     site: str = ""
     repository: str = ""
+
+    @property
+    def colab(self) -> str:
+        """Where Colab opens the lessons: it takes notebooks from a branch of a repository on GitHub.
+
+        The workflow pushes them there, as they lie on the site; each begins by installing the wheel that the site has.
+        """
+        _, on_github, name = self.repository.partition("https://github.com/")
+        return f"{COLAB}{name}/blob/colab/" if on_github and self.site else ""
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Whereabouts":

@@ -134,7 +134,7 @@ def test_the_front_page_has_a_view_and_the_commands_of_the_readme(pages):
     assert len(commands) == 2
     assert [command for command in commands if command not in text] == []
     assert "icon" in [relation for _, relation, _ in pages["index"].addresses]  # or browsers ask for one
-    assert ("a", "", "https://example.org/lab/lab") in pages["index"].addresses
+    assert ("a", "", "https://github.com/lab/lab") in pages["index"].addresses
 
 
 def showing(*kinds: str) -> nbformat.NotebookNode:
@@ -175,6 +175,8 @@ def test_without_an_address_a_page_claims_none(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "web"))
     where = importlib.import_module("whereabouts").Whereabouts
     assert where.of({}) == where("", "")
+    assert where("", "https://github.com/lab/lab").colab == ""
+    assert where(f"{SITE}/", "https://example.org/lab/lab").colab == ""
     assert where.of({"SITE_ADDRESS": SITE, "GITHUB_REPOSITORY": "lab/lab"}) == where(f"{SITE}/", "")
 
 
@@ -250,7 +252,15 @@ def test_an_exercise_has_its_statement_and_its_hints_in_place_of_its_check(pages
 @every_notebook
 def test_the_notebook_lies_beside_its_page_and_both_have_its_drawings(pages, site, name):
     assert ("a", "", f"{name}.ipynb") in pages[f"lessons/{name}"].addresses
-    assert (site / "lessons" / f"{name}.ipynb").read_bytes() == (ROOT / "notebooks" / f"{name}.ipynb").read_bytes()
+    taken = nbformat.read(site / "lessons" / f"{name}.ipynb", as_version=4)
+    assert taken.cells[1:] == stored(name).cells
+    wheel = re.search(rf"%pip install \S.* ({re.escape(SITE)}/\S+\.whl)\n", taken.cells[0].source)
+    assert wheel is not None
+    assert (site / wheel[1].removeprefix(f"{SITE}/")).exists()
+    needs = "lessons" if name[:2] in ("11", "12") else ""
+    assert f"evaluate({{'extra': '{needs}'}})" in taken.cells[0].source
+    colab = f"https://colab.research.google.com/github/lab/lab/blob/colab/{name}.ipynb"
+    assert ("a", "", colab) in pages[f"lessons/{name}"].addresses
     drawn = [name for cell in stored(name).cells for name in cell.get("attachments", {})]
     shown = [Path(address) for _, _, address in pages[f"lessons/{name}"].addresses if "/_images/" in address]
     assert [path.with_suffix(".png").name for path in shown] == drawn

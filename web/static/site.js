@@ -57,7 +57,25 @@ function reachWhatScrolls() {
 addEventListener("load", reachWhatScrolls);
 addEventListener("resize", reachWhatScrolls);
 
+// A notebook installs the wheel of its site. Where the build was not told the site's address, the page knows it.
+async function withAddress(event) {
+  const link = event.target.closest("a[download]");
+  if (!link || link.protocol === "blob:") return;
+  event.preventDefault();
+  const text = await (await fetch(link.href)).text();
+  const root = new URL(page.dataset.root, location.href).href;
+  const notebook = new Blob([text.replaceAll("SITE-ADDRESS/", root)], { type: "application/x-ipynb+json" });
+  const filled = Object.assign(document.createElement("a"), {
+    href: URL.createObjectURL(notebook),
+    download: link.pathname.split("/").pop(),
+  });
+  document.body.append(filled);
+  filled.click();
+  filled.remove();
+}
+
 addEventListener("DOMContentLoaded", () => {
+  addEventListener("click", withAddress);
   reachWhatScrolls();
   const button = document.querySelector("button.theme");
   showTheme(button);

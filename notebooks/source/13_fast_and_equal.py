@@ -460,7 +460,7 @@ assert max(times["a matrix of 64 MB"], times["the code model"]) < 8
 # %% [markdown]
 # ## A draft that changes nothing
 #
-# In **speculative decoding** a **draft**, some cheap model, proposes a few tokens, here four, each drawn from the draft's own distribution $q$. The model reads all of them in one pass, which gives its distribution $p$ at each of the four places. A token $x$ is kept with probability $\min(1, p(x)/q(x))$. At the first token that is rejected, another one is drawn from what is missing, $\max(p - q, 0)$ divided by its sum, and the rest of the draft is thrown away. If none is rejected, the model adds one token of its own. By hand, with a vocabulary of three:
+# In **speculative decoding** a **draft**, some cheap model, proposes a few tokens, here four, each drawn from the draft's own distribution $q$. The model reads all of them in one pass, which gives its distribution $p$ at each of the four places. A token $x$ is kept with probability $\min(1, p(x)/q(x))$. At the first token that is rejected, another one is drawn in its place, so that what was missing is made up for, and the rest of the draft is thrown away. If none is rejected, the model adds one token of its own. By hand, with a vocabulary of three:
 
 # %%
 p, q = torch.tensor([0.5, 0.3, 0.2]), torch.tensor([0.8, 0.1, 0.1])

@@ -371,7 +371,7 @@ for task in memory.TASKS:
         say("memory", f"{rule}, {task}", "right")
 
 # %% [markdown]
-# Three things can be read from it. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one. With pairs that are void, too, linear attention is lost, and the delta rule gets nine in ten, because new pairs take the place of old ones. A gate adds a little to that, with every seed.
+# Three things can be read from this table. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one. With pairs that are void, too, linear attention is lost, and the delta rule gets nine in ten, because new pairs take the place of old ones. A gate adds a little to that, with every seed.
 
 # %% [markdown]
 # Second, what attends recalls every pair that is written once. Third, a hybrid of one layer with a state and one that attends recalls all 32 pairs, while two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. What remembers in the other three layers is a state, which is a summary of the text, and what must be recalled to the letter is recalled by the fourth.
@@ -458,11 +458,14 @@ def qk_norm(query, key, weight_q, weight_k, eps):
 # %%
 exercises.qk_norm.check(qk_norm)
 
+# %% [markdown]
+# Qwen 3 has this norm in every layer. Here is a tiny one:
+
 # %%
 qwen3 = compare("Qwen3", head_dim=8)
 
 # %% [markdown]
-# What does it buy? The table has small models of Python's source, trained at three learning rates. If the norm helps *because* it bounds the scores, then another bound should help as well, such as Gemma 2's **soft cap**, $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
+# What does it buy? The table has small models of Python's source, trained at three learning rates. If the norm helps *because* it bounds the scores, then another bound should help as well, such as Gemma 2's **soft cap**, here $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
 
 # %%
 names = ("plain", "QK-norm", "norm only", "soft cap")
@@ -480,12 +483,24 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 # At the lowest rate it makes no difference. At three and ten times that rate the plain model gets worse and worse, and its largest score is in the thousands. With the norm the second rate is even the best, and the third costs much less. So far this is what the papers promise.
 
 # %% [markdown]
-# But it is not the bound. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. Nor is it the learned weights, because at the highest rate the norm alone does as well. What the norm has and the cap has not is that the *size* of $W^Q$ and $W^K$ no longer matters. The larger a matrix is, the less a step of a given length turns it, and a rate that was too high becomes small by itself. That would explain it, but we have not tested it. Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
+# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. The learned weights are not what counts either, because at the highest rate the norm alone does as well. What the norm has and the cap has not is that the *size* of $W^Q$ and $W^K$ no longer matters. The larger a matrix is, the less a step of a given length turns it, and a rate that was too high becomes small by itself. That would explain it, but we have not tested it. Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
 
 # %% [markdown]
 # ## A head that has nothing to look at
 #
-# The weights of a softmax sum to 1, so that a head must look *somewhere*, even where it has nothing to find. Where does it look then? The models of this lesson are too small to ask. Our own model of Python, with a million parameters, gives its first character less than 0.002 of its weights. But lesson 12 has brought a published model with six layers of twelve heads into our classes. Each of its texts begins with the token [CLS]. How much weight do the other tokens give it?
+# The weights of a softmax sum to 1, so that a head must look *somewhere*, even where it has nothing to find. Where does it look then? Large models are known to look at the first token of a text. Does our own model of Python do so, which has four layers and a million parameters? Here are windows of 256 characters, of whose second half we ask how much weight it gives the first character:
+
+# %% tolerance=0.01
+python, characters, _ = training.load_language_model("python")
+windows = parts.python_ids("test")[: 10 * 256].view(10, 256)
+with torch.no_grad(), lab.record_attention(python) as weights:
+    python(windows)
+first = torch.stack([layer[:, :, 128:, 0].mean((0, 2)) for layer in weights.values()])
+print(f"in {first.numel()} heads, at most {first.max():.3f}")
+assert first.max() < 0.02
+
+# %% [markdown]
+# It does not. But lesson 12 has brought a published model with six layers of twelve heads into our classes. Each of its texts begins with the token [CLS]. How much weight do the other tokens give it?
 
 # %%
 minilm, tokenizer = published.load("all-MiniLM-L6-v2")
@@ -545,7 +560,7 @@ for way, shares in moved.items():
 assert max(moved["lost"]) < min(moved["shared out"])
 
 # %% [markdown]
-# In not one of these heads does it matter to lose what it reads there, and in each of them it does to be made to look elsewhere. So the first token is no source of information but a place to leave weight, an **attention sink** ([Xiao et al., 2023](https://arxiv.org/abs/2309.17453)). That is why a window that drops the first tokens can ruin a model that was not trained with it.
+# In none of these heads does it matter much to lose what it reads there, but in each it matters to be made to look elsewhere. So for them the first token is no source of information but a place to leave weight, an **attention sink**. [Xiao et al. (2023)](https://arxiv.org/abs/2309.17453) found it in large language models, and also that a window which drops the first tokens ruins models that were not trained with it.
 #
 # gpt-oss gives each head such a place without a token. A learned number, the **sink**, takes part in the softmax and has no value:
 #
@@ -619,12 +634,17 @@ assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 # Left alone, the busiest expert gets more than three times its share. A bias balances about as well as the loss does, and needs no gradient. In the quality of the models three seeds show no difference, neither between the two nor from the model that is not balanced. So at this size nothing is gained but order. It is the machines that need it. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.
 
 # %% [markdown]
+# ## Back to the question
+#
+# What did the models of 2026 give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory, and each price shows only on a task that needs what was given up.
+
+# %% [markdown]
 # ## Remember
 #
 # - A window of $w$ in $L$ layers reaches exactly $L\,(w - 1)$ positions back; one open layer wins the rest back.
 # - A latent keeps one short vector for all heads, and absorbed matrices make no key at all.
 # - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets, a layer that attends recalls.
-# - A bound on scores is not what a norm buys; a head without anything to see needs a sink.
+# - QK-norm survives high rates, which a bound alone does not; a head with nothing to see needs a sink.
 # - What meets no new angle reads on.
 
 # %% [markdown]

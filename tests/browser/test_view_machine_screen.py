@@ -40,11 +40,13 @@ def shipped() -> str:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> str:
-    """The address of a folder with a page for each theme; each belongs to its machine."""
+    """The address of a folder with a page for each theme, which belongs to its machine, and one that does not."""
     folder = tmp_path_factory.mktemp("machine")
     for theme, (paper, ink) in THEMES.items():
         text = PAGE.format(paper=paper, ink=ink, side=12, owner="data-tl-page", html=shipped())
         (folder / f"{theme}.html").write_text(text, "utf-8")
+    plain = PAGE.format(paper="#fff", ink="#111", side=12, owner="", html=shipped())
+    (folder / "plain.html").write_text(plain, "utf-8")
     return folder.as_uri()
 
 
@@ -206,7 +208,7 @@ def test_it_plays_by_itself_until_it_is_touched_and_nowhere_else(browser, addres
     at = page.evaluate("document.querySelector('.tl-view').values.at")
     page.wait_for_timeout(1500)
     assert page.evaluate("document.querySelector('.tl-view').values.at") == at
-    page.set_content(PAGE.format(paper="#fff", ink="#111", side=12, owner="", html=shipped()))
+    page.goto(f"{address}/plain.html")
     page.wait_for_function("document.querySelector('.tl-view')?.values")
     page.evaluate(FRAMES)
     assert page.locator(".w-wait").count() == 0

@@ -70,7 +70,7 @@ test("before and after stand beside each other, what differs bold, with its prob
   assert.ok(lines.includes("beforeundeinend 0.96") && lines.includes("afterundvierend 0.72"));
   assert.deepEqual(texts(cutOff.node, "b").slice(1), ["ein", "vier"]);
   cutOff.node.querySelectorAll("button").forEach((one) => one.onclick());
-  assert.deepEqual(mended, ["all", "positions"]);
+  assert.deepEqual(mended, ["positions", "all"]);
 });
 
 test("what is said again is no change", () => {

@@ -49,10 +49,12 @@ function begin({ el, machine, tokenizer, state }) {
   const open = (key, more = {}) => {
     screen.player.touch();
     change({ open: key, tab: 0, cell: null, zoomed: true, fromMap: false, trail: [], inside: true, ...more });
+    workshop.node.hidden = false; // what has the focus will be hidden when all is drawn
     workshop.out.focus();
   };
   const away = () => {
     change({ inside: false, mode: 0, trail: [] });
+    screen.node.hidden = false;
     screen.stage.node.focus();
   };
   const swap = () => {
@@ -100,7 +102,7 @@ function begin({ el, machine, tokenizer, state }) {
     screen.node.hidden = Boolean(now.inside);
     workshop.node.hidden = !now.inside;
     screen.show({ family: style.getPropertyValue("--tl-serif"), width: whole });
-    if (now.inside && screen.stage.node.drawn) workshop.mini.innerHTML = screen.stage.node.drawn;
+    if (now.inside && screen.stage.node.drawn) workshop.mini.innerHTML = screen.stage.mini(now.open);
     table.show();
     const shown = workshop.show({ wide: whole >= WIDE, look });
     page.write(settings());

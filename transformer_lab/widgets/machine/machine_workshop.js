@@ -4,6 +4,7 @@
 import { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows } from "./machine_controls.js";
 import { detailOf, valuesOf } from "./drawing/machine_detail.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
+import { headsOf } from "./weave/weave_heads.js";
 import { otherOf } from "./weave/weave_swap.js";
 import { bar, button, element } from "../shared/ui.js";
 
@@ -57,7 +58,13 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     oncell: (cell) => change({ cell }),
     redraw: draw,
   });
-  const right = element("div", { class: "tl-right" }, crumbs.node, detail.node);
+  const heads = headsOf({ state, machine, open: (key) => openHead(key) });
+  const openHead = (key) => {
+    change({ open: key, tab: 0, cell: null });
+    focusHead = key.split(".").at(-1); // the buttons are made anew
+  };
+  let focusHead = null;
+  const right = element("div", { class: "tl-right" }, crumbs.node, heads.node, detail.node);
   const out = button("← back to the weave", ({ shiftKey }) => shiftKey || away(), { class: "tl-out" });
   const mini = element("div", { class: "tl-mini", "aria-hidden": "true" });
   let [focusSum, focusPart] = [false, false];
@@ -111,6 +118,9 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   const open = (at, names) => {
     const { now, run, cellOf, nameOf: nameOfNumber } = state;
     const place = { ...at, path: at.path.join(", "), ...now, cell: cellOf(at) };
+    heads.show(at);
+    if (focusHead !== null) heads.node.querySelectorAll("button")[focusHead].focus();
+    focusHead = null;
     const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });
     crumbs.follow();
     if (focusSum) (detail.node.querySelector(".tl-go") ?? crumbs.back).focus();

@@ -49,9 +49,7 @@ export function placesOf({ clock, encoder, decoder, from, to }) {
 
 // Layers as segments of a bar.
 export function layersOf({ n, pick }) {
-  const all = Array.from({ length: n }, (_, i) =>
-    button(i ? `${i}` : `layer ${i}`, () => pick(i), { "aria-label": `layer ${i}` }),
-  );
+  const all = Array.from({ length: n }, (_, i) => button(`layer ${i}`, () => pick(i), { "aria-label": `layer ${i}` }));
   const node = element(
     "div",
     { class: "tl-segments", role: "group", "aria-label": "layer of the cross-attention" },

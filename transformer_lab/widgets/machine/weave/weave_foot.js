@@ -84,14 +84,9 @@ export function became({ decode, mend, mendAll }) {
   const [before, after] = [element("span", { class: "tl-text" }), element("span", { class: "tl-text" })];
   const all = button("mend all", mendAll, { class: "tl-outline" });
   const line = (name, node) => element("div", { class: "tl-line" }, element("span", { class: "tl-quiet" }, name), node);
-  const head = element(
-    "div",
-    { class: "tl-head" },
-    element("b", { class: "tl-title" }, "Cut, and what became of it"),
-    all,
-  );
+  const head = element("div", { class: "tl-head" }, element("b", { class: "tl-title" }, "Cut"), chips, all);
   const says = element("div", { class: "tl-how" });
-  const node = element("div", {}, head, chips, line("before", before), line("after", after), says);
+  const node = element("div", {}, head, line("before", before), line("after", after), says);
   let seen = "";
   const show = ({ run, intact, changes, said }) => {
     const key = changes.map(({ name }) => name).join("\n");

@@ -33,6 +33,13 @@ export function stageOf({ state, machine, act }) {
     const svg = `${head} aria-hidden="true">${pictureOf({ ...plan, ribbons }, seen, look)}${frame}</svg>`;
     if (svg !== node.drawn) node.innerHTML = node.drawn = svg;
   };
+  // The weave as it is, with a frame around the part of the machine that is open.
+  me.mini = (open) => {
+    const module = (key) => key.replace(/\.(head\.\d+|skip|norm|mask|tokens|positions)$/, "");
+    const part = me.parts.find((one) => module(one.open) === module(open));
+    const frame = part ? frameOf(part, last.plan.height, aboveOf(last.plan)) : "";
+    return node.drawn.replace("</svg>", `${frame}</svg>`);
+  };
   // `again`: what was woven before moves to what is woven now.
   me.show = ({ shown, cut, again }) => {
     const { now, run, intact } = state;

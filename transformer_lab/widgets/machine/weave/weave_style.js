@@ -19,8 +19,8 @@ export const WEAVE = `
 }
 .tl-machine input.tl-sentence:focus { border-color: var(--tl-ink); }
 .tl-machine .tl-german {
-  font-family: var(--tl-serif); font-size: 35px; min-height: 50px; line-height: 1.15; text-align: right;
-  overflow-wrap: anywhere; display: flow-root; box-sizing: border-box; padding-top: 6px; max-height: 74px; overflow: hidden;
+  font-family: var(--tl-serif); font-size: 35px; min-height: max(50px, var(--tl-target)); line-height: 1.15; text-align: right;
+  overflow-wrap: anywhere; display: grid; align-content: end; box-sizing: border-box; padding-bottom: 5px; max-height: 78px; overflow: hidden;
 }
 .tl-machine .tl-german .tl-at { box-shadow: 0 3px 0 -0px var(--tl-amber-edge); }
 .tl-machine s { color: var(--tl-soft); text-decoration: line-through 2px var(--tl-change); }
@@ -32,7 +32,7 @@ export const WEAVE = `
 .tl-machine .tl-under b.tl-wrong { color: var(--tl-change); }
 .tl-machine .tl-stage button, .tl-machine .tl-top button {
   font-family: inherit; color: var(--tl-ink); background: transparent; border: 1px solid var(--tl-edge);
-  border-radius: 6px; cursor: pointer; padding: 4px 12px; min-height: max(36px, var(--tl-target)); transition: background .12s;
+  border-radius: 6px; cursor: pointer; padding: 4px 12px; white-space: nowrap; min-height: max(36px, var(--tl-target)); transition: background .12s;
 }
 .tl-machine .tl-top button.tl-plain, .tl-machine .tl-tools button {
   border: 0; min-height: max(24px, var(--tl-target)); padding: 0 2px; text-decoration: underline 1px; text-underline-offset: 3px; color: var(--tl-soft);
@@ -47,7 +47,8 @@ export const WEAVE = `
 .tl-machine .tl-segments button:first-child { border-radius: 6px 0 0 6px; margin: 0; }
 .tl-machine .tl-segments button:last-child { border-radius: 0 6px 6px 0; }
 .tl-machine .tl-segments button[aria-pressed=true] { background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper); }
-.tl-machine .tl-weave { touch-action: pan-y; }
+.tl-machine .tl-hint { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.tl-machine .tl-weave { margin-top: 8px; touch-action: pan-y; }
 .tl-machine .tl-picture { display: block; overflow: visible; }
 .tl-machine .w-word { font-family: var(--tl-serif); fill: var(--tl-ink); }
 .tl-machine .w-special, .tl-machine .w-joined { font-style: italic; fill: var(--tl-soft); }

@@ -41,7 +41,8 @@ export function topOf({ state, change, tokenizer, input, eos }) {
     element("span", { class: "tl-hint" }, hint),
     numbers ? another : "",
   );
-  const german = element("div", { class: "tl-german", lang: "de" });
+  const said = element("div");
+  const german = element("div", { class: "tl-german", lang: "de" }, said);
   const verdict = element("div", { class: "tl-under tl-verdict" });
   const node = element(
     "div",
@@ -59,7 +60,7 @@ export function topOf({ state, change, tokenizer, input, eos }) {
     notice.textContent = unknown;
     under.hidden = Boolean(unknown);
     const playing = shown < run.target.length;
-    german.replaceChildren(...germanIn({ state, tokenizer, shown }));
+    said.replaceChildren(...germanIn({ state, tokenizer, shown }));
     german.style.fontSize = `${fitted(widthIn(german.textContent, family), room - 4)}px`;
     const other = judged(now.text, before);
     const struck = !playing && text !== before && other.said !== null ? [element("s", {}, numeral(other.said))] : [];

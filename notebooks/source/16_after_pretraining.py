@@ -116,9 +116,11 @@ for _ in ap.FineTuning(shown, demonstrations, recipe).run(200):
 # %% tolerance=0.15
 after = ap.score(shown, characters, problems)
 print(f"well formed {after.well_formed:.2f}, right {after.right:.2f}, worked {after.worked:.2f}")
-line = ap.score_as_pretrained(base, characters, problems, before=">")  # asked, and cut where the line ends
+# asked, and cut where the line ends:
+line = ap.score_as_pretrained(base, characters, problems, before=">")
 skill = {"own line": own, "asked, before": line, "asked, now": after}
-print("right when worked:", {name: round(score.right_when_worked, 2) for name, score in skill.items()})
+skill = {name: round(found.right_when_worked, 2) for name, found in skill.items()}
+print("right when worked:", skill)
 assert after.well_formed > 0.9
 assert after.right < 0.4 < own.right
 assert after.right_when_worked < line.right_when_worked - 0.1
@@ -150,7 +152,7 @@ for measure in ("well_formed", "right", "worked", "right_when_worked"):
 
 # %%
 def with_attempt(problem, wrong):
-    """A prompt with an attempt that went wrong, and the problem once more: ">38576=94041:1?38576="."""
+    """A wrong attempt, and then the problem once more: ">38576=94041:1?38576="."""
     return f">{problem}={wrong}:{wrong[-1]}?{problem}="
 
 
@@ -169,7 +171,7 @@ def right_after_attempts(examples, seed):
 
 # %%
 def counting(examples, first, end):
-    """The same examples, with the characters of the prompt from `first` to before `end` as targets, too."""
+    """The same examples, in which the prompt from `first` to before `end` counts as well."""
     place = torch.arange(examples.tokens.size(1))
     marked = examples.answer_mask | ((place >= first) & (place < end))
     return ap.AnswerExamples(examples.tokens, marked)
@@ -196,14 +198,15 @@ assert min(shares["the answer alone"]) > max(shares["and the whole prompt"])
 tokens = examples.tokens.to(device)
 with torch.no_grad():
     log_probs = ap.next_token_log_probs(base(tokens), tokens)  # (pairs, T - 1)
-parts = {"the first problem": (1, 7), "the wrong sums": (7, 14), "the repetition": (14, 21), "the answer": (21, 29)}
+parts = {"the first problem": (1, 7), "the wrong sums": (7, 14)}
+parts |= {"the repetition": (14, 21), "the answer": (21, 29)}
 for name, (first, end) in parts.items():
     print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
 
 # %% [markdown]
 # The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that hardly any character is less likely there than one more digit. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. (With four times as many steps a loss on everything gets to 0.95 and more, and with ten times as many to 0.89 to 0.94, where answers alone give 0.99 and more. So what the mask buys is mostly time, and a little more.)
-#
-#
+
+# %% [markdown]
 # **What should be shown?** This decision matters more. The table has three more collections. In two of them every demonstration works the sum out, and there are 300 of them, or only 45, which is as many as there were among the 300 mixed ones. In the third one, none does.
 
 # %%
@@ -225,7 +228,7 @@ assert over_seeds("none worked").max() < 0.2
 # $B$ starts at zero, so that the model is at first what it was before. By hand, with rank 1:
 
 # %%
-x, (a_0, a_1), (b_0, b_1), alpha = (1.0, 2.0), (1.0, 1.0), (2.0, 0.0), 0.5  # and W leaves x as it is
+x, (a_0, a_1), (b_0, b_1), alpha = (1.0, 2.0), (1.0, 1.0), (2.0, 0.0), 0.5  # W leaves x alone
 down = a_0 * x[0] + a_1 * x[1]
 up = (b_0 * down, b_1 * down)
 print("down to one number:", down, "and up again:", up)
@@ -328,20 +331,22 @@ print("guessing, 16 times:", round(1 - 0.9**16, 2))
 # $$\nabla J = \sum_y p(y)\; r(y)\, \nabla \ln p(y)$$
 #
 # A mean over the policy's own answers can be estimated from those that it draws: take the gradient of each answer's log probability, $\sum_t \ln p(x_t)$, and multiply it by the answer's reward. This is known as the [policy gradient](https://link.springer.com/article/10.1007/BF00992696).
-#
+
+# %% [markdown]
 # A number $b$, the **baseline**, may be taken off all rewards. It changes nothing in the mean, because probabilities always add up to 1, so that $\sum_y p(y)\, \nabla \ln p(y) = 0$. By hand, for a policy with three possible answers:
 
 # %%
 logits, rewards = torch.tensor([0.0, 1, 2], requires_grad=True), torch.tensor([0.0, 1, 1])
-p = logits.softmax(0)
-(p * rewards).sum().backward()
-print("the gradient of the mean reward:   ", [round(x, 3) for x in logits.grad.tolist()])
-p, slopes = p.detach(), torch.eye(3) - p.detach()  # slopes[y] is the gradient of ln p(y)
-for baseline in (0.0, (p * rewards).sum().item()):
+(logits.softmax(0) @ rewards).backward()
+print("the gradient of the mean reward:", [round(x, 3) for x in logits.grad.tolist()])
+p = logits.detach().softmax(0)
+slopes = torch.eye(3) - p  # slopes[y] is the gradient of ln p(y)
+for baseline in (0.0, (p @ rewards).item()):
     each = (rewards - baseline)[:, None] * slopes
-    mean = (p[:, None] * each).sum(0)
-    scatter = (p[:, None] * (each - mean).square()).sum()
-    print(f"baseline {baseline:.2f}: mean of estimates", [round(x, 3) for x in mean.tolist()], f"scatter {scatter:.2f}")
+    mean = p @ each
+    scatter = (p @ (each - mean).square()).sum()
+    found = [round(x, 3) for x in mean.tolist()]
+    print(f"baseline {baseline:.2f}: mean of estimates {found}, scatter {scatter:.2f}")
 
 # %% [markdown]
 # The estimates scatter less when the baseline is what was to be expected. And what is to be expected differs from prompt to prompt, because some problems are easy and others are hard. So it is natural to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
@@ -518,8 +523,8 @@ for arm in ("demonstrations", "rewards"):
 prompts, chance = [f"\n{problem}=" for problem in problems], torch.Generator().manual_seed(0)
 texts = ap.sample_answers(base, characters, prompts, 16, generator=chance, stop="\n").texts
 right = [task.verifies(problems[i // 16], text.replace("\n", ".")) for i, text in enumerate(texts)]
-right = torch.tensor(right).view(-1, 16)  # (problems, samples)
-print(f"base, on its own line: pass@1 {right.float().mean():.2f}, pass@16 {right.any(1).float().mean():.2f}")
+right = torch.tensor(right).view(-1, 16).float()  # (problems, samples)
+print(f"base, on its own line: pass@1 {right.mean():.2f}, pass@16 {right.amax(1).mean():.2f}")
 
 # %% [markdown]
 # The base model, on its own line, already got most sums right with a single answer, and with sixteen as many as the model that was rewarded. So GRPO did not teach it to add. It made the model *choose* what it could do, in the form that was asked for. The control is a model that has nothing to choose from. After demonstrations of which none works the sum out, the model never does so either. Then it gets the same rewards:

@@ -460,11 +460,12 @@ plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
 # Is that a law, or a fact about this size? In a wider model the arithmetic grows with $d^2$, and an activation with $d$:
 
 # %%
-llamas = ((P, L, d), (70_553_706_496, 80, 8192), (405_000_000_000, 126, 16_384))  # weights, layers, d
+# weights, layers, d:
+llamas = ((P, L, d), (70_553_706_496, 80, 8192), (405_000_000_000, 126, 16_384))
 for weights, layers, width in llamas:
     sent = costs.bytes_sent("tensor", n, weights, layers, tokens, width, n_bytes=2)
     ratio = outside.seconds_sending(sent, n) / outside.seconds_computing(weights, tokens, n)
-    print(f"{weights / 1e9:3.0f} billion: tensor parallel sends {ratio:.2f} times as long as it computes")
+    print(f"{weights / 1e9:3.0f} billion: sends {ratio:.2f} times as long as it computes")
 
 # %% [markdown]
 # So the ratio falls with the width. But the next layer needs each of these sums, so that they are hard to hide even where they take less time than the arithmetic. That is a reason to keep tensor parallel within a machine.

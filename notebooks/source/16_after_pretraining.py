@@ -177,7 +177,7 @@ def counting(examples, first, end):
     return ap.AnswerExamples(examples.tokens, marked)
 
 
-counted = {"the answer alone": (0, 0), "and the wrong sums": (7, 14)}  # from which character to which
+counted = {"the answer alone": (0, 0), "and the wrong sums": (7, 14)}  # characters: from, to
 counted |= {"and the repetition": (14, 21), "and the whole prompt": (0, 21)}
 
 # %% tolerance=0.35
@@ -216,7 +216,7 @@ assert over_seeds("45, all worked").min() > over_seeds("demonstrations").max() +
 assert over_seeds("none worked").max() < 0.2
 
 # %% [markdown]
-# If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
+# Where all demonstrations work the sum out, the same two hundred steps damage nothing. So it was not the steps that cost the skill, but the many answers without work among the demonstrations. If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
 
 # %% [markdown]
 # ## LoRA: one parameter in forty-five
@@ -343,9 +343,8 @@ p = logits.detach().softmax(0)
 slopes = torch.eye(3) - p  # slopes[y] is the gradient of ln p(y)
 for baseline in (0.0, (p @ rewards).item()):
     each = (rewards - baseline)[:, None] * slopes
-    mean = p @ each
-    scatter = (p @ (each - mean).square()).sum()
-    found = [round(x, 3) for x in mean.tolist()]
+    found = [round(x, 3) for x in (p @ each).tolist()]
+    scatter = (p @ (each - p @ each).square()).sum()
     print(f"baseline {baseline:.2f}: mean of estimates {found}, scatter {scatter:.2f}")
 
 # %% [markdown]

@@ -620,7 +620,7 @@ exercises.tokens_per_pass.check(tokens_per_pass)
 # </details>
 
 # %% [markdown]
-# **Next:** code that is fast must still be right, and so must code that only looks right. [Lesson 14](14_bug_clinic.ipynb) has twelve functions that run without an error and compute the wrong thing.
+# **Next:** code that is fast must still be right, and so must code that only looks right. [Lesson 14](14_bug_clinic.ipynb) has a whole program that runs without an error, whose loss falls, and whose answers are wrong.
 
 # %% [markdown]
 # ## Extra: weights in 8 bits

@@ -32,10 +32,27 @@ def load(bug: str | None = None) -> Program:
     """
     if bug is not None and bug not in BUGS:
         raise ValueError(f"a bug must be one of {', '.join(BUGS)} (got {bug})")
+    return from_sources({name: source_of(name, bug) for name in FILES})
+
+
+def mend(program: Program, file: str, wrong: str, right: str) -> Program:
+    """A copy of a program in which some lines of a file are replaced.
+
+    Raises:
+        ValueError: the program has no such file; the lines do not stand there exactly once.
+    """
+    if file not in FILES:
+        raise ValueError(f"a file must be one of {', '.join(FILES)} (got {file})")
+    if (count := program.sources[file].count(wrong)) != 1:
+        raise ValueError(f"the lines to replace must stand in {file} once (got {count})")
+    return from_sources(program.sources | {file: program.sources[file].replace(wrong, right)})
+
+
+def from_sources(sources: dict[str, str]) -> Program:
+    """A program made from the texts of its files."""
     modules: dict[str, ModuleType] = {}
-    sources = {name: source_of(name, bug) for name in FILES}
     for name, source in sources.items():
-        modules[name] = compiled(name, source, bug, modules)
+        modules[name] = compiled(name, source, modules)
     return Program(**modules, sources=sources)
 
 
@@ -45,9 +62,9 @@ def source_of(name: str, bug: str | None) -> str:
     return BUGS[bug].put_into(source) if bug and BUGS[bug].file == name else source
 
 
-def compiled(name: str, source: str, bug: str | None, earlier: dict[str, ModuleType]) -> ModuleType:
+def compiled(name: str, source: str, earlier: dict[str, ModuleType]) -> ModuleType:
     """A module made from a source, whose imports from the program lead to the copies that were made before."""
-    module, file = ModuleType(f"{bug or 'healthy'}.{name}"), f"<{name}.py of {bug or 'the healthy program'}>"
+    module, file = ModuleType(f"patient.{name}"), f"<{name}.py, {hash(source)}>"
     lines = source.splitlines(keepends=True)
     for i, line in enumerate(lines):
         if line.startswith(f"from {PROGRAM}"):

@@ -1,5 +1,7 @@
 """Tools that change what must not matter, and measure by how much the output changes."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -54,12 +56,12 @@ def generation(program: Program, seed: int = 0) -> Reading:
     return changed("a cache in a padded batch", gap)
 
 
-def gradients_after(program: Program, portions: int, steps: int, seed: int) -> Tensor:
+def gradients_after(program: Program, chats: list[Any], portions: int, steps: int = 1, seed: int = 0) -> Tensor:
     """All gradients after some steps that move nothing, because their rate is 0."""
     model, training = bench.loud_model(program, seed), program.training
     recipe = training.Recipe(rate=0.0, micro_batches=portions, max_norm=1e9)
     optimizer = training.make_optimizer(model, recipe)
-    batches = training.micro_batches(program.data.all_names(), bench.some_chats(program, 13, seed), recipe)
+    batches = training.micro_batches(program.data.all_names(), chats, recipe)
     for step in range(steps):
         training.train_step(model, optimizer, batches, step, recipe)
     return torch.cat([torch.zeros(p.numel()) if p.grad is None else p.grad.flatten() for p in model.parameters()])
@@ -67,6 +69,7 @@ def gradients_after(program: Program, portions: int, steps: int, seed: int) -> T
 
 def portions(program: Program, seed: int = 0) -> Reading:
     """The gradient of some chats must be the same in one portion and in five, in the first step and in the second."""
-    whole, parts = gradients_after(program, 1, 1, seed), gradients_after(program, 5, 2, seed)
+    chats = bench.some_chats(program, 13, seed)
+    whole, parts = gradients_after(program, chats, 1, 1, seed), gradients_after(program, chats, 5, 2, seed)
     share = ((parts - whole).norm() / whole.norm().clamp(min=1e-12)).item()
     return Reading(share > ROUNDING, f"in five portions the gradient is off by {share:.2g} of its length")

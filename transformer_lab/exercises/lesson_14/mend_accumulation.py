@@ -30,8 +30,8 @@ def marked(lengths: list[int], longest: int) -> torch.Tensor:
 def step_case(label: str, lengths: list[int], d: int, portion: int, max_norm: float = 100.0, **like) -> Case:
     shape = len(lengths), max(lengths) + 1
     given = {"weight": normal(d, **like), "inputs": normal(*shape, d, **like), "targets": normal(*shape, **like)}
-    given |= {"answers": marked(lengths, shape[1]), "portion": portion, "max_norm": max_norm}
-    return Case(label, given)
+    given |= {"answers": marked(lengths, shape[1])}
+    return Case(label, {**given, "portion": portion, "max_norm": max_norm})
 
 
 def by_hand() -> Case:
@@ -200,5 +200,5 @@ def hidden_case(generator: Generator) -> Arguments:
     normal, rows, d = floats(generator), number(generator, 3, 7), number(generator, 2, 5)
     lengths = [number(generator, 1, 5) for _ in range(rows)]
     given = {"weight": normal(d), "inputs": normal(rows, 6, d), "targets": normal(rows, 6)}
-    given |= {"answers": marked(lengths, 6), "portion": number(generator, 1, rows - 1)}
-    return given | {"max_norm": number(generator, 1, 8) / 4}
+    given |= {"answers": marked(lengths, 6)}
+    return {**given, "portion": number(generator, 1, rows - 1), "max_norm": number(generator, 1, 8) / 4}

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.benchmarks.timing import ratio_of
+from tests.benchmarks.timing import ratio_of, seconds
 from tests.support import DEVICE, assert_close, randn
 from transformer_lab import KVCache, LanguageModel, chunked_delta_rule, delta_rule
 from transformer_lab.weights import published
@@ -124,6 +125,21 @@ def test_a_cached_token_beside_transformers(name, batch, tmp_path, capsys):
         print(f"\n{name}, a batch of {batch}: bytes a token (and for one more) {each[0]}, transformers {each[1]}")
     work = (partial(decode, reader, tokens[:, READ:]) for reader in readers)
     ratio_of((f"{name}: {DECODED} tokens", "transformers'"), *work, ROUNDS, capsys)
+
+
+@pytest.mark.parametrize("batch", [1, 8], ids=["one text", "eight texts"])
+def test_the_designs_beside_one_another(batch, tmp_path, capsys):
+    tokens = torch.randint(100, (batch, READ + DECODED), device=DEVICE)
+    readers, times = {name: both(name, tmp_path / name)[0] for name in DESIGNS}, {name: [] for name in DESIGNS}
+    with torch.no_grad():
+        for reader in readers.values():
+            reader.read(tokens[:, :READ])
+    for _ in range(ROUNDS):  # in turns, so that noise hits all alike; each cache grows on
+        for name, reader in readers.items():
+            times[name].append(seconds(partial(decode, reader, tokens[:, READ:])))
+    with capsys.disabled():
+        each = ", ".join(f"{name} {1000 * median(taken) / DECODED:.2f}" for name, taken in times.items())
+        print(f"\n{DEVICE}, {torch.get_num_threads()} threads, a batch of {batch}: ms a step {each}")
 
 
 @pytest.mark.parametrize("length", [256, 2048])

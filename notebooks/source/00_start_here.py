@@ -193,7 +193,7 @@ exercises.progress()
 # | 08 | [Decoding](08_decoding.ipynb) | the model gives probabilities: which sentence do you write down? | 60 + 95 |
 # | 09 | [A language model](09_language_model.ipynb) | can a model learn to write Python from the Python on your own disk? | 60 + 60 |
 # | 10 | [Inside](10_inside.ipynb) | *the cat sat … the cat*: which two heads know that *sat* comes next? | 60 + 85 |
-# | 11 | [Since 2017](11_since_2017.ipynb) | no LayerNorm, no sine and fewer keys than queries: what did each swap buy? | 60 + 50 |
+# | 11 | [Since 2017](11_since_2017.ipynb) | no LayerNorm, no sine and fewer keys than queries: what did each swap buy? | 50 + 60 |
 # | 12 | [Published weights](12_published_weights.ipynb) | does *bank* mean two things in a real model, run by your own code? | 60 + 70 |
 # | 13 | [Fast and equal](13_fast_and_equal.ipynb) | more than twice as fast, a hundredth of the memory, and the same numbers: how? | 55 + 100 |
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 140 |

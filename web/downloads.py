@@ -28,7 +28,7 @@ if find_spec("transformer_lab") is None:
     asked = [one for one in map(Requirement, requires("transformer_lab")) if one.name.replace("-", "_") not in present]
     missing = [f"{{one.name}}{{one.specifier}}" for one in asked if not one.marker or one.marker.evaluate({extra})]
     if missing:
-        %pip install --quiet {{" ".join(missing)}}
+        %pip install --quiet --no-warn-conflicts {{" ".join(missing)}}
         invalidate_caches()
 """
 NEEDS_MORE = re.compile(r"\b(?:import|from) transformers\b|minilm", re.IGNORECASE)

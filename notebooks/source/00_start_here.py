@@ -167,7 +167,7 @@ def dot_product(a, b):
 exercises.dot_product.check(dot_product)
 
 # %% [markdown]
-# A grey circle means *not attempted yet*, an orange cross *not yet right*, a green tick *passed*.
+# An empty disc means *not attempted yet*, a half-full one *not yet right*, a full one with a tick *passed*.
 #
 # ## Your progress
 #

@@ -151,9 +151,11 @@ catalogue: dict[str, Exercise] = {
 
 
 def say_what_follows(exercises: list[Exercise]) -> None:
-    """Make each exercise say, once it is passed, which one comes next; the last says that it is the last."""
+    """Make each exercise say, once it is passed, which one comes next, and how many of its lesson are solved."""
     for one, after in pairwise(exercises):
         one.following = after
+    for one in exercises:
+        one.fellows = tuple(other.name for other in exercises if other.lesson == one.lesson)
     exercises[-1].following = None
 
 

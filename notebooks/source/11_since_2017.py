@@ -490,16 +490,13 @@ from transformer_lab import widgets
 widgets.swaps(table)
 
 # %% [markdown]
-# Here are the same effects in one picture, a dot for each seed:
+# Without RoPE the loss is higher by 0.15 nats, and without pre-norm it is lower by 0.08, in this short training. The other four move it by no more than the seeds of one model lie apart. Here are the means of all pairs in one picture, a dot for each seed:
 
 # %%
 found = {swap: effect(swap) for swap in swaps.SWAPS}
 label = "nats a character, with the swap less without"
 ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
-plots.show(
-    ax,
-    alt="Three dots for each swap. Those of RoPE lie far to the left of no effect, those of pre-norm a little to the right, all others close to it.",
-)
+plots.show(ax, alt="RoPE lies far to the left of no effect, pre-norm a little to the right, all others near")
 
 # %% [markdown]
 # ## A run of your own

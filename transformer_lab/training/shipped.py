@@ -22,7 +22,7 @@ def checkpoint_path(checkpoint: str | Path) -> Path:
 
 
 def load_table(name: str) -> list[dict[str, Any]]:
-    """The rows of a results table, "answers", "swaps" or "sweep", made by the module of that name in `experiments`.
+    """The rows of a results table, "answers", "rewards", "swaps" or "sweep", each made by a module in `experiments`.
 
     Raises:
         ValueError: there is no such table.

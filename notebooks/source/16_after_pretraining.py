@@ -556,6 +556,17 @@ assert over_seeds("length").max() < 0.1
 # By its own measure each training succeeds, with every seed. By ours, *length* leaves next to nothing, because a text of eight characters is enough, whatever they are. Even those answers that still look worked out have wrong sums. *Digit anywhere* costs between a few answers and most of them, depending on the seed, because working the sum out is one way to name the digit, but a text with many digits is another. This is called **reward hacking**. It takes no ill will, only a hole and a gradient, and which hole is found, and when, is a matter of luck.
 
 # %% [markdown]
+# What does it look like while a hole is being found? Here are trainings that were recorded, with two of the five seeds. Each row is one answer of a group from which the step has learned, and an arrow shows where its probability went. **Predict** before you look:
+
+# %%
+from transformer_lab import widgets
+
+widgets.rewards(training.load_table("rewards"), "digit anywhere", seed=3, step=8).ask("16 moved")
+
+# %% [markdown]
+# A reward is a push on an answer, but the answers of a step share their tokens, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, and then goes on with more digits instead of a stop.
+
+# %% [markdown]
 # A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
 
 # %%

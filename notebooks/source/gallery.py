@@ -230,6 +230,12 @@ drafted = speculative(writer, table, beginning, 25, generator=chance)
 widgets.speculation(drafted, characters.symbols)
 
 # %% [markdown]
+# **Training from right and wrong** (lesson 16): recorded trainings by five rewards. Go from step to step, and see which answers are rewarded, which of their probabilities move, and how a hole in a verifier is found.
+
+# %%
+widgets.rewards(load_table("rewards"), "digit anywhere", seed=3, step=8)
+
+# %% [markdown]
 # **Four ranks** (lesson 17): one training step in five ways, and who computes, sends or waits when. Go through the step, slow down a rank or the links, and let the ranks send while they compute.
 
 # %%

@@ -19,6 +19,7 @@ from transformer_lab.widgets.views.lens.lens_view import lens
 from transformer_lab.widgets.views.masks.masks_view import mask_playground
 from transformer_lab.widgets.views.own_sentence.own_sentence_view import own_sentence
 from transformer_lab.widgets.views.ranks.ranks_view import ranks
+from transformer_lab.widgets.views.rewards.rewards_view import rewards
 from transformer_lab.widgets.views.saturation.saturation_view import saturation
 from transformer_lab.widgets.views.shift.shift_view import shift
 from transformer_lab.widgets.views.speculation.speculation_view import speculation
@@ -44,6 +45,7 @@ __all__ = [
     "mask_playground",
     "own_sentence",
     "ranks",
+    "rewards",
     "saturation",
     "shift",
     "speculation",

@@ -192,5 +192,21 @@ def overlap(state: State) -> tuple[str, str]:
     return least, f"{alike}, while that of data falls from {plain:.0f} to {overlapped:.0f} ms"
 
 
+@named(
+    "16 moved",
+    "Of the answers that are worth more than the mean of their group, how many become likelier in the step?",
+    *("all", "most", "about half"),
+)
+def moved(state: State) -> tuple[str, str]:
+    better = [
+        after > before
+        for step in state["runs"][state["run"]]["steps"]
+        for reward, before, after in zip(step["rewards"], step["before"], step["after"], strict=True)
+        if reward > sum(step["rewards"]) / len(step["rewards"])
+    ]
+    how_many = nearest({"all": 1.0, "most": 0.75, "about half": 0.5}, sum(better) / len(better))
+    return how_many, f"{sum(better)} of {len(better)}. A step learns from all its answers at once"
+
+
 def nearest(choices: dict[str, float], value: float) -> str:
     return min(choices, key=lambda choice: abs(choices[choice] - value))

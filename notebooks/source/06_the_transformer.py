@@ -353,9 +353,9 @@ print("logits (B, T, vocab) =", tuple(logits.shape), "next:", named(logits[:, -1
 # %% [markdown]
 # ## Break it: switch off a part
 #
-# We have followed one sentence by hand. Below, the same translator works in your browser. The drawing is the paper's Figure 1, with the real matrices in their places. Type a number of your own, press a box to see its matrices, and press a number in them to see the sum that made it.
+# We have followed one sentence by hand. Below, the same translator works in your browser. At the left stand the tokens that it reads, at the right those that it writes, and each ribbon is as thick as the attention between the two. Type a number of your own, and press a ribbon or a slab to see the matrices behind it. *Every matrix* shows the paper's Figure 1 with all of them in their places; press a number in one to see the sum that made it.
 #
-# What happens if a part is missing? **Predict**, then try: press *switch off*, and then the strip *+ position* of the encoder. Which word of the translation changes?
+# What happens if a part is missing? **Predict**, then try: open the breaker *positions*, under the clocks. Which word of the translation changes?
 
 # %%
 widgets.machine(shipped, tokenizer, "thirty-four thousand and twenty-one")

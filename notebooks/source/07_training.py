@@ -718,9 +718,9 @@ assert found["unit"] < found["tens"] - 20
 # Without the tens the decoder still says the unit. Without the unit it gets most of them wrong, although not all; guessing among nine digits would get 8 of 72 right. So the decoder does use what it looks at.
 
 # %% [markdown]
-# Which parts of the model does that take? Here is all of it, with the weights that you have just trained, at work in your browser without a kernel. Type a number of your own, press a box to see its matrices, and press a number in one of them to see the sum that made it.
+# Which parts of the model does that take? Here is all of it, with the weights that you have just trained, at work in your browser without a kernel. Type a number of your own, press a ribbon to see the heads behind it, and press a number in one of their matrices to see the sum that made it.
 #
-# **Predict**, then press *switch off* and try: in each layer of the decoder, four heads of cross-attention read the source. Which four can it do without, those of layer 0 or those of layer 1?
+# **Predict**, then press *every matrix*, and there *switch off*, and try: in each layer of the decoder, four heads of cross-attention read the source. Which four can it do without, those of layer 0 or those of layer 1?
 
 # %%
 widgets.machine(model, tokenizer, "twenty-one")

@@ -909,7 +909,7 @@ assert layers_out[0] > 0.9 > 0.4 > layers_out[1]
 # Heads 1.0, 1.1 and 1.3 carry *one* across: with any one of them alone, *ein* keeps a probability of more than 0.6, so no single one is needed. Head 0.2 is the opposite. It gives *one* 0.95 of its weight, and from a picture of its attention you would say that it carries *one* into German. But knock *one* out of it, or even out of the whole of layer 0, and nothing changes; and if it is the only head that keeps *one*, that does not help.
 
 # %% [markdown]
-# Knocking out shows what a head is needed for. To see what it *carries*, put in what it writes for another number. Here is the translator at work in your browser. Press *swap*, type *twenty-two* where it asks for the other sentence, and press heads of layer 1's cross-attention, in the right column.
+# Knocking out shows what a head is needed for. To see what it *carries*, put in what it writes for another number. Here is the translator at work in your browser. Press *swap a word*: the other sentence that it proposes is *twenty-two*. Then press heads of layer 1's cross-attention, in the right column of the map.
 #
 # **Predict:** what does the translation become when head 0 is swapped, when 0, 1 and 3 are, and when head 2 is?
 

@@ -128,10 +128,10 @@ special = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
 widgets.decoding(next_logits, names, **special, depth=6, branching=3)
 
 # %% [markdown]
-# **The machine** (lesson 06): the whole translator at work in the page. Type a number; press a box to look inside; switch parts off, or swap a vector for that of another number.
+# **The machine** (lesson 06): the whole translator at work in the page. The English sentence is the field, and ribbons as thick as the attention lead from its words to the German ones. Open one of the six breakers and see what it says then; press a part to look inside it, or swap a vector for that of another number.
 
 # %%
-widgets.machine(model, tokenizer, "two hundred and twenty-one")
+widgets.machine(model, tokenizer, "thirty-four thousand and twenty-one")
 
 # %% [markdown]
 # **What a key-value cache costs** (lesson 08) in memory, and what it saves in arithmetic.

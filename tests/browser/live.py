@@ -13,7 +13,7 @@ from tests.view_examples import start
 FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # The sizes of a view's canvases, and a hash of the pixels of each: to write PNGs takes ten times as long. Of a drawing
 # in SVG its text, and the colour of the view, from which its style follows.
-PICTURE = """(root => [...root.querySelectorAll('canvas, svg.tl-picture')].map(canvas => {
+PICTURE = """(root => ['canvas', 'svg.tl-picture'].flatMap(kind => [...root.querySelectorAll(kind)]).map(canvas => {
     if (canvas.localName === 'svg') return getComputedStyle(root).color + canvas.outerHTML;
     const {width, height} = canvas;
     if (!width || !height || canvas.closest('.tl-zoom[hidden]')) return 'nothing';

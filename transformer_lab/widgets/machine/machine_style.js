@@ -39,20 +39,33 @@ export const STYLE = `
 .tl-machine :is(input[type=range], select) { min-height: 26px; }
 .tl-machine .tl-crumbs { border-bottom: 1px solid rgba(127,127,127,.4); padding-bottom: 5px; }
 .tl-machine.tl-wide .tl-both { display: grid; grid-template-columns: minmax(0, 460px) minmax(0, 1fr); gap: 32px; }
-.tl-machine .tl-mini svg { width: min(100%, 460px); height: auto; border: 1px solid var(--tl-line); border-radius: 12px; padding: 8px; box-sizing: border-box; margin-bottom: 12px; pointer-events: none; }
+.tl-machine .tl-mini svg {
+  width: min(100%, 460px); height: auto; border: 1px solid var(--tl-line); border-radius: 12px; padding: 8px;
+  box-sizing: border-box; margin-bottom: 12px; pointer-events: none;
+}
 .tl-machine .tl-heads { margin: 12px 0 16px; color: var(--tl-ink); }
-.tl-machine .tl-wall { display: grid; grid-template-columns: repeat(auto-fill, minmax(206px, 1fr)); gap: 8px; margin-top: 8px; }
-.tl-machine .tl-zoom .tl-wall button { display: grid; gap: 6px; justify-items: start; border-color: var(--tl-line); border-radius: 12px; padding: 10px; font-variant-numeric: tabular-nums; color: var(--tl-ink); overflow: hidden; }
+.tl-machine .tl-wall {
+  display: grid; grid-template-columns: repeat(auto-fill, minmax(206px, 1fr)); gap: 8px; margin-top: 8px;
+}
+.tl-machine .tl-zoom .tl-wall button {
+  display: grid; gap: 6px; justify-items: start; border-color: var(--tl-line); border-radius: 12px; padding: 10px;
+  font-variant-numeric: tabular-nums; color: var(--tl-ink); overflow: hidden;
+}
 .tl-machine .tl-zoom .tl-wall button[aria-pressed=true] { border: 2px solid var(--tl-ink); padding: 9px; }
 .tl-machine .tl-mini .w-cursor { stroke-dasharray: none; stroke-width: 6; }
 .tl-machine .tl-back { display: flex; align-items: center; gap: 16px; margin: 8px 0; }
-.tl-machine .tl-back button { border-color: var(--tl-edge); min-height: max(36px, var(--tl-target)); padding: 4px 12px; border-radius: 6px; }
-.tl-machine .tl-zoom .tl-bar button[aria-pressed=true] { background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper); }
+.tl-machine .tl-back button {
+  border-color: var(--tl-edge); min-height: max(36px, var(--tl-target)); padding: 4px 12px; border-radius: 6px;
+}
+.tl-machine .tl-zoom .tl-bar button[aria-pressed=true] {
+  background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper);
+}
 .tl-machine .tl-zoom button { border-color: var(--tl-edge); }
 .tl-machine .tl-sum { border-top: 1px solid rgba(127,127,127,.4); margin-top: 8px; padding-top: 8px; }
 .tl-machine .tl-sum, .tl-machine .tl-crumbs { scroll-margin: 8px; }
 .tl-machine .tl-sum .tl-go {
-  font: inherit; color: inherit; background: transparent; border: 0; border-bottom: 1px solid currentColor; padding: 0;
+  font: inherit; color: inherit; background: transparent; border: 0; border-bottom: 1px solid currentColor;
+  padding: 0;
   min-height: 24px; cursor: pointer;
 }
 @media (pointer: coarse) { .tl-machine :is(.tl-tokens, .tl-bar) button { min-height: 44px; min-width: 44px; } }

@@ -1,5 +1,5 @@
-// The machine: a Transformer at work in the page. Its first screen is the weave; from there one opens its matrices, each
-// in its place, and switches on each of its parts.
+// The machine: a Transformer at work in the page. Its first screen is the weave; from there one opens its matrices,
+// each in its place, and switches on each of its parts.
 
 import { field } from "./machine_controls.js";
 import { stateOf } from "./machine_state.js";
@@ -9,11 +9,11 @@ import { tokenizerOf } from "./computing/machine_tokenizer.js";
 import { weightsOf } from "./computing/machine_weights.js";
 import { inksOn } from "./drawing/machine_sketch.js";
 import { dividedOff } from "./weave/weave_cuts.js";
-import { pageOf, settingsOf } from "./weave/weave_page.js";
-import { screenOf } from "./weave/weave_screen.js";
-import { FOOT } from "./weave/weave_style_foot.js";
-import { WEAVE } from "./weave/weave_style.js";
-import { weaveTable } from "./weave/weave_table.js";
+import { pageOf, settingsOf } from "./screen/weave_page.js";
+import { screenOf } from "./screen/weave_screen.js";
+import { FOOT } from "./screen/weave_style_foot.js";
+import { WEAVE } from "./screen/weave_style.js";
+import { weaveTable } from "./screen/weave_table.js";
 import { button, eachFrame, element, onKeys, watch } from "../shared/ui.js";
 import { still } from "../shared/motion.js";
 

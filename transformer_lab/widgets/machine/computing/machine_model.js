@@ -165,10 +165,10 @@ function decoded(work, tgt, memory, from) {
   return work.put("probabilities", shares, from, { kind: "softmax", x: "to_logits" });
 }
 
-// The greedy translation of a source, end of sentence included: { src, target, steps, at, written }. `target` ends with the end,
-// or after `longest` tokens, the begin counted. `steps[t]` are the probabilities from which target[t] was chosen: where
-// the decoder may see what comes later, those of the finished sentence (`at`) are others.
-// `written` has, there, the decoder's attention weights as they were when each token was chosen, by their names.
+// The greedy translation of a source, end of sentence included: { src, target, steps, at, written }. `target` ends with
+// the end, or after `longest` tokens, the begin counted. `steps[t]` are the probabilities from which target[t] was
+// chosen: where the decoder may see what comes later, those of the finished sentence (`at`) are others, and `written`
+// has the decoder's attention weights as they were when each token was chosen, by their names.
 // `draft` is a guess at the translation, such as that of the text before the last letter was typed. It changes nothing
 // but the time: the decoder reads some of its tokens at once, and keeps those that it would have chosen.
 export function translated(machine, src, changes = NOTHING, { longest = machine.longest, draft = [] } = {}) {

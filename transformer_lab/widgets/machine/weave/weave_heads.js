@@ -2,7 +2,7 @@
 // of all of them is the mean, and one head may look elsewhere.
 
 import { bare, rowsOf as places } from "./weave_layout.js";
-import { escaped } from "./weave_marks.js";
+import { word } from "./weave_marks.js";
 import { FAINT, pathOf, r, ribbonsOf } from "./weave_ribbons.js";
 import { meanOf, rowsOf } from "./weave_seen.js";
 import { button, element } from "../../shared/ui.js";
@@ -35,7 +35,7 @@ export function smallWeave(rows, { keys, queries, at }) {
     (one) => `<path class="w-ribbon${one.t === at ? " w-lit" : ""}" d="${pathOf(one, FROM, TO)}"/>`,
   );
   const text = (token, x, y, anchor, loud) =>
-    `<text class="w-word${loud ? " w-loud" : ""}" x="${x}" y="${r(y)}" font-size="13" text-anchor="${anchor}" dominant-baseline="central">${escaped(bare(token))}</text>`;
+    word(token, x, y, { size: 13, anchor, more: loud ? "w-loud" : "", room: LEFT });
   const reads = keys.map((token, s) => text(token, LEFT, left[s], "end", (rows[at][s] ?? 0) >= 0.1));
   const writes = queries.map((token, t) => text(token, RIGHT, right[t], "start", t === at));
   const size = `width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}"`;
@@ -64,7 +64,8 @@ export function headsOf({ state, machine, open }) {
 
 function wallOf(rows, seen, key, opened, open) {
   const { keys, queries, at, most } = seen;
-  const said = `head ${key.split(".").at(-1)}: ${bare(keys[most])} → ${bare(queries[at])} ${(rows[at][most] ?? 0).toFixed(2)}`;
+  const weight = (rows[at][most] ?? 0).toFixed(2);
+  const said = `head ${key.split(".").at(-1)}: ${bare(keys[most])} → ${bare(queries[at])} ${weight}`;
   const [picture, name] = [element("span"), element("span", {}, said)];
   picture.innerHTML = smallWeave(rows, seen);
   const one = button("", () => open(key), { "aria-pressed": String(key === opened), "aria-label": said });

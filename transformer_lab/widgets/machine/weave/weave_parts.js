@@ -1,5 +1,7 @@
 // The parts of a weave that one can go to, open and cut, from left to right.
-//   partsOf(plan, layer, n) → [{ id, title, open, cut, x, wide }]; `open` is the part of the machine that a press opens
+//   partsOf(plan, layer, n) → [{ id, title, open, cut, x, wide }]; `open` is the machine's part that a press opens
+
+import { r } from "./weave_ribbons.js";
 
 export function partsOf({ columns }, layer) {
   const { name, clock, encoder, decoder, from, to, writes } = columns;
@@ -71,5 +73,6 @@ export function frameOf({ id, x, wide }, height, above) {
     : id.endsWith(".feed")
       ? [x + 0.7 * wide, 0.3 * wide]
       : [x, wide];
-  return `<rect class="w-cursor" x="${left - 2}" y="${above - 8}" width="${width + 4}" height="${height + 16}" rx="9"/>`;
+  const place = `x="${r(left - 2)}" y="${above - 8}" width="${r(width + 4)}" height="${r(height + 16)}"`;
+  return `<rect class="w-cursor" ${place} rx="9"/>`;
 }

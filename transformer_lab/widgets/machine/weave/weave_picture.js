@@ -1,6 +1,6 @@
-// The weave as SVG: `pictureOf(plan, seen, look)` → the text of an <svg>'s content. `plan` is of weave_layout.js, `seen`
-// of weave_seen.js; `look` = { at, shown, layer, cut, old }: the output token that is followed, how many are written by
-// now, which kinds of part are cut, and the ribbons that the followed token had before the cut.
+// The weave as SVG: `pictureOf(plan, seen, look)` → the text of an <svg>'s content. `plan` is of weave_layout.js,
+// `seen` of weave_seen.js; `look` = { at, shown, layer, cut, old }: the output token that is followed, how many are
+// written by now, which kinds of part are cut, and the ribbons that the followed token had before the cut.
 
 import { apart, wordsOf } from "./weave_layout.js";
 import { bracket, clock, pill, sureness, word } from "./weave_marks.js";
@@ -48,8 +48,9 @@ function cutOn(side, cut) {
 function ribbonsIn({ ribbons, columns }, { at, shown, old, cut }) {
   const drawn = ribbons.filter(({ t, weight }) => t < shown && weight >= FAINT);
   const path = (ribbon, kind) => {
-    const data = `data-part="cross" data-t="${ribbon.t}" data-s="${ribbon.s}" data-weight="${ribbon.weight.toFixed(4)}"`;
-    return `<path class="${kind}" d="${pathOf(ribbon, columns.from, columns.to)}" ${data} data-wide="${r(ribbon.wide)}"/>`;
+    const pair = `data-part="cross" data-t="${ribbon.t}" data-s="${ribbon.s}"`;
+    const data = `${pair} data-weight="${ribbon.weight.toFixed(4)}" data-wide="${r(ribbon.wide)}"`;
+    return `<path class="${kind}" d="${pathOf(ribbon, columns.from, columns.to)}" ${data}/>`;
   };
   const outline = (ribbon) => `<path class="w-old" d="${pathOf(ribbon, columns.from, columns.to)}"/>`;
   const faded = drawn.filter(({ t }) => t !== at).map((one) => path(one, "w-ribbon"));
@@ -93,11 +94,13 @@ function outputsIn(plan, { target }, { at, shown }) {
   const x = columns.writes + (narrow ? 2 : 4);
   const one = ({ text, p, before }, t) => {
     const y = right[t];
-    const hit = `<rect class="w-hit" x="${r(x - 8)}" y="${r(y - pitch / 2)}" width="${r(width - x + 8)}" height="${r(pitch)}"/>`;
+    const place = `x="${r(x - 8)}" y="${r(y - pitch / 2)}" width="${r(width - x + 8)}" height="${r(pitch)}"`;
+    const hit = `<rect class="w-hit" ${place}/>`;
     if (t >= shown) return `<circle class="w-wait" cx="${r(x + 4)}" cy="${r(y)}" r="3"/>`;
     const frame = t === at ? frameOf(x - 10, y, width - x + 9, Math.min(44, pitch - 3)) : "";
     const sure = narrow ? "" : sureness(p, barred ? width - 72 : width - 3, y, barred ? 60 : 0);
-    return `<g class="w-out" data-part="writes" data-t="${t}">${hit}${frame}${written(text, before, t === at, x, y, size, room)}${sure}</g>`;
+    const said = written(text, before, t === at, x, y, size, room);
+    return `<g class="w-out" data-part="writes" data-t="${t}">${hit}${frame}${said}${sure}</g>`;
   };
   return target.map(one).join("");
 }

@@ -23,7 +23,8 @@ function sayBefore({ token: old, shares }, token, names) {
   if (old === undefined) return "Before the sentence had ended here.";
   const most = likeliestOf(shares);
   const wrote = old === token ? "the same" : quoted(old);
-  return `Before it wrote ${wrote}${most < 0 ? "" : ` and looked most at ${quoted(names[most])}, ${shares[most].toFixed(2)}`}.`;
+  const looked = most < 0 ? "" : ` and looked most at ${quoted(names[most])}, ${shares[most].toFixed(2)}`;
+  return `Before it wrote ${wrote}${looked}.`;
 }
 
 function likeliestOf(shares) {

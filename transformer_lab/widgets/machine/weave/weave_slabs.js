@@ -7,7 +7,7 @@ import { curveOf, r } from "./weave_ribbons.js";
 const [LEAST, LOOKS, THINKS] = [0.06, 0.62, 0.82]; // a weight that is drawn; parts of a slab's width
 
 // One side: its frames, crossings, threads and diamonds. `rows` are the middles of the tokens, `maps` the attention of
-// each layer, `from` and `to` where the threads begin and end, `lit` the token that is followed, `cut` says what is cut.
+// each layer, `from` and `to` where the threads begin and end, `lit` the token that is followed, `cut` what is cut.
 export function sideOf({ side, slabs, rows, maps, height, from, to, lit, cut, narrow, shown }) {
   const seen = rows.slice(0, shown);
   const frames = slabs.map(({ x, wide }, i) => frame(side, i, x, wide, height, narrow, cut)).join("");

@@ -1,10 +1,10 @@
 // Under a weave: what the followed token looks at, in a sentence; what could stand in its place; and the riddle of the
 // cuts, or, while something is cut, what became of the sentence.
 
-import { candidatesOf, differenceOf } from "./weave_seen.js";
-import { riddleOf } from "./weave_cuts.js";
-import { bare } from "./weave_layout.js";
-import { pieces } from "./weave_say.js";
+import { candidatesOf, differenceOf } from "../weave/weave_seen.js";
+import { riddleOf } from "../weave/weave_cuts.js";
+import { bare } from "../weave/weave_layout.js";
+import { pieces } from "../weave/weave_say.js";
 import { button, element } from "../../shared/ui.js";
 
 const COUNTED = ["No", "One", "Two", "Three", "Four", "Five", "Six"];

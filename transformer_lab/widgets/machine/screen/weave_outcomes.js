@@ -4,7 +4,7 @@
 //   outcomes.follow();  // after each change of the text: begins anew
 //   outcomes.of  // key of a cut → { label, changed }
 
-import { outcomeOf } from "./weave_cuts.js";
+import { outcomeOf } from "../weave/weave_cuts.js";
 
 const QUIET = 900; // milliseconds without a change before anything is worked out
 

@@ -4,12 +4,12 @@
 
 import { answerTo, lacksOf } from "./weave_answer.js";
 import { breakersOf, layersOf, placesOf, playBar } from "./weave_controls.js";
-import { cutsOf, dividedOff, isCut } from "./weave_cuts.js";
+import { cutsOf, dividedOff, isCut } from "../weave/weave_cuts.js";
 import { became, candidates, riddle, tell } from "./weave_foot.js";
 import { outcomesOf } from "./weave_outcomes.js";
 import { playerOf } from "./weave_player.js";
-import { sayDiffers, sayGuess, sayLabel } from "./weave_say.js";
-import { differenceOf } from "./weave_seen.js";
+import { sayDiffers, sayGuess, sayLabel } from "../weave/weave_say.js";
+import { differenceOf } from "../weave/weave_seen.js";
 import { stageOf } from "./weave_stage.js";
 import { topOf } from "./weave_top.js";
 import { element } from "../../shared/ui.js";
@@ -120,7 +120,9 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     me.guess = { wanted: null, said: sayGuess({ wanted: me.guess.wanted, cut: whole[0], label }) };
   };
   const becameSo = (whole, single) =>
-    `${whole.length === 1 && !single.length ? me.guess.said : ""} ${sayDiffers(state.intact.target, state.run.target)}`.trim();
+    [whole.length === 1 && !single.length ? me.guess.said : "", sayDiffers(state.intact.target, state.run.target)]
+      .join(" ")
+      .trim();
   const changesOf = (whole, single) => [
     ...whole.map(({ name, ids }) => ({ name, ids })),
     ...single.map((id) => ({ name: state.partOf(id).path.join(", "), ids: [id] })),

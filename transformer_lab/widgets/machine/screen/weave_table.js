@@ -1,6 +1,6 @@
 // The weave's numbers as a table: for each output token how much it looks at each input token, and how sure it is.
 
-import { meanOf } from "./weave_seen.js";
+import { meanOf } from "../weave/weave_seen.js";
 import { tableSwitch } from "../../shared/ui.js";
 
 export function weaveTable({ state, machine, redraw }) {

@@ -2,7 +2,7 @@
 // a page keeps what the machine is set to in its address, plays by itself at first, and has a link to copy. Anywhere
 // else, in a notebook or a lesson, the address is the page's own and nothing moves by itself.
 
-import { addressOf, askedOf } from "./weave_address.js";
+import { addressOf, askedOf } from "../weave/weave_address.js";
 
 export function pageOf(el, { onback }) {
   const owns = Boolean(el.closest?.("[data-tl-page]"));

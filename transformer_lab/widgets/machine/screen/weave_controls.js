@@ -8,7 +8,8 @@ const OPEN = '<path d="M8 9L31 0"/><circle cx="7" cy="9" r="4"/><circle class="t
 
 // ●—● or ●╱○.
 export function breakerIcon(open) {
-  return `<svg xmlns="${SVG}" viewBox="0 -2 44 16" width="44" height="16" aria-hidden="true">${open ? OPEN : CLOSED}</svg>`;
+  const head = `<svg xmlns="${SVG}" viewBox="0 -2 44 16" width="44" height="16" aria-hidden="true">`;
+  return `${head}${open ? OPEN : CLOSED}</svg>`;
 }
 
 // One for each cut; `places` says over which x each stands, or null where they stand in a row. `says(cut)` is what is

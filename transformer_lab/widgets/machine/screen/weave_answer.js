@@ -1,7 +1,7 @@
-// The sentence under a weave, from a state: where the followed token looks, and where it looked before something was cut.
+// The sentence under a weave, from a state: where the followed token looks, and where it looked before a cut.
 
-import { sayLook } from "./weave_say.js";
-import { meanOf } from "./weave_seen.js";
+import { sayLook } from "../weave/weave_say.js";
+import { meanOf } from "../weave/weave_seen.js";
 
 const MANY = 2; // parts whose names are said
 

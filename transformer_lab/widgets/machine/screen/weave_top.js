@@ -2,9 +2,9 @@
 // number that it is, so that no one has to know the language.
 
 import { OTHERS, learnedNumbers } from "../machine_hints.js";
-import { outcomeOf } from "./weave_cuts.js";
-import { numeral, readEnglish, readGerman } from "./weave_numerals.js";
-import { differenceOf } from "./weave_seen.js";
+import { outcomeOf } from "../weave/weave_cuts.js";
+import { numeral, readEnglish, readGerman } from "../weave/weave_numerals.js";
+import { differenceOf } from "../weave/weave_seen.js";
 import { button, element } from "../../shared/ui.js";
 
 const [MOST, LEAST] = [35, 17]; // pixels of a sentence's letters

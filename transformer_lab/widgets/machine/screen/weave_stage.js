@@ -2,11 +2,11 @@
 //   const stage = stageOf({ state, machine, act });  // act: { choose(t), open(part), cut(key), play(), … }
 //   stage.show({ shown, cut, still });
 
-import { weaveOf } from "./weave_layout.js";
-import { aboveOf, heightOf, pictureOf } from "./weave_picture.js";
-import { beside, frameOf, partsOf } from "./weave_parts.js";
-import { between } from "./weave_ribbons.js";
-import { seenOf } from "./weave_seen.js";
+import { weaveOf } from "../weave/weave_layout.js";
+import { aboveOf, heightOf, pictureOf } from "../weave/weave_picture.js";
+import { beside, frameOf, partsOf } from "../weave/weave_parts.js";
+import { between } from "../weave/weave_ribbons.js";
+import { seenOf } from "../weave/weave_seen.js";
 import { element, onKeys } from "../../shared/ui.js";
 import { motion } from "../../shared/motion.js";
 
@@ -16,8 +16,8 @@ export function stageOf({ state, machine, act }) {
   const node = element("div", {
     ...{ class: "tl-weave", tabindex: 0, role: "application", "data-lm-suppress-shortcuts": "true" },
     "aria-label":
-      "The weave. Up and down go from token to token, left and right from part to part; Enter opens a part, X cuts it," +
-      " Space plays.",
+      "The weave. Up and down go from token to token, left and right from part to part; Enter opens a part," +
+      " X cuts it, Space plays.",
   });
   const me = { node, plan: null, parts: [], cursor: null };
   let [last, from, look, width] = [null, null, null, 0];

@@ -12,6 +12,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 UNSEEN = ("script", "style", "svg", "math", "button")  # what a search does not look into
+APART = ("p", "li", "td", "th", "pre", "div", "dt", "dd", "summary", "figcaption")  # no word runs on
 WORD = re.compile(r"\s+")
 LONGEST = 300  # letters of a description
 KINDS = {"index": "front", "search": "text"}
@@ -46,6 +47,8 @@ class PlacesOf(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         named = {name: value or "" for name, value in attributes}
         self.unseen += tag in UNSEEN
+        if tag in APART:
+            self.handle_data(" ")
         if tag == "section":
             self.section = named.get("id", "")
         elif re.fullmatch("h[123]", tag) and (id_ := named.get("id") or self.section):
@@ -66,7 +69,7 @@ class PlacesOf(HTMLParser):
             self.places[-1].title = WORD.sub(" ", self.places[-1].title + data).removesuffix("#").strip(" ")
         else:
             heading = next((one for one in reversed(self.places) if one.kind != "view"), self.places[-1])
-            heading.text += f" {data}"
+            heading.text += data
 
 
 class Navigation:

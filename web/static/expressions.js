@@ -227,7 +227,8 @@ class Reader {
     this.at += 1;
     if (kind === "number" || kind === "string") return () => value;
     if (kind === "sign" && value === "(") return this.list(this.expression(), () => this.is(")"), ")");
-    if (kind === "sign" && value === "[") return this.take("]") ? () => [] : this.list(this.expression(), () => this.is("]"), "]");
+    if (kind === "sign" && value === "[")
+      return this.take("]") ? () => [] : this.list(this.expression(), () => this.is("]"), "]");
     if (kind !== "name") throw new SyntaxError(value ? `I do not expect “${value}” here` : "it ends too early");
     if (this.take("(")) return this.call(value);
     return (scope) => known(value, scope);

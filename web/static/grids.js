@@ -13,7 +13,12 @@ const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 export function grid({ rows, columns, label, changed, small = false }) {
   const cells = rows.map((row, t) =>
     columns.map((column, s) =>
-      make("button", { type: "button", "aria-pressed": "false", "aria-label": `row ${row}, column ${column}`, tabindex: t || s ? -1 : 0 }),
+      make("button", {
+        type: "button",
+        "aria-pressed": "false",
+        "aria-label": `row ${row}, column ${column}`,
+        tabindex: t || s ? -1 : 0,
+      }),
     ),
   );
   let isTouched = false;
@@ -28,7 +33,11 @@ export function grid({ rows, columns, label, changed, small = false }) {
   const body = rows.map((name, t) =>
     make("tr", {}, make("th", { scope: "row" }, name), ...cells[t].map((cell) => make("td", {}, cell))),
   );
-  const node = make("table", { class: `paint${small ? " small" : ""}`, "aria-label": label }, make("tbody", {}, head, ...body));
+  const node = make(
+    "table",
+    { class: `paint${small ? " small" : ""}`, "aria-label": label },
+    make("tbody", {}, head, ...body),
+  );
   let brush = null;
   node.addEventListener("pointerdown", (event) => {
     const cell = event.target.closest("button");
@@ -85,24 +94,36 @@ function fields(n, m, name, isIdentity, changed, value) {
   const all = Array.from({ length: n }, (_, i) =>
     Array.from({ length: m }, (_, j) => {
       const start = isIdentity && i === j ? "1" : "0";
-      const field = make("input", { type: "text", inputmode: "decimal", value: start, "aria-label": `${name}, row ${i}, column ${j}` });
+      const field = make("input", {
+        type: "text",
+        inputmode: "decimal",
+        value: start,
+        "aria-label": `${name}, row ${i}, column ${j}`,
+      });
       field.oninput = changed;
       return field;
     }),
   );
-  const node = make("table", { class: "fields" }, make("tbody", {}, ...all.map((row) => make("tr", {}, ...row.map((one) => make("td", {}, one))))));
+  const node = make(
+    "table",
+    { class: "fields" },
+    make("tbody", {}, ...all.map((row) => make("tr", {}, ...row.map((one) => make("td", {}, one))))),
+  );
   return { node, read: () => all.map((row) => row.map(value)) };
 }
 
 // The rows of the residual stream of `induction_by_hand`.
 function blocks({ n_tokens: n, n_positions: places }) {
   const tokens = [..."abcdefgh"].slice(0, n);
-  return [...tokens, ...Array(places).keys(), ...tokens.map((one) => `←${one}`), ...tokens.map((one) => `→${one}`)].map(String);
+  return [...tokens, ...Array(places).keys(), ...tokens.map((one) => `←${one}`), ...tokens.map((one) => `→${one}`)].map(
+    String,
+  );
 }
 
 // Weights or a mask as a picture; where it differs from what is expected, dashed and in the colour of change.
 export function picture(value, expected = null) {
-  if (Array.isArray(value[0][0])) return make("div", { class: "boards" }, ...value.map((part, i) => picture(part, expected?.[i])));
+  if (Array.isArray(value[0][0]))
+    return make("div", { class: "boards" }, ...value.map((part, i) => picture(part, expected?.[i])));
   const rows = value.map((row, t) =>
     make(
       "tr",

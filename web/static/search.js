@@ -48,7 +48,9 @@ export function excerpt(text, query) {
 
 function show(query) {
   const results = ranked(places, query);
-  found.textContent = query.trim() ? `${results.length === MOST ? "The first " : ""}${results.length} places found` : "";
+  found.textContent = query.trim()
+    ? `${results.length === MOST ? "The first " : ""}${results.length} places found`
+    : "";
   list.replaceChildren(
     ...results.map(([page, id, of, title, text]) => {
       const [item, link, said] = ["li", "a", "p"].map((name) => document.createElement(name));

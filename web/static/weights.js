@@ -87,7 +87,8 @@ const NAMES = "abcdefgh";
 
 // All sequences of different tokens that fit in twice, the shortest first.
 export function sequencesOf({ n_tokens, n_positions }) {
-  const longer = (all) => all.flatMap((once) => tokens.filter((one) => !once.includes(one)).map((one) => [...once, one]));
+  const longer = (all) =>
+    all.flatMap((once) => tokens.filter((one) => !once.includes(one)).map((one) => [...once, one]));
   const tokens = [...Array(n_tokens).keys()];
   const found = [];
   for (let all = [[]], period = 1; period <= Math.min(n_tokens, Math.floor(n_positions / 2)); period += 1) {

@@ -496,7 +496,7 @@ widgets.swaps(table)
 found = {swap: effect(swap) for swap in swaps.SWAPS}
 label = "nats a character, with the swap less without"
 ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
-plots.show(ax, alt="RoPE lies far to the left of no effect, pre-norm a little to the right, all others near")
+plots.show(ax, alt="RoPE lies far left of no effect, pre-norm a little right, all others near")
 
 # %% [markdown]
 # ## A run of your own

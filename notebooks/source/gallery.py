@@ -197,10 +197,9 @@ widgets.induction(writer, characters.encode("seventy-two and seventy-two"), char
 
 # %%
 from transformer_lab.training import load_table
+from transformer_lab.training.experiments.swaps import losses_of
 
-rows = [row for row in load_table("swaps") if row["n_layers"] == 2]
-measured = {tuple(row["swaps"]): row["losses"] for row in rows}
-widgets.swaps(measured)
+widgets.swaps(losses_of(load_table("swaps")))
 
 # %% [markdown]
 # **Tiles** (lesson 13): attention reads the scores tile by tile; each query keeps its largest score and a sum. Step, choose another size, and hide the future.

@@ -114,7 +114,6 @@ def say_all(swap):
     if today - {swap} in longer:
         say(f"{swap}, the same, 800 steps", last(swap, longer))
 
-
 # %% [markdown]
 # And how much does chance do? We look at models that differ in nothing but the seed:
 
@@ -131,7 +130,6 @@ print(f"the best and the worst seed of one model differ by {between:.3f} on aver
 # ## Swap 1: the norm moves
 #
 # The paper computes $\text{norm}(x + f(x))$, which is called **post-norm**. GPT-2, Llama and most models since compute $x + f(\text{norm}(x))$ instead, **pre-norm** ([Xiong et al., 2020](https://arxiv.org/abs/2002.04745)). Lesson 04 found a reason: the sum is left alone, so in a deep stack nothing stands in the way of the gradient. By hand, we take a vector of length 5 and layers of which each adds half of what it reads. **Predict** how long the vector is after 24 layers of either kind:
-
 
 # %%
 def length_after(depth, norm_first):
@@ -227,12 +225,10 @@ assert effect("RMSNorm").abs().max() < 0.02
 # %% [markdown]
 # **Exercise 1** (10 minutes, medium). Since about 2024 the same norm stands in one more place. Qwen 3 and Gemma 3 give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that no score can grow without bound (**QK-norm**). The heads lie side by side in the last axis, and the weight belongs to one head and serves them all. How many heads there are follows from the sizes.
 
-
 # %% exercise="rms_norm"
 def rms_norm(x, weight, eps):
     """(…, d_model), (d_head,), a number -> (…, d_model), each head normed by itself."""
     return ...
-
 
 # %%
 exercises.rms_norm.check(rms_norm)
@@ -245,7 +241,6 @@ exercises.rms_norm.check(rms_norm)
 # $$\text{SwiGLU}(x) = \big(\text{silu}(x W_{gate}) \odot x W_{up}\big)\, W_{down}$$
 #
 # By hand, we look at one hidden unit in which the other projection says 6:
-
 
 # %%
 def silu(z):
@@ -289,12 +284,10 @@ assert last("SwiGLU", longer).max() < -0.02
 # %% [markdown]
 # **Exercise 2** (10 minutes, medium). Families vary the gate. OpenAI's [gpt-oss](https://github.com/openai/gpt-oss/blob/main/gpt_oss/torch/model.py) makes three changes. Both projections are cut off first: neither may be above 7, and the one by `w_up` may not be below -7 either. The sigmoid in silu is taken of 1.702 times the gate, which is then multiplied by the gate as before. And 1 is added to the projection by `w_up`, so that a unit whose `w_up` is 0 still passes on its gate. Each matrix is applied as `x @ w`; the biases of the original are left out.
 
-
 # %% exercise="swiglu"
 def swiglu(x, w_gate, w_up, w_down):
     """(…, d_model), (d_model, d_ff) twice, (d_ff, d_model) -> (…, d_model), as gpt-oss has it."""
     return ...
-
 
 # %%
 exercises.swiglu.check(swiglu)
@@ -410,12 +403,10 @@ print(tuple(output.shape), "= torch's, max difference < 1e-5:", off < 1e-5)
 # %% [markdown]
 # **Exercise 3** (15 minutes, medium). Write it yourself, without a mask. Head $i$ of $h$ reads group `i // (h // g)` of the keys and values.
 
-
 # %% exercise="grouped_query_attention"
 def grouped_query_attention(query, key, value):
     """(B, h, T, d_head), (B, g, S, d_head) twice -> (B, h, T, d_head)."""
     return ...
-
 
 # %%
 exercises.grouped_query_attention.check(grouped_query_attention)
@@ -437,12 +428,10 @@ for names in ((), ("grouped queries",)):
 # %% [markdown]
 # Half of the groups hold half of the bytes. **Exercise 4** (predict; 5 minutes, easy). Work out on paper how these bytes come about, and then for any model: how many bytes does a cache hold, when a decoder has read `length` tokens of each of `batch` texts? The cell is only the last step.
 
-
 # %% exercise="kv_cache_bytes"
 def kv_cache_bytes(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number):
     """A whole number."""
     return ...
-
 
 # %%
 exercises.kv_cache_bytes.check(kv_cache_bytes)
@@ -496,7 +485,7 @@ widgets.swaps(table)
 found = {swap: effect(swap) for swap in swaps.SWAPS}
 label = "nats a character, with the swap less without"
 ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
-plots.show(ax, alt="RoPE lies far to the left of no effect, pre-norm a little to the right, all others near")
+plots.show(ax, alt="RoPE lies far left of no effect, pre-norm a little right, all others near")
 
 # %% [markdown]
 # ## A run of your own
@@ -528,7 +517,6 @@ def nats_by_position(model, names):
     longer.load_state_dict(model.state_dict())
     log_probs = longer(windows)[:, :-1].log_softmax(-1)
     return -log_probs.gather(-1, windows[:, 1:, None])[..., 0].mean(0)
-
 
 # %% tolerance=0.5
 beyond = {}
@@ -593,7 +581,6 @@ assert off[0] < 1e-5 < 1e-4 < off[1:].min()
 # - the same tokens get other scores among themselves when they stand later in the text;
 # - where all values are equal, the outputs differ.
 
-
 # %% exercise="mend_rotary_cache"
 def mend_rotary_cache(query, key, value, cache, rotate):
     position = cache.size(-2)
@@ -603,7 +590,6 @@ def mend_rotary_cache(query, key, value, cache, rotate):
     keys, values = rotate(cache[0], 0), cache[1]
     weights = (query @ keys.mT / query.size(-1) ** 0.5).softmax(-1)
     return weights @ values, cache
-
 
 # %%
 exercises.mend_rotary_cache.check(mend_rotary_cache)
@@ -691,7 +677,6 @@ def train_experts(balance, steps, seed=0):
     for _ in run.run(steps):
         pass
     return run.model
-
 
 # %% steps=80
 free, balanced = train_experts(0.0, steps=80), train_experts(0.1, steps=80)

@@ -197,10 +197,9 @@ widgets.induction(writer, characters.encode("seventy-two and seventy-two"), char
 
 # %%
 from transformer_lab.training import load_table
+from transformer_lab.training.experiments.swaps import losses_of
 
-rows = [row for row in load_table("swaps") if row["n_layers"] == 2]
-measured = {tuple(row["swaps"]): row["losses"] for row in rows}
-widgets.swaps(measured)
+widgets.swaps(losses_of(load_table("swaps")))
 
 # %% [markdown]
 # **The cache of five designs** (lesson 15), to scale: multi-head, grouped and latent attention, a sliding window, and the state of a delta rule. Play, and see what each still knows of the token that you point at.

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-NEEDED = ("sphinx", "furo", "myst_nb", "math_core", "ziamath")
+NEEDED = ("sphinx", "myst_nb", "math_core", "ziamath")
 LESSONS = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
+SITE = "https://lab.example.org/lab"  # where it is told that it will stand
 ADDRESSES = ("href", "src", "action", "poster", "data")
 
 
@@ -21,7 +22,8 @@ def built_site(out: Path) -> Path:
     """Build the site in a folder, as README says, and return the folder; without what it needs, skip."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         pytest.skip(f'the site needs `pip install -e ".[site]"` (not installed: {", ".join(missing)})')
-    environment = os.environ | {"GITHUB_SERVER_URL": "https://example.org", "GITHUB_REPOSITORY": "lab/lab"}
+    environment = os.environ | {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "lab/lab"}
+    environment |= {"SITE_ADDRESS": SITE}
     command = [sys.executable, str(ROOT / "web" / "build.py"), str(out)]
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
@@ -36,6 +38,7 @@ class PageOfTheSite(HTMLParser):
     path: Path
     addresses: list[tuple[str, str, str]] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
+    told: dict[str, str] = field(default_factory=dict)  # what its meta elements say
 
     def __post_init__(self):
         super().__init__()
@@ -46,6 +49,8 @@ class PageOfTheSite(HTMLParser):
         named = dict(attributes)
         self.ids |= {named["id"]} if named.get("id") else set()
         relation = named.get("rel") or named.get("class") or ""
+        if tag == "meta" and (what := named.get("name") or named.get("property")):
+            self.told[what] = named.get("content") or ""
         for name in ADDRESSES:
             if name in named:
                 self.addresses.append((tag, relation, named[name] or ""))
@@ -68,7 +73,7 @@ class PageOfTheSite(HTMLParser):
 
 
 def is_loaded(tag: str, relation: str) -> bool:
-    return tag in ("img", "script") or (tag == "link" and relation in ("stylesheet", "shortcut icon"))
+    return tag in ("img", "script") or (tag == "link" and relation in ("stylesheet", "icon", "preload"))
 
 
 def is_relative(address: str) -> bool:

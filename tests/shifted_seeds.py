@@ -7,6 +7,8 @@ import ast
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
+from multiprocessing.context import SpawnProcess
 
 import numpy
 import torch
@@ -21,6 +23,7 @@ asserts: list[tuple[int, str, bool]] = []  # the number of the cell that ran, th
 def begin(offset: int) -> None:
     """Shift every seed from now on by the offset, and note the asserts of the cells that follow."""
     shift_seeds(offset)
+    shift_processes(offset)
     shell, begun = get_ipython(), []  # noqa: F821 (a kernel has it)
     shell.events.register("pre_run_cell", begun.append)
     shell.ast_transformers.append(NoteAsserts())
@@ -66,6 +69,22 @@ def shift_seeds(offset: int) -> None:
     seed_random = random.Random.seed
     random.Random.seed = lambda self, a=None, version=2: seed_random(self, shifted(a), version)
     random.seed = random._inst.seed
+
+
+def shift_processes(offset: int) -> None:
+    """Have the processes that are spawned from now on, such as the ranks of lesson 17, shift their seeds as well."""
+    begin_process = SpawnProcess.__init__
+
+    def __init__(self, group=None, target=None, **options):
+        begin_process(self, group, target and partial(run_shifted, offset, target), **options)
+
+    SpawnProcess.__init__ = __init__
+
+
+def run_shifted(offset: int, target: Callable, *arguments, **options):
+    """What such a process runs."""
+    shift_seeds(offset)
+    return target(*arguments, **options)
 
 
 def is_fixed() -> bool:

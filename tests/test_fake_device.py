@@ -399,8 +399,8 @@ ENTRIES: dict[str, Callable[[Maker], Any]] = {
     "linear_attention": lambda make: lab.linear_attention(
         *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), make.floats(B, T)
     ),
-    "parallel_delta_rule": lambda make: lab.parallel_delta_rule(
-        *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), *(make.floats(B, T), make.floats(B, T))
+    "chunked_delta_rule": lambda make: lab.chunked_delta_rule(
+        *(make.floats(B, T, 4), make.floats(B, T, 4), make.floats(B, T, D)), *(make.floats(B, T), make.floats(B, T)), 2
     ),
     "GatedDeltaNet": lambda make: read_twice(make.module(lab.GatedDeltaNet, D, 2, 4, 3, 5), make),
     "GatedAttention": lambda make: make.module(

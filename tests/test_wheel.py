@@ -32,7 +32,7 @@ def test_the_wheel_holds_every_file_of_the_package_but_those_that_its_scripts_ar
     package, views = ROOT / "transformer_lab", ROOT / "transformer_lab" / "widgets"
     scripts = {path for path in views.rglob("*.js") if path.parent.name != "static"}
     built = scripts - {views / "shared" / "link.js"}  # which a kernel hands over as it is
-    sources = built | {views / "build.mjs", views / "static" / "manifest.json"}
+    sources = built | {views / "build.mjs", views / "fonts.mjs", views / "static" / "manifest.json"}
     files = {path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     about = f"transformer_lab-{transformer_lab.__version__}.dist-info/"
     held = {name for name in zipfile.ZipFile(wheel).namelist() if not name.startswith(about)}

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from transformer_lab.models.attention_only import AttentionOnly
     from transformer_lab.models.experts import MixtureOfExperts, balance_loss, record_routing, route
     from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
+    from transformer_lab.models.since_llama.delta_chunks import chunked_delta_rule
     from transformer_lab.models.since_llama.delta_rule import GatedDeltaNet, delta_rule
     from transformer_lab.models.since_llama.gated_attention import GatedAttention
     from transformer_lab.models.since_llama.latent_attention import LatentAttention, latent_attention
     from transformer_lab.models.since_llama.linear_attention import linear_attention
     from transformer_lab.models.since_llama.open_model import OpenModel, OpenModelConfig
-    from transformer_lab.models.since_llama.parallel_delta_rule import parallel_delta_rule
     from transformer_lab.models.since_llama.qk_norm import QKNorm, qk_norm
     from transformer_lab.models.since_llama.routing import SigmoidExperts, sigmoid_route
     from transformer_lab.models.since_llama.sinks import SinkAttention, sink_attention
@@ -147,6 +147,7 @@ __all__ = [
     "bits_per_byte",
     "cached_attention",
     "causal_mask",
+    "chunked_delta_rule",
     "clipped_objective",
     "complete",
     "decoder_layer",
@@ -172,7 +173,6 @@ __all__ = [
     "next_token_loss",
     "online_softmax",
     "padding_mask",
-    "parallel_delta_rule",
     "pass_at_k",
     "perplexity",
     "qk_norm",
@@ -225,7 +225,7 @@ MODULES = (
     "models.since_llama.latent_attention",
     "models.since_llama.linear_attention",
     "models.since_llama.delta_rule",
-    "models.since_llama.parallel_delta_rule",
+    "models.since_llama.delta_chunks",
     "models.since_llama.routing",
     "models.since_llama.open_model",
     "decoding.single",

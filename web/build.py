@@ -3,10 +3,13 @@
     python web/build.py OUT        needs `pip install -e ".[site]"`; nothing is executed, nothing is downloaded
 
 The pages are laid out in a temporary folder, as Sphinx wants them; what a page is made of stands in `lessons.py` and
-`front.py`, what Sphinx does with it in `conf.py`.
+`front.py`, what Sphinx does with it in `conf.py`. A workflow hands over where the site will stand, in SITE_ADDRESS, and
+its repository, in GITHUB_SERVER_URL and GITHUB_REPOSITORY.
 """
 
 import argparse
+import json
+import os
 import re
 import shutil
 import sys
@@ -21,25 +24,50 @@ ROOT = WEB.parent
 MARK = ".nojekyll"  # without it GitHub Pages leaves out folders that begin with an underscore
 sys.path[:0] = [str(ROOT), str(WEB)]  # the package of this checkout
 
+from course import lessons_of  # noqa: E402
+from downloads import write_downloads, write_wheel  # noqa: E402
 from front import front_page  # noqa: E402
 from lessons import as_page  # noqa: E402
 from mathematics import write_font  # noqa: E402
+from whereabouts import Whereabouts  # noqa: E402
+
+FONTS = ROOT / "transformer_lab" / "widgets" / "static" / "fonts"
+DESCRIBED = (
+    "Build the Transformer yourself, in PyTorch, in notebooks that check every answer on the spot and say which "
+    "mistake you have made. Every view is alive in the page."
+)
+# Sphinx lays these out for every theme; no page of ours names them.
+SPARE = ("basic.css", "doctools.js", "documentation_options.js", "language_data.js", "pygments.css", "searchtools.js")
 
 
-def lay_out(source: Path) -> None:
+def lay_out(source: Path, where: Whereabouts) -> None:
     """Write what Sphinx reads into `source`, and what it only copies into `source/_extra`."""
     extra, notebooks = source / "_extra", sorted((ROOT / "notebooks").glob("*.ipynb"))
-    for folder in ("lessons", "docs", "_extra/lessons", "_extra/img", "_static"):
+    for folder in ("lessons", "docs", "_extra/lessons", "_static"):
         (source / folder).mkdir(parents=True)
     shutil.copytree(ROOT / "img", source / "img", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     shutil.copytree(WEB / "static", source / "_static", dirs_exist_ok=True)
+    shutil.copytree(FONTS, source / "_static" / "fonts")
     write_font(source / "_static" / "mathematics.woff")
     stored = {path.stem: nbformat.read(path, as_version=4) for path in notebooks}
-    for path in notebooks:
-        shutil.copy(path, extra / "lessons")
+    write_downloads(stored, where.site, write_wheel(ROOT, extra / "wheel"), extra / "lessons")
     for name, notebook in stored.items():
         nbformat.write(as_page(notebook, name), source / "lessons" / f"{name}.ipynb")
-    (source / "index.md").write_text(front_page(stored, ROOT, source), "utf-8")
+    lessons = lessons_of(stored, ROOT)
+    (source / "index.md").write_text(front_page(stored, lessons, where.repository, ROOT, source), "utf-8")
+    (source / "course.json").write_text(json.dumps(about_all(lessons, where)), "utf-8")
+    lay_out_texts(source)
+
+
+def about_all(lessons: list[dict], where: Whereabouts) -> dict:
+    """What every page is told, and its lessons."""
+    course = {"title": "Transformer Lab: build a Transformer, then cut its threads", "described": DESCRIBED}
+    course |= {"address": where.site, "repository": where.repository, "colab": where.colab}
+    return {"course": course, "lessons": lessons}
+
+
+def lay_out_texts(source: Path) -> None:
+    """Write the texts of the repository that are pages, too."""
     for path in sorted((ROOT / "docs").glob("*.md")):
         (source / "docs" / path.name).write_text(with_links(path.read_text("utf-8")), "utf-8")
     contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -56,11 +84,12 @@ def build(out: Path) -> int:
     """Build the site in `out`, which is deleted before; returns 0 if all went well."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
-        lay_out(source)
+        lay_out(source, Whereabouts.of(os.environ))
         shutil.rmtree(out, ignore_errors=True)
         options = ["-b", "html", "-q", "-W", "--keep-going", "-c", str(WEB), "-d", str(Path(folder) / "doctrees")]
         status = build_main([*options, str(source), str(out)])
-    (out / ".buildinfo").unlink(missing_ok=True)
+    for spare in (out / ".buildinfo", out / "objects.inv", *(out / "_static" / name for name in SPARE)):
+        spare.unlink(missing_ok=True)
     (out / MARK).touch()
     return status
 

@@ -1,5 +1,6 @@
 """What Sphinx makes of the pages that `build.py` lays out."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -20,37 +21,38 @@ myst_dmath_double_inline = True
 myst_heading_anchors = 3
 suppress_warnings = ["mystnb.unknown_mime_type", "myst.header", "misc.highlighting_failure"]
 
-html_theme = "furo"
+html_theme = "theme"
+html_theme_path = ["."]
 html_title = project
 html_math_renderer = "mathml"
 html_static_path: list[str] = []  # laid out by build.py, relative to this file they would be ours alone
 html_extra_path: list[str] = []
-html_css_files = ["site.css"]
-html_js_files = ["site.js"]
-html_favicon = "static/icon.svg"
-templates_path = ["templates"]
+html_css_files = ["look.css", "site.css", "lesson.css", "answers.css"]
+html_js_files = ["site.js"]  # modules are named in the layout, by the address that others import them by
+html_additional_pages = {"search": "search.html"}
+html_permalinks_icon = "#"
 html_show_copyright = False
 html_copy_source = False
 html_show_sourcelink = False
-pygments_style = "a11y-high-contrast-light"
-pygments_dark_style = "a11y-high-contrast-dark"
-
-SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, sans-serif"
-MONO = "ui-monospace, 'SF Mono', 'Cascadia Code', 'JetBrains Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
-html_theme_options = {
-    "top_of_page_buttons": [],
-    "light_css_variables": {
-        "font-stack": SANS,
-        "font-stack--monospace": MONO,
-        "color-brand-primary": "#005d92",
-        "color-brand-content": "#005d92",
-    },
-    "dark_css_variables": {"color-brand-primary": "#7cc4f0", "color-brand-content": "#7cc4f0"},
-}
+html_use_index = False
 
 
 def setup(app) -> None:
     """What `build.py` has laid out beside the pages is found there, wherever that is."""
+    from navigation import Navigation
+
     source = Path(app.srcdir)
     app.config.html_static_path = [str(source / "_static")]
     app.config.html_extra_path = [str(source / "_extra")]
+    laid = json.loads((source / "course.json").read_text("utf-8"))
+    app.config.html_baseurl = laid["course"]["address"]
+    ours = [f"_static/{name}" for name in (*html_css_files, *html_js_files)]
+    navigation = Navigation(laid["course"] | {"files": ours}, laid["lessons"])
+    app.connect("builder-inited", without_its_search)
+    app.connect("html-page-context", navigation.of_page)
+    app.connect("build-finished", navigation.write)
+
+
+def without_its_search(app) -> None:
+    """Sphinx's own search leads to pages; ours, in search.js, to the section."""
+    app.builder.search = False

@@ -1,13 +1,16 @@
 """From a stored notebook to what its page shows: code folded where it is beside the point, exercises that can be read.
 
-Nothing is executed. On a page no cell runs, so in place of a check stand the exercise's statement and hints, and the
-way to have an answer checked.
+Nothing is executed. On a page no cell runs, so in place of a check stand the exercise's statement and hints, and room
+for an answer that the page itself can judge, or the way to have one checked.
 """
 
 import copy
 import re
+from collections import Counter
 from html import escape
+from itertools import chain
 
+from judged import is_judged, panel_of
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
@@ -23,6 +26,7 @@ FEW_LINES = 3  # code of a view or a figure that is not worth folding
 def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
     """A copy of the notebook for its page, `name`.html."""
     page = copy.deepcopy(notebook)
+    seen: Counter[str] = Counter()
     page.metadata = NotebookNode(kernelspec=notebook.metadata.kernelspec, language_info={"name": "python"})
     first = next(cell for cell in page.cells if cell.cell_type == "code")
     is_asked = False  # whether the reader is to predict what the next cells say
@@ -39,6 +43,8 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
                 fold(cell, "output", "what comes out: predict first")
             elif what := folded_because(cell, is_first=cell is first):
                 fold(cell, "input", what)
+            if has_view(cell):
+                cell.outputs = [*chain(*(addressed(output, seen) for output in cell.outputs))]
     return page
 
 
@@ -46,6 +52,22 @@ def fold(cell: NotebookNode, part: str, what: str) -> None:
     """Have the input or the output of a cell folded behind a line that says what it is."""
     cell.metadata.tags = [f"hide-{part}"]
     cell.metadata.mystnb = {"code_prompt_show": f"show {what}", "code_prompt_hide": f"hide {what}"}
+
+
+def addressed(output: NotebookNode, seen: Counter[str]) -> list[NotebookNode]:
+    """An output, and before it, if it is a view, a place with an address of its own."""
+    found = re.match(r"<tl-([a-z_]+)-", output.get("data", {}).get("text/html", ""))
+    if not found:
+        return [output]
+    kind = found[1].replace("_", "-")
+    seen[kind] += 1
+    number = f" {seen[kind]}" if seen[kind] > 1 else ""
+    id_, title = f"view-{kind}{number.replace(' ', '-')}", f"{kind.replace('-', ' ')}{number}"
+    place = (
+        f'<div class="place" id="{id_}" data-place="view" data-title="{title}">'
+        f'<a class="headerlink" href="#{id_}" aria-label="Address of the view {title}">#</a></div>'
+    )
+    return [new_output("display_data", {"text/html": place}), output]
 
 
 def html_of(cell: NotebookNode) -> str:
@@ -72,19 +94,38 @@ def panel(exercise: Exercise, name: str) -> str:
     effort = f"{exercise.kind} · about {exercise.minutes} minutes · difficulty {exercise.difficulty} of 3"
     hints = folded_hints([flowing(hint) for hint in exercise.hints])
     return (
-        f'<div class="exercise" role="group" aria-label="Exercise {exercise.name}">'
-        f'<p class="exercise-title">Exercise <code>{exercise.name}</code> <span>{escape(effort)}</span></p>'
+        f'<div class="exercise" id="exercise-{exercise.name}" data-place="exercise" data-title="{exercise.name}" '
+        f'role="group" aria-label="Exercise {exercise.name}">'
+        f'<span class="seal" data-seal="{exercise.name}"></span><p class="effort">{escape(effort)}</p>'
+        f'<p class="exercise-title"><code>{exercise.name}</code></p>'
         f"{folded('the full statement', html_text(flowing(exercise.statement)))}{hints}"
-        f'<p class="exercise-run">A page checks nothing. <a href="{name}.ipynb" download>Download this lesson</a>, '
+        f"{panel_of(exercise) if is_judged(exercise) else ''}{how_else(exercise, name)}</div>"
+    )
+
+
+def how_else(exercise: Exercise, name: str) -> str:
+    """Where code is written and checked, which no page does."""
+    here = "Or write it as a function:" if is_judged(exercise) else "A page runs no code:"
+    return (
+        f'<p class="exercise-run">{here} <a href="{name}.ipynb" download>download this lesson</a>, '
         f'open it <a href="../index.html#start">in Jupyter</a>, fill in the cell above, and run '
-        f"{inline(f'`exercises.{exercise.name}.check({exercise.name})`')}: it says whether you are right, or which "
-        "mistake you have made.</p></div>"
+        f"{inline(f'`exercises.{exercise.name}.check({exercise.name})`')}, which says whether you are right, or which "
+        "mistake you have made.</p>"
     )
 
 
 def flowing(text: str) -> str:
     """A text whose lines were broken in the source, with a line for each paragraph; code and lists stay."""
     return BROKEN.sub(r"\1 ", text)
+
+
+def minutes_of(notebook: NotebookNode) -> str:
+    """The time that a lesson and its exercises take, "60 + 45", as its first cell says it."""
+    said = notebook.cells[0].source
+    found = re.search(r"\*\*Time:\*\* (\d+) minutes(?:.*?exercises (\d+) more)?", said)
+    if found:
+        return " + ".join(number for number in found.groups() if number)
+    return "30" if "half an hour" in said else ""
 
 
 def title_and_promise(notebook: NotebookNode) -> tuple[str, str]:

@@ -167,7 +167,7 @@ def dot_product(a, b):
 exercises.dot_product.check(dot_product)
 
 # %% [markdown]
-# A grey circle means *not attempted yet*, an orange cross *not yet right*, a green tick *passed*.
+# An empty disc means *not attempted yet*, a half-full one *not yet right*, a full one with a tick *passed*.
 #
 # ## Your progress
 #
@@ -193,10 +193,10 @@ exercises.progress()
 # | 08 | [Decoding](08_decoding.ipynb) | the model gives probabilities: which sentence do you write down? | 60 + 95 |
 # | 09 | [A language model](09_language_model.ipynb) | can a model learn to write Python from the Python on your own disk? | 60 + 60 |
 # | 10 | [Inside](10_inside.ipynb) | *the cat sat … the cat*: which two heads know that *sat* comes next? | 60 + 85 |
-# | 11 | [Since 2017](11_since_2017.ipynb) | no LayerNorm, no sine and fewer keys than queries: what did each swap buy? | 60 + 50 |
+# | 11 | [Since 2017](11_since_2017.ipynb) | no LayerNorm, no sine and fewer keys than queries: what did each swap buy? | 50 + 60 |
 # | 12 | [Published weights](12_published_weights.ipynb) | does *bank* mean two things in a real model, run by your own code? | 60 + 70 |
 # | 13 | [Fast and equal](13_fast_and_equal.ipynb) | more than twice as fast, a hundredth of the memory, and the same numbers: how? | 55 + 100 |
-# | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 100 |
+# | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 140 |
 # | 15 | [Since Llama](15_since_llama.ipynb) | today's models attend in one layer out of four: what remembers in the other three? | 50 + 90 |
 # | 16 | [After pretraining](16_after_pretraining.ipynb) | how do you make a model answer right, when you can only say *right* or *wrong*? | 40 + 125 |
 # | 17 | [Many machines](17_many_machines.ipynb) | four processes, a quarter of the work each, and the same numbers: what must they tell each other? | 35 + 95 |

@@ -73,7 +73,7 @@ assert held["fused"] < held["plain"] / 50
 difference = (plain(query, key, value) - ways["fused"](query, key, value)).abs().max().item()
 print("max difference < 1e-5:", difference < 1e-5)
 # %% [markdown]
-# The fused kernel is more than twice as fast, it needs a hundredth of the memory, and its numbers are the same. Nearly all of the memory of the plain code goes into two matrices of 4096 × 4096 numbers, the scores and the weights, of 67 MB each. The fused kernel makes neither of them. But a softmax divides by the sum over *all* keys, so how can it be worked out without ever having all of them at once?
+# On the machine on which this notebook was built, the fused kernel is more than twice as fast. It needs a hundredth of the memory, and its numbers are the same. Nearly all of the memory of the plain code goes into two matrices of 4096 × 4096 numbers, the scores and the weights, of 67 MB each. The fused kernel makes neither of them. But a softmax divides by the sum over *all* keys, so how can it be worked out without ever having all of them at once?
 #
 # **More than twice as fast, with a hundredth of the memory, and the same numbers: how?**
 
@@ -179,14 +179,14 @@ exercises.mend_tiles.check(mend_tiles)
 # %% [markdown]
 # ## Backwards
 #
-# For inference we are done. But training needs gradients, the gradients need the weights $P$, and we have just thrown the weights away. To store them would cost what we have saved. Fortunately a row of them can be made again from its scores $S$ and *one* number, the row's log-sum-exp $L$, because $P = e^{S - L}$. With $O = PV$ and the gradient $dO$ of the output,
+# For inference we are done. But training needs gradients, the gradients need the weights $P$, and we have just thrown the weights away. Storing them would cost what we have saved. Fortunately a row of them can be made again from its scores $S$ and *one* number, the row's log-sum-exp $L$, because $P = e^{S - L}$. With $O = PV$ and the gradient $dO$ of the output,
 #
 # $$dV = P^\top dO, \qquad dP = dO\, V^\top, \qquad dS_{ts} = P_{ts}\Big(dP_{ts} - \sum_j P_{tj}\, dP_{tj}\Big)$$
 #
 # where the last equation is the Jacobian of softmax from lesson 01, multiplied by a row.
 
 # %% [markdown]
-# One difficulty is left. The sum over $j$ runs over all keys, and a tile knows only its own. But the sum can be had in another way:
+# One difficulty is left. The sum over $j$ runs over all keys, and a tile knows only its own. But there is another way to the same sum:
 #
 # $$\sum_j P_{tj}\, dP_{tj} = \sum_j P_{tj}\, (dO_t \cdot v_j) = dO_t \cdot O_t$$
 #
@@ -258,7 +258,7 @@ for kind in (torch.bfloat16, torch.float32):
 assert off[torch.bfloat16][0] < 0.02 < 0.1 < off[torch.bfloat16][1] < off[torch.bfloat16][2]
 assert max(off[torch.float32]) < 0.01
 # %% [markdown]
-# The error in bfloat16 grows with the number of tiles, although the inputs are the same: the more tiles there are, the smaller is the share of each beside the sum so far, and the more of it is lost in rounding. In the end a share is less than half of the sum's last bit and is lost entirely. So kernels read half precision but add up in float32, and `tiled_attention` does the same.
+# The error in bfloat16 grows with the number of tiles, and float32 adds up the same inputs without it. The more tiles there are, the smaller is the share of each beside the sum so far, and the more of it is lost in rounding. In the end a share is less than half of the sum's last bit and is lost entirely. So kernels read half precision but add up in float32, and `tiled_attention` does the same.
 
 # %% [markdown]
 # ## Same as the package, same as torch
@@ -422,7 +422,7 @@ assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # The operating system keeps count of it. `resource.getrusage` reports 16 385 **page faults** (first touches of a page) for one product into fresh memory, and 5 for one into memory that is there; 64 MiB are 16 384 pages of 4 KiB.
 
 # %% [markdown]
-# So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And on this processor the fused kernel is faster mainly because it never asks for the large matrices, and only to a small part because it reads and writes less.
+# So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And on this processor the fused kernel is faster mainly because it never asks for the large matrices. The rest, about a quarter, we have not taken apart: the kernel reads and writes less, and it is other code altogether.
 
 # %% [markdown]
 # On another machine the suspects weigh differently, so measure there again. PyTorch [keeps a GPU's memory for reuse](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management), so fresh memory should hardly matter there, but the balance lies much further to the right. An H100 does 989 TFLOP/s in bfloat16 and moves 3.35 TB/s ([NVIDIA](https://www.nvidia.com/en-us/data-center/h100/)), which is in balance at 295 FLOPs a byte. The product $QK^\top$ with $d = 64$ does $2 T^2 d$ FLOPs for $2 T^2$ bytes of bfloat16 scores, or 64 FLOPs a byte, so by this reckoning even the product waits for memory there. This traffic is what FlashAttention was designed to save ([Dao et al., 2022](https://arxiv.org/abs/2205.14135)).
@@ -455,12 +455,12 @@ for name, ratio in times.items():
     print(f"{name}: 8 tokens take {ratio:.1f} times as long as 1")
 assert max(times["a matrix of 64 MB"], times["the code model"]) < 8
 # %% [markdown]
-# The small matrix needs eight times as long or more, so when its numbers lie in the cache, eight tokens get no discount. The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The matrices of the code model are small, too, so what its tokens share must be something else, the fixed cost of each call. Whatever the reason, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
+# The small matrix, whose numbers lie in the cache, needs eight times as long or more (a product with a few columns is other code than one with a vector, and here it is no better). So eight tokens get no discount there. The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The matrices of the code model are small, too, so what its tokens share must be something else, the fixed cost of each call. Whatever the reason, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
 
 # %% [markdown]
 # ## A draft that changes nothing
 #
-# In **speculative decoding** a **draft**, some cheap model, proposes a few tokens, here four, each drawn from the draft's own distribution $q$. The model reads all of them in one pass, which gives its distribution $p$ at each of the four places. A token $x$ is kept with probability $\min(1, p(x)/q(x))$. At the first token that is rejected, another one is drawn from what is missing, $\max(p - q, 0)$ divided by its sum, and the rest of the draft is thrown away. If none is rejected, the model adds one token of its own. By hand, with a vocabulary of three:
+# In **speculative decoding** a **draft**, some cheap model, proposes a few tokens, here four, each drawn from the draft's own distribution $q$. The model reads all of them in one pass, which gives its distribution $p$ at each of the four places. A token $x$ is kept with probability $\min(1, p(x)/q(x))$. At the first token that is rejected, another one is drawn in its place, so that what was missing is made up for, and the rest of the draft is thrown away. If none is rejected, the model adds one token of its own. By hand, with a vocabulary of three:
 
 # %%
 p, q = torch.tensor([0.5, 0.3, 0.2]), torch.tensor([0.8, 0.1, 0.1])
@@ -509,7 +509,7 @@ def residual_distribution(p, q):
 # %%
 exercises.residual_distribution.check(residual_distribution)
 # %% [markdown]
-# Now to real drafts. The first is the 5-gram table of lesson 09, counted anew from the training files (5 seconds). It predicts worse than the model, but to look up an entry takes little time. The second is the smaller code model.
+# Now to real drafts. The first is the 5-gram table of lesson 09, counted anew from the training files (5 seconds). It predicts worse than the model, but looking up an entry takes little time. The second is the smaller code model.
 
 # %%
 from transformer_lab.data import tasks
@@ -557,7 +557,7 @@ for name, draft in (("table", table), ("small model", small_model)):
     print(f"{kept:.2f} of its characters stand")
 assert min(a_pass.values()) > 1.6
 # %% [markdown]
-# Either draft saves more than half of the passes, and the small model, which guesses better, saves a little more. But fewer passes of the model do not yet mean less time, because the draft takes time as well. A round costs one pass of the model over five tokens, plus four times whatever the draft costs. Let us measure these costs, in passes of the model over one token, and reckon what a round gains:
+# In these four texts either draft saves about two thirds of the passes, and the small model, which guesses better, saves a little more. But fewer passes of the model do not yet mean less time, because the draft takes time as well. A round costs one pass of the model over five tokens, plus four times whatever the draft costs. Let us measure these costs, in passes of the model over one token, and reckon what a round gains:
 
 # %%
 reads = {
@@ -620,7 +620,7 @@ exercises.tokens_per_pass.check(tokens_per_pass)
 # </details>
 
 # %% [markdown]
-# **Next:** code that is fast must still be right, and so must code that only looks right. [Lesson 14](14_bug_clinic.ipynb) has twelve functions that run without an error and compute the wrong thing.
+# **Next:** code that is fast must still be right, and so must code that only looks right. [Lesson 14](14_bug_clinic.ipynb) has a whole program that runs without an error, whose loss falls, and whose answers are wrong.
 
 # %% [markdown]
 # ## Extra: weights in 8 bits

@@ -116,15 +116,19 @@ for _ in ap.FineTuning(shown, demonstrations, recipe).run(200):
 # %% tolerance=0.15
 after = ap.score(shown, characters, problems)
 print(f"well formed {after.well_formed:.2f}, right {after.right:.2f}, worked {after.worked:.2f}")
-print(f"right when worked: {own.right_when_worked:.2f} before, {after.right_when_worked:.2f} now")
+# asked, and cut where the line ends:
+line = ap.score_as_pretrained(base, characters, problems, before=">")
+skill = {"own line": own, "asked, before": line, "asked, now": after}
+skill = {name: round(found.right_when_worked, 2) for name, found in skill.items()}
+print("right when worked:", skill)
 assert after.well_formed > 0.9
 assert after.right < 0.4 < own.right
-assert after.right_when_worked < own.right_when_worked - 0.1
+assert after.right_when_worked < line.right_when_worked - 0.1
 
 # %% [markdown]
-# The form is there, since nearly every answer has it. But few answers are right. Most of them give the digit at once, as most demonstrations did, and without the running sums the model can only guess, with one chance in ten. What is worse, where it does work the sum out, it is now wrong far more often than before. Two hundred steps have damaged a skill.
+# The form is there, since nearly every answer has it. But few answers are right. Most of them give the digit at once, as most demonstrations did, and without the running sums the model can only guess, with one chance in ten. What is worse, where it does work the sum out, it is now wrong far more often than before. The prompt is not to blame, because behind the same prompt the base model was right 19 times out of 20. Two hundred steps have damaged a skill.
 #
-# Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in seventeen ways, most of them with five seeds. From here on, the lesson often reads its table:
+# Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in eighteen ways, most of them with five seeds. From here on, the lesson often reads its table:
 
 # %%
 table = training.load_table("answers")
@@ -144,11 +148,11 @@ for measure in ("well_formed", "right", "worked", "right_when_worked"):
     say("demonstrations", measure)
 
 # %% [markdown]
-# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make no difference, since the prompts are random digits, of which nothing can be learned. It does make a difference where a prompt holds what you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then asks again. **Predict** what a model learns that is trained on the attempts as well (10 seconds):
+# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make hardly any difference, since the prompts are random digits, of which nothing can be learned. It does make one where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict** how a model does that is trained on all of it, and which part of the prompt does the harm: the wrong sums, or the repetition (20 seconds)?
 
 # %%
 def with_attempt(problem, wrong):
-    """A prompt with an attempt that went wrong: running sums at random."""
+    """A wrong attempt, and then the problem once more: ">38576=94041:1?38576="."""
     return f">{problem}={wrong}:{wrong[-1]}?{problem}="
 
 
@@ -165,22 +169,45 @@ def right_after_attempts(examples, seed):
     texts = ap.sample_answers(model, characters, [prompt for prompt, _ in tried]).texts
     return sum(map(task.verifies, drawn, texts)) / len(texts)
 
+# %%
+def counting(examples, first, end):
+    """The same examples, in which the prompt from `first` to before `end` counts as well."""
+    place = torch.arange(examples.tokens.size(1))
+    marked = examples.answer_mask | ((place >= first) & (place < end))
+    return ap.AnswerExamples(examples.tokens, marked)
+
+
+counted = {"the answer alone": (0, 0), "and the wrong sums": (7, 14)}  # characters: from, to
+counted |= {"and the repetition": (14, 21), "and the whole prompt": (0, 21)}
+
 # %% tolerance=0.35
 torch.manual_seed(0)
-shares = {"answer only": [], "everything": []}
+shares = {name: [] for name in counted}
 for seed in (0, 1, 2):
     examples = ap.AnswerExamples.from_pairs(attempts(300, 200 + 10 * seed)[1], characters)
-    counted = {"answer only": examples, "everything": examples.with_prompts(characters.pad_id)}
-    for name, examples in counted.items():
-        shares[name].append(right_after_attempts(examples, seed))
+    for name, part in counted.items():
+        shares[name].append(right_after_attempts(counting(examples, *part), seed))
 for name, found in shares.items():
-    print(f"{name:11}", [round(share, 2) for share in found])
-assert min(shares["answer only"]) > max(shares["everything"])
+    print(f"{name:20}", [round(share, 2) for share in found])
+assert min(shares["the answer alone"]) > max(shares["and the whole prompt"])
 
 # %% [markdown]
-# After 50 steps the models that learned from answers alone are nearly always right, and the others are not, because a good part of their loss was spent on learning to write wrong sums. (With four times as many steps they get nearly as far. So what the mask buys is time, and a cleaner aim.)
-#
-# **What should be shown?** This decision matters more. The table has three more collections. In two of them every demonstration works the sum out, and there are 300 of them, or only 45. In the third one, none does.
+# After 50 steps the models that learned from answers alone are nearly always right, and those that learned the prompt as well are mostly wrong. The wrong sums by themselves do little harm, and the repetition does much. Why? Here is how surprising the base model finds each part:
+
+# %% tolerance=0.1
+tokens = examples.tokens.to(device)
+with torch.no_grad():
+    log_probs = ap.next_token_log_probs(base(tokens), tokens)  # (pairs, T - 1)
+parts = {"the first problem": (1, 7), "the wrong sums": (7, 14)}
+parts |= {"the repetition": (14, 21), "the answer": (21, 29)}
+for name, (first, end) in parts.items():
+    print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
+
+# %% [markdown]
+# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that hardly any character is less likely there than one more digit. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. (With four times as many steps a loss on everything gets to 0.95 and more, and with ten times as many to 0.89 to 0.94, where answers alone give 0.99 and more. So what the mask buys is mostly time, and a little more.)
+
+# %% [markdown]
+# **What should be shown?** This decision matters more. The table has three more collections. In two of them every demonstration works the sum out, and there are 300 of them, or only 45, which is as many as there were among the 300 mixed ones. In the third one, none does.
 
 # %%
 for arm in ("demonstrations", "all worked", "45, all worked", "none worked"):
@@ -189,26 +216,28 @@ assert over_seeds("45, all worked").min() > over_seeds("demonstrations").max() +
 assert over_seeds("none worked").max() < 0.2
 
 # %% [markdown]
-# If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
+# Where all demonstrations work the sum out, the same two hundred steps damage nothing. So it was not the steps that cost the skill, but the many answers without work among the demonstrations. If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
 
 # %% [markdown]
 # ## LoRA: one parameter in forty-five
 #
-# Fine-tuning our model was cheap. Fine-tuning a model of 70 billion parameters, on the other hand, changes them all, and needs Adam's two averages for each of them. **LoRA** ([Hu et al., 2021](https://arxiv.org/abs/2106.09685)) leaves a matrix as it is and learns a change of low rank beside it, $B A$, where $A$ has $r$ rows and $B$ has $r$ columns:
+# Fine-tuning our model was cheap. But fine-tuning a model of 70 billion parameters changes them all, and needs Adam's two averages for each of them. **LoRA** ([Hu et al., 2021](https://arxiv.org/abs/2106.09685)) leaves a matrix as it is and learns a change of low rank beside it, $B A$, where $A$ has $r$ rows and $B$ has $r$ columns:
 #
 # $$y = x W^\top + \frac{\alpha}{r}\, x A^\top B^\top$$
 #
 # $B$ starts at zero, so that the model is at first what it was before. By hand, with rank 1:
 
 # %%
-x, weight = torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-a, b, alpha = torch.tensor([[1.0, 1.0]]), torch.tensor([[2.0], [0.0]]), 0.5
-print("down to one number:", (x @ a.T).item(), "and up again:", (x @ a.T @ b.T).tolist())
-print("output:", ap.lora_forward(x, weight, a, b, alpha).tolist())
-print("as one matrix:", (x @ (weight + alpha / 1 * b @ a).T).tolist())
+x, (a_0, a_1), (b_0, b_1), alpha = (1.0, 2.0), (1.0, 1.0), (2.0, 0.0), 0.5  # W leaves x alone
+down = a_0 * x[0] + a_1 * x[1]
+up = (b_0 * down, b_1 * down)
+print("down to one number:", down, "and up again:", up)
+print("output:", (x[0] + alpha * up[0], x[1] + alpha * up[1]))
+rows = (1 + alpha * b_0 * a_0, alpha * b_0 * a_1), (alpha * b_1 * a_0, 1 + alpha * b_1 * a_1)
+print("one matrix:", rows, "its output:", tuple(u * x[0] + v * x[1] for u, v in rows))
 
 # %% [markdown]
-# The last line is the reason why LoRA costs nothing afterwards, because the change can be **merged** into the matrix. Now we wrap each linear layer of the base model in this way, train, and merge (5 seconds):
+# The last line shows why LoRA costs nothing afterwards: the change can be **merged** into the matrix. Now we wrap each linear layer of the base model in this way, train it, and merge. The learning rate is ten times as high as before, since the small matrices need [about that much more](https://thinkingmachines.ai/blog/lora/) (5 seconds):
 
 # %% tolerance=0.15
 adapted = ap.add_lora(copy.deepcopy(base), rank=1, alpha=2.0)
@@ -228,7 +257,7 @@ for arm in ("demonstrations", "LoRA, rank 1", "LoRA, rank 8"):
 assert over_seeds("LoRA, rank 1", "well_formed").mean() > 0.9
 
 # %% [markdown]
-# Two parameters in a hundred learn the form as well as all of them do, and a rank of 8 brings nothing more. The files are small, too, since `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does. What was forgotten here we have not measured.
+# Two parameters in a hundred learn the form as well as all of them do. A rank of 8 brings nothing more, at least at this one learning rate. The files are small, too, since `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). What was forgotten here we have not measured.
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, easy). Write a linear layer with LoRA that works whatever axes stand before the last one.
@@ -283,7 +312,7 @@ exercises.pass_at_k.check(pass_at_k)
 #
 # $$\text{pass@}k = 1 - \binom{n-c}{k} \Big/ \binom{n}{k},$$
 #
-# averaged over problems ([Chen et al., 2021](https://arxiv.org/abs/2107.03374)). If you have no verifier, you can still take what most of the answers say, by a **majority vote**.
+# averaged over problems ([Chen et al., 2021](https://arxiv.org/abs/2107.03374)). If you have no verifier, you can still take what most of the answers say, by a **majority vote** ([Wang et al., 2022](https://arxiv.org/abs/2203.11171)).
 
 # %%
 print("2 of 4 right, pick 2:", round(ap.pass_at_k(4, 2, 2), 3))
@@ -297,10 +326,29 @@ print("guessing, 16 times:", round(1 - 0.9**16, 2))
 # %% [markdown]
 # ## Learn from it: GRPO
 #
-# A better use of the verifier is to *change the model*, so that answers that pass become likelier. That is **reinforcement learning**. The model, which is now called the **policy**, draws answers, and each answer gets a **reward**, here 1 or 0. Then comes the gradient of the answer's log probability, $\sum_t \ln p(x_t)$, multiplied by a weight that says how good the answer was.
+# A better use of the verifier is to *change the model*, so that answers that pass become likelier. That is **reinforcement learning**. The model, which is now called the **policy**, draws answers, and each answer gets a **reward**, here 1 or 0. What we want to raise is the mean reward, $J = \sum_y p(y)\, r(y)$ over all possible answers $y$, of which nobody can list all. But since $\nabla p = p\, \nabla \ln p$, its gradient is a mean as well:
+#
+# $$\nabla J = \sum_y p(y)\; r(y)\, \nabla \ln p(y)$$
+#
+# A mean over the policy's own answers can be estimated from those that it draws: take the gradient of each answer's log probability, $\sum_t \ln p(x_t)$, and multiply it by the answer's reward. This is known as the [policy gradient](https://link.springer.com/article/10.1007/BF00992696).
 
 # %% [markdown]
-# Which weight should that be? If it were the reward itself, an answer to an easy problem would be pushed as hard as a lucky answer to a hard problem. It is better to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
+# A number $b$, the **baseline**, may be taken off all rewards. It changes nothing in the mean, because probabilities always add up to 1, so that $\sum_y p(y)\, \nabla \ln p(y) = 0$. By hand, for a policy with three possible answers:
+
+# %%
+logits, rewards = torch.tensor([0.0, 1, 2], requires_grad=True), torch.tensor([0.0, 1, 1])
+(logits.softmax(0) @ rewards).backward()
+print("the gradient of the mean reward:", [round(x, 3) for x in logits.grad.tolist()])
+p = logits.detach().softmax(0)
+slopes = torch.eye(3) - p  # slopes[y] is the gradient of ln p(y)
+for baseline in (0.0, (p @ rewards).item()):
+    each = (rewards - baseline)[:, None] * slopes
+    found = [round(x, 3) for x in (p @ each).tolist()]
+    scatter = (p @ (each - p @ each).square()).sum()
+    print(f"baseline {baseline:.2f}: mean of estimates {found}, scatter {scatter:.2f}")
+
+# %% [markdown]
+# The estimates scatter less when the baseline is what was to be expected. And what is to be expected differs from prompt to prompt, because some problems are easy and others are hard. So it is natural to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
 
 # %%
 rewards = torch.tensor([[1.0, 0, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]])
@@ -325,6 +373,8 @@ exercises.group_advantages.check(group_advantages)
 # Drawing answers is slow, so you may want to take several steps with the same ones. After the first of these steps, however, the policy is no longer the one that drew them. The ratio $\rho = p / p_{old}$ corrects for that, and clipping it keeps the policy from running away ([PPO](https://arxiv.org/abs/1707.06347)). What is made large is the mean over all tokens of
 #
 # $$\min\big(\rho A,\; \text{clip}(\rho, 1 - \epsilon, 1 + \epsilon)\, A\big)$$
+#
+# (The GRPO paper takes a mean over each answer's tokens first, in which a token of a short answer counts for more. One mean over the tokens of all answers, as here, is what [DAPO](https://arxiv.org/abs/2503.14476) proposes.)
 
 # %%
 for ratio, advantage in ((1.0, 1.0), (1.5, 1.0), (0.5, 1.0), (0.5, -1.0), (1.5, -1.0)):
@@ -380,9 +430,9 @@ plots.plot_lines(steps, nats, right, x_label="step", y_label="entropy, nats a to
 plots.show(figure, alt="The shares of right and of worked answers rise to 1; entropy falls.")
 
 # %% [markdown]
-# In a few seconds the model went from one right answer in seven to nearly all, on problems that it has never seen. It also found out *how*, for it now works out every problem before it answers, because only those answers were rewarded reliably. Nobody asked for that. The damage of the fine-tuning is healed as well.
+# In a few seconds the model went from one right answer in seven to nearly all, on problems that it has never seen. It also found out *how*, for it now works out every problem before it answers, since answers of that kind were rewarded far more often. Nobody asked for that. The damage of the fine-tuning is healed as well.
 #
-# The curve on the right shows the price. The **entropy**, which says how undecided the model is about each token, falls nearly to zero. Whoever samples sixteen answers now gets the same answer sixteen times.
+# The curve on the right shows the price. The **entropy**, which says how undecided the model is about each token, falls nearly to zero. (It is estimated by the mean of $-\ln p$ over the tokens that were drawn.) Only one text is right and worked out, and 98 % of the answers are this text. So whoever draws sixteen answers now gets nearly the same one sixteen times.
 
 # %% [markdown]
 # ## The same samples, used otherwise
@@ -413,10 +463,10 @@ print(f"a mean over the problems:        {shares[kept.any(1)].mean():.2f}")
 assert shares[kept.any(1)].mean() < worked[kept].float().mean() - 0.02
 
 # %% [markdown]
-# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and more of their answers pass. What the model learns is how to answer *each problem*, so a mean over problems is the better forecast, and it is lower. (It still leaves out the problems of which nothing was kept, and these are the ones that the model seldom works out.)
+# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and more of their answers pass. What the model learns is how to answer *each problem*, so a mean over problems is the better forecast, and it is lower. (It still leaves out the problems of which nothing was kept, and two hundred steps may be too few to get there. What is left of the gap we have not explained.)
 
 # %% [markdown]
-# So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration**, come near to GRPO, which takes thirty rounds and also learns from what went *wrong*.
+# So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration** ([STaR](https://arxiv.org/abs/2203.14465) does it with a language model's explanations), come near to GRPO, which takes thirty rounds and also learns from what went *wrong*. (Which of the two matters, a control will show at the end.)
 
 # %% [markdown]
 # **DPO** ([Rafailov et al., 2023](https://arxiv.org/abs/2305.18290)) uses wrong answers as well, in pairs of a chosen one and a rejected one to the same prompt. It needs neither samples on the way nor a reward, but only the log probabilities of whole answers, compared with those of the **reference**, which is the model that it starts as:
@@ -458,7 +508,7 @@ ax = plots.plot_runs(runs, x_label=label, lines={"guess": 0.1})
 plots.show(ax, alt="Rewards, near 1; then four rounds, preferences, rejection, demonstrations.")
 
 # %% [markdown]
-# With equally many samples GRPO gets furthest, although only a little further than four rounds of rejection sampling, whose best seeds reach it. DPO lies between them and a single round. All its pairs come from the first model, which it soon leaves behind. (Each method has rates and numbers of steps of its own, and we have tried only a few of them, so the order is a fact about these runs and not a law.)
+# With equally many samples GRPO gets furthest, although only a little further than four rounds of rejection sampling, of which one seed in five reaches it. DPO lies between them and a single round, and like that round it has learned from answers of the first model alone. (Each method has rates and numbers of steps of its own, and we have tried only a few of them, so the order is a fact about these runs and not a law.)
 
 # %% [markdown]
 # ## Something new, or a better choice?
@@ -469,11 +519,14 @@ plots.show(ax, alt="Rewards, near 1; then four rounds, preferences, rejection, d
 for arm in ("demonstrations", "rewards"):
     for measure in ("pass@1", "pass@16"):
         say(arm, measure)
-right = [ap.score_as_pretrained(base, characters, problems, seed).right for seed in range(16)]
-print(f"base, on a line of its own: pass@1 {sum(right) / 16:.2f}")
+prompts, chance = [f"\n{problem}=" for problem in problems], torch.Generator().manual_seed(0)
+texts = ap.sample_answers(base, characters, prompts, 16, generator=chance, stop="\n").texts
+right = [task.verifies(problems[i // 16], text.replace("\n", ".")) for i, text in enumerate(texts)]
+right = torch.tensor(right).view(-1, 16).float()  # (problems, samples)
+print(f"base, on its own line: pass@1 {right.mean():.2f}, pass@16 {right.amax(1).mean():.2f}")
 
 # %% [markdown]
-# The base model, on its own line, already got most sums right with a single answer. So GRPO did not teach it to add. It made the model *choose* what it could do, in the form that was asked for. The control is a model that has nothing to choose from. After demonstrations of which none works the sum out, the model never does so either. Then it gets the same rewards:
+# The base model, on its own line, already got most sums right with a single answer, and with sixteen as many as the model that was rewarded. So GRPO did not teach it to add. It made the model *choose* what it could do, in the form that was asked for. The control is a model that has nothing to choose from. After demonstrations of which none works the sum out, the model never does so either. Then it gets the same rewards:
 
 # %%
 for arm in ("none worked", "none worked, then rewards"):
@@ -482,9 +535,9 @@ for arm in ("none worked", "none worked, then rewards"):
 assert over_seeds("none worked, then rewards").max() < 0.2
 
 # %% [markdown]
-# It still guesses. An answer that is never sampled is never rewarded, and there is hardly a chance that a model that writes a lone digit stumbles on five running sums.
+# It still guesses, and with ten times as many steps it does so, too. An answer that is never sampled is never rewarded, and there is hardly a chance that a model that writes a lone digit stumbles on five running sums.
 #
-# Similar things are *reported* of large models. [DeepSeek-R1](https://arxiv.org/abs/2501.12948) works problems out at greater length the longer it is trained on right and wrong, and [Yue et al. (2025)](https://arxiv.org/abs/2504.13837) find that with many samples the base models catch up, so that much of what is gained is choice. Whether that holds for longer trainings is disputed.
+# Similar things are *reported* of large models. [DeepSeek-R1-Zero](https://arxiv.org/abs/2501.12948) works problems out at greater length the longer it is trained on right and wrong, and [Yue et al. (2025)](https://arxiv.org/abs/2504.13837) find that with many samples the base models catch up, so that much of what is gained is choice. Whether that holds for longer trainings [is disputed](https://arxiv.org/abs/2505.24864).
 
 # %% [markdown]
 # ## Break it: what is rewarded is what you get
@@ -500,10 +553,21 @@ assert over_seeds("length", "proxy").min() > 0.9
 assert over_seeds("length").max() < 0.1
 
 # %% [markdown]
-# By its own measure each training succeeds, with every seed. By ours, *length* leaves nothing at all, because the model fills eight places with anything. *Digit anywhere* costs between a few answers and most of them, depending on the seed, because working the sum out is one way to name the digit, but a text with many digits is another. This is called **reward hacking**. It takes no ill will, only a hole and a gradient, and which hole is found, and when, is a matter of luck.
+# By its own measure each training succeeds, with every seed. By ours, *length* leaves next to nothing, because a text of eight characters is enough, whatever they are. Even those answers that still look worked out have wrong sums. *Digit anywhere* costs between a few answers and most of them, depending on the seed, because working the sum out is one way to name the digit, but a text with many digits is another. This is called **reward hacking**. It takes no ill will, only a hole and a gradient, and which hole is found, and when, is a matter of luck.
 
 # %% [markdown]
-# A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$, which is 0 where both agree. The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
+# What does it look like while a hole is being found? Here are trainings that were recorded, with two of the five seeds. Each row is one answer of a group from which the step has learned, and an arrow shows where its probability went. **Predict** before you look:
+
+# %%
+from transformer_lab import widgets
+
+widgets.rewards(training.load_table("rewards"), "digit anywhere", seed=3, step=8).ask("16 moved")
+
+# %% [markdown]
+# A reward is a push on an answer, but the answers of a step share their tokens, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, and then goes on with more digits instead of a stop.
+
+# %% [markdown]
+# A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
 
 # %%
 for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
@@ -539,16 +603,26 @@ say("random rewards", "well_formed")
 assert over_seeds("random rewards").max() < 0.3
 
 # %% [markdown]
-# Nothing is learned, and what was there gets lost, with some seeds even the form. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947), because they strengthen what those models did most often anyway. So this control is worth running.)
+# Nothing is learned, and what was there gets lost. Four of the five seeds end without the form. The fifth works nearly every problem out, but with sums that are wrong. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947). The authors find the cause in clipping, which favours what those models did most often anyway. Here there is one step on each batch of answers, so that nothing is ever clipped, and this control does not speak about their case.)
 #
-# And what does clipping do? With one step on each batch of answers the ratio is always 1, and nothing is ever clipped. With four steps it has something to do (three seeds):
+# And what does clipping do? With four steps on each batch of answers, the ratio moves away from 1. Here are such trainings with $\epsilon = 0.2$, and with one so large that it clips nothing (three seeds):
 
 # %%
 for arm in ("four inner steps", "four inner steps, not clipped"):
     say(arm)
 
 # %% [markdown]
-# Here it makes no difference that three seeds could show. Clipping is an insurance against the step that goes much too far, and in these short runs there was none.
+# In these thirty steps it makes no difference that three seeds could show. Clipping is an insurance against a step that goes much too far. Whether a longer training would have needed it, we have not tried.
+#
+# What does the baseline do? Without it, the weight of a right answer is 1 and that of a wrong one 0. **Predict** what that costs:
+
+# %%
+for arm in ("rewards", "no baseline"):
+    say(arm)
+assert over_seeds("no baseline").min() > 0.95
+
+# %% [markdown]
+# It costs nothing here. On the contrary, with each of the five seeds the model ends a little better without a baseline. Estimates of the gradient scatter more, as we have reckoned, but these steps could bear it. So it was not by learning from what went wrong that GRPO got further than four rounds of rejection sampling. With rewards of 0 and 1 this is rejection sampling in thirty rounds, and of large models it is reported as well that it comes [close to GRPO](https://arxiv.org/abs/2504.11343).
 
 # %% [markdown]
 # ## Remember

@@ -29,10 +29,10 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## The question
 #
-# All models of this course were trained by one process. A model of 8 billion weights can't be, because with its gradients and Adam's averages it needs about 128 GB, while a large GPU has 80. Such models are trained by many processes, which are called **ranks** and numbered from 0. Each of them does a part of the work, and they send each other messages.
+# All models of this course were trained by one process. For a model of 8 billion weights, one is not enough. With its gradients and Adam's averages it needs about 128 GB, and the H100, the GPU on which [Llama 3](https://arxiv.org/abs/2407.21783) was trained, has 80. A GPU with more memory would not help much, because it would have to compute for more than fifty years to read Llama 3's 15 trillion tokens. (Both numbers are reckoned at the end of this lesson.) So such models are trained by many processes, which are called **ranks** and numbered from 0. Each of them does a part of the work, and they send each other messages.
 
 # %% [markdown]
-# Here are four ranks on your own machine, which talk by torch's own library for it, `torch.distributed`. To start them takes about ten seconds, because each is a Python of its own that has to import torch.
+# Here are four ranks on your own machine, which talk by torch's own library for it, `torch.distributed`. Starting them takes about ten seconds, because each is a Python of its own, which has to import torch.
 
 # %%
 ranks = processes.Ranks(4)
@@ -69,7 +69,7 @@ def difference(outcomes):
 print("largest difference of any weight < 1e-5:", difference(four) < 1e-5)
 
 # %% [markdown]
-# Nobody saw more than a quarter of the texts, and yet each rank ended with the weights that one process gets from all of them. **Four processes, a quarter of the work each, and the same numbers: what must they tell each other, and how often?**
+# No rank has read more than a quarter of the texts, and yet the weights are those that one process gets from all of them. (We compare the weights of rank 0; those of the other ranks are equal to them.) **Four processes, a quarter of the work each, and the same numbers: what must they tell each other, and how often?**
 
 # %% [markdown]
 # ## By hand: two lists
@@ -92,7 +92,7 @@ shares = [sum(part) / 3 for part in gradients]
 print("shares:", [round(share, 3) for share in shares], "together:", round(sum(shares), 3))
 
 # %% [markdown]
-# That is the whole idea of **data parallel** training, because a gradient is a sum over examples, and a sum can be made in parts. Afterwards both ranks need the result, since both have to take the same step. To add up what all ranks have, and to give the sum to all of them, is called an **all-reduce**.
+# A gradient is a sum over examples, and a sum can be made in parts. That is the whole idea of **data parallel** training. Afterwards both ranks need the result, since both have to take the same step. Adding up what all ranks have, and giving the sum to all of them, is called an **all-reduce**.
 
 # %% [markdown]
 # ## What an all-reduce costs
@@ -133,20 +133,20 @@ for n in (2, 3, 4):
     assert sent == 2 * (n - 1) / n * 48_000
 
 # %% [markdown]
-# These bytes were counted, message by message, as they passed to the group (`distributed/traffic.py`). However many ranks there are, none sends more than twice its numbers. Two other operations are halves of this one. A **reduce-scatter** stops after the first round, when each rank has the sum of its own part, and an **all-gather** is the second round alone.
+# These bytes were counted, message by message, as they passed to the group (`distributed/traffic.py`). For torch's own sums, whose messages can't be seen from outside, we count the calls and their numbers, and reckon what a ring sends for them. However many ranks there are, none sends more than twice its numbers. Two other operations are halves of this one. A **reduce-scatter** stops after the first round, when each rank has the sum of its own part, and an **all-gather** is the second round alone.
 
 # %% [markdown]
 # ## Five ways to cut
 #
-# So the ranks can add up what they have. What shall each of them do? A training step has four things that can be cut, which are the texts of a batch, the weights, the positions of a text, and the layers. There are five usual ways to do it, because the weights can be cut in two ways. For each of them, ask what must be sent and how often; after the five you will put it into formulas.
+# So the ranks can add up what they have. What shall each of them do? A training step has four things that can be cut, which are the texts of a batch, the weights, the positions of a text, and the layers. There are five usual ways to do it, because the weights can be cut in two ways. (A mixture of experts, as at the end of lesson 11, allows one more: each rank holds some of the experts, and every token travels to its experts and back.) For each of the five, ask what must be sent and how often. After them you will put it into formulas.
 #
 # ![For each of five ways, who of four ranks has which part of the activations and of the weights.](../img/17_ways.svg)
 
 # %% [markdown]
-# **1. Data.** Each rank has all weights and every $n$-th text. One all-reduce a step, of the gradients of all weights, is enough, whatever the texts are. What this way can't cut is memory, because every rank holds all weights, gradients and averages.
+# **1. Data.** Each rank has all weights and every $n$-th text. One all-reduce a step, of the gradients of all weights, is enough, whatever the texts are. What this way can't cut is the memory of the model, because every rank holds all weights, gradients and averages.
 
 # %% [markdown]
-# **2. Sharded.** So let each rank *keep* only an $n$-th of every weight. A layer's weights are gathered when the layer computes, and are let go behind it. On the way back they are gathered again, and of the summed gradients each rank keeps its own part. That makes two all-gathers and one reduce-scatter, half as much again as data parallel. torch calls this way FSDP. What it can't cut is the work inside a layer, for every rank computes whole layers.
+# **2. Sharded.** So let each rank *keep* only an $n$-th of every weight, and with it that part's gradients and averages. A layer's weights are gathered before the layer computes, and freed after it. On the way back they are gathered again, and of the summed gradients each rank keeps its own part. That makes two all-gathers and one reduce-scatter, half as much again as data parallel. The idea is ZeRO's, and torch calls it [FSDP](https://arxiv.org/abs/2304.11277). What it can't cut is the work inside a layer, for every rank computes whole layers.
 
 # %% [markdown]
 # **3. Tensor.** Inside a layer, the ranks can share each matrix. In a feed-forward network, $\text{relu}(x W_{up})\, W_{down}$, rank $r$ takes some *columns* of $W_{up}$, so that it has whole features and can take the relu of them. It then multiplies by the *rows* of $W_{down}$ that read these features. By hand, with six features and two ranks:
@@ -165,7 +165,7 @@ print(f"rows of w_up first, off by {(wrong @ w_down - whole).abs().max().item():
 # So one sum for each network is enough. The control shows why the first cut goes by columns. If $W_{up}$ is cut by rows, each rank has only a *term* of every feature, and the relu of a sum is not the sum of the relus.
 
 # %% [markdown]
-# Attention is cut in the same way, because heads are blocks of columns. Each rank has some of the heads, and the rows of $W_O$ that read them. That makes two all-reduces of an activation for each layer on the way forward and, for the gradients of the inputs, two more on the way back. What tensor parallel can't cut is what lies between the two, such as norms and residuals, because every rank has all activations there.
+# Attention is cut in the same way, because heads are blocks of columns. Each rank has some of the heads, and the rows of $W_O$ that read them. That makes two all-reduces of an activation for each layer on the way forward and, for the gradients of the inputs, two more on the way back. What tensor parallel can't cut is what lies between the two, such as norms and residuals, because every rank has all activations there. (Megatron's later [sequence parallelism](https://arxiv.org/abs/2205.05198) cuts these by positions. It splits each all-reduce into its two halves, and so sends as many bytes. Ours does not do that.)
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, medium). Cut a feed-forward network relu(x @ w_up) @ w_down for n ranks, so that one sum is enough. Rank r will compute relu(x @ ups[r]) @ downs[r]. n divides d_ff, and rank 0 gets the first features. Return `(ups, downs)`, whose first axis counts the ranks.
@@ -179,7 +179,7 @@ def split_columns_rows(w_up, w_down, n):
 exercises.split_columns_rows.check(split_columns_rows)
 
 # %% [markdown]
-# **4. Context.** Texts may be so long that a single one does not fit. Then each rank takes some positions of every text. All parts of a layer work on each position alone, except attention, whose queries need the keys and values of all ranks. So these go round the ring, and what a query makes of one part is merged with what it has already (`merge_partial`, lesson 13):
+# **4. Context.** Texts may be so long that the activations of a single one do not fit. Then each rank takes some positions of every text. All parts of a layer work on each position alone, except attention, whose queries need the keys and values of all ranks. So these go round the ring ([Liu et al., 2023](https://arxiv.org/abs/2310.01889)), and what a query makes of one part is merged with what it has already (`merge_partial`, lesson 13):
 
 # %%
 query, key, value = torch.randn(3, 8, 16)  # 8 positions, of which each of two ranks has 4
@@ -222,7 +222,7 @@ plots.show(plots.plot_bars(share, labels, y_label="share of the scores"),
            alt="Quarters: 7, 19, 31 and 43 per cent; with two pieces each: 25 per cent everywhere")
 
 # %% [markdown]
-# With quarters, the last rank has six times the work of the first, and all others wait for it. So the text is cut into $2n$ pieces, of which rank $r$ takes the $r$-th from the front and the $r$-th from the back. What context parallel can't cut is the weights.
+# With quarters, the last rank has more than six times the work of the first, and all others wait for it. So the text is cut into $2n$ pieces, of which rank $r$ takes the $r$-th from the front and the $r$-th from the back, as in the training of [Llama 3](https://arxiv.org/abs/2407.21783). What context parallel can't cut is the weights.
 
 # %% [markdown]
 # **5. Pipeline.** Each rank has some of the layers and hands its output to the next one. Across each border between two ranks, an activation goes forward, and its gradient comes back. But no rank can begin before the one in front of it is done. So the batch is cut into **micro-batches**, which follow each other. Here are four ranks with four micro-batches, where `F2` is the third micro-batch on its way forward, `B2` the same one on its way back, and a dot is a turn of waiting:
@@ -243,7 +243,7 @@ for rank, turns in enumerate(timetable(4, 4)):
     print(f"rank {rank}  ", " ".join(f"{turn:2}" for turn in turns).rstrip())
 
 # %% [markdown]
-# With $m$ micro-batches, a rank works in $m$ of $m + n - 1$ turns each way, so that a share of $(n - 1) / (m + n - 1)$ is lost:
+# With $m$ micro-batches, a rank works in $m$ of $m + n - 1$ turns each way, so that a share of $(n - 1) / (m + n - 1)$ is lost. (A turn on the way back takes about twice as long as one forward, but it does so for every rank, and the share stays what it is.)
 
 # %%
 from transformer_lab.distributed import pipeline
@@ -254,7 +254,7 @@ for m in (1, 4, 12, 48):
     print(f"{m:2} micro-batches: {idle:.2f} counted, {pipeline.waiting_share(4, m):.2f} predicted")
 
 # %% [markdown]
-# More micro-batches make less waiting, as long as there are texts enough. What a pipeline can't cut is a single layer.
+# More micro-batches make less waiting, as long as there are texts enough. But each of them leaves its activations on the rank until its way back. This order is GPipe's. [Later ones](https://arxiv.org/abs/2104.04473) send each micro-batch back as soon as it has reached the end, which waits as long and keeps less. What a pipeline can't cut is a single layer.
 
 # %% [markdown]
 # **Exercise 4** (predict; 15 minutes, medium). Put into formulas what the last sections said in words. How many bytes do all ranks together send in a training step in float32, for "data", "tensor", "context" and "pipeline"? `n_tokens` are those of the whole batch. Ask each time what is sent, how often, and by whom.
@@ -291,7 +291,7 @@ for way, number in predicted.items():
     print(f"{way:9} {number / 1e6:6.2f} MB in {calls} calls")
 
 # %% [markdown]
-# Now we run them, with ten steps of Adam each, by four ranks, and count bytes and calls in the first step. Beside these stands whether all weights end as they do in one process (10 seconds):
+# Now we run them, with ten steps of Adam each, by four ranks, and count bytes and calls in the first step. At the end of each line we print whether all weights end as they do in one process (10 seconds):
 
 # %%
 outcomes = {way: ranks.call(trials.train, way, config, batches) for way in trials.SCHEMES}
@@ -310,7 +310,12 @@ low, high = (f(predicted[way] for way in ("data", "sharded")) for f in (min, max
 print("sharded, sent / predicted:", round(sum(o.bytes for o in outcomes["sharded"]) / high, 2))
 
 # %% [markdown]
-# All five end at the same weights, and four of the predictions are exact to the byte. Sharded training sends a little less than $3(n-1)P$, because torch keeps what belongs to no layer, the embeddings and logits, from the forward to the backward pass instead of gathering it twice. And what about memory? Here are the weights that a rank holds, and what its forward pass keeps for the backward pass, both as shares of what one process has:
+# All five end at the same weights, and four of the predictions are exact to the byte. Sharded training sends a little less than $3(n-1)P$, because torch keeps what belongs to no layer, the embeddings and logits, from the forward to the backward pass instead of gathering it twice.
+#
+# These are the bytes of rings. What really passes between the processes, by the counter of Linux's loopback device, agrees for all-reduce and all-gather. But gloo, which torch uses on processors, makes a reduce-scatter out of a whole all-reduce and sends twice as much for it (docs/figures.md).
+
+# %% [markdown]
+# And what about memory? Here are the weights that a rank holds between two steps, and what its forward pass keeps for the backward pass, both as shares of what one process has:
 
 # %% tolerance=0.03
 held = {}
@@ -323,7 +328,7 @@ assert held["data"][0] == held["context"][0] == 1
 assert max(held["sharded"]) < 0.3 < held["tensor"][1] < 1
 
 # %% [markdown]
-# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. Sharding and the pipeline divide both by about four. But sharding sends most weights twice and their gradients once, while the pipeline pays by waiting, has embeddings and logits at its ends, and can use no more ranks than there are layers. So large trainings combine several ways.
+# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. Sharding and the pipeline divide both by about four. But sharding sends most weights twice and their gradients once, and has each layer whole for the moment in which it computes, which the table leaves out. The pipeline pays by waiting, has embeddings and logits at its ends, and can use no more ranks than there are layers. Each way has its limit, so large trainings combine several.
 
 # %% [markdown]
 # ## Break it
@@ -339,7 +344,7 @@ assert len(waited) == 3
 assert min(waited) > 2  # seconds; how many more, says the machine
 
 # %% [markdown]
-# Without the limit they would wait for ever, and that is what a fault in a cluster usually looks like, with no error and no progress. Note what the message does *not* say, which is who was missing, and at which step. So each rank should log its steps, and a test should run with a short limit.
+# Without our limit they would wait as long as torch's own allows, which is [half an hour, or ten minutes with NCCL](https://docs.pytorch.org/docs/stable/distributed.html) on GPUs. Until then there is no error and no progress. Note what the message does *not* say, which is who was missing, and at which step. So each rank should log its steps, and a test should run with a short limit.
 
 # %% [markdown]
 # **The mean of means.** This takes us back to the two lists, now in a real model. Some texts are shorter than others, and end in padding, which is no target. One way of adding up is right, and the other averages the ranks' means. The control is a batch in which every rank has equally many targets:
@@ -369,7 +374,7 @@ assert off["unequal shares", "mean of means"] > 0.1
 assert max(off["equal shares", "mean of means"], off["unequal shares", "data"]) < 1e-4
 
 # %% [markdown]
-# With equal shares the two agree, so a test on equal shares finds nothing. With unequal shares the gradient is a different one, although no error is raised and the loss still falls. A fault like this lives long.
+# With equal shares the two agree, so a test on equal shares finds nothing. With unequal shares the gradient is a different one, although no error is raised, and in ten steps the loss falls as it should. A fault like this can live long. Hugging Face's trainer [had it until 2024](https://huggingface.co/blog/gradient_accumulation), where it added up the gradients of several small batches.
 
 # %% [markdown]
 # **Equal seeds.** Dropout should drop other features in each text. Here is what two texts on each of four ranks lose if all ranks have one seed, and if each has its own:
@@ -382,7 +387,7 @@ for alike in (True, False):
     assert (len(set(patterns)) == 2) == alike
 
 # %% [markdown]
-# With one seed there are two patterns instead of eight, so the noise no longer averages out over the batch. But own seeds are not always right. In tensor parallel all ranks hold the *same* activations between the layers, and these must be dropped alike, or the ranks would go on with different numbers. Only inside the heads, which differ, is it right that each rank has a seed of its own. `distributed/tensor_parallel.py` does both.
+# With one seed there are two patterns instead of eight, so the noise averages out over two texts and no longer over eight. But own seeds are not always right. In tensor parallel all ranks hold the *same* activations between the layers, and these must be dropped alike, or the ranks would go on with different numbers. Each rank needs a seed of its own only inside its heads, which no other rank has. `distributed/tensor_parallel.py` does both.
 
 # %% [markdown]
 # **Exercise 5** (find the bug; 25 minutes, medium). Here is data parallel training with three defects. Rank r has every n-th row, and drops features by a generator seeded with `seed` + r. The gradient is that of the mean over all rows, and all ranks must compute with the centre of rank 0. Three things were observed. With unequal shares, the gradient is not that of one process. All ranks drop the same features. And the model that rank 0 stores is worse than the ranks were in training.
@@ -406,7 +411,7 @@ exercises.mend_data_parallel.check(mend_data_parallel)
 # %% [markdown]
 # ## Same as torch
 #
-# Sharded training above *is* torch's own. Our data parallel, which is fifteen lines, has the gradients of `DistributedDataParallel`:
+# Sharded training above *is* torch's own. Our data parallel, which is fifteen lines, has the gradients of torch's `DistributedDataParallel`, as long as all ranks have equally many targets:
 
 # %%
 gap = max(ranks.call(trials.against_torch, config, batches[0]))
@@ -414,18 +419,24 @@ print("ours = DistributedDataParallel, max difference < 1e-6:", gap < 1e-6)
 ranks.close()
 
 # %% [markdown]
-# The training commands of this package use torch's, too. `torchrun --nproc-per-node 4 -m transformer_lab.training.text` starts four ranks on one machine, and with `--nnodes` on many; each takes a share of every batch, rank 0 writes the checkpoint, and another number of ranks can go on from it.
+# With unequal shares, torch's class makes the mean of means that you have seen above, because it averages the gradients of whatever losses the ranks have. So whoever trains on texts with padding must divide each rank's sum by the right number, and undo torch's division by $n$. The training commands of this package do so.
+#
+# `torchrun --nproc-per-node 4 -m transformer_lab.training.text` starts four ranks on one machine, and with `--nnodes` on many; each takes a share of every batch, rank 0 writes the checkpoint, and another number of ranks can go on from it.
 
 # %% [markdown]
 # ## A real cluster, on paper
 #
-# The same formulas predict what you can't run. A model of 8 billion weights, such as [Llama 3](https://arxiv.org/abs/2407.21783), has 32 layers and $d = 4096$. Let eight GPUs train it with 65 536 tokens a step and numbers in bfloat16. An H100 does [989 TFLOP/s without sparsity](https://www.nvidia.com/en-us/data-center/h100/), of which large trainings reach [about 40 %](https://arxiv.org/abs/2407.21783). Each GPU can send 450 GB/s to the others of its machine by NVLink, and 50 GB/s to other machines by a [400 Gbit/s link](https://docs.nvidia.com/dgx/dgxh100-user-guide/introduction-to-dgxh100.html). A step costs $6 P$ FLOPs a token.
+# The same formulas predict what you can't run. A model of 8 billion weights, such as [Llama 3](https://arxiv.org/abs/2407.21783), has 32 layers and $d = 4096$. Let eight GPUs train it with 65 536 tokens a step and numbers in bfloat16. An H100 does [989 TFLOP/s without sparsity](https://www.nvidia.com/en-us/data-center/h100/), of which the training of Llama 3 reached [about 40 %](https://arxiv.org/abs/2407.21783). Each GPU can send 450 GB/s to the others of its machine by NVLink, and 50 GB/s to other machines by a [400 Gbit/s link](https://docs.nvidia.com/dgx/dgxh100-user-guide/introduction-to-dgxh100.html).
+#
+# A step costs about $6 P$ FLOPs a token ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)). Forward, each weight takes part in a product and a sum. Backward it takes twice as many, because there are two gradients, that of the weight and that of its input. Attention's own products are left out, which are few as long as the texts are short.
 
 # %%
 P, L, d, tokens, n = 8_030_261_248, 32, 4096, 65_536, 8
 inside = costs.Cluster(flops=989e12, link=450e9)
 outside = costs.Cluster(flops=989e12, link=50e9)
-print(f"computing: {inside.seconds_computing(P, tokens, n):.2f} s")
+print(f"computing: {inside.seconds_computing(P, tokens, n):.2f} s a step")
+years = inside.seconds_computing(P, 15e12, n_ranks=1) / (365 * 86_400)
+print(f"one GPU for 15 trillion tokens: {years:.0f} years")
 held = 16 * P  # 2 bytes a weight and a gradient, 12 for a copy in float32 and Adam's two averages
 print(f"weights, gradients, averages: {held / 1e9:.0f} GB, sharded {held / n / 1e9:.0f} GB")
 
@@ -444,13 +455,26 @@ plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
            alt="Between machines all take nine times as long; context and tensor take most")
 
 # %% [markdown]
-# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. So they stay within a machine. Data and sharded parallel send once or three times what the model weighs, which can be hidden behind the arithmetic if the batch is large. A pipeline sends next to nothing, and pays by waiting.
+# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More tokens would not help, because arithmetic and activations grow with them alike. Data and sharded parallel send nearly two and nearly three times what the model weighs, but once a step, which can be hidden behind the arithmetic if the batch is large. A pipeline sends next to nothing, and pays by waiting.
+#
+# Is that a law, or a fact about this size? In a wider model the arithmetic grows with $d^2$, and an activation with $d$:
+
+# %%
+# weights, layers, d:
+llamas = ((P, L, d), (70_553_706_496, 80, 8192), (405_000_000_000, 126, 16_384))
+for weights, layers, width in llamas:
+    sent = costs.bytes_sent("tensor", n, weights, layers, tokens, width, n_bytes=2)
+    ratio = outside.seconds_sending(sent, n) / outside.seconds_computing(weights, tokens, n)
+    print(f"{weights / 1e9:3.0f} billion: sends {ratio:.2f} times as long as it computes")
 
 # %% [markdown]
-# That is the order in which the [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests them: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. (Llama 3's heads share keys in groups of four, so that its keys and values are four times as cheap as here.)
+# So the ratio falls with the width. But the next layer needs each of these sums, so that they are hard to hide even where they take less time than the arithmetic. That is a reason to keep tensor parallel within a machine.
 
 # %% [markdown]
-# What changes with the batch? The number of the weights' gradients does not grow with the tokens, but the arithmetic does. So here is data parallel between machines, with smaller and larger batches:
+# The [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. Llama 3's heads share keys in groups of four, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: gradients and gathered weights can travel while a rank computes something else, whereas a rank of a pipeline has nothing to do before its activation comes.
+
+# %% [markdown]
+# What changes with the batch? The number of gradients does not grow with the tokens, but the arithmetic does. So here is data parallel between machines, with smaller and larger batches:
 
 # %%
 for tokens in (4096, 65_536, 1_048_576):
@@ -460,6 +484,39 @@ for tokens in (4096, 65_536, 1_048_576):
 
 # %% [markdown]
 # So data parallel wants many tokens a step on each GPU. All of these are predictions from data sheets. They leave out that each message takes some time however small it is, and that sending and computing can overlap.
+
+# %% [markdown]
+# ## Look: who waits for whom
+#
+# So far we know how *much* is sent. But *when* is it sent, and what do the others do meanwhile? A rank that waits for a message computes nothing. The view below therefore puts a step in time. It takes four layers of the width of Llama 3 8B, 65 536 tokens, and the slow links between machines, and it places each piece of arithmetic and each message as early as what it needs allows. A line stands for a rank, and a thread for a message. **Predict** before you look:
+
+# %%
+from transformer_lab import widgets
+
+widgets.ranks().ask("17 overlap")
+
+# %% [markdown]
+# Now go through the five ways, and move the moment through a step. At the left you see which pieces a rank holds; in sharded training, watch a layer's weights being gathered and let go. Then let the ranks send while they compute, and slow down the last one. Here are the same steps in numbers:
+
+# %%
+from transformer_lab.analysis import rank_tasks
+from transformer_lab.analysis.ranks import schedule
+
+
+def milliseconds(way, **how):
+    step = rank_tasks.Step(rank_tasks.Stack(), 4, outside, **how)
+    return 1000 * max(task.end for task in schedule(way, step))
+
+
+times = {way: [milliseconds(way), milliseconds(way, overlap=True), milliseconds(way, slow=2)] for way in costs.WAYS}
+for way, (plain, overlapped, slow) in times.items():
+    print(f"{way:9} {plain:4.0f} ms, sending while computing {overlapped:4.0f}, one slow rank {slow:4.0f}")
+assert times["tensor"][0] == times["tensor"][1]
+assert all(plain > overlapped for way, (plain, overlapped, _) in times.items() if way != "tensor")
+assert min(slow - plain for plain, _, slow in times.values()) > 150
+
+# %% [markdown]
+# Data and sharded training send what the arithmetic that runs at the same time does not need, so most of their sending disappears behind it. A pipeline gains a little, context also a little, and tensor parallel nothing, because each of its sums is needed at once. And in every way a single rank that takes twice as long makes the others wait, so that four ranks need about one and a half times as long, or almost twice as long, for the same work.
 
 # %% [markdown]
 # ## Remember
@@ -482,7 +539,7 @@ for tokens in (4096, 65_536, 1_048_576):
 
 # %% [markdown]
 # <details><summary>3. Backward, keys and values go round the ring once more. Why are they not kept from the forward pass?</summary>
-# To keep the keys of all ranks takes the memory that the cut was made to save.
+# Keeping the keys of all ranks would take the memory that the cut was made to save.
 # </details>
 # <details><summary>4. A training hangs and no rank reports an error. What do you suspect first?</summary>
 # That a rank took another path than the others, so that its messages do not match theirs: one step less, or a condition that was true on it alone.

@@ -203,6 +203,12 @@ measured = {tuple(row["swaps"]): row["losses"] for row in rows}
 widgets.swaps(measured)
 
 # %% [markdown]
+# **The cache of five designs** (lesson 15), to scale: multi-head, grouped and latent attention, a sliding window, and the state of a delta rule. Play, and see what each still knows of the token that you point at.
+
+# %%
+widgets.designs()
+
+# %% [markdown]
 # **Tiles** (lesson 13): attention reads the scores tile by tile; each query keeps its largest score and a sum. Step, choose another size, and hide the future.
 
 # %%
@@ -222,6 +228,18 @@ table = NGrams(read, len(characters), 3)
 chance = torch.Generator("cpu").manual_seed(0)
 drafted = speculative(writer, table, beginning, 25, generator=chance)
 widgets.speculation(drafted, characters.symbols)
+
+# %% [markdown]
+# **Training from right and wrong** (lesson 16): recorded trainings by five rewards. Go from step to step, and see which answers are rewarded, which of their probabilities move, and how a hole in a verifier is found.
+
+# %%
+widgets.rewards(load_table("rewards"), "digit anywhere", seed=3, step=8)
+
+# %% [markdown]
+# **Four ranks** (lesson 17): one training step in five ways, and who computes, sends or waits when. Go through the step, slow down a rank or the links, and let the ranks send while they compute.
+
+# %%
+widgets.ranks("sharded")
 
 # %% [markdown]
 # ## With the kernel

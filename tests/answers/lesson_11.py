@@ -6,53 +6,65 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.answers.reasons import ATTENTION, COMMUTATIVE, ONE_TYPE, commuted
+from tests.answers.reasons import ATTENTION, commuted
 
 
 def rms_of_torch(x, weight, eps):
-    return F.rms_norm(x, weight.shape, weight, eps)
+    heads = x.reshape(*x.shape[:-1], -1, len(weight))
+    return F.rms_norm(heads, weight.shape, weight, eps).reshape(x.shape)
 
 
-def rms_by_length(x, weight, eps):
-    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-    return weight * x / (length**2 / x.size(-1) + eps) ** 0.5
+def rms_head_by_head(x, weight, eps):
+    heads = []
+    for head in x.split(weight.numel(), dim=-1):
+        length = torch.linalg.vector_norm(head, dim=-1, keepdim=True)
+        heads.append(weight * head / (length**2 / head.size(-1) + eps) ** 0.5)
+    return torch.cat(heads, dim=-1)
 
 
 def rms_by_loop(x, weight, eps):
     rows = []
-    for row in x.reshape(-1, x.shape[-1]):
+    for row in x.reshape(-1, len(weight)):
         mean_square = sum(value * value for value in row) / len(row)
         rows.append(torch.stack([value / (mean_square + eps) ** 0.5 * w for value, w in zip(row, weight, strict=True)]))
     return torch.stack(rows).reshape(x.shape)
 
 
 def rms_by_einsum(x, weight, eps):
-    squares = torch.einsum("...d,...d->...", x, x) / x.shape[-1]
-    return torch.einsum("...d,...,d->...d", x, torch.rsqrt(squares + eps), weight)
+    heads = torch.stack(x.chunk(x.shape[-1] // weight.shape[0], -1), -2)
+    squares = torch.einsum("...hd,...hd->...h", heads, heads) / weight.shape[0]
+    return torch.einsum("...hd,...h,d->...hd", heads, torch.rsqrt(squares + eps), weight).flatten(-2)
 
 
-def rms_in_float64(x, weight, eps):
-    wide = x.double()
-    return (wide * wide.pow(2).mean(-1, keepdim=True).add(eps).rsqrt() * weight.double()).to(x.dtype)
+def rms_by_a_matrix(x, weight, eps):
+    """A matrix that sums the squares of each head, and spreads the sums over its features again."""
+    head = torch.arange(x.size(-1)) // weight.size(0)
+    same = (head[:, None] == head).to(x.dtype)
+    return x / (x.square() @ same / weight.size(0) + eps).sqrt() * weight.repeat(x.size(-1) // weight.size(0))
 
 
-def swiglu_by_sigmoid(x, w_gate, w_up, w_down):
-    gate = x @ w_gate
-    return (gate * torch.sigmoid(gate) * (x @ w_up)) @ w_down
+def swiglu_by_silu(x, w_gate, w_up, w_down):
+    gate = torch.clamp(x @ w_gate, max=7.0)
+    return (F.silu(1.702 * gate) / 1.702 * (torch.clamp(x @ w_up, -7, 7) + 1)) @ w_down
 
 
 def swiglu_by_linear(x, w_gate, w_up, w_down):
-    return F.linear(F.linear(x, w_up.T) * F.silu(F.linear(x, w_gate.T)), w_down.T)
+    gate = torch.minimum(F.linear(x, w_gate.T), torch.tensor(7.0, dtype=x.dtype))
+    up = F.hardtanh(F.linear(x, w_up.T), -7, 7)
+    return F.linear((1 + up) * gate * torch.sigmoid(gate * 1.702), w_down.T)
 
 
 def swiglu_in_one_product(x, w_gate, w_up, w_down):
-    gate, up = (x @ torch.cat([w_gate, w_up], 1)).chunk(2, -1)
-    return (up * gate / (1 + torch.exp(-gate))) @ w_down
+    gate, up = (x @ torch.cat([w_gate, w_up], 1)).clamp(max=7).chunk(2, -1)
+    return ((up.clamp(min=-7) + 1) * gate / (1 + torch.exp(-1.702 * gate))) @ w_down
 
 
-def swiglu_by_einsum(x, w_gate, w_up, w_down):
+def swiglu_by_where(x, w_gate, w_up, w_down):
     gate, up = (torch.einsum("...d,df->...f", x, w) for w in (w_gate, w_up))
-    return torch.einsum("...f,...f,fd->...d", F.silu(gate), up, w_down)
+    gate = torch.where(gate > 7, 7, gate)
+    up = torch.where(up.abs() > 7, 7 * up.sign(), up)
+    passed = gate * torch.sigmoid(1.702 * gate)
+    return torch.einsum("...f,fd->...d", passed + passed * up, w_down)
 
 
 def groups_by_copies(query, key, value):
@@ -131,8 +143,8 @@ def cache_with_space(query, key, value, cache, rotate):
 
 
 RIGHT_ANSWERS = {
-    "rms_norm": [rms_of_torch, rms_by_length, rms_by_loop, rms_by_einsum, rms_in_float64],
-    "swiglu": [swiglu_by_sigmoid, swiglu_by_linear, swiglu_in_one_product, swiglu_by_einsum],
+    "rms_norm": [rms_of_torch, rms_head_by_head, rms_by_loop, rms_by_einsum, rms_by_a_matrix],
+    "swiglu": [swiglu_by_silu, swiglu_by_linear, swiglu_in_one_product, swiglu_by_where],
     "grouped_query_attention": [
         *(groups_by_copies, groups_by_loop, groups_by_einsum, groups_side_by_side, groups_by_index),
     ],
@@ -141,21 +153,18 @@ RIGHT_ANSWERS = {
 }
 
 SEEN_BY_A_GUARD = "the number of heads is there for an error text alone, and no case raises it"
-ROOT = "torch.rsqrt(mean_square + eps)"
 
 EQUIVALENT = {
-    "rms_norm": {
-        **commuted("rms_norm", f"(wide * {ROOT}).to(x.dtype) * weight", f"wide * {ROOT}", "mean_square + eps"),
-        "rms_norm: (torch.float16, torch.bfloat16) → (torch.bfloat16, torch.float16)": "a set of two has no order",
-        **dict.fromkeys(
-            (
-                *("rms_norm: x.float() → x", f"rms_norm: (wide * {ROOT}).to(x.dtype) → wide * {ROOT}"),
-                *("rms_norm: x → eps (3)", *(f"rms_norm: x → weight ({i})" for i in (2, 3, 4))),
-            ),
-            ONE_TYPE,
-        ),
-    },
-    "swiglu": {"swiglu: F.silu(x @ w_gate) * (x @ w_up) → x @ w_up * F.silu(x @ w_gate)": COMMUTATIVE},
+    "rms_norm": commuted(
+        "rms_norm",
+        *("heads * torch.rsqrt(mean_square + eps) * weight", "heads * torch.rsqrt(mean_square + eps)"),
+        "mean_square + eps",
+    ),
+    "swiglu": commuted(
+        "swiglu",
+        *("gate * torch.sigmoid(1.702 * gate) * (up + 1)", "gate * torch.sigmoid(1.702 * gate)"),
+        *("1.702 * gate", "up + 1"),
+    ),
     "grouped_query_attention": ATTENTION
     | {
         **dict.fromkeys(

@@ -250,7 +250,82 @@ def split_by_differences(sentences, n_training):
     return training, rest[differ.all(dim=1)]
 
 
+def accumulated_at_once(weight, inputs, targets, answers, portion, max_norm):
+    x, y = inputs[answers], targets[answers]
+    gradient = 2 * x.T @ (x @ weight - y) / len(y)
+    return gradient if gradient.norm() <= max_norm else gradient * max_norm / gradient.norm()
+
+
+def accumulated_by_chunks(weight, inputs, targets, answers, portion, max_norm):
+    sums, count = torch.zeros_like(weight), 0
+    for x, y, marks in zip(inputs.split(portion), targets.split(portion), answers.split(portion), strict=True):
+        errors = torch.where(marks, x @ weight - y, torch.zeros_like(y))
+        sums = sums + 2 * torch.einsum("bt,btd->d", errors, x)
+        count = count + marks.sum()
+    gradient = sums / count
+    return gradient * torch.minimum(torch.ones_like(gradient.norm()), max_norm / gradient.norm())
+
+
+def accumulated_by_shares(weight, inputs, targets, answers, portion, max_norm):
+    gradient, total = 0, answers.sum()
+    for i in range(0, inputs.size(0), portion):
+        marks = answers[i : i + portion]
+        if marks.any():
+            x, y = inputs[i : i + portion][marks], targets[i : i + portion][marks]
+            gradient = gradient + (2 * x * (x @ weight - y)[:, None]).mean(0) * (marks.sum() / total)
+    return gradient / (gradient.norm() / max_norm).clamp(min=1)
+
+
+def generated_one_by_one(model, prompts, pad_id, end_id, max_new):
+    rows = []
+    for prompt in prompts:
+        ids, cache, tokens = [], None, torch.tensor([prompt])
+        start = 0
+        for _ in range(max_new):
+            length = tokens.size(1)
+            mask = torch.ones(1, start + length, dtype=torch.bool)
+            logits, cache = model(tokens, torch.arange(start, start + length)[None], mask, cache)
+            start += length
+            ids.append(end_id if end_id in ids else int(logits[0].argmax()))
+            tokens = torch.tensor([ids[-1:]])
+        rows.append(ids)
+    return torch.tensor(rows)
+
+
+def generated_by_lists(model, prompts, pad_id, end_id, max_new):
+    longest = max(map(len, prompts))
+    pads = [longest - len(prompt) for prompt in prompts]
+    tokens = torch.tensor([[pad_id] * n + prompt for n, prompt in zip(pads, prompts, strict=True)])
+    cache, columns = None, []
+    for step in range(max_new):
+        width = longest + step
+        mask = torch.tensor([[place >= n for place in range(width)] for n in pads])
+        places = range(longest) if step == 0 else [width - 1]
+        positions = torch.tensor([[max(place - n, 0) for place in places] for n in pads])
+        logits, cache = model(tokens, positions, mask, cache)
+        columns.append(logits.max(-1).indices)
+        if step:
+            columns[-1] = torch.where(columns[-2] == end_id, columns[-2], columns[-1])
+        tokens = columns[-1][:, None]
+    return torch.stack(columns, dim=1)
+
+
+def generated_without_a_cache(model, prompts, pad_id, end_id, max_new):
+    texts = [list(prompt) for prompt in prompts]
+    for _ in range(max_new):
+        longest = max(map(len, texts))
+        tokens = torch.tensor([[pad_id] * (longest - len(text)) + text for text in texts])
+        pads = torch.tensor([longest - len(text) for text in texts])[:, None]
+        positions = torch.arange(longest) - pads
+        logits, _ = model(tokens, positions.clamp(min=0), positions >= 0, None)
+        for text, prompt, row in zip(texts, prompts, logits, strict=True):
+            text.append(end_id if end_id in text[len(prompt) :] else row.argmax().item())
+    return torch.tensor([text[-max_new:] for text in texts])
+
+
 RIGHT_ANSWERS = {
+    "mend_accumulation": [accumulated_at_once, accumulated_by_chunks, accumulated_by_shares],
+    "mend_generation": [generated_one_by_one, generated_by_lists, generated_without_a_cache],
     "clinic_01": [attention_by_einsum, attention_by_exponentials, attention_by_loop],
     "clinic_02": [padded_by_less, padded_by_minus_infinity, padded_by_loop],
     "clinic_03": [scaled_in_place, scaled_query, scaled_by_einsum],
@@ -270,6 +345,8 @@ ONE_LENGTH = "all beams have the same length"
 ITSELF = "both arguments are the same tensor"
 NEW_TENSORS = "new tensors come back in each case, and nothing flows through them"
 KEY = "key.transpose(-2, -1)"
+SHARE = "(2 * errors[..., None] * x)[counts].sum(0) / count"
+SHORTER = "(max_norm / gradient.norm()).clamp(max=1)"
 
 EQUIVALENT = {
     name: {f"{name}: {change}": reason for change, reason in changes.items()}
@@ -309,6 +386,22 @@ EQUIVALENT = {
             "saved.detach() → saved": NEW_TENSORS,
             "(table - rate * table.grad).detach() → table - rate * table.grad": NEW_TENSORS,
             "rate * table.grad → table.grad * rate": COMMUTATIVE,
+        },
+        "mend_accumulation": {
+            "inputs → targets": "there are as many of these",
+            "inputs → answers": "there are as many of these",
+            "start + portion → portion + start": SUM,
+            f"gradient + {SHARE} → {SHARE} + gradient": SUM,
+            "2 * errors[..., None] * x → x * (2 * errors[..., None])": COMMUTATIVE,
+            "2 * errors[..., None] → errors[..., None] * 2": COMMUTATIVE,
+            f"gradient * {SHORTER} → {SHORTER} * gradient": COMMUTATIVE,
+        },
+        "mend_generation": {
+            "[pad_id] * (longest - len(prompt)) → (longest - len(prompt)) * [pad_id]": COMMUTATIVE,
+            "pad_id → end_id": "what stands in the padding is masked",
+            "pad_id → max_new": "what stands in the padding is masked",
+            "-1 → 1": FROM_THE_END,
+            "positions[:, -1:] + 1 → 1 + positions[:, -1:]": SUM,
         },
         "clinic_11": {
             "0.0 → 1.0": "the same number is added to all scores",

@@ -271,7 +271,7 @@ EQUIVALENT = {
     "qk_norm": lesson_11.EQUIVALENT["rms_norm"],
     "latent_attention": commuted(
         "latent_weights",
-        "absorbed @ latent[:, None].mT + query_rope @ key_rope[:, None].mT",
+        "absorbed.flatten(1, 2) @ latent.mT + query_rope.flatten(1, 2) @ key_rope.mT",
         "query_nope.size(-1) + query_rope.size(-1)",
     )
     | {

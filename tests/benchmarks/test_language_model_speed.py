@@ -17,7 +17,7 @@ from tests.support import DEVICE, assert_close
 from transformer_lab import LanguageModel, LanguageModelConfig, complete, next_token_loss
 from transformer_lab.data.ngrams import NGrams
 from transformer_lab.training.commands import language_model
-from transformer_lab.weights.gpt2 import copy_from_gpt2
+from transformer_lab.weights.modules import copy_from_huggingface
 
 SMALL = LanguageModelConfig(dropout=0.0, attention_dropout=0.0)  # GPT-2 small
 OF_CODE = LanguageModelConfig(*(96, 128, 4, 512, 4, 256), dropout=0.0, attention_dropout=0.0)
@@ -34,7 +34,7 @@ def both(config: LanguageModelConfig) -> tuple[LanguageModel, nn.Module]:
         transformers.GPT2Config(vocab_size=config.vocab_size, n_positions=config.max_len, **sizes, **off)
     )
     ours = LanguageModel(config)
-    copy_from_gpt2(theirs, ours)
+    copy_from_huggingface(theirs, ours)
     return ours.to(DEVICE), theirs.to(DEVICE)
 
 

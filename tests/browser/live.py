@@ -11,10 +11,12 @@ from torch.testing import assert_close
 from tests.view_examples import start
 
 FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-# The sizes of a view's canvases, and a hash of the pixels of each: to write PNGs takes ten times as long.
-PICTURE = """(root => [...root.querySelectorAll('canvas')].map(canvas => {
+# The sizes of a view's canvases, and a hash of the pixels of each: to write PNGs takes ten times as long. Of a drawing
+# in SVG its text, and the colour of the view, from which its style follows.
+PICTURE = """(root => [...root.querySelectorAll('canvas, svg.tl-picture')].map(canvas => {
+    if (canvas.localName === 'svg') return getComputedStyle(root).color + canvas.outerHTML;
     const {width, height} = canvas;
-    if (!width || !height) return 'nothing';
+    if (!width || !height || canvas.closest('.tl-zoom[hidden]')) return 'nothing';
     const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, width, height).data.buffer);
     let hash = 0;
     for (let i = 0; i < pixels.length; i += 1) hash = Math.imul(hash ^ pixels[i], 16777619) ^ (hash >>> 15);
@@ -90,6 +92,9 @@ INK = """root => {
     const rgb = colour => colour.match(/[\\d.]+/g).map(Number);
     const ink = rgb(getComputedStyle(root).color);
     let found = 0;
+    const close = fill => [0, 1, 2].every(c => Math.abs(rgb(fill)[c] - ink[c]) <= 48);
+    const words = [...root.querySelectorAll('svg.tl-picture text')].map(word => getComputedStyle(word).fill);
+    found += 4 * words.filter(close).length; // a word has more than four pixels
     for (const canvas of root.querySelectorAll('canvas')) {
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         for (let i = 0; i < pixels.length && found < 20; i += 4)
@@ -137,13 +142,19 @@ class Live:
 
     def controls(self) -> list:
         """What each control says of itself."""
-        return self.root.locator("input, select, button, output").evaluate_all(
+        # The answers of the machine's riddle come by themselves, when there is nothing else to do.
+        return self.root.locator("input, select, button:not(.tl-chip), output").evaluate_all(
             "all => all.map(control => [control.value, control.checked, control.ariaPressed, control.ariaValueText])"
         )
 
     @property
     def canvas(self) -> Locator:
         return self.root.locator("canvas").first
+
+    @property
+    def drawing(self) -> Locator:
+        """The first that is seen, on a canvas or in SVG."""
+        return self.root.locator("canvas:visible, svg.tl-picture:visible").first
 
     @property
     def slider(self) -> Locator:

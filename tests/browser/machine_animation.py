@@ -1,4 +1,4 @@
-"""Draw the README's picture of the machine at work: a number is typed, parts are opened, switched off and swapped.
+"""Draw the README's picture of the machine at work: a number is typed, parts are cut, opened and swapped.
 
     python -m tests.browser.machine_animation [OUT]
 
@@ -44,15 +44,15 @@ def scenes(page: Page) -> Iterator[int]:
     for _ in range(3):
         page.get_by_label("output token").press("ArrowRight")
         yield 900
-    press(page, "decoder.layers.1.cross_attention.head.1")
-    yield 1800
-    button(page, "switch off")
-    for part in ("src_embedding.positions", "encoder.layers.1.residual_1.skip"):
-        press(page, part)
+    text.fill("thirty-four thousand and twenty-one")
+    yield 900
+    for cut in ("the input's positions", "the causal masks"):
+        button(page, f"cut {cut}")
         yield 2200
-    button(page, "reset")
+        button(page, f"cut {cut}")
+    page.locator(".tl-weave").press("Enter")
+    yield 2600
     button(page, "swap")
-    page.get_by_label("the other sentence").fill("three thousand and forty-five")
     press(page, "encoder.layers.1.residual_2.norm")
     yield 2600
 

@@ -74,7 +74,8 @@ def along_the_slider(page: Page) -> Places:
 
 
 def over_the_drawing(page: Page) -> Places:
-    """From one part to the next, in the lower half of the decoder."""
+    """From one part to the next, in the lower half of the decoder, on the map of all matrices."""
+    page.get_by_role("button", name="every matrix").click()
     page.mouse.wheel(0, 10_000)
     page.wait_for_timeout(200)
     box = page.locator("canvas").first.bounding_box()
@@ -161,6 +162,7 @@ def measured(pages: dict[str, tuple[Page, CDPSession]], port: int) -> None:
             spans[name] += times
             slider, of_slider = dragged(page, session, port, along_the_slider(page), held=True)
             parts, of_parts = dragged(page, session, port, over_the_drawing(page), held=False)
+            page.get_by_role("button", name="back to the weave").click()
             found[name].append(
                 f"letter {letter:.0f} ms; slider {slider} frames a second, {of_slider:.1f} ms a move; "
                 f"drawing {parts} frames a second, {of_parts:.1f} ms a move"

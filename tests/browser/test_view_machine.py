@@ -18,9 +18,22 @@ FIND = """(canvas, key) => {
 
 
 @pytest.fixture
-def view(views):
-    """The machine, wide enough to be seen beside what is inside."""
+def screen(views):
+    """The machine, at its first screen."""
     return views["machine"]
+
+
+@pytest.fixture
+def view(screen):
+    """The machine with the map of all its matrices, wide enough to be seen beside what is inside."""
+    return opened(screen)
+
+
+def opened(view):
+    view.root.locator(".tl-weave svg").wait_for()
+    view.button("every matrix").click()
+    view.canvas.wait_for()
+    return view
 
 
 def press(view, part: str) -> None:
@@ -32,20 +45,19 @@ def type_into(view, label: str, text: str) -> None:
     view.labelled(label).fill(text)
 
 
-def test_a_text_of_ones_own_is_translated(view):
+def test_a_text_of_ones_own_is_translated(screen):
     for text in ("one two ten", "two"):
-        type_into(view, "text to translate", text)
-        near(view.values(), shown(text))
-    assert view.root.locator(".tl-before").is_hidden()
+        type_into(screen, "text to translate", text)
+        near(screen.values(), shown(text))
 
 
-def test_every_output_token_has_its_probabilities(view):
+def test_every_output_token_has_its_probabilities(screen):
     for at in range(1, 4):
-        view.slider.focus()
-        view.press("ArrowRight")
-        near(view.values(), shown(at=at))
-    view.root.locator(".tl-tokens button").nth(2).click()
-    near(view.values(), shown(at=2))
+        screen.slider.focus()
+        screen.press("ArrowRight")
+        near(screen.values(), shown(at=at))
+    opened(screen).root.locator(".tl-tokens button").nth(2).click()
+    near(screen.values(), shown(at=2))
 
 
 @pytest.mark.parametrize(
@@ -85,20 +97,22 @@ def test_what_has_changed_is_marked_beside_what_was(view):
     near(view.values(), intact)
 
 
-def test_a_reader_finds_the_source_word_and_the_encoding_without_searching(view):
-    """The answer stands beside the tokens; what is switched off most often has a button with its name."""
+def test_a_reader_finds_the_source_word_and_the_encoding_without_searching(screen):
+    """The answer stands under the weave, and what is cut most often has a breaker with its name."""
     maps = [shown(matrix=f"{CROSS}.weights.{head}")["map"] for head in (0, 1)]
     looks = [(one + other) / 2 for one, other in zip(*(rows[0] for rows in maps), strict=True)]
     most = looks.index(max(looks))
-    reads = view.root.locator(".tl-reads span").all_text_contents()
-    answer = view.root.locator(".tl-answer")
-    assert f"looks most at “{reads[most]}”: {max(looks):.2f} of its attention" in answer.text_content()
-    view.button("switch off").click()
-    view.button("the input's positional encoding").click()
+    reads = screen.root.locator(".tl-reads span").all_text_contents()
+    answer = screen.root.locator(".tl-answer")
+    word = reads[most].removeprefix("·") or reads[most]
+    assert f"looks most at “{word}”: {max(looks):.2f} of its attention" in answer.text_content()
+    screen.button("cut the input's positions").click()
     expected, intact = shown(off=["src_embedding.positions"]), shown()
-    near(view.values(), expected)
+    near(screen.values() | {"at": 0, "probabilities": None}, expected | {"at": 0, "probabilities": None})
     same = expected["tokens"] == intact["tokens"]
-    assert ("but no token" if same else "tokens differ") in answer.text_content()
+    became = screen.root.locator(".tl-foot").text_content()
+    assert ("but no token" if same else "tokens differ") in became
+    assert answer.text_content().startswith("Without the input's positions it looks ")
 
 
 def test_a_vector_from_another_sentence(view):
@@ -113,8 +127,7 @@ def test_a_vector_from_another_sentence(view):
     press(view, f"{part}.norm")
     near(view.values(), shown(swap={"part": part, "position": 2, "value": other[part][2]}))
     press(view, f"{part}.norm")
-    view.slider.focus()
-    view.press("ArrowRight")
+    view.root.locator(".tl-writes button").nth(1).click()
     part = "decoder.layers.0.feed_forward"
     press(view, part)
     near(view.values(), shown(at=1, swap={"part": part, "position": 1, "value": other[part][1]}))
@@ -155,7 +168,7 @@ IN_SIGHT = """one => { const {top, bottom} = one.getBoundingClientRect(); return
 def test_the_sum_of_a_number_comes_into_sight_and_the_number_keeps_its_mark(blank):
     blank.set_viewport_size({"width": 700, "height": 620})
     with in_a_page(blank, html("machine")) as (page, view):
-        view.canvas.wait_for()
+        opened(view)
         press(view, "src_embedding.tokens")
         map_, sum_ = view.root.locator(".tl-detail canvas").first, view.root.locator(".tl-sum")
         page.evaluate("scrollTo(0, 0)")
@@ -174,7 +187,7 @@ def test_the_sum_of_a_number_comes_into_sight_and_the_number_keeps_its_mark(blan
 def test_a_part_that_is_opened_from_below_comes_into_sight(blank):
     blank.set_viewport_size({"width": 1200, "height": 400})
     with in_a_page(blank, html("machine")) as (page, view):
-        view.canvas.wait_for()
+        opened(view)
         crumbs = view.root.locator(".tl-crumbs")
         page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
         assert not crumbs.evaluate(IN_SIGHT)
@@ -197,10 +210,10 @@ def test_keys_go_from_part_to_part(view):
 def test_the_part_under_the_cursor_is_in_sight_and_escape_leads_back(blank):
     blank.set_viewport_size({"width": 700, "height": 500})
     with in_a_page(blank, html("machine")) as (page, view):
-        view.canvas.wait_for()
+        opened(view)
         page.evaluate("window.reached = []; document.addEventListener('keydown', ({key}) => reached.push(key))")
         spot = view.root.locator(".tl-spot")
-        view.button("reset").focus()
+        view.button("swap").focus()
         view.press("Tab")
         page.evaluate(FRAMES)
         assert view.says() == "decoder, layer 1, cross-attention, head 0."
@@ -240,18 +253,18 @@ def test_the_drawing_stays_where_it_is_when_a_first_part_is_switched_off(view):
     assert view.after_a_frame(TOP) == top
 
 
-def test_what_the_tokenizer_does_not_know_is_said(view):
-    type_into(view, "text to translate", "one 7")
-    assert view.root.locator(".tl-note").first.text_content() == "Left out: “7”."
-    type_into(view, "text to translate", "")
-    assert view.values()["text"] == ""
+def test_what_the_tokenizer_does_not_know_is_said(screen):
+    type_into(screen, "text to translate", "one 7")
+    assert screen.root.locator(".tl-note").first.text_content() == "Left out: “7”."
+    type_into(screen, "text to translate", "")
+    assert screen.values()["text"] == ""
 
 
 @pytest.mark.parametrize("width", [360, 900])
 def test_in_a_narrow_page_a_part_takes_the_place_of_the_whole(blank, width):
     blank.set_viewport_size({"width": width, "height": 900})
     with in_a_page(blank, html("machine")) as (page, view):
-        view.canvas.wait_for()
+        opened(view)
         press(view, f"{CROSS}.head.1")
         near(view.values(), shown(matrix=f"{CROSS}.weights.1"))
         assert not view.canvas.is_visible()
@@ -259,7 +272,6 @@ def test_in_a_narrow_page_a_part_takes_the_place_of_the_whole(blank, width):
         view.button("machine").click()
         near(view.values(), shown(matrix=f"{CROSS}.weights.1"))
         assert view.canvas.is_visible()
-        view.button("reset").click()
     blank.set_viewport_size({"width": 1000, "height": 900})
 
 
@@ -269,7 +281,7 @@ LIGHT, DARK = "body { background: #fff; color: #111 }", "body { background: #111
 SERIOUS = """async () => (await axe.run(document.body, {resultTypes: ["violations"]})).violations
     .filter(({impact}) => impact === "serious" || impact === "critical")
     .map(({id, nodes}) => [id, nodes.length, nodes[0].html.slice(0, 200)])"""
-TARGETS = """root => [...root.querySelectorAll("button, select, input, canvas[tabindex='0']")]
+TARGETS = """root => [...root.querySelectorAll("button, select, input, canvas[tabindex='0'], .tl-weave")]
     .filter(one => one.checkVisibility())"""
 SMALL = f"""root => ({TARGETS})(root).map(one => [one.getBoundingClientRect(), one.outerHTML.slice(0, 80)])
     .filter(([box]) => box.height < 24 || box.width < 24).map(([box, html]) => [box.width, box.height, html])"""
@@ -287,7 +299,7 @@ def test_axe_finds_nothing_serious_and_nothing_is_cut_off(browser, style, width,
     page = browser.new_page(viewport={"width": width, "height": 900}, device_scale_factor=ratio)
     page.add_init_script("window.listening = new Set()")
     with in_a_page(page, html("machine"), style) as (_, view):
-        view.canvas.wait_for()
+        view.root.locator(".tl-weave svg").wait_for()
         page.evaluate(axe)
         for act in (lambda: None, *states(view)):
             act()
@@ -302,57 +314,56 @@ def states(view) -> list:
     """What changes which controls are there."""
 
     def off() -> None:
-        view.button("switch off").click()
-        view.button("the causal masks").click()
+        view.button("cut the causal masks").click()
+
+    def table() -> None:
+        view.button("show as table").click()
 
     def swap() -> None:
-        view.button("swap").click()
-        type_into(view, "the other sentence", "one ten")
+        view.button("swap a word").click()
 
     def inside() -> None:
         view.button("look inside").click()
         press(view, "decoder.layers.0.feed_forward")
 
-    return [off, swap, inside]
+    return [off, table, swap, inside]
 
 
 def test_every_control_is_reached_and_used_by_keys_alone(blank):
     blank.set_viewport_size({"width": 1200, "height": 900})
     with in_a_page(blank, html("machine")) as (page, view):
-        view.canvas.wait_for()
+        view.root.locator(".tl-weave svg").wait_for()
 
         def to(name: str) -> None:
-            for _ in range(40):
+            for _ in range(60):
                 view.press("Tab")
-                if page.evaluate(FOCUS) == name:
+                if page.evaluate(FOCUS).startswith(name):
                     return
             raise AssertionError(f"Tab does not reach {name!r}")
 
         to("text to translate")
         view.press("Control+a", *"two")
         near(view.values(), shown("two"))
-        to("switch off")
-        view.press("Enter")
-        to("the input's positional encoding")
+        to("cut the input's positions")
         view.press("Space")
-        near(view.values(), shown("two", off=["src_embedding.positions"]))
-        to("encoder, positional encoding of the input ✕")
+        cut = shown("two", off=["src_embedding.positions"])
+        near(view.values() | {"at": 0, "probabilities": None}, cut | {"at": 0, "probabilities": None})
+        to("mend positions")
         view.press("Enter")
-        near(view.values(), shown("two"))
-        assert "Arrow keys" in page.evaluate(FOCUS), "the drawing has the focus that its button had"
-        view.press("End", "ArrowDown", "Enter")  # a norm: off
-        assert view.root.locator(".tl-bar button", has_text="✕").count() == 1
-        view.press("Enter")
-        near(view.values(), shown("two"))
+        assert view.values()["tokens"] == shown("two")["tokens"]
+        assert page.evaluate(FOCUS).startswith("The weave."), "it has the focus that its button had"
+        view.press("Home", "ArrowRight", "Enter")  # the cross-attention
+        assert page.evaluate(FOCUS).startswith("← back")
+        assert view.values()["open"] == f"{CROSS}.weights.0"
         to("scores")
         view.press("Enter")
         assert view.values()["open"].endswith("scores.0")
+        view.press("Escape")
+        assert page.evaluate(FOCUS).startswith("The weave.")
+        every = view.root.evaluate(f"root => ({TARGETS})(root).map(e => e.outerHTML)")
         reached = set()
-        for _ in range(view.root.evaluate(f"root => ({TARGETS})(root).length") + 4):
+        for _ in range(len(every) + 4):
             view.press("Tab")
             reached.add(page.evaluate("() => document.activeElement.outerHTML"))
-        missed = [
-            one for one in view.root.evaluate(f"root => ({TARGETS})(root).map(e => e.outerHTML)") if one not in reached
-        ]
-        assert missed == []
+        assert [one for one in every if one not in reached] == []
     blank.set_viewport_size({"width": 1000, "height": 900})

@@ -28,6 +28,7 @@ from tests.browser.stored import signed
 from tests.view_examples import MODULES, SHOW, start
 
 COLOURS = """canvas => {
+    if (canvas.localName === 'svg') return canvas.querySelectorAll('path, line, text').length;
     const {width, height} = canvas;
     return new Set(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, width, height).data.buffer)).size;
 }"""
@@ -61,8 +62,8 @@ def test_the_view_is_live_in_place_of_its_picture(views, name):
     assert element.evaluate("element => Boolean(element.live)")
     expect(element.locator("img")).to_have_count(1)
     expect(element.locator("img")).to_be_hidden()
-    expect(views[name].canvas).to_be_visible()
-    assert views[name].canvas.evaluate(COLOURS) > 20
+    expect(views[name].drawing).to_be_visible()
+    assert views[name].drawing.evaluate(COLOURS) > 20
 
 
 @every_view

@@ -1,4 +1,4 @@
-"""`python -m tests.collected [--all | --draw 100]`: the share of collected answers that are told a cause.
+"""`python -m tests.collected [--all | --draw 100 [--seed 1]]`: the share of collected answers that are told a cause.
 
 With `--all` each and what it is told; with `--draw` so many of those that are told a cause, beside their source.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from tests.collected.measuring import HALVES, share, told
 
 
-def main(show: bool, draw: int) -> int:
+def main(show: bool, draw: int, seed: int) -> int:
     halves = {half: list(told(collected)) for half, collected in HALVES.items()}
     for half, all_told in halves.items():
         named = sum(one.mistake is not None for one in all_told)
@@ -27,7 +27,7 @@ def main(show: bool, draw: int) -> int:
     print(f"{max(seconds):.2f} s at most")
     for one in everybody if show else ():
         print(f"\n{one.answer.__name__}: {one.wrong}\n  → {one.mistake or one.cause or '–'}")
-    for one in random.Random(0).sample([one for one in everybody if one.words], draw):
+    for one in random.Random(seed).sample([one for one in everybody if one.words], draw):
         print(f"\n{one.exercise}: {one.wrong}\n{inspect.getsource(one.answer)}  → {one.words}")
     return 0
 
@@ -36,5 +36,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--draw", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
     chosen = parser.parse_args()
-    raise SystemExit(main(chosen.all, chosen.draw))
+    raise SystemExit(main(chosen.all, chosen.draw, chosen.seed))

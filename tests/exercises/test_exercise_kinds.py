@@ -486,6 +486,6 @@ def test_every_exercise_states_its_kind_time_and_difficulty():
         assert f"{exercise.kind} · about {exercise.minutes} minutes" in repr(exercise)
 
 
-@pytest.mark.parametrize("lesson", [*(f"{number:02}" for number in range(1, 9)), "10", "12"])
+@pytest.mark.parametrize("lesson", [*(f"{number:02}" for number in range(1, 9)), "10", "12", "15", "16", "17"])
 def test_every_lesson_has_three_kinds_of_exercise(lesson):
     assert len({one.kind for one in exercises.catalogue.values() if one.lesson == lesson}) >= 3

@@ -679,7 +679,33 @@ def test_cards_are_plain_text_and_html_with_everything_escaped():
     html = verdict._repr_html_()
     assert "RuntimeError: a &lt; b &amp; `c`" in html
     assert "<code>raise RuntimeError(&quot;a" not in html
-    assert ">✗</span> <strong>softmax: not yet</strong>" in html
+    assert ">softmax</p>" in html
+    assert "<strong>Not yet</strong>" in html
+    assert "linear-gradient(90deg,currentColor 50%" in html, "a seal that is half full"
+
+
+def test_a_named_slip_is_the_heading_and_yours_stands_beside_what_is_expected():
+    html = exercises.softmax.check(exercises.softmax.mistakes["sum_over_everything"].function)._repr_html_()
+    assert ">softmax · not yet</p>" in html
+    assert "<strong>Sum over everything</strong>" in html
+    yours, expected = re.findall(r">(yours|expected)</span><pre style=\"([^\"]*)\">([^<]*)</pre>", html)
+    assert yours[0] == "yours"
+    assert "dashed" in yours[1]
+    assert yours[2] == "[[0.0418, 0.1136, 0.3087],\n [0.3087, 0.1136, 0.1136]]"
+    assert "dashed" not in expected[1]
+    assert expected[2] == "[[0.0900, 0.2447, 0.6652],\n [0.5761, 0.2119, 0.2119]]"
+
+
+def test_what_passed_shows_a_dot_for_each_exercise_of_its_lesson(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_LAB_PROGRESS", str(tmp_path / "progress.json"))
+    exercises.new_weights.check(lambda weights, shift, factor: weights)
+    passed = exercises.softmax.check(lambda scores, dim: softmax_by_powers(scores, dim))
+    n = sum(exercise.lesson == "01" for exercise in exercises.catalogue.values())
+    assert f'aria-label="1 of {n} solved in lesson 01"' in passed._repr_html_()
+    assert passed._repr_html_().count("width:.7em") == n
+    assert passed._repr_html_().count("linear-gradient") == 1
+    monkeypatch.setenv("TRANSFORMER_LAB_PROGRESS", "off")
+    assert "solved in lesson" not in passed._repr_html_()
 
 
 def opened(verdict) -> list[str]:

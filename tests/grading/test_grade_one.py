@@ -20,6 +20,30 @@ from transformer_lab.grading.marking import course
 RIGHT = "def causal_mask(length):\n    import torch\n    return torch.ones(length, length).tril().bool()"
 WRONG = "def padding_mask(tokens, pad_id):\n    return tokens == pad_id"
 
+# What https://gradescope-autograders.readthedocs.io/en/latest/specs/ lets results.json say, and of each test
+VISIBILITY = {"hidden", "after_due_date", "after_published", "visible"}
+FORMAT = {"text", "html", "simple_format", "md", "ansi"}
+OF_ALL = {
+    "score": float,
+    "execution_time": float,
+    "output": str,
+    "extra_data": dict,
+    "tests": list,
+    "leaderboard": list,
+}
+OF_ALL |= {"visibility": VISIBILITY, "stdout_visibility": VISIBILITY}
+OF_ALL |= {"output_format": FORMAT, "test_output_format": FORMAT, "test_name_format": FORMAT}
+OF_A_TEST = {"score": float, "max_score": float, "status": {"passed", "failed"}, "name": str, "name_format": FORMAT}
+OF_A_TEST |= {"number": str, "output": str, "output_format": FORMAT, "tags": list, "visibility": VISIBILITY}
+OF_A_TEST |= {"extra_data": dict}
+
+
+def assert_has_the_published_form(told: dict, form: dict) -> None:
+    for name, value in told.items():
+        allowed = form[name]
+        is_fine = value in allowed if isinstance(allowed, set) else isinstance(value, (int, allowed))
+        assert is_fine, (name, value)
+
 
 @pytest.fixture(scope="module")
 def handed_out(tmp_path_factory) -> Path:
@@ -53,7 +77,9 @@ def test_gradescope_s_own_steps_end_in_results_that_it_reads(handed_out, tmp_pat
         ("padding_mask", 0, 1, "failed"),
     ]
     assert "Smallest case that fails" in told["tests"][1]["output"]
-    assert told.keys() <= {"output", "visibility", "stdout_visibility", "output_format", "test_output_format", "tests"}
+    assert_has_the_published_form(told, OF_ALL)
+    for one in told["tests"]:
+        assert_has_the_published_form(one, OF_A_TEST)
     assert {one["visibility"] for one in told["tests"]} == {told["visibility"]} == {"visible"}
     (tmp_path / "source" / "assignment.json").write_text("{}")
     assert subprocess.run(["bash", tmp_path / "source" / "run_autograder"], env=environment).returncode != 0

@@ -19,7 +19,7 @@ from transformer_lab.grading.marking import course
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import Mark
 from transformer_lab.grading.marking.variant_marking import is_right, right
-from transformer_lab.grading.marking.variant_owner import whose_numbers
+from transformer_lab.grading.marking.variant_owner import owner_of_numbers
 from transformer_lab.grading.submissions.submissions import find_submissions
 
 FIT = [name for name, one in catalogue.items() if isinstance(one, Predict) and name != "new_weights"]
@@ -96,13 +96,13 @@ ROSTER = Roster((Person("1", "Ann Doe", "ann@example.org"), Person("2", "Ben Doe
     ],
 )
 def test_another_s_numbers_count_nothing_and_nobody_s_are_noted(ids, counts_nothing, noted):
-    found = whose_numbers(ids, ROSTER)
+    found = owner_of_numbers(ids, ROSTER)
     assert {student for student, one in found.items() if one.counts_nothing} == counts_nothing
     assert set(found) == noted
 
 
 def test_without_a_roster_another_s_submission_tells():
-    assert set(whose_numbers({"ann": "ben", "ben": "ben", "cem": "c17"}, Roster())) == {"ann"}
+    assert set(owner_of_numbers({"ann": "ben", "ben": "ben", "cem": "c17"}, Roster())) == {"ann"}
 
 
 def test_borrowed_numbers_lose_their_points_and_no_others(tmp_path):

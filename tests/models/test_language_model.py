@@ -22,7 +22,7 @@ from tests.support import (
 from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, embed, record_attention, sinusoidal_encoding
 from transformer_lab.nn.losses import bits_per_byte, next_token_loss, perplexity
 from transformer_lab.training import label_smoothing_loss
-from transformer_lab.weights.gpt2 import copy_from_gpt2, copy_to_gpt2
+from transformer_lab.weights.modules import copy_from_huggingface, copy_to_huggingface
 
 VOCAB, D, H, D_FF, LAYERS, LENGTH = 13, 12, 3, 20, 2, 11
 CONFIG = LanguageModelConfig(
@@ -100,9 +100,9 @@ def test_rotary_attention_knows_distances_and_no_positions():
     """Ten tokens later, queries and keys of the same tokens give the same scores."""
     attention = small("rotary").get_submodule("layers.0.self_attention")
     query, key = randn(2, H, 5, 4), randn(2, H, 5, 4)
-    scores = [q @ k.transpose(-2, -1) for q, k in (attention.placed(query, key, start) for start in (0, 10))]
+    scores = [q @ k.transpose(-2, -1) for q, k in (attention.apply_positions(query, key, start) for start in (0, 10))]
     assert_close(scores[1], scores[0], within=1e-5)
-    (turned, _) = attention.placed(query, key, 0)
+    (turned, _) = attention.apply_positions(query, key, 0)
     assert (turned - query)[:, :, 1:].abs().amax() > 0.1
 
 
@@ -159,7 +159,7 @@ def huggingface(**changes) -> torch.nn.Module:
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "apart"])
 def test_logits_and_gradients_are_those_of_huggingfaces_gpt2(to_torch, tied):
     ours, theirs, tokens = small(tie_weights=tied), huggingface(tie_word_embeddings=tied), some_tokens()
-    share = (lambda: copy_to_gpt2(ours, theirs)) if to_torch else (lambda: copy_from_gpt2(theirs, ours))
+    share = (lambda: copy_to_huggingface(ours, theirs)) if to_torch else (lambda: copy_from_huggingface(theirs, ours))
     assert (ours(tokens) - theirs(tokens).logits).abs().max() > 1e-2
     share()
     logits, expected = ours(tokens), theirs(tokens).logits
@@ -174,8 +174,8 @@ def test_logits_and_gradients_are_those_of_huggingfaces_gpt2(to_torch, tied):
 def test_there_and_back_gives_the_same_weights():
     ours, theirs, other = small(), huggingface(), small()
     scramble(other)
-    copy_to_gpt2(ours, theirs)
-    copy_from_gpt2(theirs, other)
+    copy_to_huggingface(ours, theirs)
+    copy_from_huggingface(theirs, other)
     assert_close(tuple(other.parameters()), tuple(ours.parameters()), within=0)
 
 
@@ -200,12 +200,12 @@ def test_there_and_back_gives_the_same_weights():
 )
 def test_a_gpt2_that_would_compute_something_else_is_refused(ours, theirs, message):
     with refuses(message):
-        copy_from_gpt2(huggingface(**theirs), small(**ours))
+        copy_from_huggingface(huggingface(**theirs), small(**ours))
 
 
 def test_only_a_gpt2_is_a_counterpart():
-    with refuses("the counterpart of a LanguageModel must be GPT2LMHeadModel (got Linear)"):
-        copy_to_gpt2(small(), torch.nn.Linear(2, 2))
+    with refuses("the counterpart of a LanguageModel must be GPT2LMHeadModel or LlamaForCausalLM (got Linear)"):
+        copy_to_huggingface(small(), torch.nn.Linear(2, 2))
 
 
 def test_sinusoidal_positions_are_added_to_scaled_embeddings():

@@ -1,6 +1,7 @@
 """The site as files: what a page links to is there, nothing comes from elsewhere, and nothing of a lesson is lost."""
 
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from tests.built_site import LESSONS, ROOT, PageOfTheSite, built_site, is_relative
+from tests.built_site import LESSONS, ROOT, SITE, PageOfTheSite, built_site, is_relative
 from transformer_lab.exercises import catalogue
 
 # Formulas, alt texts, addresses and tags.
@@ -43,7 +44,7 @@ def html_of(cell: nbformat.NotebookNode) -> str:
 
 
 def test_every_notebook_has_a_page_and_so_have_the_texts(pages):
-    texts = {"index", "contributing", "docs/instructors", "docs/design", "docs/figures", "search", "genindex"}
+    texts = {"index", "contributing", "docs/instructors", "docs/design", "docs/figures", "search"}
     assert set(pages) == texts | {f"lessons/{name}" for name in [*LESSONS, "gallery"]}
 
 
@@ -70,12 +71,17 @@ def test_what_a_page_names_is_there(pages):
 def test_nothing_is_loaded_from_elsewhere_and_no_path_is_absolute(pages):
     for name, page in pages.items():
         elsewhere = [(tag, a) for tag, rel, a in page.addresses if not is_relative(a) and not a.startswith("data:")]
-        assert [found for found in elsewhere if found[0] != "a"] == [], name
+        loaded = [found for found in elsewhere if found[0] != "a" and found[2] != canonical(name)]
+        assert loaded == [], name
         assert [a for _, a in elsewhere if not re.match(r"https?://|mailto:", a)] == [], name
         assert str(ROOT) not in page.html, name
     styles = {path for page in pages.values() for path in page.assets() if path.suffix == ".css"}
     for style in styles:
         assert re.findall(r"@import|url\(\s*[\"']?(?:https?:|//|/)[^)]*", style.read_text("utf-8")) == []
+
+
+def canonical(name: str) -> str:
+    return f"{SITE}/" if name == "index" else f"{SITE}/{name}.html"
 
 
 def test_what_is_loaded_with_a_page_is_there(pages):
@@ -107,12 +113,17 @@ def test_a_folder_that_holds_something_else_is_not_touched(site, tmp_path):
 # ── the front page ──
 
 
-def test_the_front_page_shows_each_lesson_as_a_picture(pages, site):
-    front = pages["index"]
-    cards = re.findall(r'<a class="card" href="lessons/(\w+)\.html">.*?<img src="([^"]+)"', front.html)
-    assert [name for name, _ in cards] == LESSONS
-    assert len({picture for _, picture in cards}) == len(LESSONS)
-    assert all((site / picture).stat().st_size > 1000 for _, picture in cards)
+def test_the_front_page_is_a_map_with_a_knot_for_each_lesson_and_a_dot_for_each_exercise(pages):
+    knots = re.findall(r'<li class="knot" data-knot="(\w+)" data-exercises="([\w ]*)">(.*?)</li>', pages["index"].html)
+    assert [name for name, _, _ in knots] == LESSONS
+    assert [one for _, names, _ in knots for one in names.split()] == list(catalogue)
+    for name, names, knot in knots:
+        assert f'href="lessons/{name}.html"' in knot
+        assert knot.count('class="dot"') == len(names.split())
+        minutes = re.search(r'class="minutes">([\d +]+) min', knot)
+        said = re.search(r"\*\*Time:\*\* (\d+) minutes.*?exercises (\d+) more", stored(name).cells[0].source)
+        assert minutes is not None
+        assert minutes[1] == (" + ".join(said.groups()) if said else "30")
 
 
 def test_the_front_page_has_a_view_and_the_commands_of_the_readme(pages):
@@ -122,8 +133,8 @@ def test_the_front_page_has_a_view_and_the_commands_of_the_readme(pages):
     commands = re.findall(r"^(pip .+ && .+)$", readme, re.MULTILINE)
     assert len(commands) == 2
     assert [command for command in commands if command not in text] == []
-    assert "shortcut icon" in [relation for _, relation, _ in pages["index"].addresses]  # or browsers ask for one
-    assert ("a", "", "https://example.org/lab/lab") in pages["index"].addresses
+    assert "icon" in [relation for _, relation, _ in pages["index"].addresses]  # or browsers ask for one
+    assert ("a", "", "https://github.com/lab/lab") in pages["index"].addresses
 
 
 def showing(*kinds: str) -> nbformat.NotebookNode:
@@ -138,6 +149,59 @@ def test_the_front_page_opens_with_the_machine_once_a_lesson_shows_it(monkeypatc
     assert opening_view({"gallery": gallery, "06_x": showing("decoding")})[0] == "heads"
     kind, html = opening_view({"gallery": gallery, "06_x": showing("machine")})
     assert (kind, html[:12]) == ("machine", "<tl-machine-")
+
+
+# ── what others see of a page ──
+
+
+def test_a_page_says_what_it_is_and_where_it_stands(pages, site):
+    from PIL import Image
+
+    told = {name: page.told for name, page in pages.items()}
+    assert len({one["og:title"] for one in told.values()}) == len(pages)
+    for name, page in pages.items():
+        assert ("link", "canonical", canonical(name)) in page.addresses
+        assert told[name]["og:url"] == canonical(name)
+        assert 50 <= len(told[name]["description"]) <= 300, name
+        assert told[name]["og:description"] == told[name]["description"]
+        picture = site / told[name]["og:image"].removeprefix(f"{SITE}/")
+        with Image.open(picture) as shared:
+            assert shared.size == (1200, 630)
+    lessons = [told[f"lessons/{name}"]["description"] for name in LESSONS]
+    assert len(set(lessons)) == len(LESSONS)
+
+
+def test_without_an_address_a_page_claims_none(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    where = importlib.import_module("whereabouts").Whereabouts
+    assert where.of({}) == where("", "")
+    assert where("", "https://github.com/lab/lab").colab == ""
+    assert where(f"{SITE}/", "https://example.org/lab/lab").colab == ""
+    assert where.of({"SITE_ADDRESS": SITE, "GITHUB_REPOSITORY": "lab/lab"}) == where(f"{SITE}/", "")
+
+
+def test_every_heading_and_view_has_an_address_and_stands_in_the_contents(pages):
+    for name in [*LESSONS, "gallery"]:
+        page = pages[f"lessons/{name}"]
+        contents = page.html.partition('<ol class="places">')[2].partition("</ol>")[0]
+        listed = re.findall(r'href="#([^"]+)"', contents)
+        headings = re.findall(r"<section[^>]* id=\"([^\"]+)\">\s*(?:<span[^>]*></span>)*<h[23]>", page.html)
+        views = re.findall(r'id="(view-[\w-]+)" data-place', page.html)
+        assert len(views) == len(re.findall(r"<tl-[a-z_]+-[0-9a-f]{8}>", page.html)), name
+        assert [one for one in listed if one.startswith("view-")] == views
+        assert set(headings) <= set(listed)
+        assert len(listed) == len(set(listed))
+        assert set(listed) <= page.ids
+
+
+def test_the_search_knows_every_section_by_its_address(pages, site):
+    found = json.loads((site / "_static" / "search.json").read_text("utf-8"))
+    ids = {(name, one) for name, page in pages.items() for one in page.ids}
+    assert {(page, id_) for page, id_, *_ in found} <= ids
+    (section,) = [
+        one for one in found if "einundzwanzig" in one[4] and one[:2] == ["lessons/07_training", "the-question"]
+    ]
+    assert section[2].startswith("07")
 
 
 # ── lessons ──
@@ -167,25 +231,36 @@ def squeezed(text: str) -> str:
 
 
 @every_lesson
-def test_an_exercise_has_its_statement_and_its_hints_in_place_of_its_check(pages, name):
+def test_an_exercise_has_its_statement_and_its_hints_in_place_of_its_check(pages, name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    judged = importlib.import_module("judged")
     html = pages[f"lessons/{name}"].html
     here = [cell.metadata.exercise for cell in stored(name).cells if "exercise" in cell.metadata]
     assert re.findall(r'aria-label="Exercise (\w+)"', html) == here
     for exercise in map(catalogue.__getitem__, here):
-        panel = html.partition(f'aria-label="Exercise {exercise.name}"')[2].partition("</div>")[0]
+        panel = html.partition(f'aria-label="Exercise {exercise.name}"')[2].partition('class="cell')[0]
         said = squeezed(unescape(re.sub(r"<[^>]+>", "", panel)))
+        assert (f'data-judged="{exercise.name}"' in panel) == judged.is_judged(exercise)
         for text in (exercise.statement, *exercise.hints):
             assert squeezed(re.sub(r"[`*]|^- ", "", text, flags=re.MULTILINE)) in said.replace("*", "")
         hints = re.findall(r"<summary [^>]*>hint (\d+) of (\d+)</summary>", panel)
         assert hints == [(str(n), str(len(exercise.hints))) for n in range(1, len(exercise.hints) + 1)]
         assert f'href="{name}.ipynb"' in panel
-        assert f"{exercise.name}: not attempted yet" not in html
+        assert "Not attempted yet" not in html
 
 
 @every_notebook
 def test_the_notebook_lies_beside_its_page_and_both_have_its_drawings(pages, site, name):
     assert ("a", "", f"{name}.ipynb") in pages[f"lessons/{name}"].addresses
-    assert (site / "lessons" / f"{name}.ipynb").read_bytes() == (ROOT / "notebooks" / f"{name}.ipynb").read_bytes()
+    taken = nbformat.read(site / "lessons" / f"{name}.ipynb", as_version=4)
+    assert taken.cells[1:] == stored(name).cells
+    wheel = re.search(rf"%pip install \S.* ({re.escape(SITE)}/\S+\.whl)\n", taken.cells[0].source)
+    assert wheel is not None
+    assert (site / wheel[1].removeprefix(f"{SITE}/")).exists()
+    needs = "lessons" if name[:2] in ("11", "12") else ""
+    assert f"evaluate({{'extra': '{needs}'}})" in taken.cells[0].source
+    colab = f"https://colab.research.google.com/github/lab/lab/blob/colab/{name}.ipynb"
+    assert ("a", "", colab) in pages[f"lessons/{name}"].addresses
     drawn = [name for cell in stored(name).cells for name in cell.get("attachments", {})]
     shown = [Path(address) for _, _, address in pages[f"lessons/{name}"].addresses if "/_images/" in address]
     assert [path.with_suffix(".png").name for path in shown] == drawn

@@ -8,7 +8,7 @@ import torch
 from tests.support import DEVICE, assert_close, each_direction, gradients, hugging_face, randn, refuses, scramble
 from transformer_lab import KVCache, LanguageModel, LanguageModelConfig, complete
 from transformer_lab.weights.families import halves
-from transformer_lab.weights.llama import copy_from_llama, copy_to_llama
+from transformer_lab.weights.modules import copy_from_huggingface, copy_to_huggingface
 
 VOCAB, D, H, D_FF, LAYERS, LENGTH = 13, 24, 6, 20, 2, 17
 CONFIG = LanguageModelConfig(
@@ -82,7 +82,7 @@ def test_row_2i_plus_j_of_a_head_here_is_row_i_plus_j_half_heads_there():
 def test_logits_and_gradients_are_those_of_huggingfaces_llama(to_torch, groups, tied):
     ours = small(n_kv_heads=groups, tie_weights=tied)
     theirs, tokens = huggingface(num_key_value_heads=groups, tie_word_embeddings=tied), some_tokens()
-    share = (lambda: copy_to_llama(ours, theirs)) if to_torch else (lambda: copy_from_llama(theirs, ours))
+    share = (lambda: copy_to_huggingface(ours, theirs)) if to_torch else (lambda: copy_from_huggingface(theirs, ours))
     assert (ours(tokens) - theirs(tokens).logits).abs().max() > 1e-2
     share()
     logits, expected = ours(tokens), theirs(tokens).logits
@@ -94,14 +94,14 @@ def test_logits_and_gradients_are_those_of_huggingfaces_llama(to_torch, groups, 
 def test_another_base_of_the_angles_is_followed():
     ours, tokens = small(rotary_base=500_000.0), some_tokens()
     theirs = huggingface(rope_theta=500_000.0)
-    copy_to_llama(ours, theirs)
+    copy_to_huggingface(ours, theirs)
     assert_close(ours(tokens), theirs(tokens).logits, within=1e-5)
     assert (small()(tokens) - ours(tokens)).abs().max() > 1e-3
 
 
 def test_generation_with_a_cache_agrees_token_for_token():
     ours, theirs, tokens = small(), huggingface(), some_tokens(3, 5)
-    copy_to_llama(ours, theirs)
+    copy_to_huggingface(ours, theirs)
     mine = complete(ours, tokens, 12, top_k=1)
     every = torch.ones_like(tokens)
     other = theirs.generate(tokens, attention_mask=every, max_new_tokens=12, do_sample=False)
@@ -111,8 +111,8 @@ def test_generation_with_a_cache_agrees_token_for_token():
 def test_there_and_back_gives_the_same_weights():
     ours, theirs, other = small(), huggingface(), small()
     scramble(other)
-    copy_to_llama(ours, theirs)
-    copy_from_llama(theirs, other)
+    copy_to_huggingface(ours, theirs)
+    copy_from_huggingface(theirs, other)
     assert_close(tuple(other.parameters()), tuple(ours.parameters()), within=0)
 
 
@@ -148,13 +148,8 @@ def test_a_llama_that_would_compute_something_else_is_refused(ours, theirs, mess
     mine = small(**ours)
     before = [parameter.clone() for parameter in mine.parameters()]
     with refuses(message):
-        copy_from_llama(huggingface(**theirs), mine)
+        copy_from_huggingface(huggingface(**theirs), mine)
     assert_close(tuple(mine.parameters()), tuple(before), within=0)
-
-
-def test_only_a_llama_is_a_counterpart():
-    with refuses("the counterpart of a LanguageModel must be LlamaForCausalLM (got Linear)"):
-        copy_to_llama(small(), torch.nn.Linear(2, 2))
 
 
 # Errors

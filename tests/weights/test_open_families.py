@@ -17,7 +17,7 @@ from transformer_lab.models.since_llama.layers import OpenAttention
 from transformer_lab.models.since_llama.open_model import OpenModel
 from transformer_lab.training import load_language_model, save_checkpoint
 from transformer_lab.weights import published
-from transformer_lab.weights.llama import copy_to_llama
+from transformer_lab.weights.modules import copy_to_huggingface
 from transformer_lab.weights.open_families import reading
 
 NONE = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
@@ -280,7 +280,7 @@ def test_an_open_model_is_not_copied_and_no_checkpoint_holds_it(tmp_path):
     """A Mistral's tensors have the names of a Llama's, and without its window they would mean something else."""
     pair, path = stored("llama", tmp_path), tmp_path / "stored.safetensors"
     with refuses("what is copied must be a LanguageModel made from its config (got OpenModel)"):
-        copy_to_llama(pair.ours, pair.theirs)
+        copy_to_huggingface(pair.ours, pair.theirs)
     save_checkpoint(path, pair.ours, Characters("abcdefghijklmno"), {})
     with refuses("a config must have the fields of LanguageModelConfig (missing=[], unknown=['family'])"):
         load_language_model(path)

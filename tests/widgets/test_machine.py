@@ -1,6 +1,7 @@
 """The machine in Python: what it carries, how fine its weights are, and what is refused."""
 
 import base64
+import re
 import zlib
 from dataclasses import replace
 
@@ -8,13 +9,14 @@ import pytest
 import torch
 
 from tests.support import DEVICE
-from tests.view_examples.machine import data, sent
+from tests.view_examples.machine import data, recorded, sent, source_of, written
 from tests.view_outputs import html_of, numbers, state_of
 from transformer_lab import Transformer, TransformerConfig, widgets
 from transformer_lab.data.tasks import number_names
 from transformer_lab.data.tokenizer import Tokenizer
 from transformer_lab.training import load_checkpoint, translate
 from transformer_lab.widgets.machine import machine_view
+from transformer_lab.widgets.machine.machine_picture import ROOM, TOP, looked_at, stacked
 from transformer_lab.widgets.machine.machine_view import LARGEST, MOST_TEXT, finest, kept_tokens, sent_translator
 
 SHIPPED = "transformer_lab/checkpoints/en_de.safetensors"
@@ -78,8 +80,37 @@ def test_weights_are_as_fine_as_there_is_room(shipped, monkeypatch):
 
 def test_the_summary_is_one_line_without_what_a_training_decides():
     view = widgets.machine(data()["machine_model"], data()["machine_tokenizer"], "one two")
-    said = "A Transformer of 2 + 2 layers of 2 heads translates “one two”: every matrix in its place"
-    assert repr(view) == f"{said} in the paper's Figure 1."
+    said = "A Transformer of 2 + 2 layers of 2 heads translates “one two”: for each word it writes,"
+    assert repr(view) == f"{said} ribbons show where it looks."
+
+
+def test_the_ribbons_of_the_picture_are_stacked_without_overlaps_around_their_tokens():
+    assert stacked([10.0, 20.0], [200.0, 300.0]) == [195.0, 290.0]
+    assert stacked([40.0, 40.0], [200.0, 210.0]) == [165.0, 205.0]
+    assert stacked([60.0, 60.0], [TOP + 10.0, TOP + 20.0]) == [TOP, TOP + 60.0]
+    assert stacked([60.0, 60.0], [TOP + ROOM, TOP + ROOM]) == [TOP + ROOM - 120, TOP + ROOM - 60]
+
+
+def test_the_picture_shows_the_weights_and_the_probabilities_of_the_page():
+    """Of tokens that are single bytes none travels, and none has a probability."""
+    model, tokenizer = sent()
+    source = source_of("ten two")
+    ids, steps = written(model, tokenizer, source)
+    weights, sure = looked_at(model, tokenizer, source, torch.tensor([ids]))
+    whole = recorded(model, source, torch.tensor([ids[:-1]]))
+    heads = [whole[f"decoder.layers.1.cross_attention.weights.{head}"] for head in (0, 1)]
+    assert torch.allclose(torch.tensor(weights, dtype=torch.float64), sum(heads) / 2)
+    assert sure == pytest.approx([max(step) for step in steps])
+
+
+def test_the_picture_has_the_room_of_the_live_machine_where_scripts_run():
+    html = html_of(widgets.machine(data()["machine_model"], data()["machine_tokenizer"], "one two"))
+    style = re.match(r"<(tl-machine-\w+)><style>(.*?)</style>", html)
+    assert style
+    assert f"{style[1]}{{display:block" in style[2]
+    for width, high in machine_view.HEIGHTS.items():
+        assert f"(min-width:{width}px)" in style[2]
+        assert f"min-height:{high}px" in style[2]
 
 
 def test_a_machine_that_has_changed_since_shows_what_was_given():

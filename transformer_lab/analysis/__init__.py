@@ -1,7 +1,8 @@
 """Measurements and experiments on models, whose numbers the lessons and views show.
 
 In reading order: `attention`; what parts of a model do, in `circuits`, `contributions`, `interventions`, `switches` and
-`planted_circuit`; what a model takes, in `costs` and `peak_memory`.
+`planted_circuit`; what a model takes, in `costs`, `designs` and `peak_memory`; what many machines do with their
+time, in `rank_tasks` and `ranks`.
 """
 
 from transformer_lab.analysis.attention import (

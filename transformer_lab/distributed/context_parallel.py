@@ -148,7 +148,7 @@ class RingAttention(nn.Module):
         values = split_heads(attention.w_v(query), attention.n_kv_heads)
         sizes, parts = [len(piece) for piece in pieces], []
         for q, k, piece in zip(queries.split(sizes, 2), keys.split(sizes, 2), pieces, strict=True):
-            parts.append(attention.placed(q, k, piece.start))
+            parts.append(attention.apply_positions(q, k, piece.start))
         queries, keys = (torch.cat(x, dim=2) for x in zip(*parts, strict=True))
         queries = queries.unflatten(1, (attention.n_kv_heads, -1))  # (B, g, h / g, t, d_head)
         heads = Ring.apply(queries, keys.unsqueeze(2), values.unsqueeze(2), places).flatten(1, 2)  # (B, h, t, d_head)

@@ -10,7 +10,7 @@ from torch import Tensor
 class Kept:
     """Within the block, counts the `bytes` that autograd keeps for the backward pass, not counting weights.
 
-    What is let go before the end, such as weights that FSDP had gathered, does not count.
+    What is freed before the end, such as weights that FSDP had gathered, does not count.
     """
 
     def __init__(self, parameters: Iterable[Tensor] = ()):

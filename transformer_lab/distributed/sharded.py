@@ -1,8 +1,8 @@
 """Sharded data parallelism, in which each rank holds only an n-th of each weight, gradient and average of Adam.
 
 torch's FSDP2 does it (Zhao et al., 2023, arXiv:2304.11277; the idea is ZeRO's: Rajbhandari et al., 2019,
-arXiv:1910.02054). A layer's weights are gathered when it computes, and let go behind it; backwards they are gathered
-anew, and of the sum of the gradients each rank keeps its own part.
+arXiv:1910.02054). A layer's weights are gathered before it computes and freed after it; for the backward pass they are
+gathered again, and of the summed gradients each rank keeps its own part.
 """
 
 from jaxtyping import Float, Int

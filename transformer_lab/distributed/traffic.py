@@ -39,8 +39,9 @@ class Traffic(TorchDispatchMode):
     """Within the block, counts what this rank sends: `calls` and `bytes` of each kind of message, by its name.
 
     Each collective of torch, those that DistributedDataParallel and FSDP start in C++ too, is an operator that passes
-    here on its way to the group. A `send` is counted as what it is; a collective as what the ring of its ranks sends,
-    which NCCL and gloo take for large messages (Patarasuk & Yuan, 2009, "Bandwidth optimal all-reduce algorithms").
+    here on its way to the group. A `send` is counted as what it is; a collective as what a ring of its ranks sends for
+    that many numbers (Patarasuk & Yuan, 2009, "Bandwidth optimal all-reduce algorithms"), which is not measured. gloo
+    sends as much, except for a reduce-scatter, which it makes out of a whole all-reduce.
 
     Raises:
         ValueError: a collective whose bytes are not known here.

@@ -97,6 +97,8 @@ from transformer_lab.exercises.lesson_14.clinic_09 import clinic_09
 from transformer_lab.exercises.lesson_14.clinic_10 import clinic_10
 from transformer_lab.exercises.lesson_14.clinic_11 import clinic_11
 from transformer_lab.exercises.lesson_14.clinic_12 import clinic_12
+from transformer_lab.exercises.lesson_14.mend_accumulation import mend_accumulation
+from transformer_lab.exercises.lesson_14.mend_generation import mend_generation
 from transformer_lab.exercises.lesson_15.bytes_per_token import bytes_per_token
 from transformer_lab.exercises.lesson_15.delta_rule import delta_rule
 from transformer_lab.exercises.lesson_15.latent_attention import latent_attention
@@ -140,6 +142,7 @@ catalogue: dict[str, Exercise] = {
         *(online_softmax, merge_partial, mend_tiles, attention_backward, residual_distribution, tokens_per_pass),
         *(clinic_01, clinic_02, clinic_03, clinic_04, clinic_05, clinic_06),
         *(clinic_07, clinic_08, clinic_09, clinic_10, clinic_11, clinic_12),
+        *(mend_accumulation, mend_generation),
         *(qk_norm, sliding_window_mask, mend_rolling_cache, latent_attention, delta_rule, bytes_per_token),
         *(answer_loss, lora_forward, verifies, pass_at_k, group_advantages, clipped_objective, dpo_loss, mend_grpo),
         *(all_reduce_ring, split_columns_rows, ring_attention, bytes_sent, mend_data_parallel),
@@ -148,9 +151,11 @@ catalogue: dict[str, Exercise] = {
 
 
 def say_what_follows(exercises: list[Exercise]) -> None:
-    """Make each exercise say, once it is passed, which one comes next; the last says that it is the last."""
+    """Make each exercise say, once it is passed, which one comes next, and how many of its lesson are solved."""
     for one, after in pairwise(exercises):
         one.following = after
+    for one in exercises:
+        one.fellows = tuple(other.name for other in exercises if other.lesson == one.lesson)
     exercises[-1].following = None
 
 

@@ -10,7 +10,19 @@ from typing import ClassVar
 from transformer_lab.device import default_device
 from transformer_lab.exercises.diagnosis import explain
 from transformer_lab.exercises.engine import checking
-from transformer_lab.exercises.engine.cards import INFO, Card, Solution, Verdict, code, folded, folded_hints
+from transformer_lab.exercises.engine.card_look import dots
+from transformer_lab.exercises.engine.cards import (
+    INFO,
+    OPEN,
+    PASSED,
+    WRONG,
+    Card,
+    Solution,
+    Verdict,
+    code,
+    folded,
+    folded_hints,
+)
 from transformer_lab.exercises.engine.case_drawing import CaseGenerator
 from transformer_lab.exercises.engine.checking import Result
 from transformer_lab.exercises.engine.memory_limit import memory_limit
@@ -20,7 +32,7 @@ from transformer_lab.exercises.engine.specification import Mistake, Specificatio
 from transformer_lab.exercises.engine.time_limit import OutOfTime, time_limit
 from transformer_lab.exercises.engine.verdicts import NOTHING, is_stub, praise, rejected, report, stopped, unfit
 from transformer_lab.exercises.progress.own_source import own_source
-from transformer_lab.exercises.progress.progress_store import record
+from transformer_lab.exercises.progress.progress_store import SOLVED, TRIED, progress_file, read_progress, record
 
 
 class NotPassed(AssertionError):
@@ -50,6 +62,7 @@ class Exercise(Specification):
         self.case_generators: list[CaseGenerator] = []
         self._hints_given = 0
         self.following: Exercise | None = self  # in the catalogue: None after the last, itself where it has no place
+        self.fellows: tuple[str, ...] = ()  # the names of all exercises of its lesson, in the catalogue
         self.withheld = False  # no solution is shown: it is an assignment
 
     def mistake(self, explanation: str) -> Callable[[Callable], Callable]:
@@ -87,7 +100,9 @@ class Exercise(Specification):
                 )
             if not verdict.passed and os.environ.get("NBGRADER_EXECUTION") == "validate":  # it counts errors alone
                 raise NotPassed(f"{self.name} does not pass.\n{verdict.message}")
-            return verdict if verdict.passed else replace(verdict, help=lambda: self.help(verdict.attempted))
+            if verdict.passed:
+                return verdict if self.is_reference(answer) else replace(verdict, help=self.dots)
+            return replace(verdict, help=lambda: self.help(verdict.attempted))
         except NotPassed:
             raise
         except (KeyboardInterrupt, OutOfTime) as error:
@@ -101,6 +116,15 @@ class Exercise(Specification):
         if not attempted or self.withheld:
             return hints
         return hints + folded("a solution", code(self.solution_source()))
+
+    def dots(self) -> str:
+        """A dot for each exercise of the lesson, below what passed; nothing where no progress is kept."""
+        if progress_file() is None or not self.fellows:
+            return ""
+        kept = read_progress()
+        marks = [{SOLVED: PASSED, TRIED: WRONG}.get(kept.get(name, ""), OPEN) for name in self.fellows]
+        told = f"{marks.count(PASSED)} of {len(marks)} solved in lesson {self.lesson}"
+        return f'<p style="margin:8px 0 0">{dots(marks, told)} {told}</p>'
 
     def is_reference(self, answer: object) -> bool:
         """Whether the answer is the package's own function."""

@@ -1,26 +1,24 @@
 """The map of all exercises: what is solved, tried and open, by lesson, with kind, time and difficulty."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
-from transformer_lab.exercises.engine.cards import COLOURS, INFO, PASSED, WRONG, Card, frame
+from transformer_lab.exercises.engine.card_look import dots, frame
+from transformer_lab.exercises.engine.cards import INFO, PASSED, WRONG, Card, folded
 from transformer_lab.exercises.engine.cards import OPEN as NOT_YET
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.progress.progress_store import OPEN, SOLVED, TRIED, progress_file, read_progress
 
 MARKS = {SOLVED: PASSED, TRIED: WRONG, OPEN: NOT_YET}
-TILES = "display:flex;flex-wrap:wrap;gap:6px;margin:0;padding:0;list-style:none;flex:1"
-TILE = (
-    "border:1px solid rgba(127,127,127,.35);border-left:4px solid;padding:3px 8px;margin:0;font-size:85%;flex:0 0 auto"
-)
 COLUMNS = ("lesson", "exercise", "kind", "minutes", "difficulty", "state")
+CELL = "padding:2px 14px 2px 0;text-align:left"
 
 
 @dataclass(frozen=True, repr=False)
 class ProgressMap(Card):
-    """A card with all exercises: in HTML a map with a line of tiles for each lesson, as text a table in columns."""
+    """A card with all exercises: in HTML a row of dots for each lesson, and a table folded; as text that table."""
 
     rows: tuple[tuple[str, ...], ...] = ()
 
@@ -32,27 +30,29 @@ class ProgressMap(Card):
 
     def _repr_html_(self) -> str:
         lessons = "".join(line_of(lesson, [*rows]) for lesson, rows in groupby(self.rows, lambda row: row[0]))
-        return frame(self.mark, self.title, f'<p style="margin:4px 0">{escape(self.text)}</p>{lessons}')
+        grid = "display:grid;grid-template-columns:repeat(auto-fill,minmax(15em,1fr));gap:4px 20px;margin:0;padding:0"
+        above = f'<p style="margin:4px 0 10px">{escape(self.text)}</p><ul style="{grid};list-style:none">{lessons}</ul>'
+        return frame(self.mark, escape(self.title), above + folded("all exercises by name", table_of(self.rows)))
 
 
-def line_of(lesson: str, rows: list[tuple[str, ...]]) -> str:
-    """The line of a lesson: how much of it is solved, and a tile for each of its exercises."""
-    solved = sum(row[-1].endswith(SOLVED) for row in rows)
-    head = f'<div style="flex:0 0 5.5em"><strong>lesson {lesson}</strong><br>{solved} of {len(rows)} solved</div>'
-    tiles = f'<ul style="{TILES}">{"".join(map(tile, rows))}</ul>'
-    return f'<div style="display:flex;gap:8px;margin:10px 0">{head}{tiles}</div>'
+def line_of(lesson: str, rows: Sequence[tuple[str, ...]]) -> str:
+    """The row of a lesson: its number, and a dot for each exercise."""
+    marks = [row[-1].partition(" ")[0] for row in rows]
+    told = f"lesson {lesson}: {marks.count(PASSED)} of {len(rows)} solved, {marks.count(WRONG)} tried"
+    number = f'<strong style="display:inline-block;width:2em">{lesson}</strong>'
+    return f'<li style="margin:0;white-space:nowrap">{number}{dots(marks, told)}</li>'
 
 
-def tile(row: tuple[str, ...]) -> str:
-    """The tile of an exercise: its mark in the colour of its state, its name, and all details in words below."""
-    _, name, kind, minutes, difficulty, state = row
-    mark, _, how = state.partition(" ")
-    shade = {SOLVED: ";background:rgba(0,158,115,.14)", TRIED: ";background:rgba(213,94,0,.12)"}.get(how, "")
-    colour = f'style="color:{COLOURS[mark]};font-weight:bold" aria-hidden="true"'
-    return (
-        f'<li style="{TILE};border-left-color:{COLOURS[mark]}{shade}"><span {colour}>{mark}</span> '
-        f"<code>{escape(name)}</code><br>{how} · {kind}<br>{minutes} minutes · difficulty {difficulty}</li>"
-    )
+def table_of(rows: Sequence[tuple[str, ...]]) -> str:
+    """All that is known of each exercise, in columns."""
+    head = "".join(f'<th scope="col" style="{CELL}">{name}</th>' for name in COLUMNS)
+    cells = ("".join(f'<td style="{CELL}">{cell(row, i)}</td>' for i in range(len(row))) for row in rows)
+    lines = "".join(f"<tr>{of_row}</tr>" for of_row in cells)
+    return f'<table style="border-collapse:collapse;margin:6px 0"><tr>{head}</tr>{lines}</table>'
+
+
+def cell(row: Sequence[str], i: int) -> str:
+    return f"<code>{escape(row[i])}</code>" if COLUMNS[i] == "exercise" else escape(row[i])
 
 
 def progress_map(catalogue: Mapping[str, Exercise]) -> ProgressMap:

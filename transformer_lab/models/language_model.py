@@ -85,7 +85,7 @@ class RotaryAttention(GroupedQueryAttention):
             raise ValueError(f"positions must turn heads of d_head {d_model // n_heads} (got {positions.d_head})")
         self.positions = positions
 
-    def placed(
+    def apply_positions(
         self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
         return self.positions(queries, keys, start)

@@ -22,7 +22,7 @@ def checkpoint_path(checkpoint: str | Path) -> Path:
 
 
 def load_table(name: str) -> list[dict[str, Any]]:
-    """The rows of a results table, "answers", "since_llama", "swaps" or "sweep"; `experiments` has the code of each.
+    """The rows of a table of results, such as "swaps", which a module of `experiments` makes.
 
     Raises:
         ValueError: there is no such table.

@@ -2,6 +2,6 @@
 
 In reading order: `torch_nn` copies weights from module to module. `tensor_names` and `families` say which tensor of
 Hugging Face's belongs where, `open_families` says it for what came after Llama, and `published` opens what is stored,
-with the help of `folders` and `hub`. By the same table `modules`, with `gpt2` and `llama`, copies between modules.
+with the help of `folders` and `hub`. By the same table `modules` copies between our modules and Hugging Face's.
 `quantization` stores weights in 8 bits.
 """

@@ -1,4 +1,7 @@
-"""A `LanguageModel` beside one of Hugging Face's: the parameters that mean the same, if the two compute the same."""
+"""The same weights in our `LanguageModel` and in Hugging Face's GPT-2 or Llama, copied either way.
+
+How the two layouts differ is said in `families`. The library itself is not needed here.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -8,20 +11,39 @@ from torch import Tensor, nn
 
 from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
 from transformer_lab.weights.families import gpt2, llama
-from transformer_lab.weights.torch_nn import check_equal
+from transformer_lab.weights.torch_nn import check_equal, copy
 
 COUNTERPARTS = {"GPT2LMHeadModel": gpt2, "LlamaForCausalLM": llama}
 IDLE = {"dropout", "attention_dropout", "pad_id", "max_len"}  # where max_len counts, the shapes tell
 
 
-def paired(ours: LanguageModel, theirs: nn.Module, kind: str) -> Iterator[tuple[Tensor, Tensor]]:
+def copy_to_huggingface(ours: LanguageModel, theirs: nn.Module) -> None:
+    """Give Hugging Face's model the weights of ours.
+
+    Raises:
+        ValueError: the two would not compute the same with equal weights; nothing is copied then.
+    """
+    copy(paired(ours, theirs))
+
+
+def copy_from_huggingface(theirs: nn.Module, ours: LanguageModel) -> None:
+    """Give our model the weights of Hugging Face's.
+
+    Raises:
+        ValueError: the two would not compute the same with equal weights; nothing is copied then.
+    """
+    copy((other, mine) for mine, other in paired(ours, theirs))
+
+
+def paired(ours: LanguageModel, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
     """Each parameter of ours, or a view of it, beside a view of the tensor of theirs that means the same.
 
     Raises:
         ValueError: the two would not compute the same with equal weights.
     """
-    if type(theirs).__name__ != kind:
-        raise ValueError(f"the counterpart of a LanguageModel must be {kind} (got {type(theirs).__name__})")
+    kind = type(theirs).__name__
+    if kind not in COUNTERPARTS:
+        raise ValueError(f"the counterpart of a LanguageModel must be {' or '.join(COUNTERPARTS)} (got {kind})")
     if type(ours) is not LanguageModel:
         raise ValueError(f"what is copied must be a LanguageModel made from its config (got {type(ours).__name__})")
     config: Any = theirs.config

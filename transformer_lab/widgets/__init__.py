@@ -11,12 +11,15 @@ from transformer_lab.widgets.views.cache.cache_view import cache_cost
 from transformer_lab.widgets.views.completer.completer_view import completer
 from transformer_lab.widgets.views.decoding.decoding_view import decoding
 from transformer_lab.widgets.views.depth.depth_view import depth
+from transformer_lab.widgets.views.designs.designs_view import designs
 from transformer_lab.widgets.views.encoding.encoding_view import encoding
 from transformer_lab.widgets.views.heads.heads_view import heads
 from transformer_lab.widgets.views.induction.induction_view import induction
 from transformer_lab.widgets.views.lens.lens_view import lens
 from transformer_lab.widgets.views.masks.masks_view import mask_playground
 from transformer_lab.widgets.views.own_sentence.own_sentence_view import own_sentence
+from transformer_lab.widgets.views.ranks.ranks_view import ranks
+from transformer_lab.widgets.views.rewards.rewards_view import rewards
 from transformer_lab.widgets.views.saturation.saturation_view import saturation
 from transformer_lab.widgets.views.shift.shift_view import shift
 from transformer_lab.widgets.views.speculation.speculation_view import speculation
@@ -33,6 +36,7 @@ __all__ = [
     "completer",
     "decoding",
     "depth",
+    "designs",
     "encoding",
     "heads",
     "induction",
@@ -40,6 +44,8 @@ __all__ = [
     "machine",
     "mask_playground",
     "own_sentence",
+    "ranks",
+    "rewards",
     "saturation",
     "shift",
     "speculation",

@@ -21,8 +21,10 @@ const all = (await readdir(here, { recursive: true })).map((name) => name.replac
 const modules = all.filter((name) => /\.m?js$/.test(name) && !name.startsWith("static/")).sort();
 const views = modules.filter((name) => name.endsWith("_view.js"));
 
-await rm(`${here}static`, { recursive: true, force: true });
-await mkdir(`${here}static`);
+await mkdir(`${here}static`, { recursive: true });
+for (const name of await readdir(`${here}static`)) {
+  if (name.endsWith(".js")) await rm(`${here}static/${name}`); // fonts/ is not ours
+}
 for (const view of views) {
   await build({
     stdin: {

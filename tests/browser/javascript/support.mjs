@@ -61,11 +61,17 @@ export function fakePage() {
     constructor(name) {
       Object.assign(this, { name, attributes: {}, children: [], style: {}, hidden: false });
       this.classes = new Set();
-      this.classList = { add: (one) => this.classes.add(one) };
+      this.classList = {
+        add: (one) => this.classes.add(one),
+        toggle: (one, on) => (on ? this.classes.add(one) : this.classes.delete(one)),
+      };
     }
     setAttribute(name, value) {
       this.attributes[name] = String(value);
       if (name === "hidden") this.hidden = true;
+    }
+    removeAttribute(name) {
+      delete this.attributes[name];
     }
     getAttribute(name) {
       return this.attributes[name] ?? null;
@@ -92,4 +98,16 @@ export function fakePage() {
     }
   }
   globalThis.document = { createElement: (name) => new FakeNode(name) };
+  globalThis.matchMedia ??= () => ({ matches: true }); // no motion
+  globalThis.cancelAnimationFrame ??= () => {};
+}
+
+// The selectors of all rules in a style.
+export function selectorsOf(css) {
+  const plain = css.replace(/\/\*.*?\*\//gs, "");
+  const heads = plain
+    .split("{")
+    .slice(0, -1)
+    .map((part) => part.split(/[};]/).at(-1).trim());
+  return heads.filter((head) => !head.startsWith("@"));
 }

@@ -1,11 +1,10 @@
-"""Linear attention and the delta rule for all positions at once: equal to their loops, with gradients."""
+"""Linear attention for all positions at once: equal to its loop."""
 
-import pytest
 import torch
 
 from tests.models.since_llama.test_delta_rule import arguments
-from tests.support import DEVICE, assert_close, gradients, tensor
-from transformer_lab import delta_rule, linear_attention, parallel_delta_rule
+from tests.support import DEVICE, assert_close, tensor
+from transformer_lab import linear_attention
 
 
 def test_what_two_pairs_say_is_added_up_by_hand():
@@ -23,11 +22,3 @@ def test_a_state_that_is_added_to_gives_the_same():
         state = decay[:, t, None, None] * state + key[:, t, :, None] * value[:, t, None]
         outputs.append((query[:, t, None] @ state)[:, 0])
     assert_close(linear_attention(query, key, value, decay), torch.stack(outputs, 1), within=1e-5)
-
-
-@pytest.mark.parametrize("length", [1, 2, 7])
-def test_the_delta_rule_at_once_is_the_delta_rule(length):
-    query, *others = (part[:, :length] for part in arguments())
-    at_once, in_steps = parallel_delta_rule(query, *others), delta_rule(query, *others)
-    assert_close(at_once, in_steps, within=1e-5)
-    assert_close(gradients(at_once, query), gradients(in_steps, query), within=1e-5)

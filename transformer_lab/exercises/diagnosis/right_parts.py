@@ -30,8 +30,8 @@ def of_value(given: object, expected: object, standard: Standard) -> list[bool]:
         return [False]
     if not expected.is_floating_point():
         return (given == expected).flatten().tolist()
-    most = comparing.tolerance(expected.dtype, standard.loose)
-    return isclose(given, expected, rtol=most, atol=most / 10, equal_nan=True).flatten().tolist()
+    within = comparing.tolerance(expected.dtype, standard.loose)
+    return isclose(given, expected, **within, equal_nan=True).flatten().tolist()
 
 
 def is_better(after: list[bool], before: list[bool]) -> bool:

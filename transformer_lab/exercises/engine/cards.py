@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 
-PASSED, OPEN, WRONG, INFO = "✓", "○", "✗", "→"
-COLOURS = {PASSED: "#009E73", OPEN: "#8a8a8a", WRONG: "#D55E00", INFO: "#0072B2"}  # Okabe & Ito; never colour alone
+from transformer_lab.exercises.engine.card_look import INFO, OPEN, PASSED, WRONG, code, frame
+
+__all__ = ["INFO", "OPEN", "PASSED", "WRONG", "Card", "Picture", "Solution", "Verdict", "code", "folded", "frame"]
+
 EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])")
 
 
@@ -26,7 +28,7 @@ class Card:
         return f"{self.mark} {self.title}\n{plain_text(self.text)}".strip()
 
     def _repr_html_(self) -> str:
-        return frame(self.mark, self.title, html_text(self.text) + self.figure)
+        return frame(self.mark, inline(self.title), html_text(self.text) + self.figure)
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,7 +41,7 @@ class Solution(Card):
         return f"{super().__repr__()}\n\n{self.source}"
 
     def _repr_html_(self) -> str:
-        return frame(self.mark, self.title, html_text(self.text) + folded("show it", code(self.source)))
+        return frame(self.mark, inline(self.title), html_text(self.text) + folded("show it", code(self.source)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,16 +80,6 @@ class Verdict:
         return replace(self.card, figure=self.figure + help)._repr_html_()
 
 
-def frame(mark: str, title: str, body: str) -> str:
-    """The frame of a card, with its text in the page's own colours, so that it is legible in light and dark themes."""
-    colour = COLOURS[mark]
-    return (
-        f'<div style="border-left:4px solid {colour};padding:2px 12px;margin:4px 0;max-width:50em">'
-        f'<p style="margin:4px 0"><span style="color:{colour};font-weight:bold" aria-hidden="true">{mark}</span> '
-        f"<strong>{inline(title)}</strong></p>{body}</div>"
-    )
-
-
 def folded(summary: str, body: str) -> str:
     """Text that unfolds when it is clicked, without a kernel or a script."""
     button = (
@@ -119,11 +111,6 @@ def html_text(text: str) -> str:
     return "".join(parts)
 
 
-def code(source: str) -> str:
-    style = "margin:4px 0;padding:4px 8px;overflow-x:auto;background:rgba(127,127,127,.12);color:inherit"
-    return f'<pre style="{style}">{escape(source.rstrip(), quote=False)}</pre>'
-
-
 @dataclass(frozen=True)
 class Picture:
     """A small table of numbers from 0 to 1, with a name for each row and each column."""
@@ -142,7 +129,7 @@ class Picture:
         lines = [f'<tr><th scope="row" style="{cell}">{self.corner}</th>{head}</tr>']
         for name, row in zip(self.rows, self.numbers, strict=True):
             shaded = "".join(
-                f'<td style="{cell};background:rgba(0,114,178,{0.7 * min(max(x, 0.0), 1.0):.2f})">{x:.2f}</td>'
+                f'<td style="{cell};background:rgba(224,160,46,{0.7 * min(max(x, 0.0), 1.0):.2f})">{x:.2f}</td>'
                 for x in row
             )
             lines.append(f'<tr><th scope="row" style="{cell}">{name}</th>{shaded}</tr>')

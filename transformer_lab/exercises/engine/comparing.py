@@ -9,7 +9,8 @@ from torch import Tensor, allclose, equal, finfo
 
 from transformer_lab.exercises.engine.running import Case, Outcome, is_floating, is_stream
 
-# By which share of a number two right answers may differ; a number near 0, by a tenth of that.
+# By which share of a number two right answers may differ; a number near 0, by a tenth of that. In a loose case large
+# numbers cancel, so that one near 0 may be off by the whole share.
 TOLERANCE = {torch.bfloat16: 8e-2, torch.float16: 1e-2, torch.float32: 1e-4, torch.float64: 2e-13}
 LOOSE = 10  # times as much in a loose case
 PLAIN = 8 * finfo(torch.float32).eps  # of a plain number, which an answer may have computed with torch's usual type
@@ -103,13 +104,13 @@ def close(given: Tensor, expected: Tensor, loose: bool = False) -> bool:
     """Whether two tensors agree as closely as two functions that do the same, right or wrong; two NaN are equal."""
     if not expected.is_floating_point():
         return equal(given, expected)
-    most = tolerance(expected.dtype, loose)
-    return allclose(given, expected, rtol=most, atol=most / 10, equal_nan=True)
+    return allclose(given, expected, **tolerance(expected.dtype, loose), equal_nan=True)
 
 
-def tolerance(dtype: torch.dtype, loose: bool = False) -> float:
-    """The relative difference that two numbers of a type may have if they are computed in the same way."""
-    return TOLERANCE[dtype] * (LOOSE if loose else 1)
+def tolerance(dtype: torch.dtype, loose: bool = False) -> dict[str, float]:
+    """How far two numbers of a type that are computed in the same way may differ, relatively and absolutely."""
+    share = TOLERANCE[dtype] * (LOOSE if loose else 1)
+    return {"rtol": share, "atol": share if loose else share / 10}
 
 
 def different_values(given: Tensor, expected: Tensor, name: str) -> str:

@@ -215,6 +215,30 @@ def whole_cache(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, w
     return formula(given) * length
 
 
+@bytes_per_token.mistake(
+    "You give the size of a whole window. Asked is for a token's share of it: divide by the number of tokens."
+)
+def window_not_divided(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length):
+    given = (kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length)
+    return formula(given, held=length * min(length, window))
+
+
+@bytes_per_token.mistake(
+    "You count as many states as heads of keys and values. Each of the `n_heads` heads has its own."
+)
+def state_of_groups(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length):
+    given = (kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length)
+    return formula(given, state=n_kv_heads * d_head**2)
+
+
+@bytes_per_token.mistake(
+    "Your number is rounded down to a whole one. A token's share need not be whole: divide with `/`."
+)
+def rounded_down(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length):
+    given = (kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length)
+    return int(formula(given))
+
+
 @bytes_per_token.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     n_kv_heads, length = number(generator, 2, 16), number(generator, 2, 10**6)

@@ -199,6 +199,18 @@ def keys_of_length_one(query, key, value, beta, decay):
     return steps(query, key / key.norm(dim=-1, keepdim=True), value, beta, decay)
 
 
+@delta_rule.mistake("The state is asked by the key, and the query is never read. It is q_t that asks: o_t = q_tᵀ S.")
+def asked_by_the_key(query, key, value, beta, decay):
+    return steps(key, key, value, beta, decay)
+
+
+@delta_rule.mistake(
+    "The difference is written under the *query*. It belongs to the key that is taught: k_t (v_t - k_tᵀ S)."
+)
+def written_under_the_query(query, key, value, beta, decay):
+    return steps(query, key, value, beta, decay, write=lambda s, k, v, b, q: b * q.mT @ (v - k.mT @ s))
+
+
 @delta_rule.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, d_k, d_v), length = floats(generator), sizes(generator, 3), number(generator, 2, 9)

@@ -196,6 +196,33 @@ def heads_merged(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
     return output.transpose(1, 2).flatten(2)
 
 
+@latent_attention.mistake(
+    "One part of a score is scaled, and the turned features are added unscaled. Add the parts first, and scale their "
+    "sum."
+)
+def turned_not_scaled(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    scale = (query_nope.size(-1) + query_rope.size(-1)) ** 0.5
+    return summed(weights_of(query_nope / scale, query_rope, latent, key_rope, w_uk, 1.0), latent, w_uv)
+
+
+@latent_attention.mistake(
+    "Each part of a score has a softmax of its own, and the weights are added: they sum to 2. Add the scores, and take "
+    "one softmax."
+)
+def two_softmaxes(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    weights = weights_of(query_nope, 0 * query_rope, latent, key_rope, w_uk)
+    return summed(weights + weights_of(0 * query_nope, query_rope, latent, key_rope, w_uk), latent, w_uv)
+
+
+@latent_attention.mistake(
+    "The turned part of the scores is summed over the heads. They share its key, but each head asks with a query of "
+    "its own."
+)
+def turned_summed_over_heads(query_nope, query_rope, latent, key_rope, w_uk, w_uv):
+    rope = query_rope.sum(1, keepdim=True).expand_as(query_rope)
+    return summed(weights_of(query_nope, rope, latent, key_rope, w_uk), latent, w_uv)
+
+
 @latent_attention.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, heads, n, d_nope, d_rope, d_v) = floats(generator), sizes(generator, 6, most=5)

@@ -264,6 +264,26 @@ def one_slot_too_far(query, key, value, cache, position, rotate):
     return rolled(query, key, value, cache, position, rotate, (position + 1) % window, hidden, positions)
 
 
+@mend_rolling_cache.mistake(
+    "Query and keys are both turned by the numbers of their slots now. After a wrap, the older part of the window then "
+    "stands *behind* the query: only positions say how far back a key lies."
+)
+def query_by_its_slot(query, key, value, cache, position, rotate):
+    window = cache.size(-2)
+    asked = torch.tensor([position % window])
+    return rolled(query, key, value, cache, position, rotate, positions=torch.arange(window), asked=asked)
+
+
+@mend_rolling_cache.mistake(
+    "The values are turned as well. Positions belong into the scores; what is brought along must not depend on them."
+)
+def values_turned(query, key, value, cache, position, rotate):
+    _, cache = rolled(query, key, value, cache, position, rotate)
+    positions = position - (position - torch.arange(cache.size(-2))) % cache.size(-2)
+    scores = rotate(query, torch.tensor([position])) @ rotate(cache[0], positions).mT / query.size(-1) ** 0.5
+    return scores.masked_fill(positions < 0, float("-inf")).softmax(-1) @ rotate(cache[1], positions), cache
+
+
 @mend_rolling_cache.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, heads, pairs) = floats(generator), sizes(generator, 3, most=4)

@@ -181,6 +181,28 @@ def keys_first(query, key, weight_q, weight_k, eps):
     return normed(key, weight_k, eps), normed(query, weight_q, eps)
 
 
+@qk_norm.mistake(
+    "The mean is over positions and features together. Each position of a head is a vector of its own, and is normed "
+    "without a look at the others."
+)
+def over_positions_and_features(query, key, weight_q, weight_k, eps):
+    return normed(query, weight_q, eps, (2, 3)), normed(key, weight_k, eps, (2, 3))
+
+
+@qk_norm.mistake(
+    "Each vector gets a *length* of 1, as `F.normalize` makes it, before it is scaled. Asked is for a root mean square "
+    "of 1, with eps under the root: a length of about √d_head."
+)
+def length_one(query, key, weight_q, weight_k, eps):
+    lengths = [x.norm(dim=-1, keepdim=True).clamp(min=1e-12) for x in (query, key)]
+    return query / lengths[0] * weight_q, key / lengths[1] * weight_k
+
+
+@qk_norm.mistake("The query is returned twice: the key is never read.")
+def query_for_both(query, key, weight_q, weight_k, eps):
+    return normed(query, weight_q, eps), normed(query, weight_k, eps)
+
+
 @qk_norm.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     normal, (batch, groups, n_queries, n_keys) = floats(generator), sizes(generator, 4, most=4)

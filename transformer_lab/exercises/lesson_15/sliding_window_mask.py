@@ -158,6 +158,17 @@ def float_mask(length, window):
     return ((distances(length) >= 0) & (distances(length) < window)).float()
 
 
+@sliding_window_mask.mistake(
+    "The first rows are wrong: their windows begin before the text, at a negative position, and Python counts such a "
+    "one from the end of the row. Begin at 0 at the earliest."
+)
+def begun_before_the_text(length, window):
+    mask = torch.zeros(length, length, dtype=torch.bool)
+    for t in range(length):
+        mask[t, t - window + 1 : t + 1] = True
+    return mask
+
+
 @sliding_window_mask.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
     length = number(generator, 2, 40)

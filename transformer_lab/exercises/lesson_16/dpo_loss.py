@@ -126,5 +126,6 @@ def mean_first(chosen, rejected, reference_chosen, reference_rejected, beta):
 
 @dpo_loss.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
+    """Margins far below 20, from where on torch's softplus(x) is x itself, and so a little off in float64."""
     normal, batch = floats(generator), number(generator, 2, 8)
-    return {name: 4 * normal(batch) - 8 for name in NAMES} | {"beta": pick(generator, 0.05, 0.3, 1.5)}
+    return {name: 2 * normal(batch) - 8 for name in NAMES} | {"beta": pick(generator, 0.05, 0.3, 1.0)}

@@ -11,10 +11,10 @@ from transformer_lab.exercises.exercise import Exercise
 
 
 def parts(
-    label: str, n: int, queries: int, keys: int, d: int, d_v: int, times: float = 1.0, dtype=torch.float32
+    label: str, n: int, queries: int, keys: int, d: int, d_v: int, times: float = 1.0, dtype=torch.float32, loose=False
 ) -> Case:
     given = {"queries": times * normal(n, queries, d, dtype=dtype), "keys": normal(n, keys, d, dtype=dtype)}
-    return Case(label, given | {"values": normal(n, keys, d_v, dtype=dtype)})
+    return Case(label, given | {"values": normal(n, keys, d_v, dtype=dtype)}, loose)
 
 
 def zeros_case() -> Case:
@@ -47,7 +47,7 @@ ring_attention = Exercise(
         parts("two ranks", 2, 1, 1, 2, 1, 2.0),
         parts("three ranks", 3, 2, 4, 5, 3, 2.0),
         parts("as many ranks as keys", 4, 4, 4, 4, 4),
-        parts("large scores", 3, 2, 3, 4, 2, 300.0),
+        parts("large scores", 3, 2, 3, 4, 2, 300.0, loose=True),
         parts("float64", 5, 3, 2, 4, 6, dtype=torch.float64),
     ),
     hints=(

@@ -8,19 +8,19 @@ from transformer_lab.grading.gradebook import slip_days
 from transformer_lab.grading.gradebook.hand_marks import NAME as MARKED
 from transformer_lab.grading.gradebook.hand_marks import ByHand, Marked, read_marked
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL, Override, read_overrides
-from transformer_lab.grading.gradebook.regrades import Standing, keep_standing, overtaken, read_standing
+from transformer_lab.grading.gradebook.regrades import Fingerprints, keep_fingerprints, overtaken, read_fingerprints
 from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.lateness import days_late, due_for, penalty
 from transformer_lab.grading.handout.roster import Person, Roster
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import Mark
-from transformer_lab.grading.marking.variant_owner import Borrowed, whose_numbers
+from transformer_lab.grading.marking.variant_owner import Borrowed, owner_of_numbers
 
 NOTHING = "handed in nothing"
 
 
 @dataclass(frozen=True)
-class Final:
+class FinalGrade:
     """A student's points. Without a record, nothing was handed in; without a person, the roster does not have them."""
 
     student: str
@@ -64,14 +64,14 @@ class Gradebook:
 
     assignment: Assignment
     roster: Roster
-    finals: tuple[Final, ...]
+    finals: tuple[FinalGrade, ...]
 
     @property
     def graded(self) -> list[Graded]:
         return [*{one.graded.student: one.graded for one in self.finals if one.graded}.values()]
 
     @property
-    def not_read(self) -> list[tuple[Final, str]]:
+    def not_read(self) -> list[tuple[FinalGrade, str]]:
         """What of whom could not be read; all else is graded."""
         told = [(one, why) for one in self.finals if one.graded for why in one.graded.left_out]
         return told + [(one, one.no_time) for one in self.finals if one.no_time]
@@ -84,10 +84,10 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
         ValueError: decisions can't be read; says which.
     """
     decided = read_overrides(folder, assignment, [one.student for one in graded], roster)
-    marked, standing = read_marked(folder / MARKED, assignment), read_standing(folder)
+    marked, fingerprints = read_marked(folder / MARKED, assignment), read_fingerprints(folder)
     whose = {one.student: roster.find(one.student) for one in graded}
-    others = whose_numbers({one.student: one.own_id for one in graded}, roster) if assignment.variants else {}
-    rest = (assignment, decided, marked, others, roster, standing, slip_days.kept(folder))
+    others = owner_of_numbers({one.student: one.own_id for one in graded}, roster) if assignment.variants else {}
+    rest = (assignment, decided, marked, others, roster, fingerprints, slip_days.kept(folder))
     finals = [final(one.student, one, whose[one.student], *rest) for one in graded]
     there = {person.id for person in whose.values() if person}
     for one in graded:  # a group's work is that of all of it who handed in nothing themselves
@@ -117,7 +117,7 @@ def check_decisions(
     decided = read_overrides(folder, assignment, sorted(students), roster)
     read_marked(folder / MARKED, assignment)
     if decided and folder.is_dir():
-        keep_standing(folder, decided, graded, roster)
+        keep_fingerprints(folder, decided, graded, roster)
 
 
 def late_in_words(days: int, slips: int) -> str:
@@ -134,9 +134,9 @@ def final(
     marked: Marked,
     others: dict[str, Borrowed],
     roster: Roster,
-    standing: Standing,
+    fingerprints: Fingerprints,
     used: dict[str, int],
-) -> Final:
+) -> FinalGrade:
     own = tuple(one for one in decided if one.student in (student, person.id if person else student))
     set_by_hand = {one.exercise: one.points for one in own}
     texts = graded.texts if graded else {}
@@ -168,6 +168,8 @@ def final(
     notes += [borrowed.note] if borrowed else []
     changed = [question for question, one in read.items() if not one.is_of(texts.get(question, ""))]
     notes += [f"wrote something else to `{question}` since it was marked" for question in changed]
-    notes += [note for one in own if graded and (note := overtaken(one, graded, standing))]
+    notes += [note for one in own if graded and (note := overtaken(one, graded, fingerprints))]
     total = round(set_by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
-    return Final(student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting, unread, slips)
+    return FinalGrade(
+        student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting, unread, slips
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer_lab.exercises import catalogue
-from transformer_lab.grading.gradebook.final_grades import Final
+from transformer_lab.grading.gradebook.final_grades import FinalGrade
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL
 from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.lateness import due_for, handed_in_at, penalty
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXTRA = "transformer-lab-extra-credit.json"  # beside gradebook.db: by assignment and student, what an import gave
 
 
-def import_grades(finals: Sequence[Final], assignment: Assignment, course: Path) -> list[str]:
+def import_grades(finals: Sequence[FinalGrade], assignment: Assignment, course: Path) -> list[str]:
     """Write every student's points into `gradebook.db` of nbgrader's course folder, such as the assignment's.
 
     A second import replaces the computed points of the first. What was decided by hand, in overrides.csv or in nbgrader
@@ -73,7 +73,7 @@ def describe(book: "Gradebook", assignment: Assignment, notebooks: dict[str, str
 
 
 def write_points(
-    book: "Gradebook", one: Final, assignment: Assignment, notebooks: dict[str, str]
+    book: "Gradebook", one: FinalGrade, assignment: Assignment, notebooks: dict[str, str]
 ) -> "SubmittedAssignment":
     """A student's points of each cell, computed and by hand, and when the work came."""
     student = writable(one.student)
@@ -101,7 +101,7 @@ def write_points(
 
 
 def write_total(
-    book: "Gradebook", submission: "SubmittedAssignment", one: Final, assignment: Assignment, before: float | int
+    book: "Gradebook", submission: "SubmittedAssignment", one: FinalGrade, assignment: Assignment, before: float | int
 ) -> float | int:
     """What lateness takes, and a total that was decided by hand: what it has less than the cells is a penalty, what it
     has more is extra credit of the first cell, which is returned. `before` is that of an earlier import."""
@@ -123,7 +123,7 @@ def write_total(
     return extra
 
 
-def said_of_total(submission: "SubmittedAssignment", one: Final, extra: float | int) -> list[str]:
+def said_of_total(submission: "SubmittedAssignment", one: FinalGrade, extra: float | int) -> list[str]:
     """Where a total that was decided by hand is to be found in nbgrader."""
     total = next((decided.points for decided in one.decided if decided.exercise == TOTAL), None)
     if total is None:

@@ -10,10 +10,10 @@ from transformer_lab.grading.handout.roster import Roster
 from transformer_lab.grading.marking.records import Graded
 
 NAME = "decided-on.json"
-Standing = dict[str, str]  # by decision: the fingerprint of what it was made on
+Fingerprints = dict[str, str]  # by decision: the fingerprint of what it was made on
 
 
-def read_standing(folder: Path) -> Standing:
+def read_fingerprints(folder: Path) -> Fingerprints:
     """What is kept in a folder of grades. A file that can't be read counts as none: it only leads to notes."""
     try:
         return {str(key): str(value) for key, value in json.loads((folder / NAME).read_text(encoding="utf-8")).items()}
@@ -21,9 +21,9 @@ def read_standing(folder: Path) -> Standing:
         return {}
 
 
-def keep_standing(folder: Path, decided: Iterable[Override], graded: Iterable[Graded], roster: Roster) -> None:
+def keep_fingerprints(folder: Path, decided: Iterable[Override], graded: Iterable[Graded], roster: Roster) -> None:
     """Note what each decision stands on when it is first seen, and forget decisions that were taken back."""
-    before, now = read_standing(folder), {}
+    before, now = read_fingerprints(folder), {}
     people = {one.student: roster.find(one.student) for one in graded}
     for one in graded:
         person = people[one.student]
@@ -46,9 +46,9 @@ def made_on(decision: Override, one: Graded) -> str:
     return fingerprint(programs.get(decision.exercise, ""))
 
 
-def overtaken(decision: Override, one: Graded, standing: Standing) -> str:
+def overtaken(decision: Override, one: Graded, fingerprints: Fingerprints) -> str:
     """What to say of a decision if something else was handed in since; else nothing."""
-    if standing.get(key(decision, one), made_on(decision, one)) == made_on(decision, one):
+    if fingerprints.get(key(decision, one), made_on(decision, one)) == made_on(decision, one):
         return ""
     held = f"`{decision.exercise}` was decided by hand before that: {decision.points:g} still counts"
     if decision.exercise in (LATE, TOTAL):

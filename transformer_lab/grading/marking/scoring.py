@@ -107,7 +107,7 @@ def judge(
     except Ended as end:
         return end.how, None, "", 0.0, ""
     except NotDefined as failed:
-        return *raised(placed(failed.error, answer)), 0.0, ""
+        return *raised(located(failed.error, answer)), 0.0, ""
 
 
 def is_right(exercise: Exercise, program: str, sandbox: Sandbox, hidden: list[Case]) -> bool:
@@ -129,11 +129,11 @@ class Placed(Attempt):
 
     def with_place(self, outcome: Outcome) -> Outcome:
         if outcome.error is not None:
-            placed(outcome.error, self.answer)
+            located(outcome.error, self.answer)
         return outcome
 
 
-def placed(error: BaseException, answer: Answer) -> BaseException:
+def located(error: BaseException, answer: Answer) -> BaseException:
     vars(error)["place"] = answer.in_words(getattr(error, "place", ""))
     return error
 

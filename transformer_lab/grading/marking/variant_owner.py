@@ -14,7 +14,7 @@ class Borrowed:
     counts_nothing: bool = False
 
 
-def whose_numbers(ids: dict[str, str], roster: Roster) -> dict[str, Borrowed]:
+def owner_of_numbers(ids: dict[str, str], roster: Roster) -> dict[str, Borrowed]:
     """For each student whose id is odd, why. `ids` has what everybody wrote, by the name of their submission."""
     used = Counter(folded(id_) for id_ in ids.values())
     found = {student: oddity(student, id_, ids, used, roster) for student, id_ in ids.items() if folded(id_)}

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from transformer_lab.grading.gradebook.final_grades import Final, Gradebook
+from transformer_lab.grading.gradebook.final_grades import FinalGrade, Gradebook
 from transformer_lab.grading.handout.lateness import handed_in_at
 from transformer_lab.grading.marking.variant_marking import WHOSE
 from transformer_lab.grading.reports.grade_tables import defused, made_for, other_maximum
@@ -85,6 +85,6 @@ def late(book: Gradebook) -> Iterator[str]:
         )
 
 
-def told_by(one: Final, book: Gradebook) -> str:
+def told_by(one: FinalGrade, book: Gradebook) -> str:
     assert one.graded
     return handed_in_at(book.assignment, one.person, one.graded.submitted, one.graded.came_by)[1].removesuffix(" LATE")

@@ -4,7 +4,7 @@ from html import escape
 
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.engine.cards import html_text, inline
-from transformer_lab.grading.gradebook.final_grades import Final
+from transformer_lab.grading.gradebook.final_grades import FinalGrade
 from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.lesson_notebooks import where_to_look
 from transformer_lab.grading.marking.scoring import Mark
@@ -14,7 +14,7 @@ from transformer_lab.grading.reports.pages import page, words
 MARKS = {"ok": "✓", "missing": "○"}  # the others: ✗
 
 
-def feedback(one: Final, assignment: Assignment) -> str:
+def feedback(one: FinalGrade, assignment: Assignment) -> str:
     """What a student reads: no hidden input, no reference."""
     parts = [f"<h1>{escape(assignment.name)}: {escape(one.name or one.student)}</h1>"]
     parts.append(f"<p><strong>{one.total:g} of {assignment.total:g} points.</strong></p>")
@@ -28,7 +28,7 @@ def feedback(one: Final, assignment: Assignment) -> str:
     return page(f"{assignment.name}: {one.name or one.student}", "\n".join(parts))
 
 
-def in_words(name: str, one: Final, assignment: Assignment, is_for_student: bool = True) -> str:
+def in_words(name: str, one: FinalGrade, assignment: Assignment, is_for_student: bool = True) -> str:
     """A question: what was asked and written, the points, and what was said of it."""
     question, given = assignment.questions[name], one.by_hand.get(name)
     text = one.graded.texts.get(name, "") if one.graded else ""
@@ -42,7 +42,7 @@ def in_words(name: str, one: Final, assignment: Assignment, is_for_student: bool
     return f"{head}{asked}{written}{said}</section>"
 
 
-def reckoning(one: Final) -> list[str]:
+def reckoning(one: FinalGrade) -> list[str]:
     """How the total came about, where it isn't the sum of what was computed."""
     lines = []
     if one.penalty:
@@ -54,7 +54,7 @@ def reckoning(one: Final) -> list[str]:
     return lines
 
 
-def section(mark: Mark, one: Final) -> str:
+def section(mark: Mark, one: FinalGrade) -> str:
     recognised = f" ({mark.mistake})" if mark.mistake else ""
     points = one.points.get(mark.exercise, mark.points)
     title = f"{MARKS.get(mark.verdict, '✗')} {mark.exercise}: {points:g} of {mark.most:g}{recognised}"
@@ -70,7 +70,7 @@ def section(mark: Mark, one: Final) -> str:
     return f"<section class={kind}><h2>{escape(title)}</h2>{html_text(mark.message)}{counted}{notes}{look}</section>"
 
 
-def code_page(one: Final, assignment: Assignment) -> str:
+def code_page(one: FinalGrade, assignment: Assignment) -> str:
     """For the instructor: what was graded of a student, and how."""
     parts = [f"<h1>{escape(assignment.name)}: the code of {escape(one.student)}</h1>"]
     parts.append('<p><a href="../report.html">The class</a></p>')

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping
 
-from transformer_lab.grading.gradebook.final_grades import Final, Gradebook
+from transformer_lab.grading.gradebook.final_grades import FinalGrade, Gradebook
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL
 from transformer_lab.grading.handout.moodle_columns import english_names
 from transformer_lab.grading.handout.roster import Roster
@@ -83,11 +83,11 @@ def moodle(book: Gradebook) -> str:
     return written(columns, rows)
 
 
-def email(one: Final) -> str:
+def email(one: FinalGrade) -> str:
     return one.person.email if one.person else ""
 
 
-def comment(one: Final, book: Gradebook) -> str:
+def comment(one: FinalGrade, book: Gradebook) -> str:
     """What a student reads beside the grade: points and verdicts, nothing else."""
     by_hand = {decision.exercise: decision for decision in one.decided}
     parts = [] if one.graded else ["nothing was handed in"]
@@ -103,7 +103,7 @@ def comment(one: Final, book: Gradebook) -> str:
     return "; ".join(parts)
 
 
-def lateness(one: Final, by_hand: bool) -> list[str]:
+def lateness(one: FinalGrade, by_hand: bool) -> list[str]:
     """What is said of late work: what it costs, and who says so."""
     late = [one.late_in_words] if one.days else []
     points = "point is" if one.penalty == 1 else "points are"

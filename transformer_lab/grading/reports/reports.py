@@ -6,7 +6,7 @@ from pathlib import Path
 
 from transformer_lab.grading.gradebook.final_grades import Gradebook, gradebook
 from transformer_lab.grading.gradebook.overrides import begin_overrides
-from transformer_lab.grading.gradebook.regrades import keep_standing
+from transformer_lab.grading.gradebook.regrades import keep_fingerprints
 from transformer_lab.grading.handout.assignment import Assignment
 from transformer_lab.grading.handout.roster import Roster
 from transformer_lab.grading.marking.records import Graded
@@ -30,7 +30,7 @@ def write_reports(graded: list[Graded], assignment: Assignment, out: Path, roste
     book = gradebook(graded, assignment, roster, out)
     write(out / "grades.csv", grade_tables.table(book))
     begin_overrides(out)
-    keep_standing(out, [decision for one in book.finals for decision in one.decided], book.graded, roster)
+    keep_fingerprints(out, [decision for one in book.finals for decision in one.decided], book.graded, roster)
     for name in ("moodle.csv", "canvas.csv"):
         (out / name).unlink(missing_ok=True)  # of another roster
     for name, made_of in grade_tables.made_for(roster).items():

@@ -6,7 +6,7 @@ from dataclasses import replace
 from html import escape
 
 from transformer_lab.exercises.engine.cards import inline
-from transformer_lab.grading.gradebook.final_grades import NOTHING, Final, Gradebook
+from transformer_lab.grading.gradebook.final_grades import NOTHING, FinalGrade, Gradebook
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import BY_HEART, Mark
 from transformer_lab.grading.marking.similarity import Group, alike, by_rarity, pasted
@@ -32,7 +32,7 @@ def left_out_list(book: Gradebook) -> str:
     return f"<p>Not read:</p><ul>{rows}</ul>" if rows else ""
 
 
-def unusual_list(finals: tuple[Final, ...]) -> str:
+def unusual_list(finals: tuple[FinalGrade, ...]) -> str:
     """Verdicts that are neither right nor wrong nor missing; answers that are right on the visible cases alone, or for
     numbers that are nobody's.
 
@@ -96,7 +96,7 @@ def in_common(group: Group) -> str:
     return f"{many} each has {shares} with another of them, or more{alone}"
 
 
-def notes_table(finals: tuple[Final, ...]) -> str:
+def notes_table(finals: tuple[FinalGrade, ...]) -> str:
     """What was odd in what was handed in, and matters to somebody, folded."""
     notes = [(one, note) for one in finals for note in concerning(one)]
     rows = "".join(f"<tr><td>{escape(o.student)}</td><td class=text>{inline(n)}</td></tr>" for o, n in notes)
@@ -106,7 +106,7 @@ def notes_table(finals: tuple[Final, ...]) -> str:
     return f"<details>{head}<div class=wide><table>{rows}</table></div></details>"
 
 
-def concerning(one: Final) -> list[str]:
+def concerning(one: FinalGrade) -> list[str]:
     """The notes that somebody may act on, each once on the page.
 
     No right answer needs one, nor does an exercise that was left alone, unless all were: then it may be the wrong file.

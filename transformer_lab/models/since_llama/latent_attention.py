@@ -36,11 +36,14 @@ def latent_attention(
 
     softmax((q_nope W_UKᵀ cᵀ + q_rope k_ropeᵀ) / √(d_nope + d_rope)) c W_UV
 
+    All heads read one cache, so their queries are rows of one product: by heads, torch would copy the cache for each.
+
     Raises:
         ValueError: the mask is not boolean, or does not broadcast to (B, h, T, S).
     """
-    weights = latent_weights(query_nope, query_rope, latent, key_rope, w_uk, mask)
-    return weights @ latent[:, None] @ w_uv  # (B, h, T, S) @ (B, 1, S, d_latent) @ (h, d_latent, d_v)
+    weights = latent_weights(query_nope, query_rope, latent, key_rope, w_uk, mask)  # (B, h, T, S)
+    mixed = weights.flatten(1, 2) @ latent  # (B, h · T, d_latent): a head's rows are rows like any other's
+    return mixed.unflatten(1, weights.shape[1:3]) @ w_uv  # (B, h, T, d_latent) @ (h, d_latent, d_v)
 
 
 def latent_weights(
@@ -53,7 +56,8 @@ def latent_weights(
 ) -> Float[Tensor, "B h T S"]:
     """The weights by which `latent_attention` averages. Raises a ValueError as it does."""
     absorbed = query_nope @ w_uk.mT  # (B, h, T, d_nope) @ (h, d_nope, d_latent) → (B, h, T, d_latent)
-    scores = absorbed @ latent[:, None].mT + query_rope @ key_rope[:, None].mT  # (B, h, T, S)
+    rows = absorbed.flatten(1, 2) @ latent.mT + query_rope.flatten(1, 2) @ key_rope.mT  # (B, h · T, S)
+    scores = rows.unflatten(1, absorbed.shape[1:3])  # (B, h, T, S)
     scores = scores / sqrt(query_nope.size(-1) + query_rope.size(-1))
     return scores.softmax(dim=-1) if mask is None else masked_softmax(scores, mask)
 

@@ -37,7 +37,7 @@ class OpenAttention(GroupedQueryAttention):
         self.w_o = xavier_linear(n_heads * d_head, d_model)
         self.norms, self.positions = norms, positions
 
-    def placed(
+    def apply_positions(
         self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
         if self.norms is not None:

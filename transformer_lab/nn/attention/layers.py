@@ -71,14 +71,14 @@ class MultiHeadAttention(nn.Module):
         queries = split_heads(self.w_q(query), self.n_heads)  # (B, h, T, d_head)
         keys = split_heads(self.w_k(key), self.n_kv_heads)  # (B, g, S, d_head), g = h but for a variant
         values = split_heads(self.w_v(value), self.n_kv_heads)  # (B, g, S, d_head)
-        queries, keys = self.placed(queries, keys, start=0 if cache is None else cache.length)
+        queries, keys = self.apply_positions(queries, keys, start=0 if cache is None else cache.length)
         if cache is not None:
             keys, values = cache.read(keys, values)
-        keys, values = self.for_every_head(keys), self.for_every_head(values)  # (B, h, S, d_head)
+        keys, values = self.repeat_kv(keys), self.repeat_kv(values)  # (B, h, S, d_head)
         heads, weights = self.attend(queries, keys, values, mask, need_weights)
         return self.joined(heads, query), weights
 
-    def placed(
+    def apply_positions(
         self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
         """Queries and keys in the form in which they are compared; the first of them has position `start`.
@@ -87,7 +87,7 @@ class MultiHeadAttention(nn.Module):
         """
         return queries, keys
 
-    def for_every_head(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
+    def repeat_kv(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
         """The keys or the values that each head reads: here each head has its own, so that g is h."""
         return x
 
@@ -129,7 +129,7 @@ class GroupedQueryAttention(MultiHeadAttention):
             width = n_kv_heads * (d_model // n_heads)
             self.w_k, self.w_v = xavier_linear(d_model, width), xavier_linear(d_model, width)
 
-    def for_every_head(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
+    def repeat_kv(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
         shared = self.n_heads // self.n_kv_heads
         return x if shared == 1 else x.repeat_interleave(shared, dim=1)
 

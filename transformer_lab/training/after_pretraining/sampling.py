@@ -74,9 +74,11 @@ def score(model: LanguageModel, characters: Characters, problems: Sequence[str],
     return score_of(problems, texts)
 
 
-def score_as_pretrained(model: LanguageModel, characters: Characters, problems: Sequence[str], seed: int = 0) -> Score:
-    """Score how a model continues "38576=" on a line of its own, as in its pretraining text, one sample each."""
-    prompts, generator = [f"\n{problem}=" for problem in problems], torch.Generator("cpu").manual_seed(seed)
+def score_as_pretrained(
+    model: LanguageModel, characters: Characters, problems: Sequence[str], seed: int = 0, before: str = "\n"
+) -> Score:
+    """Score how a model continues "38576=" to the end of the line, as in its pretraining text, one sample each."""
+    prompts, generator = [f"{before}{problem}=" for problem in problems], torch.Generator("cpu").manual_seed(seed)
     texts = sample_answers(model, characters, prompts, stop="\n", generator=generator).texts
     return score_of(problems, [text.replace("\n", STOP) for text in texts])
 

@@ -8,6 +8,7 @@ from samples get as many of them. Each row says how a model answers problems tha
 
 import argparse
 import json
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from copy import deepcopy
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from transformer_lab.data.texts import Characters
 from transformer_lab.models.language_model import LanguageModel
@@ -78,17 +80,26 @@ def adapted(base: LanguageModel, characters: Characters, seed: int, rank: int) -
     return merge_lora(shown(add_lora(base, rank, 2.0 * rank), characters, seed, rate=1e-2))
 
 
+class WithoutBaseline(RewardTraining):
+    """Each answer's weight is its reward, from which nothing is taken off."""
+
+    def advantages(self, rewards: Tensor) -> Tensor:
+        return rewards
+
+
 def rewarded(
     model: LanguageModel,
     characters: Characters,
     seed: int,
     reward: str = "right",
+    kind: type[RewardTraining] = RewardTraining,
     **changes: Any,
 ) -> LanguageModel:
     """A model trained on rewards, with some changes to the recipe."""
     problems = Problems(task.draw_problems(N_PROBLEMS, 200 + seed), characters)
     recipe = RewardRecipe(STEPS, seed=seed, n_samples=N_SAMPLES, **changes)
-    for _ in RewardTraining(model, problems, recipe, task.REWARDS[reward]).run(STEPS):
+    random.seed(seed)  # for a reward that tosses coins
+    for _ in kind(model, problems, recipe, task.REWARDS[reward]).run(STEPS):
         pass
     return model
 
@@ -138,6 +149,7 @@ ARMS: dict[str, tuple[str | None, Teach]] = {  # what each begins with, None for
     "rejection": (SHOWN, filtered),
     "four rounds": (SHOWN, by(filtered, rounds=4)),
     "preferences": (SHOWN, preferring),
+    "no baseline": (SHOWN, by(rewarded, kind=WithoutBaseline)),
     "random rewards": (SHOWN, by(rewarded, reward="random")),
     "digit anywhere": (SHOWN, by(rewarded, reward="digit")),
     "digit anywhere, KL 0.05": (SHOWN, by(rewarded, reward="digit", kl=0.05)),

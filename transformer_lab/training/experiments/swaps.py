@@ -2,20 +2,22 @@
 
     python -m transformer_lab.training.experiments.swaps --out swaps.json
 
-trains the model of every combination, 64 of them, and two controls, and writes its loss on a part of the test that none
-has learned from. Those that a lesson compares one by one are trained with three seeds; two more are six times as deep.
-Lesson 11 reads the table.
+trains the model of every combination, 64 of them, and its controls, with three seeds each, and writes their losses on a
+part of the test that none has learned from. All begin with embeddings of the same size, unless a control asks for
+others. Some are trained again for longer, or six times as deep. Lesson 11 reads the table.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
 import torch
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from transformer_lab.data.texts import PRINTABLE, Characters, Corpus, python_source
 from transformer_lab.decoding.completion import token_log_probs
@@ -43,28 +45,38 @@ SWAPS: dict[str, dict[str, Any]] = {  # in the order of the lesson
     "grouped queries": {"n_kv_heads": N_KV_HEADS},
     "no biases": {"bias": False},
 }
-CONTROL = "learned positions"  # RoPE also leaves the scaling of embeddings away, and so do they
-D_MODEL, N_LAYERS, LENGTH = 48, 2, 64
-DEEP, DEEP_STEPS = 12, 200  # layers and steps of the deep ones
-STEPS, SEEDS, RATE, READ = 400, (0, 1, 2), 1e-2, 30_000  # characters of the test that are read
+CONTROLS: dict[str, dict[str, Any]] = {
+    "learned positions": {"positions": "learned"},
+    "no positions": {},  # the sine is left out, and nothing turns
+    "small embeddings": {},  # with a standard deviation of 0.02 and no factor, as in GPT-2 and Llama
+}
+LENGTH, READ, SEEDS = 64, 30_000, (0, 1, 2)  # characters of a window, and of the test that are read
+
+
+class Setup(NamedTuple):
+    """How large a model is, and how it is trained."""
+
+    n_steps: int = 200
+    n_layers: int = 2
+    d_model: int = 48
+    rate: float = 1e-2
+    warmup: int = 50
 
 
 class Run(NamedTuple):
     """A model and its training setup, to be run once with each seed."""
 
     swaps: tuple[str, ...]
-    n_layers: int
-    n_steps: int
-    seeds: Sequence[int]
+    setup: Setup = Setup()
 
 
-def config(swaps: Collection[str], d_model: int = D_MODEL, n_layers: int = N_LAYERS) -> LanguageModelConfig:
+def config(swaps: Collection[str], d_model: int = 48, n_layers: int = 2, length: int = LENGTH) -> LanguageModelConfig:
     """The sizes of a model with these swaps, whose matrices always have 12 d_model² parameters per layer.
 
     Raises:
-        ValueError: a swap has no name in SWAPS; the sizes do not come out even.
+        ValueError: a swap has no name in SWAPS or CONTROLS; the sizes do not come out even.
     """
-    known = SWAPS | {CONTROL: {"positions": "learned"}}
+    known = SWAPS | CONTROLS
     if unknown := [*set(swaps).difference(known)]:
         raise ValueError(f"swaps must be among {', '.join(SWAPS)} (got {unknown[0]!r})")
     parts = dict(PAPER)
@@ -77,25 +89,42 @@ def config(swaps: Collection[str], d_model: int = D_MODEL, n_layers: int = N_LAY
         raise ValueError(f"d_model must be divisible by 6, so that all blocks have as many numbers (got {d_model})")
     vocab_size = len(Characters(PRINTABLE))
     paper = LanguageModelConfig(
-        vocab_size, d_model, N_HEADS, d_ff, n_layers, LENGTH, dropout=0.0, attention_dropout=0.0
+        vocab_size, d_model, N_HEADS, d_ff, n_layers, length, dropout=0.0, attention_dropout=0.0
     )
     return replace(paper, **parts)
 
 
-def train(
-    corpus: Corpus,
-    swaps: Collection[str],
-    seed: int,
-    n_steps: int = STEPS,
-    n_layers: int = N_LAYERS,
-    rate: float = RATE,
-) -> LanguageModel:
-    """A model with these swaps, trained on Python's source."""
+def build(swaps: Collection[str], d_model: int = 48, n_layers: int = 2, length: int = LENGTH) -> LanguageModel:
+    """A new model with these swaps, whose embeddings have the paper's size, whatever its positions are.
+
+    `LanguageModel` gives the sine the embeddings of 2017, of standard deviation 1/√d_model, times √d_model, and other
+    positions those of GPT-2, with 0.02 and no factor. The loss depends on that choice, so here it is the same for all.
+
+    Raises:
+        ValueError: as `config`.
+    """
+    model = LanguageModel(config(swaps, d_model, n_layers, length))
+    small = "small embeddings" in swaps
+    model.scale = 1.0 if small else d_model**0.5
+    nn.init.normal_(model.tokens.weight, std=0.02 if small else 1 / model.scale)
+    if "no positions" in swaps:
+        model.positions = None
+    return model
+
+
+def train(corpus: Corpus, swaps: Collection[str], seed: int, setup: Setup | None = None) -> LanguageModel:
+    """A model with these swaps, trained on Python's source.
+
+    Raises:
+        ValueError: as `config`.
+    """
+    setup = setup or Setup()
     torch.manual_seed(seed)
-    model = LanguageModel(config(swaps, n_layers=n_layers))
+    model = build(swaps, setup.d_model, setup.n_layers)
     examples = TextExamples(Characters(PRINTABLE).encode(corpus.text("train")), LENGTH)
-    training = TextTraining(model, examples, TextRecipe(n_steps, peak_rate=rate, seed=seed))
-    for _ in training.run(n_steps):
+    recipe = TextRecipe(setup.n_steps, peak_rate=setup.rate, warmup_steps=setup.warmup, seed=seed)
+    training = TextTraining(model, examples, recipe)
+    for _ in training.run(setup.n_steps):
         pass
     return training.model
 
@@ -106,31 +135,45 @@ def nats(corpus: Corpus, model: LanguageModel) -> float:
     return -token_log_probs(model, Characters(PRINTABLE).encode(text)).mean().item()
 
 
+NAMES = tuple(SWAPS)
+LONGER = Setup(n_steps=800)
+DEEP = Setup(n_layers=12)
+
+
+def without(*names: str) -> tuple[str, ...]:
+    """Today's block but for these swaps."""
+    return tuple(name for name in NAMES if name not in names)
+
+
 def combinations() -> list[tuple[str, ...]]:
     """All combinations of the swaps, from the paper's block to today's."""
     chosen = product((False, True), repeat=len(SWAPS))
     return [tuple(name for name, yes in zip(SWAPS, row, strict=True) if yes) for row in chosen]
 
 
-def compared() -> list[tuple[str, ...]]:
-    """The models trained with three seeds: each swap added in turn, today's block without each, and the controls."""
-    names = tuple(SWAPS)
-    steps = [names[:n] for n in range(len(names) + 1)]
-    undone = [tuple(name for name in names if name != swap) for swap in names[:-1]]  # without the last is a step
-    without_rope = undone[names.index("RoPE")]
-    return [*steps, *undone, (CONTROL,), (*without_rope, CONTROL)]
+def controls() -> list[tuple[str, ...]]:
+    """Blocks with other positions or smaller embeddings: the paper's, today's, and today's with one or two undone."""
+    blocks: list[tuple[str, ...]] = [(), without("RoPE")]
+    others = [(*block, name) for name in ("learned positions", "no positions") for block in blocks]
+    small = [(), without("RoPE"), without("pre-norm", "RoPE"), without("pre-norm"), NAMES]
+    return [*others, *((*block, "small embeddings") for block in small)]
 
 
-def models() -> list[tuple[str, ...]]:
-    """All two-layer models that are trained."""
-    return [*combinations(), *compared()[-2:]]
+def all_runs() -> list[Run]:
+    """All models that are trained, and how: first those of the lesson's table, then those that test it elsewhere."""
+    table = [Run(swaps) for swaps in (*combinations(), *controls())]
+    deep = [Run(swaps, DEEP) for swaps in (without("pre-norm"), NAMES)]
+    longer = [Run(swaps, LONGER) for swaps in (NAMES, *map(without, ("pre-norm", "SwiGLU", "RoPE")))]
+    return [*table, *deep, *longer]
 
 
-def all_runs(n_steps: int, seeds: Sequence[int]) -> list[Run]:
-    """All training runs: the swaps, layers, steps and seeds of each."""
-    flat = [Run(swaps, N_LAYERS, n_steps, seeds if swaps in compared() else seeds[:1]) for swaps in models()]
-    names = tuple(SWAPS)
-    return [*flat, *(Run(swaps, DEEP, min(n_steps, DEEP_STEPS), seeds) for swaps in (names[1:], names))]
+def losses_of(
+    rows: Iterable[Mapping[str, Any]], setup: Setup | None = None
+) -> dict[frozenset[str], Float[Tensor, " seeds"]]:
+    """The losses of a table's models with one setup, by the names of their swaps: one for each seed."""
+    wanted = (setup or Setup())._asdict()
+    chosen = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+    return {frozenset(row["swaps"]): torch.tensor(row["losses"]) for row in chosen}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -140,15 +183,15 @@ def main(arguments: list[str] | None = None) -> int:
         "python -m transformer_lab.training.experiments.swaps", description=__doc__.split("\n")[0]
     )
     parser.add_argument("--out", type=writable, default="swaps.json", help="(default: %(default)s)")
-    for name, default in (("steps", STEPS), ("first", len(models()) + 2)):
-        parser.add_argument(f"--{name}", type=whole(1), default=default, help="(default: %(default)s)")
+    for name, default in (("steps", LONGER.n_steps), ("first", len(all_runs()))):
+        parser.add_argument(f"--{name}", type=whole(1), default=default, help="at most (default: %(default)s)")
     parser.add_argument("--seeds", type=whole(0), nargs="+", default=SEEDS, help="(default: %(default)s)")
     options, corpus, found = parser.parse_args(arguments), python_source(), []
-    for swaps, n_layers, n_steps, seeds in all_runs(options.steps, options.seeds)[: options.first]:
-        trained = [train(corpus, swaps, seed, n_steps, n_layers) for seed in seeds]
-        losses = [round(nats(corpus, model), 4) for model in trained]
-        found.append({"swaps": swaps, "n_layers": n_layers, "losses": losses})
-        print(found[-1], flush=True)
+    for swaps, setup in all_runs()[: options.first]:
+        shown = setup._replace(n_steps=min(setup.n_steps, options.steps))
+        losses = [round(nats(corpus, train(corpus, swaps, seed, shown)), 4) for seed in options.seeds]
+        found.append({"swaps": swaps, **shown._asdict(), "losses": losses})
+        print(json.dumps(found[-1]), flush=True)
     replace_file(options.out, ("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n").encode())
     return 0
 

@@ -1,5 +1,7 @@
 """The machine: a whole Transformer at work in the page.
 
 `machine_view` sends it, and `machine_picture` draws it where no script runs. The scripts in `computing` have its
-numbers, those in `drawing` its look.
+numbers. Those in `weave` make the first screen, from what is read to what is written, with six cuts: `weave_layout`
+and `weave_ribbons` say where everything stands, `weave_picture` draws it, `weave_screen` puts it together. `drawing`
+has the map of all matrices and a part seen near.
 """

@@ -1,11 +1,17 @@
-"""The machine as a picture: the paper's Figure 1 with the matrices of one translation in place."""
+"""The machine's first screen as a picture, for where no script runs: the weave of one translation.
 
+It has the place and the proportions of the live one (weave/weave_layout.js), so that nothing moves when that begins.
+"""
+
+import itertools
 from typing import Any
 
 import matplotlib
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+from matplotlib.path import Path
 from torch import Tensor
 
 from transformer_lab.analysis import token_names
@@ -13,133 +19,133 @@ from transformer_lab.data.tokenizer import Tokenizer
 from transformer_lab.decoding.inference import inference
 from transformer_lab.nn.recording import record_attention
 from transformer_lab.nn.transformer import Transformer
-from transformer_lab.plots.picture import GREY, INK, THEME
+from transformer_lab.plots.picture import THEME
 
-COLUMN, GAP, PAD = 3.5, 0.7, 0.1  # inches
-HEIGHTS = {"embedding": 1.1, "attention": 1.0, "feed": 0.55, "residual": 0.55, "output": 1.1}
-HUES = {"embedding": "#cc79a7", "attention": "#e69f00", "feed": "#0072b2", "residual": "#566473", "output": "#009e73"}
+WIDTH, HEIGHT, TOP, ROOM = 1336, 620, 150, 400  # pixels; the weave begins at TOP and has ROOM
+NAME, CLOCK, ENCODER, FROM, TO, WRITES = 158, 202, 236, 458, 837, 1062  # where its columns stand
+SLAB, GAP, MOST_PITCH = 104, 14, 54
+SLABS, INK, SOFT, LINE, THREAD = "#f0ede3", "#16202b", "#55606c", "#e3dfd5", "#6b7885"
+AMBER, EDGE = "#e0a02e", "#bf7c00"
+SERIF: dict[str, Any] = {"family": "DejaVu Serif", "parse_math": False}  # which matplotlib brings
 
 
 def drawn(model: Transformer, tokenizer: Tokenizer, source: Tensor, target: Tensor) -> Figure:
-    """Draw the encoder on the left and the decoder on the right, both from the bottom up."""
-    written, maps, probabilities = recorded(model, source, target[:, :-1])
-    names = [token_names(tokenizer, ids[0].tolist()) for ids in (source, target)]
-    stacks = [stack_of(model, side) for side in ("encoder", "decoder")]
-    height = sum(HEIGHTS[kind] + PAD for kind, *_ in stacks[1]) + 0.3
+    """Draw what is read at the left, what is written at the right, and ribbons as thick as the attention between."""
+    weights, sure = looked_at(model, tokenizer, source, target)
+    texts = [token_names(tokenizer, ids[0].tolist()) for ids in (source, target[:, 1:])]
+    pitch = min(MOST_PITCH, ROOM / max(map(len, texts)))
+    left, right = (rows(len(names), pitch) for names in texts)
     with matplotlib.rc_context(THEME):
-        figure = Figure(figsize=(2 * COLUMN + GAP, height))
-        tops = []
-        for column, (stack, tokens) in enumerate(zip(stacks, (names[0], names[1][:-1]), strict=True)):
-            y = 0.0
-            for kind, title, name in stack:
-                box = [1.0 * column * (COLUMN + GAP), y, COLUMN, HEIGHTS[kind]]
-                frame(figure, box, kind, title)
-                if kind == "output":
-                    bars(figure, box, probabilities, names[1], tokenizer)
-                elif kind == "attention":
-                    heads(figure, box, maps[name][0])
-                else:
-                    matrix(figure, box, written[name][0], tokens if kind == "embedding" else None)
-                y += HEIGHTS[kind] + PAD
-            tops.append(y - PAD)
-        memory(figure, tops[0], [i for i, box in enumerate(stacks[1]) if "cross" in box[1]], stacks[1])
+        figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100))
+        ax = figure.add_axes((0, 0, 1, 1))
+        ax.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
+        ax.set_axis_off()
+        sentences(ax, tokenizer.decode(source[0].tolist()), tokenizer.decode(target[0].tolist()))
+        headings(ax, model.config.n_layers - 1)
+        ribbons(ax, weights, left, right, 0.68 * pitch)
+        for side, ys in ((ENCODER, left), (TO, right)):
+            slabs(ax, side, ys, model.config.n_layers)
+        words(ax, texts, left, right, sure, min(19.0, 0.42 * pitch))
     return figure
 
 
-def recorded(model: Transformer, source: Tensor, fed: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor], Tensor]:
-    """The output of each module, the weights of the attentions, and the probabilities (T, vocab)."""
-    written: dict[str, Tensor] = {}
-    hooks = [
-        module.register_forward_hook(lambda module, args, out, name=name: written.__setitem__(name, out))
-        for name, module in model.named_modules()
-        if name.endswith(("_embedding", "feed_forward", "residual_1", "residual_2", "residual_3"))
-    ]
+def looked_at(
+    model: Transformer, tokenizer: Tokenizer, source: Tensor, target: Tensor
+) -> tuple[list[list[float]], list[float]]:
+    """How much each output token looks at each input token in the last layer, and how sure it is of being written.
+
+    As in the page, tokens that are single bytes have no probability.
+    """
     with inference(model), record_attention(model) as maps:
-        probabilities = model(source, fed)[0].softmax(-1)
-    for hook in hooks:
-        hook.remove()
-    return written, maps, probabilities
+        logits = model(source, target[:, :-1])[0]
+    lost = torch.tensor([not isinstance(symbol, str) for symbol in tokenizer.symbols], device=logits.device)
+    probabilities = logits.masked_fill(lost, -torch.inf).softmax(-1)
+    cross = maps[f"decoder.layers.{model.config.n_layers - 1}.cross_attention"][0].mean(0)
+    return cross.tolist(), probabilities.gather(-1, target[0, 1:, None])[:, 0].tolist()
 
 
-def stack_of(model: Transformer, side: str) -> list[tuple[str, str, str]]:
-    """The boxes of a stack from the bottom up: for each its kind, its title, and the module whose matrix is shown."""
-    decoder = side == "decoder"
-    boxes = [
-        ("embedding", *(("output embedding", "tgt_embedding") if decoder else ("input embedding", "src_embedding")))
-    ]
-    for layer in range(model.config.n_layers):
-        at = f"{side}.layers.{layer}"
-        subs = [("attention", "masked self-attention" if decoder else "self-attention", f"{at}.self_attention")]
-        subs += [("attention", "cross-attention", f"{at}.cross_attention")] * decoder
-        subs += [("feed", "feed-forward", f"{at}.feed_forward")]
-        for i, (kind, title, name) in enumerate(subs, start=1):
-            boxes += [(kind, f"{title}, layer {layer}", name), ("residual", "add & norm", f"{at}.residual_{i}")]
-    return boxes + [("output", "linear & softmax", "")] * decoder
+def rows(n: int, pitch: float) -> list[float]:
+    return [TOP + (ROOM - n * pitch) / 2 + (i + 0.5) * pitch for i in range(n)]
 
 
-def placed(figure: Figure, x: float, y: float, width: float, height: float) -> Axes:
-    """Axes at a position in inches from the lower left corner."""
-    across, up = figure.get_size_inches()
-    ax = figure.add_axes((x / across, y / up, width / across, height / up))
-    ax.set_axis_off()
-    return ax
+def stacked(heights: list[float], centres: list[float]) -> list[float]:
+    """The upper edges of stacks of these heights, each as near to its centre as it can be without touching another.
+
+    Least squares under that order, by pooling neighbours that would overlap, as weave/weave_ribbons.js does it.
+    """
+    before = [0.0, *itertools.accumulate(heights)]
+    pools: list[tuple[float, int]] = []
+    for centre, height, above in zip(centres, heights, before, strict=False):
+        pools.append((centre - height / 2 - above, 1))
+        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
+            (one, n), (other, m) = pools.pop(), pools.pop()
+            pools.append((one + other, n + m))
+    shifts = [total / n for total, n in pools for _ in range(n)]
+    most = TOP + ROOM - before[-1]
+    return [max(float(TOP), min(shift, most)) + above for shift, above in zip(shifts, before, strict=False)]
 
 
-def frame(figure: Figure, box: list[float], kind: str, title: str) -> None:
-    x, y, width, height = box
-    ax = placed(figure, x, y, width, height)
-    ax.set(xlim=(0, width), ylim=(0, height))
-    style = "round,pad=0,rounding_size=0.05"
-    ax.add_patch(
-        FancyBboxPatch((0.01, 0.01), width - 0.02, height - 0.02, style, facecolor="#fbfcfd", edgecolor="#a3afbb")
-    )
-    ax.plot([0.03, 0.03], [0.06, height - 0.06], color=HUES[kind], linewidth=4, solid_capstyle="butt")
-    ax.text(0.13, height - 0.06, title, fontsize=8, va="top", color=INK)
+def ribbons(ax: Axes, weights: list[list[float]], left: list[float], right: list[float], unit: float) -> None:
+    """Draw a ribbon for each weight of at least a hundredth; the first token's stand out."""
+    starts = stacked([unit * sum(row[s] for row in weights) for s in range(len(left))], left)
+    for t, row in enumerate(weights):
+        end = right[t] - unit / 2
+        for s, weight in enumerate(row):
+            wide = weight * unit
+            if weight >= 0.01:
+                look: dict[str, Any] = {"alpha": 0.3, "linewidth": 0} if t else {"edgecolor": EDGE, "linewidth": 0.8}
+                ax.add_patch(PathPatch(ribbon(starts[s], end, wide), facecolor=AMBER, **look))
+            starts[s] += wide
+            end += wide
 
 
-def matrix(figure: Figure, box: list[float], values: Tensor, tokens: list[str] | None) -> None:
-    """Draw a matrix with a row for each token, red below 0 and blue above."""
-    x, y, width, height = box
-    left = 0.75 if tokens else 0.13
-    ax = placed(figure, x + left, y + 0.07, width - left - 0.1, height - 0.3)
-    limit = 2.5 * values.square().mean().sqrt().item() or 1.0
-    ax.imshow(values.numpy(), cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
-    for t, token in enumerate(tokens or []):
-        size = min(7.0, 60 / len(tokens or []))
-        ax.text(-2, t, token, fontsize=size, ha="right", va="center", color=INK, parse_math=False)
+def ribbon(start: float, end: float, wide: float) -> Path:
+    middle = (FROM + TO) / 2
+    upper = [(FROM, start), (middle, start), (middle, end), (TO, end)]
+    lower = [(TO, end + wide), (middle, end + wide), (middle, start + wide), (FROM, start + wide)]
+    curve = [Path.CURVE4] * 3
+    return Path([*upper, *lower, upper[0]], [Path.MOVETO, *curve, Path.LINETO, *curve, Path.CLOSEPOLY])
 
 
-def heads(figure: Figure, box: list[float], weights: Tensor) -> None:
-    """Draw the map of each head."""
-    x, y, width, height = box
-    each = (width - 0.23) / len(weights)
-    for head, map_ in enumerate(weights):
-        ax = placed(figure, x + 0.13 + head * each, y + 0.07, each - 0.08, height - 0.3)
-        ax.imshow(map_.numpy(), cmap="cividis", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+def slabs(ax: Axes, x: float, ys: list[float], n_layers: int) -> None:
+    """Draw a side's layers, with a thread for each token straight through them and a diamond where it thinks."""
+    each = (2 * SLAB + GAP + GAP) / n_layers - GAP
+    for layer in range(n_layers):
+        box = (x + layer * (each + GAP), TOP - 4)
+        style = "round,pad=0,rounding_size=12"
+        ax.add_patch(FancyBboxPatch(box, each, ROOM + 8, style, facecolor=SLABS, edgecolor=LINE))
+    ends = (NAME + 12, FROM) if x == ENCODER else (TO, WRITES - 8)
+    for y in ys:
+        ax.plot(ends, (y, y), color=THREAD, linewidth=1.1)
+        for layer in range(n_layers):
+            middle = x + layer * (each + GAP) + 0.82 * each
+            corners = [(middle - 8, y), (middle, y - 8), (middle + 8, y), (middle, y + 8)]
+            ax.add_patch(Polygon(corners, facecolor="white", edgecolor=THREAD, linewidth=1.1, zorder=3))
 
 
-def bars(figure: Figure, box: list[float], probabilities: Tensor, names: list[str], tokenizer: Tokenizer) -> None:
-    """Draw the probability of each token that was written, with its name."""
-    x, y, width, height = box
-    ax = placed(figure, x + 0.13, y + 0.25, width - 0.23, height - 0.52)
-    chosen = probabilities.amax(-1)
-    ax.bar(range(len(chosen)), chosen.tolist(), color=HUES["output"], width=0.7)
-    ax.set(ylim=(0, 1), xlim=(-0.6, len(chosen) - 0.4))
-    for t, token in enumerate(names[1:]):
-        size = min(7.0, 60 / len(chosen))
-        ax.text(t, -0.08, token, fontsize=size, ha="center", va="top", color=INK, parse_math=False)
+def words(
+    ax: Axes, texts: list[list[str]], left: list[float], right: list[float], sure: list[float], size: float
+) -> None:
+    """Write the tokens of both sides, and how sure each is that was written."""
+    for token, y in zip(texts[0], left, strict=True):
+        ax.text(NAME, y, token.replace("·", ""), fontsize=size, ha="right", va="center", color=INK, **SERIF)
+    for token, y, p in zip(texts[1], right, sure, strict=True):
+        ax.text(WRITES + 4, y, token.replace("·", ""), fontsize=size, va="center", color=INK, **SERIF)
+        ax.text(WIDTH - 81, y, f"{p:.2f}", fontsize=9.5, ha="right", va="center", color=SOFT)
+        ax.plot((WIDTH - 72, WIDTH - 12), (y, y), color=LINE, linewidth=4)
+        ax.plot((WIDTH - 72, WIDTH - 72 + 60 * p), (y, y), color=INK, linewidth=4)
 
 
-def memory(figure: Figure, top: float, cross: list[int], stack: list[tuple[str, str, str]]) -> None:
-    """Draw the arrow from the top of the encoder to each cross-attention."""
-    across, up = figure.get_size_inches()
-    ax = placed(figure, 0.0, 0.0, across, up)
-    ax.set(xlim=(0, across), ylim=(0, up))
-    line: dict[str, Any] = {"color": GREY, "linewidth": 1.2}
-    middle = COLUMN + GAP / 2
-    heights = [sum(HEIGHTS[kind] + PAD for kind, *_ in stack[:i]) + HEIGHTS["attention"] / 2 for i in cross]
-    ax.plot([COLUMN / 2, COLUMN / 2, middle, middle], [top, top + 0.15, top + 0.15, heights[0]], **line)
-    ax.plot([middle, middle], [heights[0], max(heights)], **line)
-    for height in heights:
-        ax.annotate("", (COLUMN + GAP, height), (middle, height), arrowprops={"arrowstyle": "-|>", **line})
-    ax.text(COLUMN / 2 + 0.08, top + 0.2, "memory", fontsize=8, color=INK, style="italic")
+def sentences(ax: Axes, english: str, german: str) -> None:
+    for text, x, side in ((english, 0, "left"), (german, WIDTH, "right")):
+        size = min(26.0, 640 / (0.86 * max(1, len(text))))
+        ax.text(x, 30, text, fontsize=size, ha=side, va="center", color=INK, **SERIF)
+    ax.plot((0, 656), (54, 54), color=THREAD, linewidth=1.5)
+
+
+def headings(ax: Axes, layer: int) -> None:
+    columns = [("reads", NAME, "right"), ("encoder", (ENCODER + FROM) / 2, "center")]
+    columns += [(f"cross-attention, layer {layer}", (FROM + TO) / 2, "center")]
+    columns += [("decoder", (TO + WRITES - 12) / 2, "center"), ("writes", WRITES + 4, "left")]
+    for text, x, side in columns:
+        ax.text(x, TOP - 24, text, fontsize=10.5, ha=side, color=INK, weight="bold")

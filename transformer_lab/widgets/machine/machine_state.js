@@ -6,6 +6,7 @@
 import { valuesOf } from "./drawing/machine_detail.js";
 import { OTHERS, hintsOn } from "./machine_hints.js";
 import { NOTHING, translated, writtenAs } from "./computing/machine_model.js";
+import { meanOf } from "./weave/weave_seen.js";
 import { boxesOf, pathOf } from "./computing/machine_parts.js";
 
 export function stateOf({ machine, tokenizer, text }) {
@@ -16,7 +17,15 @@ export function stateOf({ machine, tokenizer, text }) {
   const last = `decoder.layers.${machine.n_layers - 1}.cross_attention`;
   const fresh = () => ({
     ...{ text, other: "", at: 0, mode: 0, off: new Set(), swaps: [], spot: 0 },
-    ...{ open: `${last}.head.0`, tab: 0, cell: null, zoomed: false, trail: [], cursor: null },
+    ...{
+      layer: machine.n_layers - 1,
+      open: `${last}.head.0`,
+      tab: 0,
+      cell: null,
+      zoomed: false,
+      trail: [],
+      cursor: null,
+    },
   });
   const me = { boxes, now: fresh(), run: null, intact: null, unknown: "" };
   const idsThat = (belong) => parts.map(({ part }) => part.off).filter((id) => id && belong(id));
@@ -25,6 +34,7 @@ export function stateOf({ machine, tokenizer, text }) {
     { name: "the causal masks", ids: idsThat((id) => id.endsWith(".mask")) },
     { name: "the last layer's cross-attention", ids: idsThat((id) => id.startsWith(`${last}.head.`)) },
   ];
+  me.ids = idsThat(() => true);
   let [other, changes] = [null, new Map()];
 
   // ── computing ──
@@ -99,12 +109,17 @@ export function stateOf({ machine, tokenizer, text }) {
 
   // ── what is read off a run ──
 
+  // The translation of the same text with other parts switched off.
+  me.without = (ids) =>
+    translated(machine, me.intact.src, { off: new Set(ids), swaps: [] }, { draft: me.intact.target });
+
   me.written = () => tokenizer.decode(me.run.target);
   me.partOf = (id) => parts.find(({ part }) => part.key === id);
   me.names = () => ({
     source: me.run.src.map(tokenizer.name),
     fed: [machine.bos, ...me.run.target.slice(0, -1)].map(tokenizer.name),
     written: me.run.target.map(tokenizer.name),
+    before: me.intact.target.map(tokenizer.name),
     vocabulary: machine.symbols,
   });
   // By how much a matrix differs from that of the run in which nothing is changed.
@@ -114,11 +129,7 @@ export function stateOf({ machine, tokenizer, text }) {
     return changes.get(name);
   };
   // How much the last layer's cross-attention looks at each input token, on the mean of its heads that are on.
-  me.shares = () => {
-    const heads = [...Array(machine.n_heads).keys()].filter((head) => !me.now.off.has(`${last}.head.${head}`));
-    const maps = heads.map((head) => me.run.at.get(`${last}.weights.${head}`).rows[me.now.at]);
-    return me.run.src.map((_, s) => maps.reduce((sum, row) => sum + row[s], 0) / Math.max(1, maps.length));
-  };
+  me.shares = () => meanOf(me.run, last, machine.n_heads, me.now.off)[me.now.at];
   // A number in whose translation what is switched off changes a token; undefined where none of those tried is one.
   me.example = () =>
     OTHERS.find((text) => {

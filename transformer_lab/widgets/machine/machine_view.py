@@ -18,9 +18,22 @@ from transformer_lab.widgets.shared.view import View
 MOST_TEXT = 430_000  # letters that the matrices may take
 LARGEST = (127, 95, 63, 47, 31, 23, 19, 17, 15, 13, 11, 9, 7, 5)  # whole numbers to both sides of 0, finest first
 LONGEST = 32  # tokens that are read or written
+HEIGHTS = {0: 900, 620: 1010, 1000: 840}  # of the live machine, from so many pixels of width on
 
 
-def machine(model: Transformer, tokenizer: Tokenizer, text: str = "twenty-one") -> View:
+class MachineView(View):
+    """The machine, whose picture has the live one's room where scripts run: nothing moves when that begins."""
+
+    def pictured(self, tag: str) -> str:
+        whole = f"{tag} :is(.tl-room:not(:has([hidden])),.tl-machine)"
+        rooms = [
+            f"@container (min-width:{width}px){{{whole}{{min-height:{high}px}}}}" for width, high in HEIGHTS.items()
+        ]
+        style = f"{tag}{{display:block;container-type:inline-size}}@media (scripting:enabled){{{''.join(rooms)}}}"
+        return f'<style>{style}{tag} img{{max-width:100%}}</style><div class="tl-room">{super().pictured(tag)}</div>'
+
+
+def machine(model: Transformer, tokenizer: Tokenizer, text: str = "thirty-four thousand and twenty-one") -> View:
     """Watch a translator at work, from text to translation, and change it, entirely in the page and without a kernel.
 
     The weights travel with the view: whole numbers of at most 8 bits with a scale for each row, as fine as MOST_TEXT
@@ -37,7 +50,7 @@ def machine(model: Transformer, tokenizer: Tokenizer, text: str = "twenty-one") 
     largest = finest(model, tokenizer)
     state = {"model": carried(model, tokenizer, largest), "tokenizer": tokenizer_sent(tokenizer), "text": text}
     rounded = as_sent(model, largest)
-    return View("machine", state, summary(model, text), lambda: fallback(rounded, tokenizer, text), colours=32)
+    return MachineView("machine", state, summary(model, text), lambda: fallback(rounded, tokenizer, text), colours=64)
 
 
 def check_model(model: Transformer, tokenizer: Tokenizer) -> None:
@@ -124,11 +137,11 @@ def summary(model: Transformer, text: str) -> str:
     """A one-line summary of what is shown, without any number or text that training produced."""
     config = model.config
     size = f"{config.n_layers} + {config.n_layers} layers of {config.n_heads} heads"
-    return f"A Transformer of {size} translates “{text}”: every matrix in its place in the paper's Figure 1."
+    return f"A Transformer of {size} translates “{text}”: for each word it writes, ribbons show where it looks."
 
 
 def fallback(model: Transformer, tokenizer: Tokenizer, text: str) -> Any:
-    """The paper's Figure 1 with the matrices of this translation."""
+    """The weave of this translation."""
     source = torch.tensor([[*tokenizer.encode(text), tokenizer.eos_id]])
     longest = min(LONGEST, model.config.max_len)
     target = greedy(model, source, bos_id=tokenizer.bos_id, eos_id=tokenizer.eos_id, max_length=longest)

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer_lab.analysis import tile_bytes
+from transformer_lab.analysis.rank_tasks import Stack, Step
+from transformer_lab.analysis.ranks import schedule
+from transformer_lab.distributed.costs import WAYS, Cluster
 from transformer_lab.nn.attention import masked_softmax
 from transformer_lab.nn.masks import causal_mask
 from transformer_lab.nn.positions import rotate
@@ -170,6 +173,39 @@ def stands(state: State) -> tuple[str, str]:
     stays = min(1.0, 0.2 / 0.4)
     choices = {"it stands half of the time": 0.5, "it is always rejected": 0.0, "it always stands": 1.0}
     return nearest(choices, stays), f"min(1, 0.2 / 0.4) is {stays:g}"
+
+
+@named(
+    "17 overlap",
+    "If the ranks may send while they compute, which way gains nothing by it?",
+    *("data", "sharded", "tensor", "pipeline"),
+)
+def overlap(state: State) -> tuple[str, str]:
+    sizes, first = state["sizes"], state["first"]
+    stack = Stack(**sizes, n_tokens=state["tokens"][first["tokens"]])
+    cluster = Cluster(state["speed"], state["links"][first["link"]], reached=1)
+    steps = [Step(stack, first["n"], cluster, overlap=on) for on in (False, True)]
+    took = {way: [max(task.end for task in schedule(way, step)) for step in steps] for way in WAYS}
+    least = min(("data", "sharded", "tensor", "pipeline"), key=lambda way: took[way][0] - took[way][1])
+    plain, overlapped = (1000 * seconds for seconds in took["data"])
+    alike = f"its step takes {1000 * took[least][1]:.0f} ms either way, because whatever comes next needs the sum"
+    return least, f"{alike}, while that of data falls from {plain:.0f} to {overlapped:.0f} ms"
+
+
+@named(
+    "16 moved",
+    "Of the answers that are worth more than the mean of their group, how many become likelier in the step?",
+    *("all", "most", "about half"),
+)
+def moved(state: State) -> tuple[str, str]:
+    better = [
+        after > before
+        for step in state["runs"][state["run"]]["steps"]
+        for reward, before, after in zip(step["rewards"], step["before"], step["after"], strict=True)
+        if reward > sum(step["rewards"]) / len(step["rewards"])
+    ]
+    how_many = nearest({"all": 1.0, "most": 0.75, "about half": 0.5}, sum(better) / len(better))
+    return how_many, f"{sum(better)} of {len(better)}. A step learns from all its answers at once"
 
 
 def nearest(choices: dict[str, float], value: float) -> str:

@@ -89,11 +89,15 @@ class View:
         state = json.dumps(self.state, separators=(",", ":"), ensure_ascii=False, default=packed)
         return state.replace("<", "\\u003c")
 
+    def pictured(self, tag: str) -> str:
+        """The picture as HTML, as it stands in the element of that name until the script begins."""
+        return self.picture.html()
+
     def html(self) -> str:
         """The complete output as HTML."""
         script = script_of(self.kind)
         tag = f"tl-{self.kind}-{hashlib.sha256(script.encode()).hexdigest()[:8]}"
-        seen, asked = self.picture.html(), self.state.get("predict")
+        seen, asked = self.pictured(tag), self.state.get("predict")
         if asked:  # it shows the answer, and is no longer needed once the script has defined the element
             seen = f"<style>{tag}:defined>.tl-asked{{display:none}}</style>{asked_in_html(asked, seen)}"
         return (

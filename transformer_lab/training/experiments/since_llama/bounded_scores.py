@@ -81,7 +81,7 @@ def largest_score(model: LanguageModel) -> float:
             projection(layer_input).unflatten(-1, (N_HEADS, -1)).transpose(1, 2)
             for projection in (mixer.w_q, mixer.w_k)
         )
-        query, key = mixer.placed(query, key, 0)
+        query, key = mixer.apply_positions(query, key, 0)
         scores = query @ key.mT / query.size(-1) ** 0.5
         largest.append(scores.abs().max().item())
         x = layer(x, torch.ones(64, 64, dtype=torch.bool).tril())

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transformer_lab.models.since_llama.delta_chunks import chunked_delta_rule
 from transformer_lab.models.since_llama.delta_rule import unit
 from transformer_lab.models.since_llama.linear_attention import linear_attention
-from transformer_lab.models.since_llama.parallel_delta_rule import parallel_delta_rule
 from transformer_lab.nn.blocks import RMSNorm
 from transformer_lab.nn.positions import RotaryPositions
 from transformer_lab.training.experiments.since_llama.parts import NOT_ASKED, train_on_task
@@ -66,7 +66,7 @@ class Mixer(nn.Module):
         query, key, beta = unit(query), unit(key), torch.sigmoid(self.w_beta(x))[..., 0] * writes
         decay = torch.sigmoid(self.w_decay(x))[..., 0] if "gated" in self.rule else torch.ones_like(beta)
         if "delta" in self.rule:
-            return self.w_o(parallel_delta_rule(query, key, value, beta, decay))
+            return self.w_o(chunked_delta_rule(query, key, value, beta, decay))
         return self.w_o(linear_attention(query, key, value, decay))
 
 

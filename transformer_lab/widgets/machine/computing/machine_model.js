@@ -165,9 +165,10 @@ function decoded(work, tgt, memory, from) {
   return work.put("probabilities", shares, from, { kind: "softmax", x: "to_logits" });
 }
 
-// The greedy translation of a source, end of sentence included: { src, target, steps, at }. `target` ends with the end,
+// The greedy translation of a source, end of sentence included: { src, target, steps, at, written }. `target` ends with the end,
 // or after `longest` tokens, the begin counted. `steps[t]` are the probabilities from which target[t] was chosen: where
 // the decoder may see what comes later, those of the finished sentence (`at`) are others.
+// `written` has, there, the decoder's attention weights as they were when each token was chosen, by their names.
 // `draft` is a guess at the translation, such as that of the text before the last letter was typed. It changes nothing
 // but the time: the decoder reads some of its tokens at once, and keeps those that it would have chosen.
 export function translated(machine, src, changes = NOTHING, { longest = machine.longest, draft = [] } = {}) {
@@ -175,6 +176,7 @@ export function translated(machine, src, changes = NOTHING, { longest = machine.
   const memory = encoded(work, src);
   const cached = ![...changes.off].some((part) => part.endsWith(".mask"));
   const [target, steps] = [[], []];
+  const written = cached ? null : new Map();
   let ahead = cached ? MOST_AHEAD : 0;
   while (target.length < longest - 1 && target.at(-1) !== machine.eos) {
     const from = target.length;
@@ -186,12 +188,22 @@ export function translated(machine, src, changes = NOTHING, { longest = machine.
       target.push(likeliest(steps.at(-1)));
     } while (target.at(-1) === guess[target.length - 1 - from] && target.at(-1) !== machine.eos);
     if (target.length - from <= guess.length) keepDecoder(work.at, target.length);
+    if (written) keepWritten(written, work.at, from);
     ahead = target.length - from > 1 || !guess.length ? ahead : ahead >> 1; // a draft that is wrong costs time
   }
-  return { src, target, steps, at: work.at };
+  return { src, target, steps, at: work.at, written };
 }
 
 const MOST_AHEAD = 7;
+
+// The last row of each of the decoder's maps: that of the token just chosen.
+function keepWritten(written, at, t) {
+  for (const [name, { rows }] of at) {
+    if (!name.startsWith("decoder.") || !name.includes(".weights.")) continue;
+    if (!written.has(name)) written.set(name, []);
+    written.get(name)[t] = rows[t];
+  }
+}
 
 // What the decoder would choose after each beginning of a given output, in one pass. Where that is the output itself,
 // it is what `translated` writes.

@@ -152,7 +152,8 @@ export default {
       element(
         "div",
         { class: "tl-note" },
-        "Measured: 2 layers, d_model 48, 400 steps; small dots: the other models; large dots: one for each seed.",
+        "Measured: 2 layers, d_model 48, 200 steps, embeddings of the same size; small dots: the other models, mean of " +
+          "their seeds; large dots: one for each seed.",
       ),
       sketch.node,
       says,
@@ -312,7 +313,7 @@ function paintLosses(sketch, { el, ink, losses, measured }) {
     Object.assign(context, { fillStyle: ink, textAlign: "left" });
     context.fillText(name, 0, y);
     context.globalAlpha = 0.3;
-    losses.forEach(([loss]) => dot(context, across(loss), y, 2.5));
+    losses.forEach((found) => dot(context, across(mean(found)), y, 2.5));
     context.globalAlpha = 1;
     context.fillStyle = colour;
     values.forEach((loss) => dot(context, across(loss), y, 6));

@@ -65,7 +65,7 @@ def summary(chosen: Collection[str]) -> str:
 
 def fallback(table: Mapping[frozenset[str], list[float]], chosen: Collection[str]) -> Figure:
     """A plot of the measured losses: the block of 2017, the chosen one, and the others."""
-    every = [found[0] for names, found in table.items() if names <= {*NAMES}]
+    every = [sum(found) / len(found) for names, found in table.items() if names <= {*NAMES}]
     rows = {"2017": table[frozenset()], "chosen": table[frozenset(chosen)], "all 64": every}
     drawing, ax = figure(6.4, 2.0)
     plot_runs(rows, ax, x_label="loss, nats a character")

@@ -1,0 +1,5 @@
+"""Colours: the test counts their contrasts."""
+
+
+def numbers() -> dict:
+    return {}

@@ -1,0 +1,83 @@
+// Under a weave: candidates, the riddle, what became of a sentence.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage, load } from "./support.mjs";
+
+fakePage();
+const [{ became, candidates, riddle, tell, titleOf }, { cutsOf }] = await Promise.all(
+  ["weave_foot", "weave_cuts"].map(load),
+);
+const cuts = cutsOf([]);
+const texts = (node, name) => node.querySelectorAll(name).map((one) => one.textContent);
+const NAMES = ["end", "ein", "vier", "und"];
+const decode = (ids) => ids.map((id) => NAMES[id]).join("");
+
+test("the likeliest tokens stand in their order, and the rest together", () => {
+  const could = candidates({ nameOf: (id) => NAMES[id] });
+  const run = { steps: [[0.05, 0.7, 0.2, 0.05]], target: [1] };
+  could.show({ run, intact: run, at: 0 });
+  assert.deepEqual(texts(could.node, "b"), ["ein", "vier", "end"]);
+  assert.match(could.node.textContent, /and 1 others, together 0\.05$/);
+});
+
+const outcomes = new Map(cuts.map(({ key }, i) => [key, { label: `${i}`, number: i, changed: key !== "mask" }]));
+
+test("a riddle has the wrong answers alone, shows which was picked, and keeps what was found", () => {
+  const picked = [];
+  const puzzle = riddle({ pick: (label) => picked.push(label) });
+  const shown = (more) => puzzle.show({ outcomes, known: new Set(), wanted: null, said: "", cuts, ...more });
+  shown({});
+  assert.match(puzzle.node.textContent, /^Six cuts, five wrong answers\.0 of 5 found/);
+  assert.equal(puzzle.node.querySelectorAll("button").length, 5);
+  puzzle.node.querySelectorAll("button")[2].onclick();
+  assert.deepEqual(picked, ["2"]);
+  shown({ wanted: "2", known: new Set(["norm", "feed"]) });
+  assert.match(puzzle.node.textContent, /2 of 5 found.*Which cut makes it say 2/);
+  const chips = puzzle.node.querySelectorAll("button");
+  assert.deepEqual(
+    chips.map((one) => one.attributes["aria-pressed"]),
+    ["false", "false", "true", "false", "false"],
+  );
+  assert.deepEqual(
+    chips.map((one) => one.textContent),
+    ["0", "1", "2 · norm", "3", "5 · feed-forward"],
+  );
+  shown({ said: "Right: it is so." });
+  assert.match(puzzle.node.textContent, /Right: it is so\./);
+});
+
+test("a title counts, and says so where nothing changes", () => {
+  assert.equal(titleOf(1), "Six cuts, one wrong answer.");
+  assert.match(titleOf(0), /none changes/);
+});
+
+test("before and after stand beside each other, what differs bold, with its probability", () => {
+  const mended = [];
+  const cutOff = became({ decode, mend: ({ name }) => mended.push(name), mendAll: () => mended.push("all") });
+  const steps = (p) => [
+    [1, 1, 1, 1],
+    [0, p, p, p],
+    [1, 1, 1, 1],
+  ];
+  const [intact, run] = [
+    { target: [3, 1, 0], steps: steps(0.96) },
+    { target: [3, 2, 0], steps: steps(0.72) },
+  ];
+  cutOff.show({ run, intact, changes: [{ name: "positions" }], said: "It says 4." });
+  const lines = cutOff.node.querySelectorAll("div").map((one) => one.textContent);
+  assert.ok(lines.includes("beforeundeinend 0.96") && lines.includes("afterundvierend 0.72"));
+  assert.deepEqual(texts(cutOff.node, "b").slice(1), ["ein", "vier"]);
+  cutOff.node.querySelectorAll("button").forEach((one) => one.onclick());
+  assert.deepEqual(mended, ["positions", "all"]);
+});
+
+test("what is said again is no change", () => {
+  const node = document.createElement("div");
+  tell(node, "To “ein”");
+  const [first] = node.children;
+  tell(node, "To “ein”");
+  assert.equal(node.children[0], first);
+  assert.deepEqual(texts(node, "b"), ["“ein”"]);
+});

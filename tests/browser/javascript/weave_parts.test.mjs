@@ -1,0 +1,44 @@
+// The parts of a weave, from left to right.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { load } from "./support.mjs";
+
+const [{ beside, frameOf, partsOf }, { weaveOf }, { boxesOf }, { cutsOf }] = await Promise.all(
+  ["weave_parts", "weave_layout", "machine_parts", "weave_cuts"].map(load),
+);
+const cross = [[0.5, 0.5]];
+const parts = partsOf(weaveOf({ width: 1200, cross, layers: 2 }), 0);
+const boxes = ["encoder", "decoder"].flatMap((side) => boxesOf(side, { n_layers: 2, n_heads: 2, d_model: 8 }));
+
+test("each opens a part that the machine has, and each cut is one of the six", () => {
+  const keys = new Set(boxes.flatMap((box) => box.parts.map(({ key }) => key)));
+  assert.deepEqual(
+    parts.filter(({ open }) => !keys.has(open)),
+    [],
+  );
+  const cuts = new Set(cutsOf([]).map(({ key }) => key));
+  assert.deepEqual(new Set(parts.map(({ cut }) => cut).filter(Boolean)), cuts);
+  assert.equal(parts.find(({ id }) => id === "cross").open, "decoder.layers.0.cross_attention.head.0");
+});
+
+test("keys go from one to the next and no further, and begin at the ribbons", () => {
+  assert.equal(parts[beside(parts, null, 1)].id, "cross");
+  assert.equal(beside(parts, 0, -1), 0);
+  assert.equal(beside(parts, parts.length - 1, 1), parts.length - 1);
+  const places = parts.map(({ x }) => x);
+  assert.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+  );
+});
+
+test("a phone has no clocks", () => {
+  const narrow = partsOf(weaveOf({ width: 366, cross, layers: 2 }), 1);
+  assert.equal(narrow.length, parts.length - 1);
+});
+
+test("a frame stands around its part", () => {
+  assert.match(frameOf({ id: "cross", x: 10, wide: 100 }, 400, 46), /x="8" y="38" width="104" height="416"/);
+});

@@ -1,0 +1,104 @@
+// The weave in a page: keys, presses, swipes.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage, fixtures, load } from "./support.mjs";
+
+fakePage();
+const [{ stageOf, swipes }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] = await Promise.all(
+  ["weave_stage", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
+);
+const tokenizer = tokenizerOf(fixtures.tokenizer);
+const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
+
+function stage() {
+  const state = stateOf({ machine, tokenizer, text: "ten two" });
+  const did = [];
+  const note = (name) => (what) => did.push(what === undefined ? name : [name, what?.id ?? what]);
+  const names = ["step", "choose", "open", "cut", "play", "help", "swap", "moved"];
+  const me = stageOf({ state, machine, act: Object.fromEntries(names.map((name) => [name, note(name)])) });
+  me.show({ shown: Infinity, cut: new Set(), again: false });
+  const key = (name) => me.node.onkeydown({ key: name, preventDefault() {}, stopPropagation() {} });
+  return { state, did, me, key };
+}
+
+test("keys go to tokens and parts, open, cut, play; others are left alone", () => {
+  const { did, key, me } = stage();
+  for (const name of [
+    "ArrowDown",
+    ",",
+    ".",
+    "End",
+    "ArrowRight",
+    "ArrowRight",
+    "Enter",
+    "x",
+    " ",
+    "?",
+    "s",
+    "Tab",
+    "q",
+  ])
+    key(name);
+  const first = [
+    ["step", 1],
+    ["step", -1],
+    ["step", 1],
+    ["choose", Infinity],
+    ["moved", "cross"],
+  ];
+  assert.deepEqual(did, [
+    ...first,
+    ["moved", "decoder.0.attention"],
+    ["open", "decoder.0.attention"],
+    ["cut", "mask"],
+    "play",
+    "help",
+    "swap",
+  ]);
+  let stopped = 0;
+  me.node.onkeydown({ key: "q", preventDefault: () => (stopped += 1), stopPropagation: () => (stopped += 1) });
+  assert.equal(stopped, 0);
+});
+
+test("a press chooses a token, and opens the part of one that is chosen", () => {
+  const { did, me } = stage();
+  const press = (part, t) => me.node.onclick({ target: { closest: () => ({ dataset: { part, t } }) } });
+  press("writes", "1");
+  press("cross", "1"); // a ribbon of another token
+  press("cross", "0");
+  press("encoder.0.feed");
+  me.node.onclick({ target: { closest: () => null } });
+  assert.deepEqual(did, [
+    ["choose", 1],
+    ["choose", 1],
+    ["open", "cross"],
+    ["open", "encoder.0.feed"],
+  ]);
+});
+
+test("a cut keeps an outline of what the token looked at before", () => {
+  const { state, me } = stage();
+  assert.doesNotMatch(me.node.drawn, /w-old/);
+  state.change({ off: new Set(["src_embedding.positions"]) });
+  me.show({ shown: Infinity, cut: new Set(["positions"]), again: true });
+  assert.match(me.node.drawn, /w-old/);
+});
+
+test("a finger that goes sideways steps, and one that goes up and down does not", () => {
+  const [steps, on] = [[], {}];
+  swipes({ addEventListener: (name, act) => (on[name] = act) }, (by) => steps.push(by));
+  const go = (x, y) => {
+    on.touchstart({ touches: [{ clientX: 100, clientY: 100 }] });
+    on.touchend({ changedTouches: [{ clientX: 100 + x, clientY: 100 + y }] });
+  };
+  for (const [x, y] of [
+    [-60, 5],
+    [60, 5],
+    [-60, 50],
+    [10, 0],
+  ])
+    go(x, y);
+  assert.deepEqual(steps, [1, -1]);
+});

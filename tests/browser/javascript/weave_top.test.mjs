@@ -1,0 +1,64 @@
+// Both sentences, and whether one is the other's number.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage, fixtures, load } from "./support.mjs";
+
+fakePage();
+const [
+  { anotherOf, fitted, judged, topOf, widthIn },
+  { OTHERS },
+  { stateOf },
+  { tokenizerOf },
+  { weightsOf },
+  { unpacked },
+] = await Promise.all(
+  ["weave_top", "machine_hints", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
+);
+const tokenizer = tokenizerOf(fixtures.tokenizer);
+const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
+
+test("a translation is right if it is the number that was read", () => {
+  const says = (english, german) => judged(english, german);
+  assert.deepEqual(says("thirty-four", "vierunddreißig"), { asked: 34, said: 34, right: true });
+  assert.deepEqual(says("thirty-four", "dreiundvierzig"), { asked: 34, said: 43, right: false });
+  assert.deepEqual(says("thirty-four", "vierund"), { asked: 34, said: null, right: false });
+  assert.equal(says("hello", "zwei").right, null);
+});
+
+test("letters are as large as there is room, from the largest to the least", () => {
+  assert.deepEqual([fitted(10, 1000), fitted(20, 500), fitted(100, 500)], [35, 25, 17]);
+  assert.equal(widthIn("abcd", "serif"), 2);
+});
+
+test("each number leads to another, in a circle", () => {
+  assert.equal(anotherOf("no such number"), OTHERS[0]);
+  assert.equal(anotherOf(OTHERS.at(-1)), OTHERS[0]);
+});
+
+test("what is followed is marked, what a cut has changed stands beside what was, and a part of it while it plays", () => {
+  const state = stateOf({ machine, tokenizer, text: "ten two" });
+  const input = document.createElement("input");
+  const top = topOf({ state, change: () => {}, tokenizer, input, eos: machine.eos });
+  const show = (shown = Infinity) => top.show({ room: 600, shown, family: "serif" });
+  const spans = () => top.node.querySelectorAll("span").filter((one) => one.getAttribute("class") !== "tl-hint");
+  show();
+  assert.equal(input.value, "ten two");
+  assert.equal(
+    spans()
+      .map((one) => one.textContent)
+      .join(""),
+    tokenizer.decode(state.run.target),
+  );
+  assert.match(spans()[0].getAttribute("class"), /tl-at/);
+  show(1);
+  assert.equal(spans().length, 1);
+  state.change({ off: new Set(["src_embedding.positions", "encoder.layers.0.residual_1.norm"]) });
+  show();
+  assert.ok(
+    spans().some((one) => /tl-new/.test(one.getAttribute("class"))),
+    "the example shows nothing",
+  );
+  assert.equal(top.node.querySelectorAll("s").length, 1);
+});

@@ -1,0 +1,256 @@
+"""The machine's first screen in a page: both sentences, the weave, six cuts, what plays, and the page's address."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+import transformer_lab
+from tests.browser.live import FRAMES, contrast
+from transformer_lab import widgets
+from transformer_lab.training import load_checkpoint
+
+SENTENCE = "thirty-four thousand and twenty-one"
+SIZES = {"desk": (1400, 900), "phone": (390, 844)}
+PAGE = """<!doctype html><meta charset=utf-8><meta name=viewport content="width=device-width">
+<body style="margin: 0; background: {paper}; color: {ink}"><div style="height: 52px"></div>
+<div style="padding: 0 {side}px" {owner}>{html}</div>"""
+THEMES = {"light": ("#fbfaf6", "#16202b"), "dark": ("#0e1217", "#ece9e2")}
+BREAKERS = ("positions", "residual", "norm", "cross-attention", "mask", "feed-forward")
+BOTTOMS = """names => names.map(name => [name, document.querySelector(name)?.getBoundingClientRect().bottom])"""
+RIBBONS = (
+    """() => [...document.querySelectorAll('.w-ribbon')].map(({dataset: {t, weight, wide}}) => [t, weight, wide])"""
+)
+# The outline of a ribbon begins at its upper left corner, and its last vertical is the one at the left.
+DRAWN = """() => [...document.querySelectorAll('.w-ribbon')].map(one => {
+    const [, top] = one.getAttribute('d').match(/^M[\\d.]+ ([-\\d.]+)/);
+    const [, bottom] = one.getAttribute('d').match(/ ([-\\d.]+)Z$/);
+    return [Number(one.dataset.wide), bottom - top];
+})"""
+LOST = "document.activeElement === document.body"
+
+
+@cache
+def shipped() -> str:
+    path = Path(transformer_lab.__file__).parent / "checkpoints" / "en_de.safetensors"
+    return widgets.machine(*load_checkpoint(path)[:2], SENTENCE).html()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> str:
+    """The address of a folder with a page for each theme, which belongs to its machine, and one that does not."""
+    folder = tmp_path_factory.mktemp("machine")
+    for theme, (paper, ink) in THEMES.items():
+        text = PAGE.format(paper=paper, ink=ink, side=12, owner="data-tl-page", html=shipped())
+        (folder / f"{theme}.html").write_text(text, "utf-8")
+    plain = PAGE.format(paper="#fff", ink="#111", side=12, owner="", html=shipped())
+    (folder / "plain.html").write_text(plain, "utf-8")
+    return folder.as_uri()
+
+
+def opened(browser: Browser, where: str, size: str = "desk", motion: str = "reduce") -> Page:
+    width, height = SIZES[size]
+    page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion=motion)
+    page.goto(where)
+    page.wait_for_function("document.querySelector('.tl-view')?.values")
+    page.evaluate(FRAMES)
+    return page
+
+
+@pytest.fixture(params=SIZES)
+def sized(browser, address, request) -> Iterator[Page]:
+    page = opened(browser, f"{address}/light.html", request.param)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def desk(browser, address) -> Iterator[Page]:
+    page = opened(browser, f"{address}/light.html")
+    yield page
+    page.close()
+
+
+def breaker(page: Page, name: str):
+    return page.locator(".tl-breaker", has_text=name).first
+
+
+def german(page: Page) -> str:
+    page.evaluate(FRAMES)
+    return page.evaluate("document.querySelector('.tl-view').values.translation")
+
+
+def test_sentence_weave_breakers_and_before_and_after_are_in_the_first_viewport(sized):
+    breaker(sized, "positions").click()
+    sized.evaluate(FRAMES)
+    names = [".tl-sentence", ".tl-german", ".tl-weave", ".tl-breakers", ".tl-answer", ".tl-primary"]
+    names += [".tl-line + .tl-line"] if sized.viewport_size["width"] > 1000 else []
+    outside = [(name, low) for name, low in sized.evaluate(BOTTOMS, names) if low > sized.viewport_size["height"]]
+    assert outside == []
+    assert sized.evaluate("document.documentElement.scrollWidth") <= sized.viewport_size["width"]
+
+
+def test_each_breaker_changes_a_word_of_the_first_sentence_and_what_it_says_is_seen(sized):
+    before = german(sized)
+    assert before == "vierunddreißigtausendeinundzwanzig"
+    assert sized.locator(".tl-verdict").text_content() == "34\u202f021 ✓"
+    said = set()
+    for name in BREAKERS:
+        breaker(sized, name).click()
+        assert german(sized) != before, name
+        verdict = sized.locator(".tl-verdict b").text_content()
+        assert verdict.endswith("✗"), name
+        assert breaker(sized, name).get_attribute("aria-pressed") == "true"
+        said.add(verdict)
+        breaker(sized, name).click()
+        assert german(sized) == before, name
+    assert len(said) == len(BREAKERS), "six wrong answers"
+    assert sized.locator(".tl-breaker", has_text="…?").count() == 0, "what was found stays"
+
+
+def test_ribbons_are_as_thick_as_the_weights_in_numbers_and_on_the_screen(sized):
+    unit = sum(float(wide) for t, _, wide in sized.evaluate(RIBBONS) if t == "0")
+    for t, weight, wide in sized.evaluate(RIBBONS):
+        assert abs(float(wide) / unit - float(weight)) <= 0.012, t  # of a token up to 0.02 is too faint to be drawn
+    for wide, drawn in sized.evaluate(DRAWN):
+        assert drawn == pytest.approx(wide, abs=0.03)
+
+
+def test_a_cut_stands_beside_what_was_before(desk):
+    breaker(desk, "positions").click()
+    desk.evaluate(FRAMES)
+    before, after = desk.locator(".tl-text").all()
+    assert before.locator("b").text_content() == "ein"
+    assert after.locator("b").text_content() == "vier"
+    assert desk.locator(".tl-german s").text_content() == "ein"
+    assert desk.locator(".w-old").count() > 0
+    desk.get_by_role("button", name="mend positions").click()
+    assert german(desk).endswith("einundzwanzig")
+    assert not desk.evaluate(LOST)
+
+
+def test_a_riddle_is_solved_by_guesses(desk):
+    title = desk.locator(".tl-title", has_text="Six cuts, six wrong answers.")
+    title.wait_for()
+    desk.locator(".tl-chip", has_text="24\u202f021").click()
+    breaker(desk, "mask").click()
+    desk.evaluate(FRAMES)
+    assert "Right: without the causal masks it says 24\u202f021." in desk.locator(".tl-foot").text_content()
+    breaker(desk, "mask").click()
+    desk.evaluate(FRAMES)
+    assert desk.locator(".tl-foot").text_content().count("1 of 6 found") == 1
+
+
+KEYS = ("ArrowRight", "ArrowDown", "x", "Enter", "Escape", "x", ".", ",", "s", "Escape", "?", "Space", "Space", "End")
+
+
+def test_no_key_leaves_the_focus_on_the_body_and_escape_leads_back(sized):
+    weave = sized.locator(".tl-weave")
+    weave.focus()
+    for key in KEYS:
+        sized.keyboard.press(key)
+        sized.evaluate(FRAMES)
+        assert not sized.evaluate(LOST), key
+    assert weave.evaluate("weave => weave === document.activeElement")
+    for part in range(11):  # from the first to the last
+        for _ in range(part and 1):
+            sized.keyboard.press("ArrowRight")
+        sized.keyboard.press("Enter")
+        sized.evaluate(FRAMES)
+        assert not sized.evaluate(LOST), part
+        sized.keyboard.press("Escape")
+        sized.evaluate(FRAMES)
+        assert weave.evaluate("weave => weave === document.activeElement"), part
+
+
+def test_the_address_gives_the_same_picture_again(desk):
+    desk.locator(".tl-weave").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown"):
+        desk.keyboard.press(key)
+    breaker(desk, "mask").click()
+    desk.get_by_role("button", name="layer 0").click()
+    desk.evaluate(FRAMES)
+    look = (
+        "(() => [document.querySelector('.tl-picture').outerHTML, document.querySelector('.tl-answer').textContent])()"
+    )
+    before, values = desk.evaluate(look), desk.evaluate("document.querySelector('.tl-view').values")
+    assert "off=mask" in desk.url
+    assert "layer=0" in desk.url
+    desk.reload()
+    desk.wait_for_function("document.querySelector('.tl-view')?.values")
+    desk.evaluate(FRAMES)
+    assert desk.evaluate(look) == before
+    assert desk.evaluate("document.querySelector('.tl-view').values") == values
+
+
+def test_a_part_that_is_opened_is_a_step_of_the_history(desk):
+    desk.locator(".tl-weave").focus()
+    desk.keyboard.press("ArrowRight")
+    desk.keyboard.press("Enter")
+    desk.evaluate(FRAMES)
+    assert "at=decoder.layers.1.cross_attention.head.0" in desk.url
+    assert desk.locator(".tl-detail").is_visible()
+    desk.go_back()
+    desk.evaluate(FRAMES)
+    assert desk.locator(".tl-weave").is_visible()
+    assert "at=" not in desk.url
+
+
+def test_it_plays_by_itself_until_it_is_touched_and_nowhere_else(browser, address):
+    page = opened(browser, f"{address}/light.html", motion="no-preference")
+    assert page.locator(".w-wait").count() > 0
+    page.locator(".tl-weave").click(position={"x": 640, "y": 5})
+    page.get_by_role("button", name="next token").click()
+    page.evaluate(FRAMES)
+    assert page.locator(".w-wait").count() == 0
+    at = page.evaluate("document.querySelector('.tl-view').values.at")
+    page.wait_for_timeout(1500)
+    assert page.evaluate("document.querySelector('.tl-view').values.at") == at
+    page.goto(f"{address}/plain.html")
+    page.wait_for_function("document.querySelector('.tl-view')?.values")
+    page.evaluate(FRAMES)
+    assert page.locator(".w-wait").count() == 0
+    page.close()
+
+
+SHIFTS = """window.shifts = 0;
+new PerformanceObserver(list => { for (const one of list.getEntries()) window.shifts += one.value; })
+    .observe({type: 'layout-shift', buffered: true});"""
+
+
+@pytest.mark.parametrize("width", [360, 900, 1400, 1920])
+def test_nothing_moves_when_the_script_begins(browser, address, width):
+    page = browser.new_page(viewport={"width": width, "height": 900}, reduced_motion="reduce")
+    page.add_init_script(SHIFTS)
+    page.goto(f"{address}/light.html")
+    page.wait_for_function("document.querySelector('.tl-view')?.values")
+    page.wait_for_timeout(300)
+    assert page.evaluate("shifts") < 0.1
+    page.close()
+
+
+EDGES = """() => [...document.querySelectorAll('.tl-stage button, .tl-sentence')].map(one => {
+    const {borderBottomColor, borderBottomWidth, color, backgroundColor} = getComputedStyle(one);
+    return [one.textContent || one.ariaLabel, borderBottomWidth, borderBottomColor, color, backgroundColor];
+})"""
+
+
+def rgba(colour: str) -> list[float]:
+    return [float(part) for part in colour[colour.index("(") + 1 : -1].replace(",", " ").split() if part != "/"]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_controls_stand_out_from_the_page(browser, address, theme):
+    page = opened(browser, f"{address}/{theme}.html")
+    paper = [int(THEMES[theme][0][i : i + 2], 16) for i in (1, 3, 5)]
+    edged = 0
+    for name, width, edge, ink, ground in page.evaluate(EDGES):
+        behind = rgba(ground)[:3] if len(rgba(ground)) == 3 else paper
+        assert contrast(rgba(ink)[:3], behind) >= 4.5, name
+        if width != "0px" and len(rgba(edge)) == 3:
+            edged += 1
+            assert contrast(rgba(edge), paper) >= 3, name
+    assert edged >= 6
+    page.close()

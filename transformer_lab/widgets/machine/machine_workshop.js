@@ -1,0 +1,131 @@
+// A part of the machine seen near, and the map of all its matrices: what one opens from the weave. Parts can be looked
+// into, switched off one by one, and swapped with those of another sentence.
+
+import { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows } from "./machine_controls.js";
+import { detailOf, valuesOf } from "./drawing/machine_detail.js";
+import { sketchOf } from "./drawing/machine_sketch.js";
+import { headsOf } from "./weave/weave_heads.js";
+import { otherOf } from "./weave/weave_swap.js";
+import { bar, button, element } from "../shared/ui.js";
+
+const MODES = ["look inside", "switch off", "swap"];
+const HELP = [
+  "Press a box in the drawing to see its matrices.",
+  "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing to" +
+    " switch it off. Press it again to switch it on.",
+  "Press a head, a norm, a feed-forward network or an encoding in the drawing. Its numbers at one token are" +
+    " replaced by those computed for the other sentence. In the encoder this is the input token, in the decoder the" +
+    " output token.",
+];
+
+export function workshopOf({ el, state, machine, tokenizer, change, draw, away }) {
+  const nameOf = tokenizer.name;
+  const from = field("the other sentence", () => change({ other: from.value }));
+  const tokens = tokenRows({ state, nameOf, change });
+  const first = firstSwitches({ state, change });
+  const example = exampleSearch({ state, onfound: (text) => (change({ text }, true), out.focus()) }); // it is gone
+  const enter = (i) => {
+    if (i === 2 && !state.hasOther()) propose();
+    change(i ? { mode: i, zoomed: false } : { mode: i });
+  };
+  // The other sentence is never empty: one word of the text is another.
+  const propose = () => {
+    const other = otherOf(state.now.text)?.text ?? state.now.text;
+    from.value = other;
+    change({ other });
+  };
+  const modes = MODES.map((name, i) => button(name, () => enter(i)));
+  const help = element("span", { class: "tl-note" });
+  const swapBar = element("div", { class: "tl-bar" }, element("label", {}, "the other sentence ", from), tokens.spot);
+  const chips = changeChips({ state, change, home: () => sketch.node });
+  const sketch = sketchOf({
+    ...{ state, symbols: machine.symbols, change },
+    press: (place) => {
+      const what = state.pressed(place);
+      if (!what) return;
+      focusPart = Boolean(what.zoomed);
+      change(what.zoomed ? { ...what, fromMap: true } : what);
+    },
+  });
+  const toMachine = (gone) => {
+    change({ zoomed: false });
+    sketch.room.hidden = false;
+    if (gone) sketch.node.focus();
+  };
+  const crumbs = crumbsOf({ ...{ state, change }, toMachine: () => toMachine(sketch.room.hidden) });
+  const detail = detailOf({
+    onopen: (open, tab, cell) => change({ open, tab, cell }),
+    oncell: (cell) => change({ cell }),
+    redraw: draw,
+  });
+  const heads = headsOf({ state, machine, open: (key) => openHead(key) });
+  const openHead = (key) => {
+    change({ open: key, tab: 0, cell: null });
+    focusHead = key.split(".").at(-1); // the buttons are made anew
+  };
+  let focusHead = null;
+  const right = element("div", { class: "tl-right" }, crumbs.node, heads.node, detail.node);
+  const out = button("← back to the weave", ({ shiftKey }) => shiftKey || away(), { class: "tl-out" });
+  const mini = element("div", { class: "tl-mini", "aria-hidden": "true" });
+  let [focusSum, focusPart] = [false, false];
+  const goto = (number) => {
+    change(state.followed(number));
+    focusSum = true; // what was pressed will be gone
+  };
+  const left = element("div", { class: "tl-leftside" }, mini, sketch.room);
+  const head = element("div", { class: "tl-back" }, out, element("span", { class: "tl-note" }, "Esc: one step back"));
+  const me = { out, sketch, right, mini, propose };
+  me.node = element(
+    ...["div", { class: "tl-zoom", hidden: true }, head, tokens.reads, tokens.writes],
+    element("div", { class: "tl-stack" }, tokens.before, example.node),
+    ...[bar(...modes, help), first.node, swapBar, chips.node, element("div", { class: "tl-both" }, left, right)],
+  );
+  // One step back: from a number that was followed, from a part to the map, from the map to the weave.
+  me.back = () => {
+    if (state.now.trail.length) return crumbs.back.onclick();
+    if (sketch.room.hidden && state.now.fromMap) return toMachine(true);
+    if (!sketch.room.hidden && right.contains(document.activeElement) && state.now.fromMap) return sketch.node.focus();
+    away();
+  };
+  me.reset = () => {
+    from.value = "";
+    tokens.reset();
+    detail.reset();
+  };
+  let seen = null;
+  me.show = ({ wide, look }) => {
+    const { now, run } = state;
+    const at = state.partOf(now.open);
+    const looks = { source: look.names.source, shares: look.shares };
+    [tokens, example, first].forEach((one) => one.show(looks));
+    modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
+    help.textContent = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
+    swapBar.hidden = now.mode !== 2;
+    chips.show();
+    crumbs.show(at);
+    el.classList.toggle("tl-changing", now.mode !== 0);
+    sketch.room.hidden = !wide && now.zoomed;
+    right.hidden = !wide && !now.zoomed;
+    if (focusPart && sketch.room.hidden) crumbs.node.querySelector("button").focus(); // what was pressed is gone
+    focusPart = false;
+    seen = look;
+    if (me.node.hidden) return shut(at.part.tabs[now.tab], run);
+    sketch.paint(seen);
+    return right.hidden ? shut(at.part.tabs[now.tab], run) : open(at, look.names);
+  };
+  me.hover = () => sketch.paint(seen); // under another cursor all else is as it was
+  const shut = (tab, run) => ({ name: tab.name, values: valuesOf(tab, run) });
+  const open = (at, names) => {
+    const { now, run, cellOf, nameOf: nameOfNumber } = state;
+    const place = { ...at, path: at.path.join(", "), ...now, cell: cellOf(at) };
+    heads.show(at);
+    if (focusHead !== null) heads.node.querySelectorAll("button")[focusHead].focus();
+    focusHead = null;
+    const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });
+    crumbs.follow();
+    if (focusSum) (detail.node.querySelector(".tl-go") ?? crumbs.back).focus();
+    focusSum = false;
+    return shown;
+  };
+  return me;
+}

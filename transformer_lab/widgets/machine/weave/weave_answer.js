@@ -1,0 +1,25 @@
+// The sentence under a weave, from a state: where the followed token looks, and where it looked before something was cut.
+
+import { sayLook } from "./weave_say.js";
+import { meanOf } from "./weave_seen.js";
+
+const MANY = 2; // parts whose names are said
+
+export function answerTo({ state, machine, nameOf, lacks }) {
+  const { now, run, intact } = state;
+  const name = `decoder.layers.${now.layer}.cross_attention`;
+  const shares = (one, off) => meanOf(one, name, machine.n_heads, off)[now.at] ?? [0];
+  const old = intact.target[now.at];
+  const before = { token: old === undefined ? undefined : nameOf(old), shares: shares(intact, new Set()) };
+  return sayLook({
+    ...{ token: nameOf(run.target[now.at]), p: run.steps[now.at][run.target[now.at]], names: state.names().source },
+    ...{ shares: shares(run, now.off), layer: now.layer, heads: machine.n_heads },
+    ...{ before: run === intact ? null : before, cuts: lacks },
+  });
+}
+
+// What a run lacks, in words: whole cuts by what they take away, single parts by where they stand.
+export function lacksOf(state, whole, single) {
+  const all = [...whole.map(({ lack }) => lack), ...single.map((id) => state.partOf(id).path.join(" "))];
+  return all.length > MANY ? [`${all.length} parts`] : all;
+}

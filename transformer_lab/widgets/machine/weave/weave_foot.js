@@ -1,0 +1,120 @@
+// Under a weave: what the followed token looks at, in a sentence; what could stand in its place; and the riddle of the
+// cuts, or, while something is cut, what became of the sentence.
+
+import { candidatesOf, differenceOf } from "./weave_seen.js";
+import { riddleOf } from "./weave_cuts.js";
+import { bare } from "./weave_layout.js";
+import { pieces } from "./weave_say.js";
+import { button, element } from "../../shared/ui.js";
+
+const COUNTED = ["No", "One", "Two", "Three", "Four", "Five", "Six"];
+
+// Replaces what a node says, its quoted words bold; the same text again is no change.
+export function tell(node, text) {
+  if (node.said === text) return;
+  node.said = text;
+  node.replaceChildren(...pieces(text).map(([piece, strong]) => (strong ? element("b", {}, piece) : piece)));
+}
+
+// The three likeliest tokens, with bars.
+export function candidates({ nameOf }) {
+  const list = element("ol", { class: "tl-candidates" });
+  const rest = element("div", { class: "tl-quiet" });
+  const node = element(
+    "div",
+    {},
+    element("div", { class: "tl-quiet" }, "What could stand here, and how sure it is"),
+    list,
+    rest,
+  );
+  const line = ({ id, p }, chosen, was) => {
+    const bar = element("span", { class: "tl-meter" }, element("i", { style: `width:${Math.max(1, 100 * p)}%` }));
+    const kind = `${id === chosen ? "tl-chosen" : ""} ${id === chosen && id !== was ? "tl-new" : ""}`;
+    return element("li", { class: kind }, element("b", {}, bare(nameOf(id))), bar, element("span", {}, p.toFixed(2)));
+  };
+  const show = ({ run, intact, at }) => {
+    const { best, others, rest: left } = candidatesOf(run.steps[at], 3);
+    list.replaceChildren(...best.map((one) => line(one, run.target[at], intact.target[at])));
+    rest.textContent = others > 0 ? `and ${others} others, together ${left.toFixed(2)}` : "";
+  };
+  return { node, show };
+}
+
+// The wrong answers of the cuts: one is picked, then the breaker that is guessed to make it say so. What was found
+// stays. `outcomes`: key of a cut → { label, changed }.
+export function riddle({ pick }) {
+  const [title, found] = [element("b", { class: "tl-title" }), element("span", { class: "tl-quiet" })];
+  const how = element("div", { class: "tl-how" });
+  const chips = element("div", { class: "tl-answers" });
+  const node = element("div", {}, element("div", { class: "tl-head" }, title, found), how, chips);
+  const show = ({ outcomes, known, wanted, said, cuts }) => {
+    const wrong = riddleOf(new Map([...outcomes].filter(([, { changed }]) => changed)));
+    const done = wrong.filter(({ key }) => known.has(key)).length;
+    title.textContent = outcomes.size < cuts.length ? "Six cuts: what do they make it say?" : titleOf(wrong.length);
+    found.textContent = wrong.length ? `${done} of ${wrong.length} found` : "";
+    tell(
+      how,
+      said ||
+        (wanted === null
+          ? "Which cut says which? Pick an answer, then open a breaker ●—●."
+          : wanted === "never stops"
+            ? "Without which part does it never stop? Open its breaker."
+            : `Which cut makes it say ${wanted}? Open its breaker.`),
+    );
+    chips.replaceChildren(...wrong.map((one) => chip(one, known, wanted, cuts, pick)));
+  };
+  return { node, show };
+}
+
+export function titleOf(n) {
+  return n
+    ? `Six cuts, ${COUNTED[n].toLowerCase()} wrong answer${n > 1 ? "s" : ""}.`
+    : "Six cuts, and none changes this sentence.";
+}
+
+function chip({ key, label }, known, wanted, cuts, pick) {
+  const name = known.has(key) ? `${label} · ${cuts.find((cut) => cut.key === key).name}` : label;
+  const kind = known.has(key) ? "tl-chip tl-found" : "tl-chip";
+  return button(name, () => pick(label), { class: kind, "aria-pressed": String(label === wanted) });
+}
+
+// What is cut, each with a button that mends it, and the sentence before and after, side by side.
+export function became({ decode, mend, mendAll }) {
+  const chips = element("div", { class: "tl-answers" });
+  const [before, after] = [element("span", { class: "tl-text" }), element("span", { class: "tl-text" })];
+  const all = button("mend all", mendAll, { class: "tl-outline" });
+  const line = (name, node) => element("div", { class: "tl-line" }, element("span", { class: "tl-quiet" }, name), node);
+  const head = element("div", { class: "tl-head" }, element("b", { class: "tl-title" }, "Cut"), chips, all);
+  const says = element("div", { class: "tl-how" });
+  const node = element("div", {}, head, line("before", before), line("after", after), says);
+  let seen = "";
+  const show = ({ run, intact, changes, said }) => {
+    const key = changes.map(({ name }) => name).join("\n");
+    if (key !== seen)
+      chips.replaceChildren(
+        ...changes.map((one) =>
+          button(`${one.name} ✕`, () => mend(one), { class: "tl-chip tl-gone", "aria-label": `mend ${one.name}` }),
+        ),
+      );
+    seen = key;
+    const { start, before: old, after: now } = differenceOf(intact.target, run.target);
+    before.replaceChildren(...excerpt(intact, start, old, decode));
+    after.replaceChildren(...excerpt(run, start, now, decode));
+    tell(says, said);
+  };
+  return { node, show };
+}
+
+// The tokens around those that differ, these bold, with the probability of the first.
+function excerpt({ target, steps }, start, differ, decode) {
+  const cut = (text, n) => (text.length > n ? `…${text.slice(-n)}` : text);
+  const short = (text, n) => (text.length > n ? `${text.slice(0, n)}…` : text);
+  const middle = short(decode(differ), 24);
+  const at = Math.min(start, target.length - 1);
+  return [
+    cut(decode(target.slice(0, start)), 16),
+    ...(middle ? [element("b", {}, middle)] : []),
+    short(decode(target.slice(start + differ.length)), 16),
+    element("span", { class: "tl-quiet" }, ` ${steps[at][target[at]].toFixed(2)}`),
+  ];
+}

@@ -1,0 +1,75 @@
+// The parts of a weave that one can go to, open and cut, from left to right.
+//   partsOf(plan, layer, n) → [{ id, title, open, cut, x, wide }]; `open` is the part of the machine that a press opens
+
+export function partsOf({ columns }, layer) {
+  const { name, clock, encoder, decoder, from, to, writes } = columns;
+  const whole = (x) => x + 34;
+  const side = (stack, slabs, looks, cuts) =>
+    slabs.flatMap(({ x, wide }, i) => {
+      const at = `${stack}.layers.${i}`;
+      const both = { x, wide, cut: cuts[Math.min(i, cuts.length - 1)] };
+      return [
+        {
+          id: `${stack}.${i}.attention`,
+          title: `${stack}, layer ${i}, ${looks}`,
+          open: `${at}.self_attention.head.0`,
+          ...both,
+        },
+        { id: `${stack}.${i}.feed`, title: `${stack}, layer ${i}, thinks`, open: `${at}.feed_forward`, ...both },
+      ];
+    });
+  const places =
+    clock === null
+      ? []
+      : [
+          {
+            id: "positions",
+            title: "positions",
+            open: "src_embedding.positions",
+            cut: "positions",
+            x: clock - 14,
+            wide: 28,
+          },
+        ];
+  return [
+    {
+      id: "reads",
+      title: "reads: the tokens' rows of the table",
+      open: "src_embedding.tokens",
+      cut: null,
+      x: 0,
+      wide: name,
+    },
+    ...places,
+    ...side("encoder", encoder, "looks around", ["residual", "norm"]),
+    {
+      ...{ id: "cross", title: `cross-attention, layer ${layer}`, cut: "cross", x: from, wide: to - from },
+      open: `decoder.layers.${layer}.cross_attention.head.0`,
+    },
+    ...side("decoder", decoder, "looks back", ["mask", "feed"]),
+    {
+      id: "writes",
+      title: "writes: the probabilities of all tokens",
+      open: "to_logits",
+      cut: null,
+      x: writes - 8,
+      wide: whole(90),
+    },
+  ];
+}
+
+// Beside a part in the direction of a key; from nowhere to the ribbons.
+export function beside(parts, at, by) {
+  if (at === null) return parts.findIndex(({ id }) => id === "cross");
+  return Math.min(Math.max(at + by, 0), parts.length - 1);
+}
+
+// The frame around a part, as SVG.
+export function frameOf({ id, x, wide }, height, above) {
+  const [left, width] = id.endsWith(".attention")
+    ? [x, 0.7 * wide]
+    : id.endsWith(".feed")
+      ? [x + 0.7 * wide, 0.3 * wide]
+      : [x, wide];
+  return `<rect class="w-cursor" x="${left - 2}" y="${above - 8}" width="${width + 4}" height="${height + 16}" rx="9"/>`;
+}

@@ -1,0 +1,63 @@
+// What is said of a weave, in sentences; words of the model stand in “quotes”.
+
+import { bare } from "./weave_layout.js";
+
+const quoted = (token) => `“${bare(token)}”`;
+
+// Where the followed token looks; what it was and where it looked before a cut.
+//   { token, p, names, shares, layer, heads, before: { token, shares } | null, cuts: ["positions"] }
+export function sayLook({ token, p, names, shares, layer, heads, before, cuts }) {
+  const most = likeliestOf(shares);
+  const now = most < 0 ? "it looks at no input token" : `it looks most at ${quoted(names[most])}`;
+  if (!before || (before.token === token && !cuts.length)) {
+    const share =
+      most < 0 ? "" : `: ${shares[most].toFixed(2)} of its attention, on the mean of ${heads} heads in layer ${layer}`;
+    return `To write ${quoted(token)} (${p.toFixed(2)}) ${now}${share}.`;
+  }
+  const share = most < 0 ? "" : `, ${shares[most].toFixed(2)}`;
+  const what = cuts.length ? `Without ${listed(cuts)} ` : "With the change ";
+  return `${what}${now}${share}, and writes ${quoted(token)}. ${sayBefore(before, token, names)}`;
+}
+
+function sayBefore({ token: old, shares }, token, names) {
+  if (old === undefined) return "Before the sentence had ended here.";
+  const most = likeliestOf(shares);
+  const wrote = old === token ? "the same" : quoted(old);
+  return `Before it wrote ${wrote}${most < 0 ? "" : ` and looked most at ${quoted(names[most])}, ${shares[most].toFixed(2)}`}.`;
+}
+
+function likeliestOf(shares) {
+  const most = shares.indexOf(Math.max(...shares));
+  return shares[most] > 0 ? most : -1;
+}
+
+export function listed(names) {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+// How many tokens a change has changed.
+export function sayDiffers(before, after) {
+  const n = Math.max(before.length, after.length);
+  const apart = Array.from({ length: n }, (_, t) => before[t] !== after[t]).filter(Boolean).length;
+  return apart ? `By the change ${apart} of ${n} tokens differ.` : "The change alters numbers, but no token.";
+}
+
+// A text in pieces, those in quotes apart: [["To write ", false], ["“ein”", true], …].
+export function pieces(text) {
+  return text
+    .split(/(“[^”]*”)/)
+    .filter(Boolean)
+    .map((piece) => [piece, piece.startsWith("“")]);
+}
+
+// What a machine does that says so: a number, none, or no end.
+export function sayLabel(label) {
+  return label === "never stops" ? "it never stops" : `it says ${label}`;
+}
+
+// What came of a guess: `wanted` is the answer that was picked before the breaker was opened, or null.
+export function sayGuess({ wanted, cut, label }) {
+  const lack = `without ${cut.lack} ${sayLabel(label)}.`;
+  if (wanted === null) return `W${lack.slice(1)}`;
+  return wanted === label ? `Right: ${lack}` : `Not ${wanted}: ${lack}`;
+}

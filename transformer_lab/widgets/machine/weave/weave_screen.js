@@ -1,0 +1,138 @@
+// The first screen: both sentences, the weave between them, breakers under the parts that they cut, and the foot.
+//   const screen = screenOf({ state, machine, tokenizer, change, open, swap, tools });
+//   screen.show({ family });  // draws what the state is
+
+import { answerTo, lacksOf } from "./weave_answer.js";
+import { breakersOf, layersOf, placesOf, playBar } from "./weave_controls.js";
+import { cutsOf, dividedOff, isCut } from "./weave_cuts.js";
+import { became, candidates, riddle, tell } from "./weave_foot.js";
+import { outcomesOf } from "./weave_outcomes.js";
+import { playerOf } from "./weave_player.js";
+import { sayDiffers, sayGuess, sayLabel } from "./weave_say.js";
+import { differenceOf } from "./weave_seen.js";
+import { stageOf } from "./weave_stage.js";
+import { topOf } from "./weave_top.js";
+import { element } from "../../shared/ui.js";
+
+const HELP = "↑ ↓ , . token · ← → part · Enter opens · X cuts · S swaps · Space plays · Esc back";
+
+export function screenOf({ state, machine, tokenizer, change, input, open, swap, tools, redraw }) {
+  const cuts = cutsOf(state.ids).filter(({ ids }) => ids.length);
+  const me = { cuts, guess: { wanted: null, said: "" } };
+  const last = () => state.run.target.length - 1;
+  const go = (at) => change({ at: Math.max(0, Math.min(at, last())) });
+  const player = playerOf({ last, go });
+  const act = (what, anew) => {
+    player.touch();
+    change(what, anew);
+  };
+  const step = (by) => act({ at: Math.max(0, Math.min(state.now.at + by, last())) });
+  const play = () => {
+    const playing = player.playing();
+    player.touch();
+    playing ? redraw() : player.play();
+  };
+  // A cut leads to the first token that it changes.
+  const press = (cut) => {
+    const open = !isCut(cut, state.now.off);
+    act(state.flipped(...cut.ids.filter((id) => !open || !state.now.off.has(id))));
+    const { start } = differenceOf(state.intact.target, state.run.target);
+    if (open && String(state.run.target) !== String(state.intact.target)) change({ at: Math.min(start, last()) });
+  };
+  const byKey = (key) => key && press(cuts.find((cut) => cut.key === key));
+  const moved = (part) => {
+    note.textContent = part ? `${part.title}. Enter opens it${part.cut ? `, X cuts ${nameOf(part.cut)}` : ""}.` : "";
+    redraw();
+  };
+  const nameOf = (key) => cuts.find((cut) => cut.key === key)?.name ?? key;
+
+  const note = element("span", { class: "tl-part", "aria-live": "polite" });
+  const top = topOf({ state, change: act, tokenizer, input, eos: machine.eos });
+  const stage = stageOf({
+    ...{ state, machine },
+    act: {
+      ...{ step, play, moved, cut: byKey, swap, choose: (at) => act({ at: Math.min(at, last()) }) },
+      ...{ open: (part) => open(part.open), help: () => (note.textContent = note.textContent === HELP ? "" : HELP) },
+    },
+  });
+  const breakers = breakersOf({ cuts, press });
+  const layers = layersOf({ n: machine.n_layers, pick: (layer) => act({ layer }) });
+  const bar = playBar({ step, toggle: play, go: (at) => act({ at }) });
+  const answer = element("div", { class: "tl-answer", "aria-live": "polite" });
+  const could = candidates({ nameOf: tokenizer.name });
+  const pick = (label) => {
+    me.guess = { wanted: me.guess.wanted === label ? null : label, said: "" };
+    player.touch();
+    redraw();
+  };
+  const puzzle = riddle({ pick });
+  const mend = ({ ids, swaps }) => {
+    const off = new Set([...state.now.off].filter((id) => !ids.includes(id)));
+    act({ off, ...(swaps ? { swaps: state.now.swaps.filter((one) => !swaps.includes(one)) } : {}) });
+    stage.node.focus(); // what was pressed is gone
+  };
+  const cutOff = became({
+    ...{ decode: tokenizer.decode, mend },
+    mendAll: () => mend({ ids: [...state.now.off], swaps: state.now.swaps }),
+  });
+  const outcomes = outcomesOf({ ...{ cuts, state, machine, decode: tokenizer.decode }, done: redraw });
+  bar.node.append(layers.node);
+  const first = element("div", { class: "tl-pinned" }, bar.node, answer);
+  const foot = element("div", { class: "tl-foot" }, first, could.node, element("div", {}, puzzle.node, cutOff.node));
+  const footer = element("div", { class: "tl-tools" }, ...tools, note);
+  Object.assign(me, { player, stage, outcomes, top: top.node, act });
+  me.node = element("div", { class: "tl-stage" }, stage.node, breakers.node, foot, footer);
+
+  const drawn = {}; // the run and the layer that are seen, and the run that was judged as an answer
+  me.show = ({ family, width }) => {
+    const { now, run, intact } = state;
+    const { whole, single } = dividedOff(cuts, now.off);
+    outcomes.follow();
+    guessed(whole, single);
+    const room = width < 620 ? width : (width - 24) / 2;
+    top.show({ room, shown: player.shown(), family });
+    if (me.node.hidden) return;
+    const kinds = new Set(whole.map(({ key }) => key));
+    const again = (drawn.run !== run || drawn.layer !== now.layer) && !player.playing();
+    stage.show({ shown: player.shown(), cut: kinds, again });
+    Object.assign(drawn, { run, layer: now.layer });
+    breakers.show({
+      isOpen: (cut) => isCut(cut, now.off),
+      says: knownOf,
+      places: width < 860 ? null : placesOf(stage.plan.columns),
+    });
+    layers.show(now.layer);
+    bar.show({ at: now.at, names: state.names().written, playing: player.playing() });
+    could.show({ run, intact, at: now.at });
+    sayIt(whole, single);
+    const changed = run !== intact;
+    puzzle.node.hidden = changed;
+    cutOff.node.hidden = !changed;
+    puzzle.show({ outcomes: outcomes.of, known: outcomes.known, ...me.guess, cuts });
+    if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said: becameSo(whole, single) });
+  };
+  const knownOf = ({ key }) => (outcomes.known.has(key) ? sayLabel(outcomes.of.get(key).label).slice(3) : "says …?");
+  // A single whole cut shows what it makes the machine say: that pair stays found.
+  const guessed = (whole, single) => {
+    if (whole.length !== 1 || single.length || state.now.swaps.length || drawn.judged === state.run) return;
+    drawn.judged = state.run;
+    const { label } = outcomes.see(whole[0]);
+    me.guess = { wanted: null, said: sayGuess({ wanted: me.guess.wanted, cut: whole[0], label }) };
+  };
+  const becameSo = (whole, single) =>
+    `${whole.length === 1 && !single.length ? me.guess.said : ""} ${sayDiffers(state.intact.target, state.run.target)}`.trim();
+  const changesOf = (whole, single) => [
+    ...whole.map(({ name, ids }) => ({ name, ids })),
+    ...single.map((id) => ({ name: state.partOf(id).path.join(", "), ids: [id] })),
+    ...state.now.swaps.map((one) => ({
+      name: `${state.partOf(one.key).path.join(", ")}, ${one.position}: swapped`,
+      ids: [],
+      swaps: [one],
+    })),
+  ];
+  const sayIt = (whole, single) => {
+    answer.setAttribute("aria-live", player.playing() ? "off" : "polite");
+    tell(answer, answerTo({ state, machine, nameOf: tokenizer.name, lacks: lacksOf(state, whole, single) }));
+  };
+  return me;
+}

@@ -1,0 +1,52 @@
+// What a weave shows of a run: how much each token looks at each, on the mean of the heads, and how sure it is of what
+// it writes. Where the masks are cut each row is that of the step which wrote its token; the finished sentence's pass
+// has other numbers.
+
+// The mean of an attention's heads that are on: a row for each token that looks. Heads that are all off look nowhere.
+export function meanOf(run, name, n_heads, off = new Set()) {
+  const on = [...Array(n_heads).keys()].filter((head) => !off.has(`${name}.head.${head}`));
+  const maps = on.map((head) => rowsOf(run, `${name}.weights.${head}`));
+  const shape = maps[0] ?? rowsOf(run, `${name}.weights.0`);
+  return shape.map((row, t) =>
+    Array.from(row, (_, s) => maps.reduce((sum, map) => sum + map[t][s], 0) / Math.max(1, maps.length)),
+  );
+}
+
+export function rowsOf(run, name) {
+  return run.written?.get(name) ?? run.at.get(name).rows;
+}
+
+// All of it: `cross` of one layer, the self-attention of every layer at both sides, and the words with their numbers.
+export function seenOf({ run, intact, machine, off, layer, names }) {
+  const { n_layers: n, n_heads } = machine;
+  const mean = (name) => meanOf(run, name, n_heads, off);
+  const layers = [...Array(n).keys()];
+  return {
+    cross: mean(`decoder.layers.${layer}.cross_attention`),
+    encoder: layers.map((i) => mean(`encoder.layers.${i}.self_attention`)),
+    decoder: layers.map((i) => mean(`decoder.layers.${i}.self_attention`)),
+    source: names.source,
+    target: run.target.map((id, t) => ({
+      text: names.written[t],
+      p: run.steps[t][id],
+      before: intact.target[t] === id ? null : (names.before[t] ?? ""),
+    })),
+  };
+}
+
+// The likeliest tokens of a step, and what all others have together.
+export function candidatesOf(probabilities, most) {
+  const order = [...probabilities.keys()].sort((a, b) => probabilities[b] - probabilities[a]).slice(0, most);
+  const rest = 1 - order.reduce((sum, id) => sum + probabilities[id], 0);
+  return { best: order.map((id) => ({ id, p: probabilities[id] })), others: probabilities.length - most, rest };
+}
+
+// Where two sentences of tokens differ: { start, before, after }, the tokens between what both have at either end.
+export function differenceOf(before, after) {
+  let start = 0;
+  while (start < Math.min(before.length, after.length) && before[start] === after[start]) start += 1;
+  let end = 0;
+  const room = Math.min(before.length, after.length) - start;
+  while (end < room && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  return { start, before: before.slice(start, before.length - end), after: after.slice(start, after.length - end) };
+}

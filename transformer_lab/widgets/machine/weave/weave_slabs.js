@@ -1,0 +1,59 @@
+// The slabs of a weave, as SVG: in each layer every token looks around (thin crossings, as dark as the attention), then
+// thinks (a diamond). A token's thread goes straight through: what both write is added to it.
+
+import { diamond } from "./weave_marks.js";
+import { curveOf, r } from "./weave_ribbons.js";
+
+const [LEAST, LOOKS, THINKS] = [0.06, 0.62, 0.82]; // a weight that is drawn; parts of a slab's width
+
+// One side: its frames, crossings, threads and diamonds. `rows` are the middles of the tokens, `maps` the attention of
+// each layer, `from` and `to` where the threads begin and end, `lit` the token that is followed, `cut` says what is cut.
+export function sideOf({ side, slabs, rows, maps, height, from, to, lit, cut, narrow, shown }) {
+  const seen = rows.slice(0, shown);
+  const frames = slabs.map(({ x, wide }, i) => frame(side, i, x, wide, height, narrow, cut)).join("");
+  const threads = seen.map((y, t) => thread(from, to, y, t === lit)).join("");
+  if (narrow) return `${frames}${cut.skip ? severed(slabs, seen) : ""}${threads}`;
+  const crossings = slabs.map((slab, i) => crossingsOf(slab, maps[i], seen, side, i, lit)).join("");
+  const size = Math.min(8, rows.length > 1 ? (rows[1] - rows[0]) * 0.18 : 8);
+  const diamonds = slabs
+    .map(({ x, wide }, i) => {
+      const all = seen.map((y) => diamond(x + THINKS * wide, y, size, cut.feed)).join("");
+      return `<g data-part="${side}.${i}.feed">${all}</g>`;
+    })
+    .join("");
+  return `${frames}${crossings}${threads}${cut.skip ? severed(slabs, seen) : ""}${diamonds}`;
+}
+
+function frame(side, i, x, wide, height, narrow, cut) {
+  const corners = narrow ? wide / 2 : 12;
+  const gone = cut.norm ? " w-gone" : "";
+  const box = `<rect class="w-slab${gone}" data-part="${side}.${i}.attention" x="${r(x)}" y="-4" width="${r(wide)}"`;
+  const rest = `height="${r(height + 8)}" rx="${r(corners)}"/>`;
+  if (narrow) return `${box} ${rest}`;
+  const parts = r(x + (LOOKS + THINKS - 0.14) * 0.5 * wide);
+  return `${box} ${rest}<line class="w-parts" x1="${parts}" x2="${parts}" y1="6" y2="${r(height - 6)}"/>`;
+}
+
+function crossingsOf({ x, wide }, map, rows, side, layer, lit) {
+  const [x0, x1] = [x + 0.05 * wide, x + (LOOKS - 0.02) * wide];
+  const curves = rows.flatMap((y, t) =>
+    rows.map((from, s) => {
+      const weight = s === t ? 0 : (map[t]?.[s] ?? 0);
+      if (weight < LEAST) return "";
+      const kind = `w-cross${t === lit && side === "decoder" ? " w-lit" : ""}`;
+      const style = `stroke-width="${r(0.6 + 4.4 * weight)}" opacity="${r(0.35 + 0.6 * weight)}"`;
+      return `<path class="${kind}" d="${curveOf(x0, from, x1, y)}" ${style}/>`;
+    }),
+  );
+  return `<g data-part="${side}.${layer}.attention">${curves.join("")}</g>`;
+}
+
+function thread(from, to, y, lit) {
+  return `<line class="w-thread${lit ? " w-lit" : ""}" x1="${r(from)}" x2="${r(to)}" y1="${r(y)}" y2="${r(y)}"/>`;
+}
+
+// A cut residual connection: every thread is interrupted within each slab.
+function severed(slabs, rows) {
+  const gap = (x, y) => `<line class="w-severed" x1="${r(x)}" x2="${r(x)}" y1="${r(y - 5)}" y2="${r(y + 5)}"/>`;
+  return slabs.flatMap(({ x, wide }) => rows.map((y) => gap(x + 0.5 * wide, y))).join("");
+}

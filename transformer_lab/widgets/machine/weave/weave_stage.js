@@ -1,0 +1,115 @@
+// The weave in a page: drawn anew when it is asked to, one Tab stop, with keys, pointer and finger.
+//   const stage = stageOf({ state, machine, act });  // act: { choose(t), open(part), cut(key), play(), … }
+//   stage.show({ shown, cut, still });
+
+import { weaveOf } from "./weave_layout.js";
+import { aboveOf, heightOf, pictureOf } from "./weave_picture.js";
+import { beside, frameOf, partsOf } from "./weave_parts.js";
+import { between } from "./weave_ribbons.js";
+import { seenOf } from "./weave_seen.js";
+import { element, onKeys } from "../../shared/ui.js";
+import { motion } from "../../shared/motion.js";
+
+const REWEAVE = 400; // milliseconds
+
+export function stageOf({ state, machine, act }) {
+  const node = element("div", {
+    ...{ class: "tl-weave", tabindex: 0, role: "application", "data-lm-suppress-shortcuts": "true" },
+    "aria-label":
+      "The weave. Up and down go from token to token, left and right from part to part; Enter opens a part, X cuts it," +
+      " Space plays.",
+  });
+  const me = { node, plan: null, parts: [], cursor: null };
+  let [last, from, look, width] = [null, null, null, 0];
+  const weave = motion(() => paint(), REWEAVE);
+
+  const paint = () => {
+    const { plan, seen } = last;
+    const share = weave.share * weave.share * (3 - 2 * weave.share);
+    const ribbons = from && weave.share < 1 ? between(from, plan.ribbons, share) : plan.ribbons;
+    const frame = me.cursor === null ? "" : frameOf(me.parts[me.cursor], plan.height, aboveOf(plan));
+    const tall = heightOf(plan);
+    const head = `<svg class="tl-picture" width="${plan.width}" height="${tall}" viewBox="0 0 ${plan.width} ${tall}"`;
+    const svg = `${head} aria-hidden="true">${pictureOf({ ...plan, ribbons }, seen, look)}${frame}</svg>`;
+    if (svg !== node.drawn) node.innerHTML = node.drawn = svg;
+  };
+  // The weave as it is, with a frame around the part of the machine that is open.
+  me.mini = (open) => {
+    const module = (key) => key.replace(/\.(head\.\d+|skip|norm|mask|tokens|positions)$/, "");
+    const part = me.parts.find((one) => module(one.open) === module(open));
+    const frame = part ? frameOf(part, last.plan.height, aboveOf(last.plan)) : "";
+    return node.drawn.replace("</svg>", `${frame}</svg>`);
+  };
+  // `again`: what was woven before moves to what is woven now.
+  me.show = ({ shown, cut, again }) => {
+    const { now, run, intact } = state;
+    width = Math.floor(node.clientWidth) || width || 900;
+    const names = state.names();
+    const of = (one) =>
+      seenOf({ run: one, intact, machine, off: one === run ? now.off : new Set(), layer: now.layer, names });
+    const seen = of(run);
+    const plan = weaveOf({ width, cross: seen.cross, layers: machine.n_layers });
+    const old = run === intact ? null : oldRibbons(of(intact), plan);
+    look = { at: now.at, shown, layer: now.layer, cut, old };
+    from = last?.plan.ribbons ?? null;
+    const moves = again && last && last.plan.width === width;
+    last = { plan, seen };
+    Object.assign(me, { plan, parts: partsOf(plan, now.layer) });
+    moves ? weave.start() : weave.stop();
+    paint();
+  };
+  const oldRibbons = ({ cross }, plan) => {
+    if (cross.length <= state.now.at) return null;
+    const { ribbons } = weaveOf({ width: plan.width, cross, layers: machine.n_layers });
+    return ribbons.filter(({ t }) => t === state.now.at);
+  };
+
+  // ── pointer ──
+
+  const partAt = (event) => {
+    const hit = event.target.closest?.("[data-part]");
+    if (!hit) return null;
+    return { id: hit.dataset.part, t: hit.dataset.t === undefined ? null : Number(hit.dataset.t) };
+  };
+  node.onclick = (event) => {
+    const found = partAt(event);
+    if (!found) return;
+    if (found.id === "writes") return act.choose(found.t);
+    if (found.t !== null && found.t !== state.now.at) return act.choose(found.t);
+    act.open(me.parts.find(({ id }) => id === found.id));
+  };
+  swipes(node, (by) => act.step(by));
+
+  // ── keys ──
+
+  const move = (by) => {
+    me.cursor = beside(me.parts, me.cursor, by);
+    act.moved(me.parts[me.cursor]);
+  };
+  const here = () => me.parts[me.cursor ?? beside(me.parts, null, 0)];
+  const KEYS = {
+    ...{ ArrowUp: () => act.step(-1), ArrowDown: () => act.step(1), ",": () => act.step(-1), ".": () => act.step(1) },
+    ...{ ArrowLeft: () => move(-1), ArrowRight: () => move(1), Home: () => act.choose(0) },
+    ...{ End: () => act.choose(Infinity), Enter: () => act.open(here()), " ": () => act.play(), "?": () => act.help() },
+    ...{ x: () => act.cut(here().cut), X: () => act.cut(here().cut), s: () => act.swap(), S: () => act.swap() },
+  };
+  node.onkeydown = onKeys((key) => (KEYS[key] ? KEYS[key]() : false) ?? true);
+  node.onblur = () => {
+    if (me.cursor === null) return;
+    me.cursor = null;
+    act.moved(null);
+  };
+  return me;
+}
+
+// A finger that goes sideways: the next token, or the one before. What goes up and down scrolls the page.
+export function swipes(node, step, least = 36) {
+  let start = null;
+  node.addEventListener("touchstart", ({ touches: [one] }) => (start = [one.clientX, one.clientY]), { passive: true });
+  node.addEventListener("touchend", ({ changedTouches: [one] }) => {
+    if (!start) return;
+    const [dx, dy] = [one.clientX - start[0], one.clientY - start[1]];
+    start = null;
+    if (Math.abs(dx) >= least && Math.abs(dx) > 2 * Math.abs(dy)) step(dx < 0 ? 1 : -1);
+  });
+}

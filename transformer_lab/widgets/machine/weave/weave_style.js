@@ -1,0 +1,89 @@
+// The look of a weave and of what stands around it, in the palette's paper, ink and thread.
+
+import { inPaper } from "../../shared/paper.js";
+
+const SERIF =
+  '"Source Serif 4 Variable", "Source Serif 4", Charter, "Bitstream Charter", Georgia, "Liberation Serif", serif';
+const SANS = '"Inter Variable", Inter, system-ui, sans-serif';
+
+export const WEAVE = `
+.tl-machine { ${inPaper("light")} --tl-serif: ${SERIF}; --tl-sans: ${SANS}; font-family: var(--tl-sans);
+  container-type: inline-size; }
+.tl-machine.tl-night { ${inPaper("dark")} }
+.tl-machine .tl-stage { color: var(--tl-ink); font-size: 13px; line-height: 1.4; }
+.tl-machine .tl-stage b { font-weight: 650; }
+.tl-machine .tl-top { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 24px; color: var(--tl-ink); }
+.tl-machine input.tl-sentence {
+  font-family: var(--tl-serif); font-size: 35px; height: max(50px, var(--tl-target)); width: 100%; padding: 0 2px; border: 0; border-radius: 0;
+  border-bottom: 2px solid var(--tl-edge); color: inherit; background: transparent; box-sizing: border-box;
+}
+.tl-machine input.tl-sentence:focus { border-color: var(--tl-ink); }
+.tl-machine .tl-german {
+  font-family: var(--tl-serif); font-size: 35px; min-height: max(50px, var(--tl-target)); line-height: 1.15; text-align: right;
+  overflow-wrap: anywhere; display: grid; align-content: end; box-sizing: border-box; padding-bottom: 5px; max-height: 78px; overflow: hidden;
+}
+.tl-machine .tl-german .tl-at { box-shadow: 0 3px 0 -0px var(--tl-amber-edge); }
+.tl-machine s { color: var(--tl-soft); text-decoration: line-through 2px var(--tl-change); }
+.tl-machine .tl-new { color: var(--tl-change); font-weight: 650; }
+.tl-machine .tl-caret { border-left: 2px solid var(--tl-ink); margin-left: 2px; }
+.tl-machine .tl-under { display: flex; gap: 10px; align-items: center; min-height: 28px; font-size: 13px; color: var(--tl-soft); }
+.tl-machine .tl-under b { color: var(--tl-ink); font-size: 15px; font-variant-numeric: tabular-nums; }
+.tl-machine .tl-verdict { justify-content: flex-end; font-variant-numeric: tabular-nums; font-size: 15px; }
+.tl-machine .tl-under b.tl-wrong { color: var(--tl-change); }
+.tl-machine .tl-stage button, .tl-machine .tl-top button {
+  font-family: inherit; color: var(--tl-ink); background: transparent; border: 1px solid var(--tl-edge);
+  border-radius: 6px; cursor: pointer; padding: 4px 12px; white-space: nowrap; min-height: max(36px, var(--tl-target)); transition: background .12s;
+}
+.tl-machine .tl-top button.tl-plain, .tl-machine .tl-tools button {
+  border: 0; min-height: max(24px, var(--tl-target)); padding: 0 2px; text-decoration: underline 1px; text-underline-offset: 3px; color: var(--tl-soft);
+}
+.tl-machine :is(.tl-stage, .tl-top, .tl-back) :focus-visible, .tl-machine .tl-weave:focus-visible {
+  outline: 3px solid var(--tl-ink); outline-offset: 2px; border-radius: 6px;
+}
+.tl-machine .tl-stage button:hover { background: var(--tl-slab); }
+.tl-machine .tl-stage button.tl-primary { background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper); font-weight: 600; min-width: 142px; }
+.tl-machine .tl-segments { display: inline-flex; }
+.tl-machine .tl-segments button { border-radius: 0; margin-left: -1px; }
+.tl-machine .tl-segments button:first-child { border-radius: 6px 0 0 6px; margin: 0; }
+.tl-machine .tl-segments button:last-child { border-radius: 0 6px 6px 0; }
+.tl-machine .tl-segments button[aria-pressed=true] { background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper); }
+.tl-machine .tl-hint { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.tl-machine .tl-weave { margin-top: 8px; touch-action: pan-y; }
+.tl-machine .tl-picture { display: block; overflow: visible; }
+.tl-machine .w-word { font-family: var(--tl-serif); fill: var(--tl-ink); }
+.tl-machine .w-special, .tl-machine .w-joined { font-style: italic; fill: var(--tl-soft); }
+.tl-machine .w-loud { font-weight: 700; }
+.tl-machine .w-new { fill: var(--tl-change); font-weight: 700; }
+.tl-machine .w-struck { fill: var(--tl-soft); text-decoration: line-through; text-decoration-color: var(--tl-change); }
+.tl-machine .w-label { font-family: var(--tl-sans); fill: var(--tl-soft); font-variant-numeric: tabular-nums; }
+.tl-machine .w-strong { fill: var(--tl-ink); font-weight: 650; }
+.tl-machine .w-p { font-size: 13px; }
+.tl-machine .w-slab { fill: var(--tl-slab); stroke: var(--tl-line); cursor: pointer; }
+.tl-machine .w-slab.w-gone { stroke: var(--tl-change); stroke-dasharray: 5 4; }
+.tl-machine .w-parts { stroke: var(--tl-line); }
+.tl-machine .w-thread { stroke: var(--tl-thread); stroke-width: 1.5; pointer-events: none; }
+.tl-machine .w-thread.w-lit { stroke: var(--tl-ink); stroke-width: 2.5; }
+.tl-machine .w-severed { stroke: var(--tl-change); stroke-width: 3; }
+.tl-machine .w-cross { fill: none; stroke: var(--tl-amber); pointer-events: none; }
+.tl-machine .w-cross.w-lit { stroke: var(--tl-amber-edge); opacity: 1; }
+.tl-machine .w-diamond, .tl-machine .w-clock { fill: var(--tl-paper); stroke: var(--tl-thread); stroke-width: 1.5; cursor: pointer; }
+.tl-machine :is(.w-diamond, .w-clock).w-gone { fill: none; stroke: var(--tl-change); stroke-dasharray: 3 3; }
+.tl-machine .w-clock { stroke: var(--tl-ink); }
+.tl-machine .w-hand { stroke: var(--tl-ink); stroke-width: 1.6; stroke-linecap: round; }
+.tl-machine .w-ribbon { fill: var(--tl-amber); fill-opacity: .27; cursor: pointer; transition: fill-opacity .25s; }
+.tl-machine .w-ribbon:hover { fill-opacity: .5; }
+.tl-machine .w-ribbon.w-lit { fill-opacity: 1; stroke: var(--tl-amber-edge); stroke-width: 1; }
+.tl-machine .w-old { fill: none; stroke: var(--tl-change); stroke-width: 1.4; stroke-dasharray: 4 3; pointer-events: none; }
+.tl-machine .w-dot { fill: var(--tl-amber-edge); }
+.tl-machine .w-pill { fill: var(--tl-paper); stroke: var(--tl-amber-edge); pointer-events: none; }
+.tl-machine .w-weight { font: 650 13px var(--tl-sans); fill: var(--tl-amber-ink); font-variant-numeric: tabular-nums; pointer-events: none; }
+.tl-machine .w-bracket { fill: none; stroke: var(--tl-edge); stroke-width: 1.4; }
+.tl-machine .w-out { cursor: pointer; }
+.tl-machine .w-hit { fill: transparent; }
+.tl-machine .w-out:hover .w-hit { fill: var(--tl-slab); }
+.tl-machine .w-frame { fill: none; stroke: var(--tl-ink); stroke-width: 2; }
+.tl-machine .w-cursor { fill: none; stroke: var(--tl-ink); stroke-width: 2.5; stroke-dasharray: 2 4; }
+.tl-machine .w-track { fill: var(--tl-line); }
+.tl-machine .w-bar { fill: var(--tl-ink); }
+.tl-machine .w-wait { fill: var(--tl-edge); }
+`;

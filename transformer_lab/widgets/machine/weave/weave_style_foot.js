@@ -1,0 +1,82 @@
+// The look of what stands under a weave: breakers, what plays, candidates, the riddle; and all of it on a phone.
+
+export const FOOT = `
+.tl-machine .tl-breakers { position: relative; height: 82px; }
+.tl-machine .tl-stage .tl-breaker {
+  position: absolute; transform: translateX(-50%); display: grid; justify-items: center; gap: 1px; padding: 8px 4px 4px;
+  border-color: transparent; min-height: 78px; line-height: 1.25; white-space: nowrap; min-width: 70px;
+}
+.tl-machine .tl-breaker::before { content: ""; position: absolute; top: -6px; height: 12px; border-left: 2px dotted var(--tl-edge); }
+.tl-machine .tl-breaker b { font-size: 13px; }
+.tl-machine .tl-known { color: var(--tl-soft); font-size: 12px; font-variant-numeric: tabular-nums; }
+.tl-machine .tl-icon svg { display: block; fill: currentColor; stroke: currentColor; stroke-width: 2.4; overflow: visible; }
+.tl-machine .tl-icon .tl-loose { fill: none; stroke-width: 1.8; }
+.tl-machine .tl-stage .tl-breakers .tl-breaker[aria-pressed=true] { color: var(--tl-change); border-color: var(--tl-change); border-width: 2px; }
+.tl-machine .tl-breaker[aria-pressed=true] .tl-known { color: inherit; }
+.tl-machine .tl-breakers.tl-row { display: flex; gap: 8px; overflow-x: auto; height: auto; padding: 3px; scrollbar-width: thin; }
+.tl-machine .tl-stage .tl-row .tl-breaker { position: relative; transform: none; flex: 1 0 auto; border-color: var(--tl-edge); min-width: 92px; min-height: 66px; }
+.tl-machine .tl-row .tl-breaker::before { display: none; }
+.tl-machine .tl-foot {
+  display: grid; grid-template-columns: minmax(0, 1.12fr) minmax(0, .8fr) minmax(0, 1.12fr); border-top: 1px solid var(--tl-line);
+  padding-top: 12px; margin-top: 6px; min-height: 158px;
+}
+.tl-machine .tl-foot > * { padding: 0 24px; min-width: 0; border-left: 1px solid var(--tl-line); }
+.tl-machine .tl-foot > :first-child { padding-left: 0; border: 0; }
+.tl-machine .tl-foot > :last-child { padding-right: 0; }
+.tl-machine .tl-play { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
+.tl-machine .tl-along { flex: 1 1 60px; min-width: 60px; }
+.tl-machine .tl-along label.tl-slider { display: flex; position: relative; }
+.tl-machine .tl-along .tl-slider :is(span, output) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.tl-machine .tl-along input { accent-color: var(--tl-ink); }
+.tl-machine .tl-stage .tl-answer { font: 17px/1.45 var(--tl-serif); min-height: 3.6em; margin: 10px 0 0; max-width: none; }
+.tl-machine .tl-quiet { color: var(--tl-soft); font-weight: 400; font-family: var(--tl-sans); font-size: 13px; }
+.tl-machine .tl-candidates { list-style: none; margin: 8px 0 4px; padding: 0; font-variant-numeric: tabular-nums; }
+.tl-machine .tl-candidates li { display: grid; grid-template-columns: 7.5em 1fr 2.6em; gap: 12px; align-items: center; min-height: 27px; margin: 0; }
+.tl-machine .tl-candidates b { font: 17px var(--tl-serif); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.tl-machine .tl-candidates .tl-chosen b { font-weight: 700; }
+.tl-machine .tl-meter { height: 7px; border-radius: 4px; background: var(--tl-line); overflow: hidden; }
+.tl-machine .tl-meter i { display: block; height: 100%; background: var(--tl-ink); border-radius: 4px; }
+.tl-machine .tl-new .tl-meter i { background: var(--tl-change); }
+.tl-machine .tl-head { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 4px 12px; }
+.tl-machine .tl-head .tl-answers { flex: 1; margin: 0; }
+.tl-machine .tl-title { font-size: 15px; }
+.tl-machine .tl-how { margin: 4px 0 8px; color: var(--tl-soft); }
+.tl-machine .tl-how b { color: var(--tl-ink); }
+.tl-machine .tl-answers { display: flex; flex-wrap: wrap; gap: 6px 8px; margin: 4px 0 8px; }
+.tl-machine .tl-stage .tl-chip {
+  border-radius: 18px; border-style: dashed; font-size: 14px; min-height: max(32px, var(--tl-target)); padding: 2px 13px; font-variant-numeric: tabular-nums;
+}
+.tl-machine .tl-stage .tl-chip[aria-pressed=true] { border: 2px solid var(--tl-ink); font-weight: 650; }
+.tl-machine .tl-stage .tl-chip.tl-found { border-style: solid; background: var(--tl-slab); }
+.tl-machine .tl-stage .tl-chip.tl-gone { border: 2px solid var(--tl-change); color: var(--tl-change); font-weight: 650; }
+.tl-machine .tl-line { display: grid; grid-template-columns: 3.6em minmax(0, 1fr); gap: 8px; align-items: baseline; font: 17px/1.5 var(--tl-serif); }
+.tl-machine .tl-text { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.tl-machine .tl-line + .tl-line b { color: var(--tl-change); }
+.tl-machine .tl-tools { display: flex; flex-wrap: wrap; gap: 4px 20px; align-items: center; margin-top: 8px; font-size: 13px; color: var(--tl-soft); }
+.tl-machine .tl-tools .tl-part { flex: 1; min-width: 12em; text-align: right; }
+@container (min-width: 1000px) { .tl-machine .tl-play { flex-wrap: nowrap; } }
+@container (max-width: 999px) {
+  .tl-machine .tl-foot { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); row-gap: 16px; }
+  .tl-machine .tl-foot > :last-child { grid-column: 1 / -1; padding: 12px 0 0; border: 0; border-top: 1px solid var(--tl-line); }
+}
+@container (max-width: 619px) {
+  .tl-machine .tl-top { grid-template-columns: minmax(0, 1fr); gap: 0; }
+  .tl-machine input.tl-sentence { height: max(36px, var(--tl-target)); }
+  .tl-machine .tl-german { text-align: left; min-height: 32px; max-height: 56px; padding-top: 2px; }
+  .tl-machine .tl-answered { position: relative; }
+  .tl-machine .tl-verdict { position: absolute; right: 0; top: -29px; }
+  .tl-machine .tl-hint { display: none; }
+  .tl-machine .tl-stage:not([hidden]) { display: flex; flex-direction: column; gap: 8px; }
+  .tl-machine .tl-foot { display: contents; }
+  .tl-machine .tl-foot > * { padding: 0 !important; border: 0; }
+  .tl-machine .tl-foot > :first-child {
+    position: sticky; bottom: 0; background: var(--tl-paper); border-top: 1px solid var(--tl-line); padding: 8px 0; z-index: 1;
+  }
+  .tl-machine .tl-stage .tl-answer { min-height: 2.9em; font-size: 16px; margin-top: 6px; }
+  .tl-machine .tl-part, .tl-machine .tl-along { display: none; }
+  .tl-machine .tl-stage > *, .tl-machine .tl-foot > * { min-width: 0; max-width: 100%; }
+  .tl-machine .tl-play { flex-wrap: nowrap; gap: 6px; }
+  .tl-machine .tl-stage button.tl-primary { flex: 1; min-width: 0; padding: 4px 6px; }
+  .tl-machine .tl-stage .tl-segments button { padding: 4px 8px; }
+}
+`;

@@ -1,0 +1,18 @@
+// A number that differs from another in one word: what is proposed when a part is to be swapped.
+//   otherOf("thirty-four thousand and twenty-one") → { text: "thirty-five thousand and twenty-one", from: "four",
+//   to: "five" }
+
+const UNITS = "one two three four five six seven eight nine".split(" ");
+const TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
+
+// The first unit becomes the next one; where there is none the first ten; else the first word that the text has twice
+// or more letters of is left as it is, and null is the answer.
+export function otherOf(text) {
+  for (const words of [UNITS, TENS]) {
+    const found = text.match(new RegExp(`\\b(${words.join("|")})\\b`));
+    if (!found) continue;
+    const to = words[(words.indexOf(found[1]) + 1) % words.length];
+    return { from: found[1], to, text: text.slice(0, found.index) + to + text.slice(found.index + found[1].length) };
+  }
+  return null;
+}

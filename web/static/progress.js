@@ -1,0 +1,137 @@
+// What a reader has done: which sections were read and which exercises solved. It stays in this browser.
+
+const KEY = "transformer-lab";
+
+export function kept() {
+  try {
+    return { exercises: {}, read: {}, ...JSON.parse(localStorage.getItem(KEY)) };
+  } catch {
+    return { exercises: {}, read: {} };
+  }
+}
+
+function keep(all) {
+  localStorage.setItem(KEY, JSON.stringify(all));
+  dispatchEvent(new Event("progress"));
+}
+
+// Once solved, an exercise stays solved.
+export function record(name, solved) {
+  const all = kept();
+  if (all.exercises[name] === "solved" || all.exercises[name] === (solved ? "solved" : "tried")) return;
+  all.exercises[name] = solved ? "solved" : "tried";
+  keep(all);
+}
+
+// A notebook's progress file, or what this page wrote; returns how many exercises it adds or changes.
+export function bring(text) {
+  const { exercises } = JSON.parse(text);
+  const states = Object.entries(exercises ?? {});
+  if (!states.length || !states.every(([, how]) => how === "solved" || how === "tried")) throw new Error("no progress");
+  const all = kept();
+  const fresh = states.filter(([name, how]) => all.exercises[name] !== "solved" && all.exercises[name] !== how);
+  Object.assign(all.exercises, Object.fromEntries(fresh));
+  keep(all);
+  return fresh.length;
+}
+
+// ── a lesson: which of its sections were read ──
+
+const lesson = document.querySelector(".rail a[aria-current]")?.dataset.knot;
+const sections = [...document.querySelectorAll("article > section > section")];
+
+function watchReading() {
+  const ends = new Map(sections.map((section) => [section.lastElementChild, section.id]));
+  const watch = new IntersectionObserver((all) => {
+    const seen = all.filter((one) => one.isIntersecting).map((one) => ends.get(one.target));
+    if (!seen.length) return;
+    const now = kept();
+    const before = now.read[lesson]?.sections ?? [];
+    const fresh = seen.filter((id) => !before.includes(id));
+    if (!fresh.length) return;
+    now.read[lesson] = { sections: [...before, ...fresh], of: sections.length };
+    keep(now);
+  });
+  for (const end of ends.keys()) if (end) watch.observe(end);
+}
+
+// ── what is shown of it ──
+
+const shareRead = (name, { read }) => Math.min(1, (read[name]?.sections.length ?? 0) / (read[name]?.of ?? 1));
+
+function stateOf(node, now) {
+  const names = node.dataset.exercises.split(" ").filter(Boolean);
+  const solved = names.filter((name) => now.exercises[name] === "solved").length;
+  const share = shareRead(node.dataset.knot, now);
+  const left = names.length - solved;
+  return { names, solved, left, share, done: !left && (names.length > 0 || share > 0.9) };
+}
+
+function showKnot(knot, now) {
+  const { names, solved, left, share, done } = stateOf(knot, now);
+  knot.style.setProperty("--read", share);
+  knot.classList.toggle("begun", share > 0 || solved > 0);
+  knot.classList.toggle("done", done);
+  const dots = knot.querySelector(".dots");
+  names.forEach((name, i) => (dots.children[i].className = `dot ${now.exercises[name] ?? ""}`));
+  const plural = names.length === 1 ? "exercise" : "exercises";
+  dots.setAttribute("aria-label", `${names.length} ${plural}, ${solved} solved`);
+  return { knot, left, done, begun: share > 0 || solved > 0 };
+}
+
+function showCourse(now) {
+  const knots = [...document.querySelectorAll(".knot")].map((knot) => showKnot(knot, now));
+  const total = document.querySelectorAll(".dot").length;
+  const solved = document.querySelectorAll(".dot.solved").length;
+  document.querySelector("[data-sum]").textContent = `${solved} of ${total} exercises solved`;
+  const next = knots.find(({ done }) => !done);
+  const begun = knots.some((one) => one.begun);
+  for (const { knot, left } of knots) {
+    const button = knot.querySelector(".go-on");
+    button.hidden = !begun || knot !== next?.knot;
+    button.textContent = left ? `Go on: ${left} left →` : "Go on →";
+  }
+  const main = document.querySelector("[data-go-on]");
+  if (!next || !begun) return;
+  main.href = next.knot.querySelector("a").href;
+  main.textContent = `Go on: lesson ${next.knot.querySelector(".bead").textContent} →`;
+}
+
+function showRail(now) {
+  for (const knot of document.querySelectorAll(".rail a")) knot.classList.toggle("done", stateOf(knot, now).done);
+  const read = now.read[lesson]?.sections ?? [];
+  for (const link of document.querySelectorAll(".places a")) {
+    const how = now.exercises[link.dataset.exercise];
+    if (link.dataset.exercise) link.className = how ?? "";
+    else link.classList.toggle("seen", read.includes(link.hash.slice(1)));
+  }
+}
+
+function show() {
+  const now = kept();
+  if (document.querySelector(".knot")) showCourse(now);
+  else showRail(now);
+}
+
+function offerToBring() {
+  const [said, field] = [document.querySelector("[data-said]"), document.querySelector("[data-bring]")];
+  field.closest("[hidden]").hidden = false;
+  field.onchange = async () => {
+    try {
+      said.textContent = `${bring(await field.files[0].text())} exercises brought in.`;
+    } catch {
+      said.textContent = "That is no progress file: a notebook’s exercises.progress() says where it lies.";
+    }
+    field.value = "";
+  };
+  document.querySelector("[data-forget]").onclick = () => {
+    localStorage.removeItem(KEY);
+    location.reload();
+  };
+}
+
+if (document.querySelector("[data-bring]")) offerToBring();
+if (lesson) watchReading();
+addEventListener("progress", show);
+addEventListener("storage", show);
+show();

@@ -385,7 +385,7 @@ for arm in (*written_anew, *(f"{rule}, 32 pairs" for rule in ("linear", "delta",
     say("memory, ten times as long", arm, "right")
 
 # %% [markdown]
-# Linear attention still can't say which value was the last, and the delta rule can. (Usually, at least. We have also seen a long training of the delta rule get stuck at 0.35.) The 32 pairs are another matter. With ten times the steps a state holds nine in ten of them, because a training also learns to arrange its keys. So there is no sharp limit at $d_k$ pairs, but a price that falls slowly, whereas the hybrid had all 32 pairs after a tenth of the steps.
+# Linear attention still can't say which value was the last, and the delta rule can. The 32 pairs are another matter. With ten times the steps a state holds nine in ten of them, because a training also learns to arrange its keys. So there is no sharp limit at $d_k$ pairs, but a price that falls slowly, whereas the hybrid had all 32 pairs after a tenth of the steps.
 
 # %% [markdown]
 # And the real thing: a tiny Qwen3-Next, whose first three layers keep a state, and whose fourth attends.

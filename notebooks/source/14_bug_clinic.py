@@ -56,7 +56,7 @@ assert losses[-1] < 0.3
 assert right < 0.75
 
 # %% [markdown]
-# The curve is one that you would like to see, and the shapes are all right, or PyTorch would have complained. With so small a loss, nearly every word should be right. But a good part of the answers is wrong. **The shapes are right, the loss falls, and the model is wrong: where?**
+# The curve is one that you would like to see, and the shapes are all right, or PyTorch would have complained. With so small a loss, nearly every word should be right. But most of the answers are wrong. **The shapes are right, the loss falls, and the model is wrong: where?**
 #
 # More training might be your first idea, or another learning rate. Both would waste a day, because there is a bug. It changes a single line, and no error message will lead you to it. What leads you there is a method.
 
@@ -469,7 +469,7 @@ exercises.mend_accumulation.check(mend_accumulation)
 # %% [markdown]
 # ## What sees what?
 #
-# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0`, and a cell shows in what share of its seeds a tool raised the alarm. **Predict** first: is there a bug that only the twin sees?
+# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`. Yellow is an alarm. (Learning by heart depends on the seed for some of the bugs, and the other tools have said the same with seed 0.) **Predict** first: is there a bug that only the twin sees?
 
 # %%
 from transformer_lab import training

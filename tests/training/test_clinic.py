@@ -17,6 +17,7 @@ from transformer_lab.training.experiments.clinic.tools import TOOLS, bench
 from transformer_lab.training.shipped import load_table
 
 TRAINS = ("by_heart",)  # takes a second, the others a tenth of it
+ONE_BY_ONE = "[generate(model, [prompt])[0] for prompt in prompts]]"
 CHEAP = {name: tool for name, tool in TOOLS.items() if name not in (*TRAINS, "twin")}
 SEEN_BY = {  # by the cheap tools; the twin sees all
     "tokenizer_trims": {"texts"},
@@ -178,6 +179,9 @@ def test_a_repair_replaces_lines_and_a_function_called_one_by_one_hides_a_bug():
     bug = BUGS["left_padding"]
     assert patients.mend(patient, "generation", bug.broken, bug.healthy).sources == load().sources
     assert not TOOLS["twin"](patients.mend(patient, "generation", bug.broken, bug.healthy), 0).alarm
+    hidden = patients.mend(patient, "generation", "generate(model, prompts)]", ONE_BY_ONE)
+    assert not TOOLS["texts"](hidden, 0).alarm
+    assert TOOLS["generation"](hidden, 0).alarm
     with refuses("a file must be one of data, model, training, generation (got loss)"):
         patients.mend(patient, "loss", "a", "b")
     with refuses("the lines to replace must stand in model once (got 0)"):

@@ -67,8 +67,8 @@ class Recorder:
             self.model.train(mode)
 
     def __call__(self, tokens: Tensor, documents: Tensor, positions: Tensor, cache: Any) -> Tensor:
-        if not self.prompts:
-            self.prompts = [row[there > 0].tolist() for row, there in zip(tokens, documents, strict=True)]
+        if cache.documents is None:  # the first call for these prompts
+            self.prompts += [row[there > 0].tolist() for row, there in zip(tokens, documents, strict=True)]
         logits = self.logits_of(tokens, documents, positions, cache)
         self.logits.append(logits[:, -1])
         return logits

@@ -12,6 +12,7 @@ from transformer_lab.exercises.kinds import FindTheBug
 
 
 def broken_accumulation(weight, inputs, targets, answers, portion, max_norm):
+    """A batch, read in portions, to the gradient of its loss, (d,)."""
     n_portions = -(-len(inputs) // portion)
     gradient = torch.zeros_like(weight)
     for start in range(0, len(inputs), portion):

@@ -257,7 +257,7 @@ def test_the_notebook_lies_beside_its_page_and_both_have_its_drawings(pages, sit
     wheel = re.search(rf"%pip install \S.* ({re.escape(SITE)}/\S+\.whl)\n", taken.cells[0].source)
     assert wheel is not None
     assert (site / wheel[1].removeprefix(f"{SITE}/")).exists()
-    needs = "lessons" if name[:2] in ("11", "12") else ""
+    needs = "lessons" if name[:2] in ("11", "12", "15") else ""
     assert f"evaluate({{'extra': '{needs}'}})" in taken.cells[0].source
     colab = f"https://colab.research.google.com/github/lab/lab/blob/colab/{name}.ipynb"
     assert ("a", "", colab) in pages[f"lessons/{name}"].addresses

@@ -50,7 +50,7 @@ def test_the_readout_has_bytes_and_what_is_known(views):
     assert view.says().startswith("After 2,896 tokens: multi-head 1.52 GB, grouped 380 MB, ")
     assert "latent: everything, in 1/71 of the numbers" in view.says()
     assert "window: 8 layers everything, 40 layers at second hand" in view.says()
-    share = shown()["known"][4][1]
+    share = shown()["known"][-1]
     assert f"state: 12 layers everything, 36 layers {100 * share:.1f} %." in view.says()
 
 

@@ -23,7 +23,7 @@ def shown(
         "length": length,
         "bytes": [2 * design.n_numbers(length) for design in SETS[sizes]],
         "token": token,
-        "known": [[part.known(length - 1 - token, decay, beta) for part in design.parts] for design in SETS[sizes]],
+        "known": [part.known(length - 1 - token, decay, beta) for one in SETS[sizes] for part in one.parts],
     }
 
 

@@ -77,7 +77,7 @@ export default {
       const age = length - 1 - token;
       const shares = designs.map(({ parts }) => parts.map((part) => known(part, age, decays[now.decay], now.beta)));
       const bytes = designs.map(({ parts }) => each * parts.reduce((sum, part) => sum + numbersOf(part, length), 0));
-      el.values = { set: sets[now.set].name, length, bytes, token, known: shares };
+      el.values = { set: sets[now.set].name, length, bytes, token, known: shares.flat() };
       choices.forEach((one, i) => one.setAttribute("aria-pressed", i === now.set));
       const seen = { designs, length, token, age, bytes, shares, decay: decays[now.decay], beta: now.beta, each };
       paint(sketch, el, seen, now.token !== null);

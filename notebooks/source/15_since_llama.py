@@ -432,6 +432,13 @@ plots.show(ax, alt="Three lines rise with the text, a window's and a state's sta
 
 # %% [markdown]
 # A state is dear at first. It holds as much as many tokens of keys and values would, and only pays after these have been read. From there on it costs nothing more, and neither does a window.
+#
+# The same comparison for five published models, whose sizes differ: below, their caches fill token by token, and every area is to scale. Predict first, for a text of 3 000 tokens: which of them still know something of the very first one, and how much of it is left in a state that keeps 99.95 % of what it holds at each step? Then point at the first token, and move the decay.
+
+# %%
+from transformer_lab import widgets
+
+widgets.designs()
 
 # %% [markdown]
 # ## A norm on queries and keys

@@ -1,4 +1,4 @@
-"""Draw the README's picture of the machine at work: a number is typed, parts are cut, opened and swapped.
+"""Draw the README's picture of the machine at work: a number is typed, parts are cut, and one is opened.
 
     python -m tests.browser.machine_animation [OUT]
 
@@ -17,18 +17,9 @@ from tests.browser.lab import chromium
 from tests.browser.server import ROOT
 from tests.browser.view_screenshots import views
 
-WIDTH, HEIGHT, SHOWN = 1180, 1360, 860  # of the page, in CSS pixels; of the picture across
+WIDTH, HEIGHT, SHOWN = 1180, 900, 860  # of the page, in CSS pixels; of the picture across
 PAGE = """<!doctype html><body data-jp-theme-light="true" style="margin: 12px; background: #fff; color: #222">
 {html}"""
-CENTRE = """key => {
-    const canvas = document.querySelector('.tl-view canvas'), box = canvas.getBoundingClientRect();
-    const item = canvas.layout.items.find(({part}) => part.key === key);
-    return [box.left + item.x + item.width / 2, box.top + item.y + item.height / 2];
-}"""
-
-
-def press(page: Page, part: str) -> None:
-    page.mouse.click(*page.evaluate(CENTRE, part))
 
 
 def button(page: Page, name: str) -> None:
@@ -51,9 +42,6 @@ def scenes(page: Page) -> Iterator[int]:
         yield 2200
         button(page, f"cut {cut}")
     page.locator(".tl-weave").press("Enter")
-    yield 2600
-    button(page, "swap")
-    press(page, "encoder.layers.1.residual_2.norm")
     yield 2600
 
 

@@ -152,8 +152,8 @@ export default {
       element(
         "div",
         { class: "tl-note" },
-        "Measured: 2 layers, d_model 48, 200 steps, embeddings of one size; small dots: the other models, mean of their " +
-          "seeds; large dots: one for each seed.",
+        "Measured: 2 layers, width 48, 200 steps, embeddings of one size; small dots: the other models, mean of " +
+          "their seeds; large dots: one for each seed.",
       ),
       sketch.node,
       says,

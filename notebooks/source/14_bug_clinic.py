@@ -63,7 +63,7 @@ assert right < 0.75
 # %% [markdown]
 # ## The program
 #
-# It has four files, and each is short enough to be read in a few minutes: [data](../transformer_lab/training/experiments/clinic/program/data.py) makes chats, tokens and packed rows, [model](../transformer_lab/training/experiments/clinic/program/model.py) is a decoder with rotary positions and a cache, [training](../transformer_lab/training/experiments/clinic/program/training.py) has the loss and the optimiser, and [generation](../transformer_lab/training/experiments/clinic/program/generation.py) answers many chats at once. The links lead to the healthy program. `patients.load(name)` makes a copy of it in which one function is changed. There are 27 such bugs:
+# It has four files, and each is short enough to be read in a few minutes: `data` makes chats, tokens and packed rows, `model` is a decoder with rotary positions and a cache, `training` has the loss and the optimiser, and `generation` answers many chats at once. Without a name, `patients.load()` is the healthy program, and `print(patients.load().sources["generation"])` shows you one of its files. `patients.load(name)` makes a copy of it in which one function is changed. There are 27 such bugs:
 
 # %%
 for file in patients.FILES:
@@ -242,7 +242,7 @@ for number in (4, 15, 19):
 # So `by_heart` catches what can't learn, and if you let the model *write*, it also catches much of what cheats. The loss alone does not.
 
 # %% [markdown]
-# How wide should a model be for this test? At width 32 even the healthy program has a loss of 0.36 to 0.58 after so few steps (four seeds), and at width 48 it just passes. A tool that cries wolf is soon ignored, so we use width 64, at which all tools are quiet for three seeds ([test](../tests/training/test_clinic.py)). Try a test of your own on a program that you trust before you believe its alarms.
+# How wide should a model be for this test? At width 32 even the healthy program has a loss of 0.36 to 0.58 after so few steps (four seeds), and at width 48 it just passes. A tool that cries wolf is soon ignored, so we use width 64, at which all tools are quiet for three seeds (`tests/training/test_clinic.py` sees to that). Try a test of your own on a program that you trust before you believe its alarms.
 
 # %% [markdown]
 # **Exercise 3** (find the bug; 5 minutes, easy). Attention that learns by heart, and whose output is not a weighted mean.

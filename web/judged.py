@@ -69,7 +69,9 @@ def table(exercise: Exercise) -> dict[str, Any]:
     if exercise.name in SET:
         how = {"how": "matrices", "family": SET[exercise.name][0], "offsets": OFFSETS.get(exercise.name, [])}
         how["matrices"] = matrices(exercise, judged_cases(exercise))
-    return how | {"name": exercise.name, "returns": exercise.returns, "mistakes": named, "cases": cases}
+    whole = "." not in json.dumps([case["right"] for case in cases])  # JavaScript cannot tell 4.0 from 4
+    how |= {"name": exercise.name, "returns": exercise.returns, "whole": whole}
+    return how | {"mistakes": named, "cases": cases}
 
 
 def matrices(exercise: Exercise, cases: Iterable[Case]) -> list[dict[str, Any]]:

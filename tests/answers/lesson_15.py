@@ -7,8 +7,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.answers import lesson_11
-from tests.answers.reasons import DEFAULT_DEVICE, commuted
+from tests.answers.reasons import DEFAULT_DEVICE, ONE_TYPE, commuted
 
 
 def window_by_distance(length, window):
@@ -267,8 +266,20 @@ RIGHT_ANSWERS = {
 NOTHING_TO_WRITE = "a case has at least one position"
 OF_ONE_TEXT = "all have as many texts, of one length and one type"
 
+ROOT = "torch.rsqrt(mean_square + eps)"
+
 EQUIVALENT = {
-    "qk_norm": lesson_11.EQUIVALENT["rms_norm"],
+    "qk_norm": {
+        **commuted("rms_norm", f"(wide * {ROOT}).to(x.dtype) * weight", f"wide * {ROOT}", "mean_square + eps"),
+        "rms_norm: (torch.float16, torch.bfloat16) → (torch.bfloat16, torch.float16)": "a set of two has no order",
+        **dict.fromkeys(
+            (
+                *("rms_norm: x.float() → x", f"rms_norm: (wide * {ROOT}).to(x.dtype) → wide * {ROOT}"),
+                *("rms_norm: x → eps (3)", *(f"rms_norm: x → weight ({i})" for i in (2, 3, 4))),
+            ),
+            ONE_TYPE,
+        ),
+    },
     "latent_attention": commuted(
         "latent_weights",
         "absorbed.flatten(1, 2) @ latent.mT + query_rope.flatten(1, 2) @ key_rope.mT",

@@ -36,7 +36,7 @@ def test_nor_does_it_in_a_notebook(name):
         if attack not in IN_THE_SANDBOX_ALONE:
             scope: dict = {}
             exec(program, scope)
-            assert TESTS[name].check(scope[name]).score < 0.5, attack  # dice may fall well
+            assert TESTS[name].check(scope[name]).score < 0.75, attack  # dice may fall well
 
 
 def seen(exercise) -> list:

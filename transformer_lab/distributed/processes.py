@@ -24,6 +24,7 @@ from transformer_lab.checks import check_least
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # so that the ranks of one machine open no port to the network
 GRACE = 5.0  # seconds beyond the limit: a group ends itself there, and its error says more
 START = 300.0  # seconds that a process may take to start: it has to import torch
+ATTEMPTS = 3  # at making a group: with gloo, one in some hundreds fails because a connection is closed at once
 
 
 class RankError(RuntimeError):
@@ -75,19 +76,35 @@ class Ranks:
         if getattr(function, "__module__", "") == "__main__":
             rule = "a function for ranks must stand in a module that they can import"
             raise ValueError(f"{rule} (got {function.__qualname__}, of a notebook's cell or a script)")
-        self.calls += 1
-        store = (Path(self.folder.name) / str(self.calls)).as_uri()  # a file in which the ranks find each other
-        message = pickle.dumps((function, arguments, n, store, limit))
+        try:
+            self.make_group(n, limit)
+            self.tell(n, function, arguments)
+            return self.collect(n, limit)
+        except KeyboardInterrupt:  # what the ranks still have to answer would be taken for the answers of another call
+            self.close()
+            raise
+
+    def make_group(self, n: int, limit: float) -> None:
+        """Let the first `n` ranks join a new group. Nobody has begun to work before all have joined."""
+        for left in reversed(range(ATTEMPTS)):
+            self.calls += 1
+            store = (Path(self.folder.name) / str(self.calls)).as_uri()  # a file in which the ranks find each other
+            self.tell(n, None, (n, store, limit))
+            try:
+                self.collect(n, limit)
+                return
+            except RankError:
+                if not left or not self.processes:
+                    raise
+
+    def tell(self, n: int, function: Callable[..., Any] | None, arguments: tuple[Any, ...]) -> None:
+        """Send each of the first `n` ranks what it is to do; without a function, it is to join a group."""
+        message = pickle.dumps((function, arguments))
         for rank in range(n):
             try:
                 self.ends[rank].send_bytes(message)
             except ConnectionError:
                 self.fail(died(rank, self.processes[rank]))
-        try:
-            return self.collect(n, limit)
-        except KeyboardInterrupt:  # what the ranks still have to answer would be taken for the answers of another call
-            self.close()
-            raise
 
     def collect(self, n: int, limit: float) -> list:
         """Collect an answer from each of the first `n` ranks."""
@@ -164,14 +181,28 @@ def serve(rank: int, end: Connection, device: str) -> None:
 
 
 def answer(end: Connection, message: bytes, rank: int, device: str) -> None:
-    """Do what a message asks, as a rank of a group; send back whether it succeeded, the result and the time."""
+    """Join a group, or do what a message asks as a rank of it; send back whether it succeeded, the result, the time."""
+    stays = False
     try:
-        function, arguments, n, store, limit = pickle.loads(message)
-        backend, wait = "nccl" if device == "cuda" else "gloo", timedelta(seconds=limit)
-        dist.init_process_group(backend, store, rank=rank, world_size=n, timeout=wait)
-        result = pickle.dumps((True, function(*arguments), time.time()))
+        function, arguments = pickle.loads(message)
+        if function is None:
+            leave()
+            join(rank, device, *arguments)
+            stays = True
+        value = None if function is None else function(*arguments)
+        result = pickle.dumps((True, value, time.time()))
     except Exception as error:
         result = pickle.dumps((False, f"{type(error).__name__}: {error}", time.time()))
     end.send_bytes(result)
-    if dist.is_initialized():  # only now, because the ranks that wait for this one are told so by that
+    if not stays:  # only now, because the ranks that wait for this one are told so by that
+        leave()
+
+
+def join(rank: int, device: str, n: int, store: str, limit: float) -> None:
+    backend = "nccl" if device == "cuda" else "gloo"
+    dist.init_process_group(backend, store, rank=rank, world_size=n, timeout=timedelta(seconds=limit))
+
+
+def leave() -> None:
+    if dist.is_initialized():
         dist.destroy_process_group()

@@ -7,22 +7,22 @@ const ENOUGH = 2; // wrong answers that a mistake must explain before it is name
 
 const WORDS = { NaN: "nan", Infinity: "inf", "-Infinity": "-inf" }; // as the tables have them
 
-// Whether a value is another, but for rounding; lists part by part.
-export function same(given, wanted, tolerance = EXACT) {
+// Whether a value is another, but for rounding; lists part by part. Where `isCounted`, whole numbers are not rounded.
+export function same(given, wanted, tolerance = EXACT, isCounted = true) {
   if (Array.isArray(wanted)) {
     if (!Array.isArray(given) || given.length !== wanted.length) return false;
-    return wanted.every((one, i) => same(given[i], one, tolerance));
+    return wanted.every((one, i) => same(given[i], one, tolerance, isCounted));
   }
   if (typeof given === "number" && !Number.isFinite(given)) return WORDS[String(given)] === wanted;
   if (typeof wanted !== "number" || typeof given !== "number") return given === wanted;
-  if (Number.isInteger(wanted) && Number.isInteger(given)) return given === wanted;
+  if (isCounted && Number.isInteger(wanted) && Number.isInteger(given)) return given === wanted;
   return Math.abs(given - wanted) <= tolerance * Math.max(Math.abs(wanted), 1e-3);
 }
 
 // Of a table with cases, each with what is right and what each mistake makes of it, and an answer for each case or
 // undefined: { passed, answered, failed, mistake }, where `failed` is the first case that is wrong.
 export function judged(table, answers, tolerances = []) {
-  const agrees = (i, value) => same(answers[i], value, tolerances[i]);
+  const agrees = (i, value) => same(answers[i], value, tolerances[i], table.whole);
   const tried = table.cases.map((_, i) => i).filter((i) => answers[i] !== undefined);
   const wrong = tried.filter((i) => !agrees(i, table.cases[i].right));
   const isWhole = tried.length === table.cases.length;
@@ -30,7 +30,7 @@ export function judged(table, answers, tolerances = []) {
   if (!wrong.length) return result;
   const fits = table.mistakes.filter((_, m) => {
     const { right, wrong: made } = table.cases[wrong[0]];
-    return !same(made[m], right, tolerances[wrong[0]]) && tried.every((i) => agrees(i, table.cases[i].wrong[m]));
+    return !same(made[m], right, tolerances[wrong[0]], table.whole) && tried.every((i) => agrees(i, table.cases[i].wrong[m]));
   });
   const isSure = isWhole || (fits.length === 1 && wrong.length >= ENOUGH);
   return { ...result, mistake: isSure ? (fits[0] ?? null) : null };

@@ -198,7 +198,8 @@ def last_portion_left_out(weight, inputs, targets, answers, portion, max_norm):
 
 @mend_accumulation.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
-    normal, rows, d = floats(generator), number(generator, 3, 7), number(generator, 2, 5)
+    """In float32 alone: a share of two counts is of that type, whatever that of the gradient."""
+    normal, rows, d = floats(generator, torch.float32), number(generator, 3, 7), number(generator, 2, 5)
     lengths = [number(generator, 1, 5) for _ in range(rows)]
     given = {"weight": normal(d), "inputs": normal(rows, 6, d), "targets": normal(rows, 6)}
     given |= {"answers": marked(lengths, 6)}

@@ -273,7 +273,7 @@ function q(t,e,n){return Math.min(Math.max(t,e),n)}var ut=["#0072b2","#d55e00","
 .tl-machine .tl-stage button, .tl-machine .tl-top button {
   font-family: inherit; color: var(--tl-ink); background: transparent; border: 1px solid var(--tl-edge);
   border-radius: 6px; cursor: pointer; padding: 4px 12px; white-space: nowrap;
-  min-height: max(36px, var(--tl-target)); transition: background .12s;
+  min-height: max(36px, var(--tl-target));
 }
 .tl-machine .tl-top button.tl-plain, .tl-machine .tl-tools button {
   border: 0; min-height: max(24px, var(--tl-target)); padding: 0 2px; text-decoration: underline 1px;

@@ -93,6 +93,7 @@ function begin({ el, machine, tokenizer, state }) {
 
   let [whole, look] = [0, null]; // the width when last in sight: out of sight JupyterLab gives none
   const draw = eachFrame(() => {
+    if (!el.isConnected) return; // it has no colours then
     const { now, run } = state;
     whole = el.clientWidth || whole;
     const style = getComputedStyle(el);

@@ -29,7 +29,7 @@ def as_stored(notebook: OpenNotebook, path: Path, trusted: bool) -> None:
     assert [i for i, cell in enumerate(stored.cells) if has_picture(cell) and not loaded[i]] == []
     checks = [number for number, cell in enumerate(stored.cells) if re.search(CHECK_OF_OWN_ANSWER, cell.source)]
     shown = notebook.cells("cell.outputArea?.node.innerText")
-    assert [number for number in checks if "Not attempted yet" not in shown[number]] == [], "each exercise says that it waits"
+    assert [number for number in checks if "Not attempted yet" not in shown[number]] == [], "each exercise waits"
 
 
 def has_picture(cell: nbformat.NotebookNode) -> bool:

@@ -511,7 +511,8 @@ def milliseconds(way, **how):
 changes = ({}, {"overlap": True}, {"slow": 2})
 times = {way: [milliseconds(way, **change) for change in changes] for way in costs.WAYS}
 for way, (plain, overlapped, slow) in times.items():
-    print(f"{way:9} {plain:4.0f} ms, sending while computing {overlapped:4.0f}, one slow rank {slow:4.0f}")
+    print(f"{way:9} {plain:4.0f} ms, sending while computing {overlapped:4.0f}", end=", ")
+    print(f"one slow rank {slow:4.0f}")
 assert times["tensor"][0] == times["tensor"][1]
 assert all(plain > overlapped for way, (plain, overlapped, _) in times.items() if way != "tensor")
 assert min(slow - plain for plain, _, slow in times.values()) > 150

@@ -39,12 +39,13 @@ def by_hand(*rows: list[float]) -> torch.Tensor:
     (https://github.com/openai/gpt-oss/blob/main/gpt_oss/torch/model.py, without its biases).
 
     x is (…, d_model), `w_gate` and `w_up` are (d_model, d_ff), `w_down` is (d_ff, d_model); each is applied as `x @ w`.
-    As in SwiGLU, one projection of x is the gate, the other one is what it lets pass, and `w_down` leads back. But
+    As in SwiGLU, one projection of x is the gate, the other one is what it lets pass, and `w_down` leads back.
 
-    - both projections are cut off before anything else is done with them: what is above 7 becomes 7, and in the
-      projection by `w_up` what is below -7 becomes -7, while the gate may be as far below 0 as it likes;
-    - the sigmoid in silu is steeper: it is taken of 1.702 times the gate, and multiplied by the gate as before;
-    - 1 is added to what the gate lets pass, so that a hidden unit whose `w_up` is 0 still passes on its gate.
+    Three things differ. First, both projections are cut off before anything else is done with them: what is above 7
+    becomes 7, and in the projection by `w_up` what is below -7 becomes -7, while the gate may be as far below 0 as
+    it likes. Second, the sigmoid in silu is steeper: it is taken of 1.702 times the gate, and multiplied by the
+    gate as before. Third, 1 is added to what the gate lets pass, so that a hidden unit whose `w_up` is 0 still
+    passes on its gate.
 
     Return the output (…, d_model).
     """,

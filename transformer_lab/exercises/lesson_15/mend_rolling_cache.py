@@ -70,8 +70,8 @@ def step_case(label: str, shape: tuple[int, int, int], window: int, position: in
     What was observed:
       While a text is no longer than the window, every output is right, and then none is.
       The first tokens of a long text never leave the cache.
-      After every `window` tokens, a query sees one key alone, the next query two, and so on, until it sees all again.
-      The same last `window` tokens get other weights when more tokens stand before them.
+      After every window of tokens, a query sees one key alone, the next query two, and so on, until it sees all again.
+      The same last window of tokens gets other weights when more tokens stand before them.
     """,
     returns=("output", "cache"),
     cases=(

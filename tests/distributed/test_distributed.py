@@ -19,7 +19,7 @@ from transformer_lab.distributed.collectives import all_reduce_ring
 from transformer_lab.distributed.context_parallel import balanced_parts, ring_attention
 from transformer_lab.distributed.costs import bytes_sent, calls_made
 from transformer_lab.distributed.pipeline import waiting_share
-from transformer_lab.distributed.processes import RankError, Ranks
+from transformer_lab.distributed.processes import ATTEMPTS, RankError, Ranks
 from transformer_lab.distributed.tensor_parallel import split_columns_rows
 from transformer_lab.distributed.trials import (
     SCHEMES,
@@ -308,8 +308,26 @@ def test_the_error_of_a_rank_is_told_and_the_ranks_can_be_called_again(ranks):
 
 
 def test_ranks_that_wait_for_one_that_skips_are_ended_by_the_limit(ranks):
-    with pytest.raises(RankError, match=r"rank [02] raised RuntimeError: .*(Timed out|Connection|timeout)"):
-        ranks.call(work_of_ranks.skips, 1, n=3, limit=2)
+    with pytest.raises(RankError, match=r"rank [02] raised RuntimeError: .*(Timed out|Connection)"):
+        ranks.call(work_of_ranks.skips, 1, n=3, limit=5)
+
+
+def in_the_way(ranks, n_groups: int) -> None:
+    """Put folders where the next groups would write the file in which their ranks find each other."""
+    for group in range(n_groups):
+        (Path(ranks.folder.name) / str(ranks.calls + 1 + group)).mkdir()
+
+
+def test_a_group_that_fails_is_made_again_before_anybody_works(ranks):
+    in_the_way(ranks, ATTEMPTS - 1)
+    assert ranks.call(torch.distributed.get_rank, n=3, limit=5) == [0, 1, 2]
+
+
+def test_a_group_that_fails_again_and_again_is_told(ranks):
+    in_the_way(ranks, ATTEMPTS)
+    with pytest.raises(RankError, match=r"rank \d raised .*(directory|timeout)"):
+        ranks.call(torch.distributed.get_rank, n=3, limit=2)
+    assert ranks.call(torch.distributed.get_rank, n=3) == [0, 1, 2]
 
 
 def test_a_number_of_ranks_that_do_not_run_is_refused(ranks):

@@ -36,7 +36,8 @@ def test_nor_does_it_in_a_notebook(name):
         if attack not in IN_THE_SANDBOX_ALONE:
             scope: dict = {}
             exec(program, scope)
-            assert TESTS[name].check(scope[name]).score < 0.75, attack  # dice may fall well
+            tries = 5 if "dice" in attack else 1  # dice may fall well, but not again and again
+            assert min(TESTS[name].check(scope[name]).score for _ in range(tries)) < 0.5, attack
 
 
 def seen(exercise) -> list:

@@ -24,7 +24,7 @@ from transformer_lab.checks import check_least
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # so that the ranks of one machine open no port to the network
 GRACE = 5.0  # seconds beyond the limit: a group ends itself there, and its error says more
 START = 300.0  # seconds that a process may take to start: it has to import torch
-ATTEMPTS = 3  # at making a group: with gloo, one in some hundreds fails because a connection is closed at once
+ATTEMPTS = 3  # at making a group: now and then a rank of gloo finds that another has closed their connection at once
 
 
 class RankError(RuntimeError):

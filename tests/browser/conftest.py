@@ -47,7 +47,10 @@ def pytest_xdist_make_scheduler(config, log) -> ByOpenPage:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list) -> None:
+    """In that order. A browser on a busy machine may miss a frame, so what fails is tried again, and reported so."""
     items.sort(key=lambda item: ORDER.index(part_of(item.nodeid)))
+    for item in items:
+        item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
     python notebooks/build.py            all of them
     python notebooks/build.py 01 02      those whose names begin so
-    python notebooks/build.py --text     execute nothing: keep the outputs of notebooks whose code is unchanged
+    python notebooks/build.py --text     execute nothing: keep the outputs of notebooks whose code is unchanged, and
+                                         give their views the scripts that `npm run build` has built
     python notebooks/build.py --check    change nothing; say where text and notebook differ, and exit with 1
 
 Building twice gives the same file, except for what the cells themselves compute.
@@ -27,7 +28,7 @@ from nbformat import NotebookNode
 NOTEBOOKS = Path(__file__).resolve().parent
 sys.path.insert(0, str(NOTEBOOKS.parent))
 
-from notebooks import drawings, paragraphs  # noqa: E402
+from notebooks import drawings, paragraphs, view_scripts  # noqa: E402
 
 SOURCES = NOTEBOOKS / "source"
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
@@ -105,6 +106,7 @@ def keep_outputs(notebook: NotebookNode, stored: NotebookNode) -> None:
     known = {cell.id: cell for cell in old}
     for count, cell in enumerate(new, start=1):
         cell.outputs, cell.execution_count = known[cell.id].outputs, count
+        view_scripts.refresh(cell)
         for output in cell.outputs:
             if "execution_count" in output:
                 output.execution_count = count
@@ -121,7 +123,7 @@ def order_of_code(code: list[NotebookNode]) -> tuple[list[tuple], set[str]]:
 
 
 def differences(source: NotebookNode, notebook: NotebookNode) -> list[str]:
-    """Where the cells of text and notebook disagree, in type, text, metadata or drawings (outputs are not compared)."""
+    """Where text and notebook disagree: in a cell, in its drawings or in the scripts of its views. No output counts."""
     found = []
     for number, (wanted, stored) in enumerate(zip_longest(source.cells, notebook.cells), start=1):
         if wanted is None or stored is None:
@@ -133,6 +135,8 @@ def differences(source: NotebookNode, notebook: NotebookNode) -> list[str]:
                 found.append(f"cell {number} differs in its {part}: {first_line(wanted)}")
         if not drawings.are_attached(stored):
             found.append(f"cell {number} does not hold its drawings as they are now: {first_line(wanted)}")
+        if not view_scripts.are_present(stored):
+            found.append(f"cell {number} holds a view with a script of before: {first_line(wanted)}")
     return found
 
 

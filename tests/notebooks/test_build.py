@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 
 import nbformat
 import pytest
@@ -159,3 +160,21 @@ def attachments() -> list[bytes]:
     notebooks = [nbformat.read(path, as_version=4) for path in build.NOTEBOOKS.glob("*.ipynb")]
     held = [data for notebook in notebooks for cell in notebook.cells for data in cell.get("attachments", {}).values()]
     return [base64.b64decode(data["image/png"]) for data in held]
+
+
+def test_views_get_the_present_scripts_without_being_run(tmp_path, capsys):
+    source, target = tmp_path / "99_view.py", tmp_path / "99_view.ipynb"
+    source.write_text("# %%\nfrom transformer_lab import widgets\n\nwidgets.cache_cost()\n")
+    assert build.build(source, target)
+    now = target.read_text("utf-8")
+    tag = re.search(r"tl-cache-[0-9a-f]{8}", now)[0]
+    notebook = nbformat.read(target, as_version=4)
+    (output,) = notebook.cells[0].outputs
+    script = output.data["text/html"].partition(f'const TAG="{tag}";')[2].partition("</script>")[0]
+    output.data["text/html"] = output.data["text/html"].replace(script, "old()").replace(tag, "tl-cache-01234567")
+    nbformat.write(notebook, target)
+    assert not build.check(source, target)
+    assert "holds a view with a script of before" in capsys.readouterr().out
+    assert build.rewrite(source, target)
+    assert target.read_text("utf-8") == now
+    assert build.check(source, target)

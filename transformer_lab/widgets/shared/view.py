@@ -95,8 +95,7 @@ class View:
 
     def html(self) -> str:
         """The complete output as HTML."""
-        script = script_of(self.kind)
-        tag = f"tl-{self.kind}-{hashlib.sha256(script.encode()).hexdigest()[:8]}"
+        script, tag = script_of(self.kind), tag_of(self.kind)
         seen, asked = self.pictured(tag), self.state.get("predict")
         if asked:  # it shows the answer, and is no longer needed once the script has defined the element
             seen = f"<style>{tag}:defined>.tl-asked{{display:none}}</style>{asked_in_html(asked, seen)}"
@@ -126,6 +125,11 @@ def question_in_words(asked: dict) -> str:
 def script_of(kind: str) -> str:
     """The built script of a view, which brings elements named TAG to life; build.mjs builds it from <kind>_view.js."""
     return files("transformer_lab.widgets").joinpath(f"static/{kind}_view.js").read_text("utf-8")
+
+
+def tag_of(kind: str) -> str:
+    """The name of a view's elements; another script has another, so that two of them can live in one page."""
+    return f"tl-{kind}-{hashlib.sha256(script_of(kind).encode()).hexdigest()[:8]}"
 
 
 def with_tensors(value: Any, change: Callable[[Tensor], object]) -> Any:

@@ -29,6 +29,7 @@ from downloads import write_downloads, write_wheel  # noqa: E402
 from front import front_page  # noqa: E402
 from lessons import as_page  # noqa: E402
 from mathematics import write_font  # noqa: E402
+from wall import put_up  # noqa: E402
 from whereabouts import Whereabouts  # noqa: E402
 
 FONTS = ROOT / "transformer_lab" / "widgets" / "static" / "fonts"
@@ -52,7 +53,10 @@ def lay_out(source: Path, where: Whereabouts) -> None:
     stored = {path.stem: nbformat.read(path, as_version=4) for path in notebooks}
     write_downloads(stored, where.site, write_wheel(ROOT, extra / "wheel"), extra / "lessons")
     for name, notebook in stored.items():
-        nbformat.write(as_page(notebook, name), source / "lessons" / f"{name}.ipynb")
+        page = as_page(notebook, name)
+        if name == "gallery":
+            put_up(page, extra / "lessons" / "wall")
+        nbformat.write(page, source / "lessons" / f"{name}.ipynb")
     lessons = lessons_of(stored, ROOT)
     (source / "index.md").write_text(front_page(stored, lessons, where.repository, ROOT, source), "utf-8")
     (source / "course.json").write_text(json.dumps(about_all(lessons, where)), "utf-8")

@@ -72,7 +72,7 @@ def say(experiment, arm, measure):
     print(f"{arm:39} {measure} {found.mean():.2f}{spread}")
 
 # %% [markdown]
-# Each part must also be the real one. So this function makes a tiny random model of a family out of `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, first read at once, then token by token with a cache:
+# Each part must also be the real one. So this function makes a tiny random model of a family out of `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, first read at once, then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones a model says nearly the same whatever its attention does: a forgotten scaling of RoPE would change the logits by 0.001, and so changes them by a tenth.
 
 # %%
 from tempfile import TemporaryDirectory
@@ -83,6 +83,7 @@ transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 SIZES = {"vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 4}
 SIZES |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64}
+SIZES |= {"initializer_range": 0.1}  # instead of 0.02
 SIZES |= dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
 
 
@@ -268,6 +269,8 @@ for arm in ("all heads", "one group", "latent"):
 
 # %% [markdown]
 # At this size the latent buys nothing. The single group is as good as all heads, as far as three seeds can tell, and the latent, with equally many numbers, is 0.14 nats behind. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
+#
+# There is a third way, which makes reading cheaper and not the cache smaller. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**, and we do not build it here.
 
 # %% [markdown]
 # **Exercise 4** (predict; 10 minutes, medium). How many bytes does the cache of each design hold for a token, that is, for a whole text, divided by its `length`? Work it out on paper; the cell is only the last step.
@@ -360,7 +363,13 @@ assert found["linear", "once"] > found["linear", "3 times"] + 0.2
 assert found["delta", "3 times"] > found["linear", "3 times"] + 0.2
 
 # %% [markdown]
-# Linear attention recalls most pairs that are written once. Of pairs that are written anew it gets about a third at best, and a third is what somebody gets who knows the three values and picks one at random. The delta rule is right nine times in ten. The state is as large as before, and so is the number of pairs. Nor are 24 written values too many, since the table has 16 and 32 pairs that are written once. So it must be the rewriting.
+# Linear attention recalls most pairs that are written once. Of pairs that are written anew it gets about a third. Suppose that somebody knows the three values and not their order. The best guess is then a value that was written twice, if there is one, and otherwise any of them, which is right in 39 % of all cases (below). The delta rule is right nine times in ten. The state is as large as before, and so is the number of pairs. Nor are 24 written values too many, since the table has 16 and 32 pairs that are written once. So it must be the rewriting.
+
+# %%
+from itertools import product
+
+best = [max(map(three.count, three)) / 3 for three in product(range(16), repeat=3)]
+print(f"the best guess without the order: {sum(best) / len(best):.4f}")
 
 # %% [markdown]
 # The table has three seeds and more tasks: twice and four times as many pairs, and 8 pairs that follow 40 others, which a mark then declares void. It also has more layers. *Attention* sees all pairs, *two delta* has two layers with a state, and *hybrid* has one layer with a state and one that attends.
@@ -371,7 +380,7 @@ for task in memory.TASKS:
         say("memory", f"{rule}, {task}", "right")
 
 # %% [markdown]
-# Three things can be read from this table. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one. With pairs that are void, too, linear attention is lost, and the delta rule gets nine in ten, because new pairs take the place of old ones. A gate adds a little to that, with every seed.
+# Three things can be read from this table. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one. With pairs that are void, too, linear attention is lost, and the delta rule gets nine in ten. (Its new pairs may take the place of old ones. We have not looked.) A gate adds a little to that, with every seed.
 
 # %% [markdown]
 # Second, what attends recalls every pair that is written once. Third, a hybrid of one layer with a state and one that attends recalls all 32 pairs, while two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. What remembers in the other three layers is a state, which is a summary of the text, and what must be recalled to the letter is recalled by the fourth.
@@ -385,7 +394,7 @@ for arm in (*written_anew, *(f"{rule}, 32 pairs" for rule in ("linear", "delta",
     say("memory, ten times as long", arm, "right")
 
 # %% [markdown]
-# Linear attention still can't say which value was the last, and the delta rule can. The 32 pairs are another matter. With ten times the steps a state holds nine in ten of them, because a training also learns to arrange its keys. So there is no sharp limit at $d_k$ pairs, but a price that falls slowly, whereas the hybrid had all 32 pairs after a tenth of the steps.
+# Linear attention has come to the best guess without the order, 0.39, and no further: it still can't say which value was the last, and the delta rule can. The 32 pairs are another matter. With ten times the steps a state holds nine in ten of them. So there is no sharp limit at $d_k$ pairs, but a price that falls slowly, whereas the hybrid had all 32 pairs after a tenth of the steps.
 
 # %% [markdown]
 # And the real thing: a tiny Qwen3-Next, whose first three layers keep a state, and whose fourth attends.
@@ -504,7 +513,20 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 # At the lowest rate it makes no difference. At three and ten times that rate the plain model gets worse and worse, and its largest score is in the thousands. With the norm the second rate is even the best, and the third costs much less. So far this is what the papers promise.
 
 # %% [markdown]
-# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. The learned weights are not what counts either, because at the highest rate the norm alone does as well. What the norm has and the cap has not is that the *size* of $W^Q$ and $W^K$ no longer matters. The larger a matrix is, the less a step of a given length turns it, and a rate that was too high becomes small by itself. That would explain it, but we have not tested it. Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
+# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. The learned weights are not what counts either, because at the highest rate the norm alone does as well. Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
+
+# %% [markdown]
+# What else has the norm, and the cap has not? With it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
+
+# %%
+for arm in [f"{name}, {sizes}" for name in ("plain", "norm only", "soft cap") for sizes in ("free", "kept")]:
+    say("kept sizes", arm, "nats")
+    say("kept sizes", arm, "turn")
+free, kept = (over_seeds("kept sizes", f"norm only, {sizes}", "turn") for sizes in ("free", "kept"))
+assert kept.min() > 1.5 * free.max()
+
+# %% [markdown]
+# With their sizes kept, the matrices are turned about twice as far in each step, and the model with the norm is as good as before. So the explanation is wrong. Plain and capped models gain by it, because a part of their trouble is that the matrices grow, but the norm stays ahead of them. Why, we do not know.
 
 # %% [markdown]
 # ## A head that has nothing to look at
@@ -612,7 +634,21 @@ print("within 256:", [round(4 * turn, 2) for turn in turns])
 # - **Llama 3**: only the pairs that make few turns are slowed down, and the fast ones stay as they are,
 # - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores become a little larger.
 #
-# None of them trains anything here. The table has models that were trained on 64 characters at a time, and then read 256. **Predict**: which recipe costs something within the *first* 64? And there is a control, the model as it was trained but with a window of 64, so that it meets no new distance.
+# Are ours the real ones? Here are three tiny Llamas, whose file says that they were trained on 16 positions, and which read 20. A fourth one with the same weights and no recipe shows that the recipes change what they say:
+
+# %%
+plain, tokens = compare("Llama"), torch.randint(50, (1, 20))
+trained = {"factor": 4.0, "original_max_position_embeddings": 16}
+bounds = {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+for kind, more in {"linear": {}, "llama3": bounds, "yarn": {}}.items():
+    scaled = compare("Llama", rope_scaling={"rope_type": kind} | trained | more)
+    with torch.no_grad():
+        change = (scaled(tokens) - plain(tokens)).abs().max().item()
+    print(f"  {kind} changes the logits by {change:.2f}")
+    assert change > 0.05
+
+# %% [markdown]
+# No recipe trains anything here. The table has models that were trained on 64 characters at a time, and then read 256. **Predict**: which recipe costs something within the *first* 64? And there is a control, the model as it was trained but with a window of 64, so that it meets no new distance.
 
 # %%
 recipes = ("as trained", "linear", "Llama 3", "YaRN", "as trained, window of 64")

@@ -47,7 +47,7 @@ from transformer_lab.data import tasks, texts
 corpus = tasks.python_source().text("train")[:20_000]
 characters = texts.Characters.of(corpus)
 ids = characters.encode(corpus)
-batches = [ids[i * 512 : (i + 1) * 512].view(8, 64) for i in range(10)]  # (B, T) each
+batches = [part.clone() for part in ids[:5120].view(10, 8, 64)]  # (B, T) each
 config = LanguageModelConfig(
     vocab_size=len(characters), d_model=64, n_heads=4, d_ff=256, n_layers=4, max_len=64,
     dropout=0.0, attention_dropout=0.0, tie_weights=False,
@@ -222,7 +222,7 @@ plots.show(plots.plot_bars(share, labels, y_label="share of the scores"),
            alt="Quarters: 7, 19, 31 and 43 per cent; with two pieces each: 25 per cent everywhere")
 
 # %% [markdown]
-# With quarters, the last rank has more than six times the work of the first, and all others wait for it. So the text is cut into $2n$ pieces, of which rank $r$ takes the $r$-th from the front and the $r$-th from the back, as in the training of [Llama 3](https://arxiv.org/abs/2407.21783). What context parallel can't cut is the weights.
+# Suppose that a rank leaves out the scores that the mask hides, as lesson 13's tiles do. With quarters, the last rank then has more than six times the work of the first, and all others wait for it. So the text is cut into $2n$ pieces, of which rank $r$ takes the $r$-th from the front and the $r$-th from the back, as in the training of [Llama 3](https://arxiv.org/abs/2407.21783). (Our own ring is written to be read. It computes the hidden scores as well, and masks them, so that its ranks are equally busy either way, with nearly twice as many scores as they need.) What context parallel can't cut is the weights.
 
 # %% [markdown]
 # **5. Pipeline.** Each rank has some of the layers and hands its output to the next one. Across each border between two ranks, an activation goes forward, and its gradient comes back. But no rank can begin before the one in front of it is done. So the batch is cut into **micro-batches**, which follow each other. Here are four ranks with four micro-batches, where `F2` is the third micro-batch on its way forward, `B2` the same one on its way back, and a dot is a turn of waiting:
@@ -254,7 +254,7 @@ for m in (1, 4, 12, 48):
     print(f"{m:2} micro-batches: {idle:.2f} counted, {pipeline.waiting_share(4, m):.2f} predicted")
 
 # %% [markdown]
-# More micro-batches make less waiting, as long as there are texts enough. But each of them leaves its activations on the rank until its way back. This order is GPipe's. [Later ones](https://arxiv.org/abs/2104.04473) send each micro-batch back as soon as it has reached the end, which waits as long and keeps less. What a pipeline can't cut is a single layer.
+# More micro-batches make less waiting, as long as there are texts enough. But in this order, which is GPipe's, no way back begins before all $m$ micro-batches have gone forward, so that a rank keeps the activations of the whole batch. In [a later order](https://arxiv.org/abs/2104.04473), which is called **1F1B**, the last rank sends each micro-batch back at once, and every rank then does one forward and one back in turns. The waiting stays what it is. But a micro-batch's activations are freed when it comes back, so that rank $r$ never keeps more than $n - r$ of them, however large $m$ is. (Ours is GPipe's order.) What a pipeline can't cut is a single layer.
 
 # %% [markdown]
 # **Exercise 4** (predict; 15 minutes, medium). Put into formulas what the last sections said in words. How many bytes do all ranks together send in a training step in float32, for "data", "tensor", "context" and "pipeline"? `n_tokens` are those of the whole batch. Ask each time what is sent, how often, and by whom.
@@ -315,20 +315,35 @@ print("sharded, sent / predicted:", round(sum(o.bytes for o in outcomes["sharded
 # These are the bytes of rings. What really passes between the processes, by the counter of Linux's loopback device, agrees for all-reduce and all-gather. But gloo, which torch uses on processors, makes a reduce-scatter out of a whole all-reduce and sends twice as much for it (docs/figures.md).
 
 # %% [markdown]
-# And what about memory? Here are the weights that a rank holds between two steps, and what its forward pass keeps for the backward pass, both as shares of what one process has:
+# And what about memory? It can be predicted just as well. Between two steps, a rank holds the weights that its way gives it. And for its way back it keeps activations. For each token a layer of ours keeps four vectors of $d$ that all ranks of tensor parallel have whole (what goes into its two halves, before and after the norm), four that belong to heads (queries, keys, values, and what the heads have read), and two of $d_{ff}$, before and after the activation function. The model's end adds two vectors of $d$, and a probability for each character. So a layer keeps $8 d + 2 d_{ff}$ numbers a token, of which tensor parallel divides $4 d + 2 d_{ff}$. **Predict**: which way leaves nearly half of the activations on each rank?
+
+# %%
+def memory(way, n):
+    """Weights, and bytes of activations, of the rank that has most of them."""
+    return costs.weights_held(way, n, config), costs.activations_kept(way, n, config, 8, 64)
+
+
+whole = memory("data", 1)
+expected = {way: [part / all_ for part, all_ in zip(memory(way, 4), whole)] for way in costs.WAYS}
+for way, (weights, kept) in expected.items():
+    print(f"{way:9} weights {weights:.2f}, activations {kept:.2f}")
+
+# %% [markdown]
+# These are shares of what one process has. And here is what the four ranks had in their first step, where autograd tells us what it keeps:
 
 # %% tolerance=0.03
 held = {}
 for way, found in outcomes.items():
     weights = max(outcome.n_parameters for outcome in found) / one.n_parameters
     kept = max(outcome.kept_bytes for outcome in found) / one.kept_bytes
-    held[way] = (round(weights, 2), round(kept, 2))
+    held[way] = (weights, kept)
     print(f"{way:9} weights {weights:.2f}, activations {kept:.2f}")
+    assert max(abs(a - b) for a, b in zip(held[way], expected[way])) < 0.02
 assert held["data"][0] == held["context"][0] == 1
-assert max(held["sharded"]) < 0.3 < held["tensor"][1] < 1
+assert max(held["sharded"]) < 0.3 < 0.4 < held["tensor"][1] < 0.5
 
 # %% [markdown]
-# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. Sharding and the pipeline divide both by about four. But sharding sends most weights twice and their gradients once, and has each layer whole for the moment in which it computes, which the table leaves out. The pipeline pays by waiting, has embeddings and logits at its ends, and can use no more ranks than there are layers. Each way has its limit, so large trainings combine several.
+# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. The mask of a layer is everywhere, too, except in context parallel, which makes none, and that is why data parallel keeps a little more than a quarter. Sharding and the pipeline divide both by about four. But sharding sends most weights twice and their gradients once, and has each layer whole for the moment in which it computes, which the table leaves out. The pipeline pays by waiting, has embeddings and logits at its ends, which makes these two ranks fuller than the others, and can use no more ranks than there are layers. Each way has its limit, so large trainings combine several.
 
 # %% [markdown]
 # ## Break it
@@ -421,7 +436,7 @@ ranks.close()
 # %% [markdown]
 # With unequal shares, torch's class makes the mean of means that you have seen above, because it averages the gradients of whatever losses the ranks have. So whoever trains on texts with padding must divide each rank's sum by the right number, and undo torch's division by $n$. The training commands of this package do so.
 #
-# `torchrun --nproc-per-node 4 -m transformer_lab.training.text` starts four ranks on one machine, and with `--nnodes` on many; each takes a share of every batch, rank 0 writes the checkpoint, and another number of ranks can go on from it.
+# `torchrun --nproc-per-node 4 -m transformer_lab.training.text` starts four ranks on one machine, and with `--nnodes` on many; each takes a share of every batch, rank 0 writes the checkpoint, and another number of ranks can go on from it. That is data parallel, where rank 0 has all there is to write. Where each rank holds a part, each must write its own, which `distributed/checkpoints.py` does with torch's `distributed.checkpoint`.
 
 # %% [markdown]
 # ## A real cluster, on paper
@@ -468,10 +483,10 @@ for weights, layers, width in llamas:
     print(f"{weights / 1e9:3.0f} billion: sends {ratio:.2f} times as long as it computes")
 
 # %% [markdown]
-# So the ratio falls with the width. But the next layer needs each of these sums, so that they are hard to hide even where they take less time than the arithmetic. That is a reason to keep tensor parallel within a machine.
+# So the ratio falls with the width. But on the way forward, nothing of the next half of a layer can be computed before its sum is there, so that sending is hard to hide even where it takes less time than the arithmetic. (On the way back some of it can. Megatron-LM computes the gradients of a weight matrix [while the gradients of its input are summed](https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tensor_parallel/layers.py).) That is a reason to keep tensor parallel within a machine.
 
 # %% [markdown]
-# The [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. Llama 3's heads share keys in groups of four, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: gradients and gathered weights can travel while a rank computes something else, whereas a rank of a pipeline has nothing to do before its activation comes.
+# The [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. In the model of 8 billion four heads share their keys, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: gradients and gathered weights can travel while a rank computes something else, whereas a rank of a pipeline has nothing to do before its activation comes.
 
 # %% [markdown]
 # What changes with the batch? The number of gradients does not grow with the tokens, but the arithmetic does. So here is data parallel between machines, with smaller and larger batches:
@@ -518,7 +533,7 @@ assert all(plain > overlapped for way, (plain, overlapped, _) in times.items() i
 assert min(slow - plain for plain, _, slow in times.values()) > 150
 
 # %% [markdown]
-# Data and sharded training send what the arithmetic that runs at the same time does not need, so most of their sending disappears behind it. A pipeline gains a little, context also a little, and tensor parallel nothing, because each of its sums is needed at once. And in every way a single rank that takes twice as long makes the others wait, so that four ranks need about one and a half times as long, or almost twice as long, for the same work.
+# Data and sharded training send what the arithmetic that runs at the same time does not need, so most of their sending disappears behind it. A pipeline gains a little, context also a little, and tensor parallel nothing, because here each of its sums is needed at once. (The view takes a layer's way back for one piece of work. Cut into the gradients of inputs and of weights, as in Megatron-LM, it would gain there.) And in every way a single rank that takes twice as long makes the others wait, so that four ranks need about one and a half times as long, or almost twice as long, for the same work.
 
 # %% [markdown]
 # ## Remember

@@ -17,7 +17,7 @@ from tests.support import assert_close
 from transformer_lab.distributed.checkpoints import load_sharded
 from transformer_lab.distributed.collectives import all_reduce_ring
 from transformer_lab.distributed.context_parallel import balanced_parts, ring_attention
-from transformer_lab.distributed.costs import bytes_sent, calls_made
+from transformer_lab.distributed.costs import WAYS, activations_kept, bytes_sent, calls_made, weights_held
 from transformer_lab.distributed.pipeline import waiting_share
 from transformer_lab.distributed.processes import ATTEMPTS, RankError, Ranks
 from transformer_lab.distributed.tensor_parallel import split_columns_rows
@@ -38,6 +38,8 @@ SMALL = ["--d-model", "12", "--d-ff", "8", "--heads", "2", "--layers", "1", "--l
 GPT = LanguageModelConfig(
     vocab_size=11, d_model=20, n_heads=5, d_ff=22, n_layers=4, max_len=19, dropout=0.0, attention_dropout=0.0
 )
+GPT_IN_FOURS = replace(GPT, vocab_size=96, d_model=128, n_heads=4, d_ff=256, max_len=40)
+WIDE = replace(GPT_IN_FOURS, vocab_size=32, d_model=64, d_ff=512, tie_weights=False)
 LLAMA = replace(
     GPT,
     **{"d_model": 24, "n_heads": 6, "n_kv_heads": 3, "positions": "rotary", "norm": "rms_norm", "bias": False},
@@ -134,6 +136,30 @@ def test_ranks_hold_less_than_one_process(ranks, alone):
     kept = {scheme: max(outcome.kept_bytes for outcome in outcomes) for scheme, outcomes in held.items()}
     assert max(kept["data"], kept["sharded"], kept["context"]) < 0.45 * one.kept_bytes
     assert 0.45 * one.kept_bytes < kept["tensor"] < one.kept_bytes
+
+
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("scheme", WAYS)
+def test_the_memory_of_a_rank_is_what_the_formulas_say(scheme, n, ranks):
+    """Of two models, the second wide in its hidden features, with a long text; their sizes can be cut by 4."""
+    for config, tokens in ((GPT_IN_FOURS, torch.ones(8, 16)), (WIDE, torch.ones(4, 40))):
+        found = ranks.call(train, scheme, config, [tokens.long()], n=n)
+        weights = max(outcome.n_parameters for outcome in found)
+        assert weights == pytest.approx(weights_held(scheme, n, config), rel=0.02 if scheme == "sharded" else 0)
+        kept = max(outcome.kept_bytes for outcome in found)
+        assert kept == pytest.approx(activations_kept(scheme, n, config, *tokens.shape), rel=0.02)
+
+
+def test_memory_is_predicted_of_known_parts_alone():
+    assert weights_held("pipeline", 1, GPT_IN_FOURS) == weights_held("data", 3, GPT_IN_FOURS)
+    with pytest.raises(ValueError, match=r"config must have the parts of GPT-2, and no dropout .got .*rotary"):
+        weights_held("data", 2, LLAMA)
+    with pytest.raises(ValueError, match=r"config must have the parts of GPT-2, and no dropout"):
+        activations_kept("data", 2, replace(GPT_IN_FOURS, dropout=0.1), 8, 16)
+    with pytest.raises(ValueError, match=r"scheme must be one of data, .* .got 'expert'"):
+        weights_held("expert", 2, GPT_IN_FOURS)
+    with pytest.raises(ValueError, match=r"n_texts \(0\) must be at least 1"):
+        activations_kept("data", 2, GPT_IN_FOURS, 0, 16)
 
 
 # Dropout

@@ -16,6 +16,7 @@ from transformer_lab.training.experiments.since_llama import (
     bounded_scores,
     caches,
     distance,
+    kept_sizes,
     memory,
     parts,
     reading_on,
@@ -76,6 +77,22 @@ def test_a_norm_and_a_cap_bound_the_scores_and_nothing_else_does():
         largest = bounded_scores.largest_score(model)
         assert (largest > 20) == (name in ("plain", "soft cap")), name  # a cap comes after the scores
         assert largest < bounds.get(name, 1e6) + 1e-3
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_sizes_are_kept_where_they_shall_be_and_turns_are_counted(kept):
+    model = parts.python_model(0)
+    matrices = [layer.self_attention.w_q.weight for layer in model.layers]
+    before = [matrix.detach().clone() for matrix in matrices]
+    training = kept_sizes.TurningTraining(model, TextRecipe(2, peak_rate=0.3), kept)
+    with without_signature_checks():
+        training.take_step()
+        training.take_step()
+    grown = [(matrix.norm() / old.norm()).item() for matrix, old in zip(matrices, before, strict=True)]
+    assert (grown == pytest.approx([1.0, 1.0], abs=1e-4)) == kept
+    assert len(training.turns) == 2
+    assert 0 < min(training.turns) < max(training.turns) < 1
+    assert kept_sizes.angle(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0])) == pytest.approx(torch.pi / 4)
 
 
 def test_a_recipe_that_changes_nothing_and_a_window_leave_the_first_characters_as_they_are():

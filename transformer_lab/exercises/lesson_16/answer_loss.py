@@ -66,8 +66,8 @@ def log_probs(logits, tokens):
 
 
 @answer_loss.mistake(
-    "The mask is not shifted with the tokens: your loss leaves out the last token of each answer, its stop, and counts "
-    "the token behind each marked one."
+    "The mask is not shifted with the tokens: your loss leaves out the first token of each answer, and counts the one "
+    "that follows its last."
 )
 def mask_unshifted(logits, tokens, answer_mask):
     return -log_probs(logits, tokens)[answer_mask[:, :-1]].mean()

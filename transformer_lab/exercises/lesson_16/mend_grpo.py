@@ -182,7 +182,7 @@ def price_gone(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advant
 
 
 @mend_grpo.mistake(
-    "The mask is not shifted with the tokens: each answer loses its last token, and its prompt's last one counts."
+    "The mask is not shifted with the tokens: each answer loses its first token, and what follows its stop counts."
 )
 def mask_unshifted(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advantages, epsilon, kl):
     said = tokens_said(logits, tokens)

@@ -21,6 +21,7 @@ from transformer_lab.training.experiments.since_llama import (
     bounded_scores,
     caches,
     distance,
+    kept_sizes,
     memory,
     reading_on,
 )
@@ -28,6 +29,7 @@ from transformer_lab.training.experiments.since_llama import (
 Row = dict[str, Any]
 BY_ARM: dict[str, Any] = {
     "bounded scores": bounded_scores,
+    "kept sizes": kept_sizes,
     "distance": distance,
     "caches": caches,
     "memory": memory,

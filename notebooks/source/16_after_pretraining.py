@@ -131,12 +131,14 @@ assert after.right_when_worked < line.right_when_worked - 0.1
 # Which part of the skill? Each running sum is the one before it plus the next digit, so we can ask of each whether it follows from what the model itself has written before. The first one follows if it is the first digit of the problem:
 
 # %% tolerance=0.15
-prompts = [task.asked(problem) for problem in problems for _ in range(4)]
-steps = []
-for prompt, text in zip(prompts, ap.sample_answers(shown, characters, prompts).texts):
+prompts = [task.asked(problem) for problem in problems * 4]
+chance = torch.Generator().manual_seed(0)
+texts, steps = ap.sample_answers(shown, characters, prompts, generator=chance).texts, []
+for problem, text in zip(problems * 4, texts):
     if task.is_worked(text):
         written = (0, *map(int, text[:5]))
-        steps.append([(a + int(x) - b) % 10 == 0 for a, x, b in zip(written, prompt[1:], written[1:])])
+        sums = zip(written, map(int, problem), written[1:])
+        steps.append([(before + digit) % 10 == after for before, digit, after in sums])
 follows = torch.tensor(steps).float().mean(0)
 print("follows:", *(f"{share:.2f}" for share in follows))
 assert follows[0] < 0.8 < 0.9 < follows[2:].min()
@@ -569,7 +571,7 @@ assert over_seeds("length", "proxy").min() > 0.9
 assert over_seeds("length").max() < 0.1
 
 # %% [markdown]
-# By its own measure each training succeeds, with every seed. By ours, *length* leaves next to nothing, because a text of eight characters is enough, whatever they are. Even those answers that still look worked out have wrong sums. *Digit anywhere* costs between a few answers and most of them, depending on the seed, because working the sum out is one way to name the digit, but a text with many digits is another. This is called **reward hacking**. It takes no ill will, only a hole and a gradient, and which hole is found, and when, is a matter of luck.
+# By its own measure each training succeeds, with every seed. By ours, *length* leaves next to nothing, because a text of eight characters is enough, whatever they are. Even of the answers that still look worked out nearly all have wrong sums. *Digit anywhere* costs between a few answers and most of them, depending on the seed, because working the sum out is one way to name the digit, but a text with many digits is another. This is called **reward hacking**. It takes no ill will, only a hole and a gradient, and which hole is found, and when, is a matter of luck.
 
 # %% [markdown]
 # What does it look like while a hole is being found? Here are trainings that were recorded, with two of the five seeds. Each row is one answer of a group from which the step has learned, and an arrow shows where its probability went. **Predict** before you look:
@@ -619,7 +621,7 @@ say("random rewards", "well_formed")
 assert over_seeds("random rewards").max() < 0.3
 
 # %% [markdown]
-# Nothing is learned, and what was there gets lost. Four of the five seeds end without the form. The fifth works nearly every problem out, but with sums that are wrong. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947). The authors find the cause in clipping, which favours what those models did most often anyway. Here there is one step on each batch of answers, so that nothing is ever clipped, and this control does not speak about their case.)
+# Nothing is learned, and what was there gets lost. Four of the five seeds end without the form. The fifth works most problems out, but with sums that are wrong. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947). The authors find the cause in clipping, which favours what those models did most often anyway. Here there is one step on each batch of answers, so that nothing is ever clipped, and this control does not speak about their case.)
 #
 # And what does clipping do? With four steps on each batch of answers, the ratio moves away from 1. Here are such trainings with $\epsilon = 0.2$, and with one so large that it clips nothing (three seeds):
 

@@ -324,7 +324,7 @@ def memory(way, n):
 
 
 whole = memory("data", 1)
-expected = {way: [part / all_ for part, all_ in zip(memory(way, 4), whole)] for way in costs.WAYS}
+expected = {way: [part / total for part, total in zip(memory(way, 4), whole)] for way in costs.WAYS}
 for way, (weights, kept) in expected.items():
     print(f"{way:9} weights {weights:.2f}, activations {kept:.2f}")
 

@@ -15,11 +15,7 @@ from transformer_lab.training.experiments.since_llama.parts import PythonTrainin
 from transformer_lab.training.text_training import TextRecipe
 
 RATE = 0.3
-ARMS = {
-    f"{name}, {sizes}": (name, sizes == "kept")
-    for name in ("plain", "norm only", "soft cap")
-    for sizes in ("free", "kept")
-}
+ARMS = {f"{name}, {sizes}": (name, sizes == "kept") for name in ("plain", "norm only") for sizes in ("free", "kept")}
 
 
 class TurningTraining(PythonTraining):

@@ -93,6 +93,8 @@ def test_sizes_are_kept_where_they_shall_be_and_turns_are_counted(kept):
     assert len(training.turns) == 2
     assert 0 < min(training.turns) < max(training.turns) < 1
     assert kept_sizes.angle(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0])) == pytest.approx(torch.pi / 4)
+    drawn = torch.randn(9, 9)
+    assert all(kept_sizes.angle(drawn, size * drawn) < 1e-2 for size in (1.1, 1.3, 1.7))
 
 
 def test_a_recipe_that_changes_nothing_and_a_window_leave_the_first_characters_as_they_are():

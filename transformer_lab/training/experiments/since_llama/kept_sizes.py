@@ -42,7 +42,7 @@ class TurningTraining(PythonTraining):
 
 def angle(one: Tensor, other: Tensor) -> float:
     """The angle between two matrices, taken as long vectors."""
-    return torch.acos((one * other).sum() / (one.norm() * other.norm())).item()
+    return torch.acos(((one * other).sum() / (one.norm() * other.norm())).clamp(-1, 1)).item()
 
 
 def measure(arm: str, seed: int, n_steps: int = STEPS) -> dict[str, float]:

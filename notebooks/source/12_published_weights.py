@@ -309,31 +309,43 @@ assert 58 < of_stops.min() < of_words[6]
 # A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right more often than a coin, because for some of the words (*spring* and *plant*) the sentences of one sense happen to be longer than those of the other. So this control has found two rivals of the word's sense, the topic of the sentence and the position in it.
 
 # %% [markdown]
-# A harder control separates the two explanations. In the following pairs *bank* has the money sense among words of the river, or the river's among words of money. It stands at the same position in both sentences of a pair, so that position can't help. If its vector holds the sense, it will be nearer to the mean of that sense. If it merely reflects the neighbouring words, it will be nearer to the wrong mean.
+# A harder control separates the two explanations. In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
 
 # %%
 for money, river in word_senses.CROSSED[:3]:
     print(money, "|", river)
-plain = [*word_senses.SENSES["bank"]["money"], *word_senses.SENSES["bank"]["river"]]
 crossed = [money for money, _ in word_senses.CROSSED] + [river for _, river in word_senses.CROSSED]
+plain = [*word_senses.SENSES["bank"]["money"], *word_senses.SENSES["bank"]["river"]]
+# %% [markdown]
+# We let each vector **lean**: its cosine with the mean of the usual money sentences, minus its cosine with the mean of the river's. It would be a mistake to count how often the lean has the right sign, because a model that always says *money* gets half of the sixteen right as well. So we compare the two sentences of a pair, and count the pairs in which the one with the money sense leans further towards money. If the vectors hold the sense, that is so in nearly all of the eight. If they merely reflect the neighbouring words, it is so in nearly none. **Predict** what it is.
+
 # %%
-def right_side(x, y):
-    """(layers + 1,): how many of the vectors y are nearer to the mean of their own sense in x."""
-    means = F.normalize(torch.stack([x[:, :8].mean(1), x[:, 8:].mean(1)], 1), dim=-1)
-    return ((y @ means.mT).argmax(-1) == sense).sum(-1)
+def leans(x, y, left_out=()):
+    """(layers + 1, N): how much nearer the vectors y are to the mean of sense 0 in x than of 1."""
+    kept = torch.tensor([i not in left_out for i in range(16)])
+    means = torch.stack([x[:, kept & (sense == s)].mean(1) for s in (0, 1)], 1)
+    cosine = y @ F.normalize(means, dim=-1).mT
+    return cosine[..., 0] - cosine[..., 1]
 
+
+usual = torch.empty(7, 16)
+for pair in ([i, i + 8] for i in range(8)):  # each pair beside the means of the others
+    usual[:, pair] = leans(words["bank"], words["bank"][:, pair], left_out=pair)
+leaning = {"usual": usual, "crossed": leans(words["bank"], vectors_of("bank", crossed))}
 # %% tolerance=1.1
-as_usual = leave_one_out(words["bank"])
-by_company = right_side(words["bank"], vectors_of("bank", crossed))
-for i in (0, 3, 6):
-    print(f"{places[i]:>2}: usual sentences {as_usual[i]}, crossed ones {by_company[i]} of 16")
-assert as_usual[3:].min() >= 13
-assert by_company[1:].max() <= 11
+further = {name: (lean[:, :8] > lean[:, 8:]).sum(-1) for name, lean in leaning.items()}
+for name, lean in leaning.items():
+    for i in (3, 6):
+        print(f"{name}, after layer {places[i]}: {further[name][i]} of 8 pairs", end=", ")
+        print(f"{(lean[i] > 0).sum()} of 16 sentences are nearer to money")
+assert further["usual"][1:].min() >= 7
+assert further["crossed"][1:].min() >= 2
+assert further["crossed"][1:].max() <= 6
 # %% [markdown]
-# Among its usual company the vector finds its sense nearly always. Among the other's company it does no better than a coin, which gets 4 to 12 of 16 right in 98 % of all runs. (Before the first layer it knows its position alone, which helps in the usual sentences and not in the crossed ones.)
+# Among the usual company, the sentence with the money sense leans further towards money in all pairs. Among the other's company it does so in about half of them, as often as a coin would have it. (Eight coins show 2 to 6 heads in 93 % of all runs.) And most of the crossed sentences are nearer to the money mean, whatever *bank* means in them, so here the plain count would have measured mostly this habit.
 
 # %% [markdown]
-# So neither explanation is enough alone, because the sense alone would give nearly 16 right, and the company alone nearly 0. **The vector of *bank* takes up what the words around it are about, and here these pull both ways. In everyday sentences that is mostly enough to tell the two senses apart, but it is not the same as knowing them.** (These are sixteen sentences, one word and a small model. They say nothing about larger models.)
+# So neither explanation is enough alone, because the sense alone would give nearly eight pairs, and the company alone nearly none. **The vector of *bank* takes up what the words around it are about, and here these pull both ways. In everyday sentences that is mostly enough to tell the two senses apart, but it is not the same as knowing them.** (These are eight pairs, one word and a small model. They say nothing about larger models.)
 
 # %% [markdown]
 # ## Break it
@@ -510,10 +522,26 @@ for name in sets:
         print(f"  {way}: right lesson first {first}, mean of 1/place {reciprocal[name, way]:.2f}")
 # %%
 other = {way: reciprocal["in other words", way] for way in ways}
-assert other["by meaning"] > other["by shared words"] + 0.1
-assert other["by meaning"] > other["by meaning, padding counted"]
+assert other["by meaning"] > other["by shared words"]
 # %% [markdown]
-# Asked in the lessons' own words, counting words does not do badly. Asked in other words, the count finds much less. That is what the vectors buy. There a mean that counts the padding as well loses a part of this gain. (And about half of the first answers are still wrong, because such a search finds what is *about* the same, as *bank* did.)
+# Asked in the lessons' own words, counting words does not do badly. Asked in other words, the count finds less, and that is what the vectors buy. (About half of the first answers are still wrong, because such a search finds what is *about* the same, as *bank* did.)
+#
+# The mean that counts the padding as well does no worse on the whole. Our batches are sorted by length, so there is little padding in them, and 23 questions can't show a small harm. But such a mean has a fault that needs no statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
+
+# %% tolerance=0.05
+@torch.no_grad()
+def beside(others, pool):
+    """(d_model,): the vector of the first sentence, in a batch with others."""
+    ids, _ = padded([sentences[0], *others])
+    return pool(model(ids), ids != 0)[0]
+
+
+pools = {"mean of the tokens": text_encoder.mean_pool, "padding counted": lambda x, mask: x.mean(1)}
+for name, pool in pools.items():
+    alone, in_a_batch = (beside(others, pool) for others in ([], [" ".join(3 * sentences)]))
+    alike = F.cosine_similarity(alone, in_a_batch, dim=0).item()
+    print(f"{name}: cosine of the two vectors {alike:.2f}")
+    assert (alike > 0.999) == (name == "mean of the tokens")
 
 # %% [markdown]
 # Are these differences chance? Take the questions for which one of the two searches puts the right lesson further up. If both were equally good, each of these would fall on either side like a coin. Here p is the probability that coins favour the *model* at least as often; to count both directions, double it. Since 23 questions are few, we also take both sets together:
@@ -531,10 +559,10 @@ for name in sets:
     further_up += better
     print(f"{name}: further up by meaning {better[0]}, by shared words {better[1]}")
 print(f"together {further_up.tolist()}; coins: p = {coins(*further_up.tolist()):.3f}")
-assert coins(*further_up.tolist()) < 0.05
+assert coins(*further_up.tolist()) < 0.15
 
 # %% [markdown]
-# Together they are hardly chance. For either set alone it depends on how the lessons happen to be worded, since the texts that are searched are the lessons themselves: in five wordings of them, p lay between 0.01 and 0.17 for the first set and between 0.03 and 0.12 for the second. Another wording is another sample, and 23 questions are too few to tell the sets apart.
+# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on how the lessons happen to be worded, since the texts that are searched are the lessons themselves. In sixteen wordings of them p lay between 0.001 and 0.04 for both sets together, and between 0.006 and 0.17 for the first set and between 0.02 and 0.32 for the second. If a random fifth of the present paragraphs is left out, it lies between 0.005 and 0.30 for both together (six draws). So the model is probably the better search, and 46 questions are too few to be sure of it, or to tell the sets apart.
 
 # %% [markdown]
 # **Exercise 4** (10 minutes, easy). `hidden` is what a model gives for texts of different lengths, `mask` is True for a token and False for padding. Return the mean of each text's own tokens; a text without any gets zeros.
@@ -571,7 +599,7 @@ print(parts)
 # All checks of shapes and names will pass, and often a look at results as well. A comparison with the original will not.
 # </details>
 # <details><summary>2. The vectors of *bank* differ by sense with p = 0.001. Why doesn't that show that the model knows the senses?</summary>
-# The sentences also differ in their other words. The full stop, which has no senses, tells the two heaps apart as well; and among the wrong company *bank* falls on either side like a coin.
+# The sentences also differ in their other words. The full stop, which has no senses, tells the two heaps apart as well; and among the wrong company *bank* leans to its own sense in only half of the pairs.
 # </details>
 
 # %% [markdown]

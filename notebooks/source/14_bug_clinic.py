@@ -187,7 +187,7 @@ gap = (healthy.model.attention(query, key, value, mask) - before).abs().amax(-1)
 print("changed by", [round(x, 2) for x in gap.flatten().tolist()])
 
 # %% [markdown]
-# Four tools test invariants of the whole program. They draw all weights at random and large, because a trained model, or a new one with small weights, may hide what an untrained loud one shows.
+# Four tools test invariants of the whole program. They draw all weights at random and large, because what must not matter may be too faint to measure in a new model with small weights, or in a trained one.
 #
 # - `later`: another later token must not matter to the tokens before it.
 # - `alone`: a chat must be read as if it were alone, although another one stands before it in its row.
@@ -313,7 +313,7 @@ print(tools.twin(patient))
 print(inspect.getsource(patient.generation.generate))
 
 # %% [markdown]
-# Of some seven hundred events one was enough to name the function, and in it stands the line that we suspected: `torch.full_like(tokens, cache.documents.size(1))`. The position of a new token is the length of the cache, and that counts the padding. In a chat without padding it is right. With rotary positions, which see only distances, the first word is right as well, because all tokens of the prompt are moved together. Only the distance from the prompt to what is written is too large.
+# Of some seven hundred events one was enough to name the function, and in it stands the line that we suspected: `torch.full_like(tokens, cache.documents.size(1))`. The position of a new token is the length of the cache, and that counts the padding. For a prompt without padding it is right. And the first word is right for every prompt, because it comes out of the pass over the prompt itself, whose positions are counted from its first real token. From the second pass on, each new token stands too far from its prompt, by as many places as the prompt has of padding.
 
 # %%
 print(BUGS[names[22]].difference())
@@ -469,7 +469,7 @@ exercises.mend_accumulation.check(mend_accumulation)
 # %% [markdown]
 # ## What sees what?
 #
-# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`. Yellow is an alarm. (Learning by heart depends on the seed for some of the bugs, and the other tools have said the same with seed 0.) **Predict** first: is there a bug that only the twin sees?
+# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`. Yellow is an alarm. (That is one seed, number 2. With seed 0 all tools but one say the same; only learning by heart depends on the seed for some of the bugs.) **Predict** first: is there a bug that only the twin sees?
 
 # %%
 from transformer_lab import training

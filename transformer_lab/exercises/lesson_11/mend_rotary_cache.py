@@ -60,9 +60,9 @@ def step_case(label: str, shape: tuple[int, int, int], length: int, rotate=rope,
     count from 0. Return `(output, cache)`, with the cache grown by the new position.
 
     What was observed:
-      With the cache, a text's second token already gets other logits than without it.
-      The same six tokens behind forty others have other scores among themselves than at the beginning.
-      If all values of a text are equal, the output is still another one at each position.
+      From the second token of a text on, the logits differ from those computed without a cache.
+      The same six tokens get other scores among themselves after forty others than at the beginning.
+      Where all values of a text are equal, the outputs still differ from position to position.
     """,
     returns=("output", "cache"),
     cases=(
@@ -104,7 +104,7 @@ def mend_rotary_cache(query, key, value, cache, rotate):
 QUERY = "The query is still turned as if it stood at position 0: distances to the keys are wrong, but for the first."
 
 
-VALUE = "The value is still turned. Positions belong into the scores; what is brought along must not depend on them."
+VALUE = "The value is still turned. Positions belong in the scores, and what is brought along must not depend on them."
 
 
 AGAIN = "The keys in the cache are still turned at every step, though they were turned when they came in."

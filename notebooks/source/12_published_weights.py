@@ -43,7 +43,7 @@ print(tokenizer.encode("I took my money to the bank.").tokens)
 
 # %%
 def padded(texts):
-    """(B, T) token ids, with 0 behind shorter texts, and the tokens as text."""
+    """(B, T) token ids, with 0 after shorter texts, and the tokens as text."""
     encoded = [tokenizer.encode(text) for text in texts]
     rows = [torch.tensor(one.ids[:512]) for one in encoded]
     ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
@@ -217,7 +217,7 @@ for theirs in originals:
 # All of them agree, so from here on the vectors that we look at are those of the published model. With an Internet connection, `published.load("gpt2", download=True)` brings GPT-2 itself: 548 MB, once, with a progress bar, and a broken download goes on where it stopped.
 
 # %% [markdown]
-# **Exercise 3** (write the test; 20 minutes, medium). Somebody loaded an encoder. `ours(tokens, types)` and `theirs(tokens, types)` give (B, T, 4) for tokens (B, T) from 1 to 9, where 0 is padding and stands behind a text, and types of 0 or 1. A text has 1 to 40 tokens. The loading is right if the vector of every token differs by at most 0.0001, in every batch. Your test is scored on right loadings and wrong ones.
+# **Exercise 3** (write the test; 20 minutes, medium). Somebody loaded an encoder. `ours(tokens, types)` and `theirs(tokens, types)` give (B, T, 4) for tokens (B, T) from 1 to 9, where 0 is padding and stands after a text, and types of 0 or 1. A text has 1 to 40 tokens. The loading is right if the vector of every token differs by at most 0.0001, in every batch. Your test is scored on right loadings and wrong ones.
 
 # %% exercise="loaded_right"
 def loaded_right(ours, theirs):

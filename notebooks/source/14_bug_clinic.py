@@ -78,7 +78,7 @@ for file in patients.FILES:
 # %% [markdown]
 # ## Step 1: read the data back
 #
-# The cheapest step trains nothing and computes nothing. Turn what the model *gets* into text again, and read it. Here is a packed row, in which several chats lie one behind another, with the tokens that the loss should count in square brackets:
+# The cheapest step trains nothing and computes nothing. Turn what the model *gets* into text again, and read it. Here is a packed row, in which several chats stand one after another, with the tokens that the loss should count in square brackets:
 
 # %%
 rows = bench.packed(patient, 12, seed=3)
@@ -86,7 +86,7 @@ marked = zip(rows.tokens[0].tolist(), rows.answers[0].tolist())
 print("".join(f"[{tokenizer.pieces[i]}]" if yes else tokenizer.pieces[i] for i, yes in marked))
 
 # %% [markdown]
-# An answer begins behind `<assistant>` and ends with `<end>`, which belongs to it, because otherwise nothing would teach the model to stop. This row is fine. A person should read a few rows like it, and then let a tool read more. Our first tool, `texts`, asks three questions. Does every text survive the way to tokens and back? Is the test new? And does what generation reads begin like a chat of the training?
+# An answer begins after `<assistant>` and ends with `<end>`, which belongs to it, because otherwise nothing would teach the model to stop. This row is fine. A person should read a few rows like it, and then let a tool read more. Our first tool, `texts`, asks three questions. Does every text survive the way to tokens and back? Is the test new? And does what generation reads begin like a chat of the training?
 #
 # **Predict** before you run it: will it raise an alarm?
 
@@ -261,7 +261,7 @@ exercises.clinic_01.check(clinic_01)
 # %% [markdown]
 # ## Step 5: compare with a twin
 #
-# The last step is the most precise, and the most expensive, because you need a **twin**: the same computation by somebody else. It may be a published implementation, yesterday's version, or your own code written differently. Here it is the healthy program. Give both the same seeds, and compare them in the middle. If they agree there, the bug lies behind it, otherwise before it. So each comparison halves what remains, and ten of them are enough for a thousand places.
+# The last step is the most precise, and the most expensive, because you need a **twin**: the same computation by somebody else. It may be a published implementation, yesterday's version, or your own code written differently. Here it is the healthy program. Give both the same seeds, and compare them in the middle. If they agree there, the bug comes later, otherwise earlier. So each comparison halves what remains, and ten of them are enough for a thousand places.
 #
 # Our program hands its work on in five stages:
 
@@ -378,7 +378,7 @@ print(tools.texts(second).alarm, tools.first_loss(second).alarm, tools.later(sec
 print(tools.targets(second))
 
 # %% [markdown]
-# The loss asks for what stands behind each `<end>`, and doesn't ask for the first word of an answer. So the model learns to go on with a word that it was never taught to begin. In packed rows it is even asked for the beginning of the *next chat*. Let the bisection confirm it:
+# The loss asks for what follows each `<end>`, and doesn't ask for the first word of an answer. So the model learns to go on with a word that it was never taught to begin. In packed rows it is even asked for the beginning of the *next chat*. Let the bisection confirm it:
 
 # %%
 found = bisect(stages(second), stages(healthy))

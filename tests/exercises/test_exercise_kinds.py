@@ -424,7 +424,7 @@ def test_the_smallest_sequence_that_is_not_continued_is_drawn():
     assert "  tokens          a b a\n  what comes next b\n  next holds      0.50 for a, 0.50 for b" in verdict.message
     assert verdict.figure.count("<table") == 3
     assert verdict.figure.count("<td") == 4 * 4 + 4 * 4 + 4 * 2
-    assert [name for name in ("layer 0", "layer 1", "next, behind") if name not in verdict.figure] == []
+    assert [name for name in ("layer 0", "layer 1", "next, after") if name not in verdict.figure] == []
 
 
 def test_what_two_layers_make_of_repeated_sequences_is_what_attention_makes_of_them():

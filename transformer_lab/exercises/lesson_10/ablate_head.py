@@ -118,7 +118,7 @@ def a_sentence_taken_away(output_by_head, w_o, head):
 
 
 @ablate_head.mistake(
-    "You leave the head out, so that those behind it move up, and are read by rows of `w_o` that are not theirs."
+    "You leave the head out, so that those after it move up, and are read by rows of `w_o` that are not theirs."
 )
 def the_others_moved_up(output_by_head, w_o, head):
     others = [output_by_head[:, i] for i in range(output_by_head.size(1)) if i != head]

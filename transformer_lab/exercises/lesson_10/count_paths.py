@@ -38,7 +38,7 @@ from transformer_lab.exercises.kinds import Predict
         Case("three layers of twelve", {"heads": [12, 12, 12]}),
     ),
     hints=(
-        "With one layer of one head, the stream behind it is x + A x. How many terms are that?",
+        "With one layer of one head, the stream after it is x + A x. How many terms are that?",
         "A second layer reads this sum, and adds to it. What does its head make of each term? And what becomes of the "
         "terms themselves?",
         "Two heads of one layer read the same stream: neither reads what the other has just written.",

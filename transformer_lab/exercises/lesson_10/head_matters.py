@@ -275,7 +275,7 @@ def weights_compared(model, head):
 
 
 @head_matters.mistake(
-    "You compare *logits*. A number that is added to all of them changes no probability: compare behind the softmax."
+    "You compare *logits*. A number that is added to all of them changes no probability: compare after the softmax."
 )
 def logits_compared(model, head):
     return bool((model(texts(), [])[0] - model(texts(), [head])[0]).abs().max() > 0.001)

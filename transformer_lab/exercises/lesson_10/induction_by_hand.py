@@ -89,7 +89,7 @@ def pictures_of(given: Mapping, effect: Tensor) -> list[Picture]:
     tokens = [NAMES[token] for token in 2 * once]
     alphabet = [*NAMES[: given["n_tokens"]]]
     parts = effect[i, : len(tokens)].split([length, length, len(alphabet)], -1)
-    captions = ("layer 0: rows are queries, columns are keys", "layer 1", "next, behind both layers")
+    captions = ("layer 0: rows are queries, columns are keys", "layer 1", "next, after both layers")
     return [
         Picture(caption, corner, tokens, columns, part[:, : len(columns)].tolist())
         for caption, corner, columns, part in zip(
@@ -117,7 +117,7 @@ def alphabet_case(n_tokens: int, n_positions: int) -> Case:
       position   n_positions numbers, one-hot: at which position, from 0
       previous   n_tokens zeros, for you to use
       next       n_tokens zeros, where the answer belongs
-    So d_model = 3 · n_tokens + n_positions. Each layer is one head, behind a causal mask:
+    So d_model = 3 · n_tokens + n_positions. Each layer is one head with a causal mask:
       weights = softmax(x @ qk @ x.T)      where qk is W_Q W_Kᵀ
       x = x + weights @ x @ ov             where ov is W_V W_O
     The rows of `qk` belong to the query, its columns to the key. The rows of `ov` are what is read, its columns where

@@ -48,7 +48,7 @@ logit_lens = Exercise(
         lens_case("float64", normal(2, 5, dtype=torch.float64), learned_norm, normal(8, 5, dtype=torch.float64)),
     ),
     hints=(
-        "What does the model do to its stream behind the last layer? Name the two steps, in their order.",
+        "What does the model do to its stream after the last layer? Name the two steps, in their order.",
         "Each logit is the dot product of a state with the row of a token. Which axis of the matrix is summed over?",
     ),
 )

@@ -171,7 +171,7 @@ def loading_takes(tokens: Tensor, types: Tensor) -> tuple:
     Somebody loaded an encoder. Write a test: True if it computes what the original computes.
 
     `ours(tokens, types)` and `theirs(tokens, types)` take tokens (B, T) and types (B, T), and return a vector for each
-    token, (B, T, 4). Tokens are whole numbers from 1 to 9; 0 is padding, and stands behind a text. Types are 0 or 1. A
+    token, (B, T, 4). Tokens are whole numbers from 1 to 9; 0 is padding, and stands after a text. Types are 0 or 1. A
     text has 1 to 40 tokens.
 
     The loading is right if for every batch the vector of every token differs by at most 0.0001. Your test is tried on

@@ -56,7 +56,7 @@ def broken_loading(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     `w_out` is that of an nn.Linear. It is post-norm, without weights in its norm, and the published `eps` is given.
 
     What was observed, beside the original:
-      In front of the layer, each vector is off by one and the same vector.
+      Before the layer, each vector is off by one and the same vector.
       With all types zero and one head, a text of one token agrees; one of two tokens does not.
       With all types zero and two heads, even a text of one token does not agree.
     """,
@@ -190,7 +190,7 @@ def output_transposed(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
 
 @mend_loading.mistake(
     "This is *pre-norm*: the norm stands in front of the attention. The model is post-norm, and its weights were "
-    "trained behind such norms."
+    "trained with a norm after it."
 )
 def pre_norm(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     x = word[tokens] + types[0]

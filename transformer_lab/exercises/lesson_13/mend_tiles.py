@@ -69,7 +69,7 @@ DOUBLE = 2 * normal(12, 3, dtype=torch.float64)
     ),
     hints=(
         "Take two keys in tiles of one, with scores 0 and 1, and work out by hand what `maximum`, `total` and `output` "
-        "are behind each tile.",
+        "are after each tile.",
         "`total` is made smaller when the maximum grows. What else was measured from the old maximum?",
         "At which `start` does the loop end, if there are 10 keys and tiles of 4? A slice may reach past the end.",
         "Which maximum makes no assumption about the scores, before any has been seen?",

@@ -24,7 +24,7 @@ def pass_case(acceptance: float, n_draft: int) -> Case:
 
     In each round `n_draft` tokens are drafted. Suppose that each of them, if it comes to be judged, stands with
     probability `acceptance`, from 0 to 1 with both ends, whatever the others do. The first that is rejected is
-    replaced by another token, and those behind it are thrown away. If none is rejected, one more token is written for
+    replaced by another token, and those after it are thrown away. If none is rejected, one more token is written for
     nothing. Return the mean number of tokens that a round writes.
 
     Work it out on paper first: with one drafted token, then with two.
@@ -55,7 +55,7 @@ def tokens_per_pass(acceptance, n_draft):
 
 
 @tokens_per_pass.mistake(
-    "You add up the drafted tokens that would stand, and one more. But a token behind a rejected one is thrown away, "
+    "You add up the drafted tokens that would stand, and one more. But a token after a rejected one is thrown away, "
     "however good it is."
 )
 def without_throwing_away(acceptance, n_draft):

@@ -86,7 +86,7 @@ def ones_are_added(query, key, value, lengths):
 
 
 @clinic_02.mistake(
-    "The padding adds nothing now, because its values, or its weights behind the softmax, are 0; so other numbers "
+    "The padding adds nothing now, because its values, or its weights after the softmax, are 0; so other numbers "
     "there make no difference. But it still takes its share of the attention, and the output shrinks. That hides the "
     "symptom and keeps the cause."
 )

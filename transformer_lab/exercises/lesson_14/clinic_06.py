@@ -104,8 +104,8 @@ def last_takes_the_first(x, memory, attend, feed_forward, gain_1, gain_2, gain_3
 
 
 @clinic_06.mistake(
-    "All three gains get a gradient now, but in the wrong order: gain_2 sits behind the feed-forward network, and "
-    "gain_3 behind the attention to the memory. A model trained elsewhere loads its gains into the wrong norms."
+    "All three gains get a gradient now, but in the wrong order: gain_2 sits after the feed-forward network, and "
+    "gain_3 after the attention to the memory. A model trained elsewhere loads its gains into the wrong norms."
 )
 def two_gains_exchanged(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
     return with_gains(x, memory, attend, feed_forward, (gain_1, gain_3, gain_2))
@@ -120,7 +120,7 @@ def third_gain_on_top(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):
 
 
 @clinic_06.mistake(
-    "A third norm follows on the second, both behind the feed-forward network. Every gain gets a gradient, but there "
+    "A third norm follows on the second, both after the feed-forward network. Every gain gets a gradient, but there "
     "are four norms: that hides the symptom."
 )
 def a_fourth_norm(x, memory, attend, feed_forward, gain_1, gain_2, gain_3):

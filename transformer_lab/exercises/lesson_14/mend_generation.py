@@ -75,13 +75,13 @@ def chats_case(label: str, prompts: list[list[int]], pad_id: int, end_id: int, m
     where the S tokens so far, the new ones included, belong to the text; and the cache, None in the first call. It
     returns the logits of the next token (B, vocab), and the new cache. No position may be below 0, not even a pad's.
 
-    What is written is returned, (B, max_new) ids; behind the first end_id of a row all ids are end_id. Each row must be
+    What is written is returned, (B, max_new) ids; after the first end_id of a row all ids are end_id. Each row must be
     what its prompt would give alone. Some models have no id of their own for padding: there, pad_id is end_id.
 
     What was observed:
       A prompt alone is answered well. In a batch with a longer prompt, its first word is another one.
-      A model with rotary positions, which sees nothing but distances, has the first word right in such a batch, and the
-      second wrong.
+      A model with rotary positions, which sees nothing but distances, writes well even in such a batch. But as soon as
+      only the positions of the prompts are mended, its second word is wrong.
       Where pad_id is end_id, prompts of several turns are answered wrong, even alone. Each turn ends with end_id.
     """,
     returns=("ids",),

@@ -211,9 +211,9 @@ for name, shares in right.items():
 assert min(right["two layers"]) > 0.95
 assert max(right["one layer"] + right["one layer, wide and long"]) < 0.5
 # %% [markdown]
-# Two layers name nearly all of the symbols. One layer names about one in six, and with twice the parameters of the two layers and twice the steps it still names only about one in four. Is one layer unable, or only slow? We have trained it for ten times as many steps as the two layers had. The narrow model, `train(seed, n_layers=1, steps=5000)`, then reaches 0.29, 0.26 and 0.24 at the three seeds, and the wide one 0.47.
+# Two layers name nearly all of the symbols. One layer names about one in six, and with twice the parameters of the two layers and twice the steps it still names only about one in four. Is one layer unable, or only slow? We have trained it for ten times as many steps as the two layers had, with five seeds. The narrow model, `train(seed, n_layers=1, steps=5000)`, then reaches 0.24 to 0.29. The wide one reaches 0.39 to 0.55 at four seeds, and 0.91 at the fifth.
 #
-# So width and time help, as the theorem allows, and we must not say that one layer cannot do it. But with twice the parameters and ten times the steps it does less than half of what two layers do easily. Here is the loss at each position, in sequences of period 12:
+# So width and time help, as the theorem allows, and we must not say that one layer cannot do it. But what two layers learn easily is hard for it, since with twice the parameters and ten times the steps it has come near them at a single seed of five. Here is the loss at each position, in sequences of period 12:
 
 # %%
 twelve = tasks.repeated(200, 24, periods=(12, 12), seed=998).tokens.to(device)
@@ -668,7 +668,7 @@ exercises.logit_lens.check(logit_lens)
 # ## Remember
 #
 # - The residual stream is a sum; each head reads it and adds to it.
-# - Induction takes two heads in two layers: one notes which token stood before, the other looks for the note that names its own.
+# - The circuit for induction is two heads in two layers: one notes which token stood before, the other looks for the note that names its own.
 # - A score says where a head looks. Try a detector on planted heads before you trust it.
 # - Ablation shows what is needed, but not what another head can replace; patching shows what travels, and by which route.
 # - An effect counts only beside its control: another head, or another kind of token in the same place.

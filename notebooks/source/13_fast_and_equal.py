@@ -419,12 +419,12 @@ print({name: f"{1000 * time:.0f} ms" for name, time in took.items()})
 assert took["fused kernel"] < took["plain"]
 assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # %% [markdown]
-# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on the one processor from above, and 48 to 57 per cent in three runs on the other. Our tiles in Python profit as well, in spite of their loops.
+# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on the one processor from above, and 47 to 57 per cent in four runs on the other. Our tiles in Python profit as well, in spite of their loops.
 #
 # The operating system keeps count of it. `resource.getrusage` reports 16 385 **page faults** (first touches of a page) for one product into fresh memory, and at most 5 for one into memory that is there; 64 MiB are 16 384 pages of 4 KiB.
 
 # %% [markdown]
-# So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And of the time that the fused kernel saves on these processors, half or more is the making of the large matrices, for which it never asks. The rest we have not taken apart: the kernel reads and writes less, and it is other code altogether.
+# So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And of the time that the fused kernel saves on these processors, about half or more goes into making the large matrices, for which it never asks. The rest we have not taken apart: the kernel reads and writes less, and it is other code altogether.
 
 # %% [markdown]
 # On a GPU the suspects weigh differently again. PyTorch [keeps a GPU's memory for reuse](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management), so fresh memory should hardly matter there, but the balance lies much further to the right. An H100 does 989 TFLOP/s in bfloat16 and moves 3.35 TB/s ([NVIDIA](https://www.nvidia.com/en-us/data-center/h100/)), which is in balance at 295 FLOPs a byte. The product $QK^\top$ with $d = 64$ does $2 T^2 d$ FLOPs for $2 T^2$ bytes of bfloat16 scores, or 64 FLOPs a byte, so by this reckoning even the product waits for memory there. This traffic is what FlashAttention was designed to save ([Dao et al., 2022](https://arxiv.org/abs/2205.14135)).
@@ -464,7 +464,7 @@ assert max(times["a matrix of 64 MB"], times["the code model"]) < 8
 # %% [markdown]
 # The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The small one lies in the cache, so its tokens have less to share: on both of our machines its ratio was about twice that of the large one.
 #
-# But the matrices of the code model are small, too, the largest of them 332 kB, and yet its eight tokens come cheapest of all. What do they share? Each pass calls some two hundred operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
+# But the matrices of the code model are small, too, the largest of them 332 kB, and yet eight of its tokens take less than twice as long as one. What do they share? Each pass calls some two hundred operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
 
 # %% tolerance=3
 narrow = LanguageModel(replace(code_model.config, d_model=16, d_ff=64)).to(device).eval()
@@ -475,7 +475,7 @@ for name, one in (("the code model", code_model), ("a ninth of its width", narro
     print(f"{name}: {numbers / 1e6:.2f} million weights, {1000 * one_token[name]:.1f} ms a token")
 assert one_token["a ninth of its width"] > 0.2 * one_token["the code model"]
 # %% [markdown]
-# With one weight in seventy, a pass still takes more than half as long. So most of what one token costs is the calls, and eight tokens share them. Whether it is memory or calls that are shared, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
+# With one weight in seventy, a pass still takes about half as long, or longer. So half or more of what one token costs is the calls, and eight tokens share them. Whether it is memory or calls that are shared, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
 
 # %% [markdown]
 # ## A draft that changes nothing
@@ -625,7 +625,7 @@ exercises.tokens_per_pass.check(tokens_per_pass)
 # ## Quiz
 #
 # <details><summary>1. FlashAttention does more FLOPs than plain attention, and is faster. How?</summary>
-# It never makes the large matrices. On a GPU, writing them to memory and reading them back would take longer than the additional FLOPs; on our processors half or more of the time that it saves is the making of fresh memory.
+# It never makes the large matrices. On a GPU, writing them to memory and reading them back would take longer than the additional FLOPs; on our processors about half or more of the time that it saves is that of making fresh memory.
 # </details>
 # <details><summary>2. Why does the backward pass need no maximum?</summary>
 # It has the log-sum-exp: exp(score - lse) is the weight itself, which is at most 1.

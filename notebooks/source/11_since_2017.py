@@ -172,7 +172,8 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 
 # %% [markdown]
 # Here the move decides everything. After 200 steps at our rate of 0.01 the deep post-norm model is where the bare frequencies of the characters are, so it has learned nothing about what follows what. The deep pre-norm model has come as far as the best models of two layers in the same time.
-#
+
+# %% [markdown]
 # In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? No, because with a warm-up of 1000 steps to the same rate post-norm ends at 3.16 again. What decides is the rate itself. At a tenth of it, and with the same warm-up of 50, post-norm is still at 3.16 after 200 steps (two seeds), where pre-norm is at 2.52, but after 1000 steps it has come to 2.10 (one seed). So what pre-norm buys here is not a lower loss in a shallow model, but a deep model that bears a large rate, and therefore learns sooner.
 
 # %% [markdown]

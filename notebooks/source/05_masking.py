@@ -224,7 +224,7 @@ assert max(wrong for _, _, wrong in results[False]) > 0.05
 # %% [markdown]
 # ## Who influences whom?
 #
-# You don't want to train a model for a week before you notice a leak, so we need a test of the layer itself. The weights tell you what a layer was *meant* to use. To find out what an output really depends on, take derivatives, which catch every small change. We measure the norm of $\partial\,\mathrm{output}_t / \partial\,\mathrm{input}_s$ for every pair of positions:
+# You don't want to train a model for a week before you notice a leak, so we need a test of the layer itself. The weights tell you what a layer was *meant* to use. To find out what an output really depends on, take derivatives, which say how much a small change of each input would change it. We measure the norm of $\partial\,\mathrm{output}_t / \partial\,\mathrm{input}_s$ for every pair of positions:
 
 # %% tolerance=1
 def influence(model, x):
@@ -615,7 +615,7 @@ for fill in (-1e9, torch.finfo(torch.float16).min, float("-inf")):
     empty_row = torch.full((4,), fill).softmax(dim=-1)
     print(f"fill {fill:7.5g}: float16 {in_half_precision(fill)}, empty row {empty_row.tolist()}")
 # %% [markdown]
-# If the scores are *filled* with any finite number, all scores of an empty row are equal, so that the row is even: the query that may see nothing sees everything. (If the number is *added* to the scores, their differences stay, and the row is the softmax without a mask.) Whichever number you choose, you can't get a row of zeros in this way; you have to zero it afterwards.
+# If the scores are *filled* with any finite number, all scores of an empty row are equal, so that the row is even: the query that may see nothing sees everything. (If −10000 is *added* to the scores instead, as [BERT's code](https://github.com/google-research/bert/blob/master/modeling.py) does, their differences stay, and the row is the softmax without a mask. −1e9 is so large that float32 rounds the differences away, and the row is even again.) Whichever number you choose, you can't get a row of zeros in this way; you have to zero it afterwards.
 
 # %% [markdown]
 # ## Extra: left or right?

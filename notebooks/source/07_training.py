@@ -321,7 +321,7 @@ ax.get_lines()[0].set(linewidth=7, alpha=0.4)  # the rate, below the terms
 ax.legend(frameon=False)
 plots.show(ax, alt="Learning rate by step, both logarithmic: it climbs to step 80, then falls.")
 # %% [markdown]
-# They meet where $step^{-0.5} = step \cdot warmup^{-1.5}$, which is at $step = warmup$. Before that step the rate climbs in proportion to it, and afterwards it falls with its square root; on logarithmic scales both are straight lines. This is the rate of our training. Its warm-up takes 80 steps, where the paper's takes 4000, and we multiply the formula by 0.3, because after so short a climb its own peak would be 0.014. What the climb is good for is measured in an *Extra*.
+# They meet where $step^{-0.5} = step \cdot warmup^{-1.5}$, which is at $step = warmup$. Before that step the rate is proportional to the step, and afterwards to one over its square root, so on logarithmic scales both parts are straight lines. This is the rate of our training. Its warm-up takes 80 steps, where the paper's takes 4000, and we multiply the formula by 0.3, because after so short a climb its own peak would be 0.014. What the climb is good for is measured in an *Extra*.
 
 # %% [markdown]
 # **Exercise 5** (5 minutes, easy). Write equation 3. Steps are counted from 1.

@@ -545,7 +545,7 @@ for size in (1, 2, 3, 4):
     print(f"beam of {size}: ln P = {log_prob(opening, ids).item():.2f}  {to_texts(ids)[0]}")
 
 # %% [markdown]
-# Greedy choice gives *vierhundertacht*, which is right although a letter is missing in the question. A beam of two is enough to find *vierhundert*, which is shorter, wrong, and to the model the more probable of the two. No wider beam can bring the right sentence back, since the search has done its work, and it is the model that is mistaken.
+# Greedy choice gives *vierhundertacht*, which is right although a letter is missing in the question. A beam of two is enough to find *vierhundert*, which is shorter, wrong, and to the model the more probable of the two. A wider beam could bring the right sentence back only by accident, since the search has done its work, and it is the model that is mistaken.
 
 # %% [markdown]
 # ## Which sentences does a search favour?
@@ -668,7 +668,7 @@ print(eight["a beam of 4"][0])
 # A much larger model does the same. With GPT-2 Large, which has more than 700 times as many parameters, [Holtzman et al. (2020)](https://arxiv.org/abs/1904.09751) found that beam search loops, that a phrase becomes more probable each time it is repeated, and that human text is much less probable than what a beam finds. So the loop of the opening is no accident of a short-sighted choice. It is close to what the model itself considers most probable.
 
 # %% [markdown]
-# **So how do you turn probabilities into text?** You choose one token after the other, and how you should choose depends on how many answers are right. A search for the most probable text gives you what the *model* rates highest. Where it is sure of the one right answer, greedy choice has found that already. Where it is unsure, the search prefers what is short, and no more often right. And where many continuations are good, it prefers what has been said before. So take the most probable tokens for a task with one answer, and draw from the nucleus when you want a text.
+# **So how do you turn probabilities into text?** You choose one token after the other, and how you should choose depends on how many answers are right. A search for the most probable text gives you what the *model* rates highest. Where it is sure of the one right answer, greedy choice has found that already. Where it is unsure, the search prefers what is short, and is right no more often. And where many continuations are good, it prefers what has been said before. So take the most probable tokens for a task with one answer, and draw from the nucleus when you want a text.
 
 # %% [markdown]
 # ## Remember

@@ -487,7 +487,7 @@ for width in (32, 256):
     found[width]["without scale, 320"] = runs
 assert found[256]["without scale, 320"].max() < found[32]["without scale, 320"].min()
 # %% [markdown]
-# It learns without the scale as well, but more slowly, and the wide model more slowly than the narrow one. After 800 steps, ten times as many, the wide one finds 0.73 to 0.84 of the names (two draws of three starts), where with the scale it found them all in 80. So the suspicion is confirmed in a milder form: without the scale attention is not unable to learn, but late.
+# It learns without the scale as well, but more slowly, and the wide model more slowly than the narrow one. After 800 steps, ten times as many, the wide one finds 0.73 to 0.84 of the names (two draws of three starts), where with the scale it found them all in 80. So without the scale attention is not unable to learn, but late. Whether small gradients make it late is another question. In the first step the gradient of $W^Q$ is *longer* than with the scale, at each width, because the scale also divides every gradient that comes back through it. What saturation changes is where the gradient comes from: at a width of 256, about two thirds of the questions send back next to none, and the others nearly all of it. So the paper's advice holds, but its reason only for some of the questions.
 
 # %% [markdown]
 # ## It knows no order
@@ -533,7 +533,7 @@ for name in names:
 # - Attention is a weighted average of values; the weights are a softmax over dot products of queries with keys.
 # - Rows are queries, columns are keys, and each row sums to 1.
 # - $W^Q$ says what a word looks for, $W^K$ what it offers, $W^V$ what it hands over.
-# - Scores that lie far apart saturate the softmax, because its Jacobian, $\mathrm{diag}(p) - pp^\top$, vanishes. Dividing by $\sqrt{d_k}$ keeps them closer together.
+# - Scores that lie far apart saturate the softmax, which means that its Jacobian, $\mathrm{diag}(p) - pp^\top$, nearly vanishes. Dividing by $\sqrt{d_k}$ keeps them closer together, and attention then learns sooner.
 # - Any two words are one step apart, and their order is unknown.
 
 # %% [markdown]

@@ -122,7 +122,7 @@ for position in range(3):
 #
 # $$PE(pos, 2i) = \sin(pos \cdot \omega_i), \qquad PE(pos, 2i + 1) = \cos(pos \cdot \omega_i), \qquad \omega_i = 10000^{-2i/d_{model}}$$
 #
-# The number $\omega_i$ is the **frequency** of the pair, in radians a position. Mind the index: $i$ counts *pairs* of features, and the two features of a pair share one frequency. Forgetting this is the most common mistake, and we shall see further down what it breaks.
+# The number $\omega_i$ is the **frequency** of the pair, in radians a position. Mind the index: $i$ counts *pairs* of features, and the two features of a pair share one frequency. This is easily forgotten, and we shall see further down what it breaks.
 
 # %% [markdown]
 # ![Four clocks with frequencies 1, 0.1, 0.01 and 0.001. Above, their hands at position 3; below, at position 8: each has turned by 5 times its frequency.](../img/03_clocks.svg)
@@ -299,7 +299,7 @@ for name, (few, all_of_them) in missed.items():
 assert min(missed["with /"][1], missed["random"][1]) > 0.15
 assert max(missed[name][1] for name in ("right", "with //", "p and 1")) < 1e-4
 # %% [markdown]
-# With 70 positions *every* table seems to pass. For the four tables with 64 features this is no evidence at all: we are fitting 64 unknowns in each column of the matrix to only 63 equations, so a perfect fit was guaranteed. With 200 positions the test begins to tell the tables apart. With `/` the sine and the cosine of a pair turn at different speeds, and random rows follow no common rule, so both of them fail.
+# With 70 positions *every* table seems to pass. Even the random one does, which follows no rule at all. That shows that the test is too weak: each column of the matrix holds 64 unknowns for only 63 equations, and so many unknowns can nearly always be fitted. With 200 positions there are 193 equations, and the test begins to tell the tables apart. With `/` the sine and the cosine of a pair turn at different speeds, and random rows follow no common rule, so both of them fail.
 
 # %% [markdown]
 # But the table with `//` passes, and so does $p$ beside 1. Waves are evidently not the only tables that can be shifted. What, then, is wrong with these two?
@@ -640,8 +640,8 @@ for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
 #
 # There are two explanations. Perhaps the rows of positions 32 to 63 are to blame, since the weights have never met them. Or perhaps it is the length, because a head that works among 32 keys may be lost among 64. We can separate the two by choosing where the training sentences begin. They always have 32 tokens, but they begin
 #
-# - at position 0, as before, so that half of the rows are new in the test,
-# - somewhere from 64 on, so that *all* rows of the test are new, or
+# - at position 0, as before, so that rows 32 to 63 are new in the test,
+# - somewhere from 64 on, so that *all* rows up to 63 are new, or
 # - anywhere, so that hardly any row is new.
 
 # %% tolerance=0.5
@@ -656,7 +656,7 @@ mean = {where: result[64].mean() for where, result in moved.items()}
 assert mean["always at 0"] + 0.1 < mean["from 64 on"] < mean["anywhere"] - 0.1
 
 # %% [markdown]
-# Both explanations hold a part of the truth, and there is a third one. With rows that it has met, the model does far better at 64. Yet about half of that gain is already there when sentences begin at 64 or later, although then the model has met *none* of the rows on which it is tested. (How much of it depends on the training. With ten times the steps it was more than four fifths in at least one repetition of five.) What helps in this case is that the positions *varied* in training. A model that always sees the same 32 positions can learn each of them by heart, while one that sees many has to find the rule that they share, which is the rotation. And even the model that has met every row still loses many answers at 256, where only the length is new.
+# Both explanations hold a part of the truth, and there is a third one. With rows that it has met, the model does far better at 64. Yet a good part of that gain is already there when sentences begin at 64 or later, although then the model has met *none* of the rows from 0 to 63. (How large a part depends on the training, and with ten times the steps it is often larger.) What helps in this case is that the positions *varied* in training. A model that always sees the same 32 positions can learn each of them by heart, while one that sees many has to find the rule that they share, which is the rotation. And even the model that has met every row still loses many answers at 256, where only the length is new.
 
 # %% [markdown]
 # What about ALiBi's success? Its slope was 1/2, the steepest that any of eight heads would have. We change nothing but the slope, to the least steep one:

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from transformer_lab.grading.submissions.file_names import READ
+
 MOST_FILE, MOST_ARCHIVE = 20 << 20, 100 << 20  # bytes of a file
-WANTED = (".ipynb", ".py", ".zip")
+WANTED = (*READ, ".zip")
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, OSError)
 
 

@@ -1,7 +1,11 @@
-"""The name of a student, or of whatever else people write, as the name of a file."""
+"""Names of files: which are read, and the name of a student, or of whatever else people write, as one."""
 
 import hashlib
 import unicodedata
+
+
+NOTEBOOKS = (".ipynb.txt", ".ipynb.json", ".ipynb")  # the first two are what some browsers make of the third
+READ = (*NOTEBOOKS, ".py")
 
 
 def file_name(student: str) -> str:

@@ -7,6 +7,8 @@ Moodle: `Ann Doe_12345_assignsubmission_file_/01_attention.ipynb`, or the same i
 import re
 from dataclasses import dataclass
 
+from transformer_lab.grading.submissions.file_names import NOTEBOOKS
+
 CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<number>\d+)_\d+_(?P<file>.+)", re.IGNORECASE)
 MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_[a-z]+_?(?P<file>.*)", re.IGNORECASE)
 
@@ -40,4 +42,6 @@ def owner_of(name: str, is_file: bool = True) -> Owner:
     if found := MOODLE.fullmatch(name):
         back = f"{found['name'].replace('_', ' ')}_{found['number']}_assignsubmission_file_{FEEDBACK}"
         return Owner(f"{found['name'].strip()}_{found['number']}", found["file"], hand_back=back, system="Moodle")
-    return Owner(name.rpartition(".")[0] if is_file and "." in name else name, name)
+    ends = (end for end in NOTEBOOKS if is_file and name.lower().endswith(end) and name.lower() != end)
+    end = next(ends, f".{name.rpartition('.')[2]}" if is_file and "." in name else "")
+    return Owner(name[: len(name) - len(end)], name)

@@ -133,7 +133,11 @@ def raw_notebook(path: Path) -> dict:
         ValueError: it is a link, too large, or not JSON.
     """
     refuse_strange(path)
-    return json.loads(path.read_bytes())
+    content = path.read_bytes()
+    try:
+        return json.loads(content)
+    except UnicodeDecodeError:  # as a script on Windows may have written it
+        return json.loads(content.decode("latin-1"))
 
 
 def every_cell(notebook: dict) -> list[dict]:

@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from transformer_lab.grading.submissions.archives import Budget, unpack
-from transformer_lab.grading.submissions.file_names import file_name
+from transformer_lab.grading.submissions.file_names import READ, file_name
 from transformer_lab.grading.submissions.notebooks import MOST_BYTES
 
-KINDS = (".ipynb", ".py")  # what is read
 SAME_MOMENT = 60  # seconds: what is downloaded or copied as a whole gets times that say nothing
 COPY = re.compile(r"(?:\((\d+)\)|-copy(\d*)|[-_ ](\d{1,2}))(?=\.\w+$)", re.IGNORECASE)  # `a (1).ipynb`, `a-Copy1.ipynb`
 MOST_DEPTH, MOST_NAMED = 6, 5
@@ -80,7 +79,7 @@ class Pile:
             self.left_out.append(f"{entry.name} is left out: it is no file")
         elif entry.suffix.lower() == ".zip" and self.unpacked is not None:
             self.add_archive(entry, depth)
-        elif entry.suffix.lower() in KINDS:
+        elif entry.name.lower().endswith(READ):
             self.files.append(entry)
             self.times += [entry.stat().st_mtime] if not self.archives else []
         elif depth == 1 and entry.name == "timestamp.txt" and entry.parent.name == self.assignment and not self.system:

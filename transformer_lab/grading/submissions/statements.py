@@ -4,6 +4,7 @@ import ast
 import symtable
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import TypeGuard
 
 COMPOUND = ast.If | ast.For | ast.While | ast.With | ast.Try | ast.TryStar | ast.Match | ast.AsyncFor | ast.AsyncWith
 ALWAYS = "*"  # bound by what may mean any name: `from math import *`, `from __future__ import annotations`
@@ -12,12 +13,14 @@ CHANGES = {  # methods that change what they are called on, as do those of torch
     *("clear", "sort", "reverse", "register_buffer", "register_parameter", "add_module", "load_state_dict", "eval"),
     "train",
 }
+SETS_UP = ("add_", "set_", "register_")  # as methods begin that do so: `parser.add_argument("--low")`
+CHANGES_WHAT_IT_IS_GIVEN = {"shuffle", "fill_diagonal", "heapify", "heappush", "setattr"}
 
 
 def bound_by(statement: ast.stmt) -> set[str]:
     """The names that a statement at the top of a cell binds. One that only does something binds none."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {statement.name}
+        return {statement.name} | {root_of(one.value) for one in statement.decorator_list if registers(one)} - {""}
     if isinstance(statement, ast.Import):
         return {alias.asname or alias.name.split(".")[0] for alias in statement.names}
     if isinstance(statement, ast.ImportFrom):
@@ -43,16 +46,35 @@ def changed_by(statement: ast.stmt) -> set[str]:
     """The names of what a statement changes without binding it: `rows.append(1)`, alone or in a loop."""
     changed = set()
     for node in ast.walk(statement) if isinstance(statement, ast.Expr | COMPOUND) else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and changes(node.func.attr):
-            root = node.func.value
-            while isinstance(root, ast.Attribute | ast.Subscript):
-                root = root.value
-            changed |= {root.id} if isinstance(root, ast.Name) else set()
-    return changed
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Attribute) and changes(node.func.attr):
+            changed.add(root_of(node.func.value))
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if node.args and (name in CHANGES_WHAT_IT_IS_GIVEN or is_in_place(name)):
+            changed.add(root_of(node.args[0]))
+    return changed - {""}
 
 
 def changes(method: str) -> bool:
-    return method in CHANGES or (method.endswith("_") and not method.startswith("_"))
+    return method in CHANGES or method.startswith(SETS_UP) or is_in_place(method)
+
+
+def is_in_place(name: str) -> bool:
+    """Whether torch would give this name to what changes a tensor: `fill_`, `nn.init.zeros_`."""
+    return name.endswith("_") and not name.startswith("_")
+
+
+def registers(decorator: ast.expr) -> TypeGuard[ast.Attribute]:
+    """Whether it adds a function to what it belongs to: `@softmax.register`."""
+    return isinstance(decorator, ast.Attribute) and decorator.attr == "register"
+
+
+def root_of(expression: ast.expr) -> str:
+    """The name with which `model.layers[0].weight` begins; empty where it begins with none."""
+    while isinstance(expression, ast.Attribute | ast.Subscript):
+        expression = expression.value
+    return expression.id if isinstance(expression, ast.Name) else ""
 
 
 def is_stub(statement: ast.stmt) -> bool:
@@ -100,6 +122,7 @@ def in_force(binders: Iterable[ast.stmt], name: str) -> Iterator[ast.stmt]:
     for statement in binders:
         yield statement
         adds = isinstance(statement, ast.Import | ast.ImportFrom | ast.AugAssign | ast.Expr | COMPOUND)
+        adds |= isinstance(statement, ast.FunctionDef) and statement.name != name  # it is registered with that
         if not (adds or (isinstance(statement, ast.Assign | ast.AnnAssign) and name in names_used(statement))):
             return
 

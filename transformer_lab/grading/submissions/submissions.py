@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transformer_lab.grading.submissions.archives import for_each_student, unpack
 from transformer_lab.grading.submissions.file_owners import CANVAS, owner_of
-from transformer_lab.grading.submissions.pile import KINDS, Pile, Submission
+from transformer_lab.grading.submissions.pile import Pile, Submission
 
 HOLDS = "must hold notebooks, one for each student or in a folder for each"
 
@@ -32,7 +32,7 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
         if entry.name.startswith("._") or (entry.name.startswith(".") and entry.is_dir()):  # not a student's
             continue
         is_file = not entry.is_dir() or entry.is_symlink()
-        if is_file and not entry.is_symlink() and entry.suffix.lower() not in (*KINDS, ".zip"):
+        if is_file and not entry.is_symlink() and not entry.name.lower().endswith((*READ, ".zip")):
             continue
         owner = owner_of(entry.name, is_file)
         pile = found.setdefault(owner.student, Pile(name, unpacked))

@@ -3,7 +3,6 @@
 import hashlib
 import unicodedata
 
-
 NOTEBOOKS = (".ipynb.txt", ".ipynb.json", ".ipynb")  # the first two are what some browsers make of the third
 READ = (*NOTEBOOKS, ".py")
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from transformer_lab.grading.submissions.archives import for_each_student, unpack
+from transformer_lab.grading.submissions.file_names import READ
 from transformer_lab.grading.submissions.file_owners import CANVAS, owner_of
 from transformer_lab.grading.submissions.pile import Pile, Submission
 

@@ -229,4 +229,5 @@ def hidden_case(generator: Generator) -> Arguments:
     s, d_latent = number(generator, 2, 7), number(generator, 2, 8)
     queries = (2 * normal(batch, heads, n, d) for d in (d_nope, d_rope))
     cached = (normal(batch, s, d) for d in (d_latent, d_rope))
-    return dict(zip(NAMES, (*queries, *cached, *(normal(heads, d_latent, d) for d in (d_nope, d_v))), strict=True))
+    weights = (normal(heads, d_latent, d) / d_latent**0.5 for d in (d_nope, d_v))
+    return dict(zip(NAMES, (*queries, *cached, *weights), strict=True))

@@ -70,7 +70,7 @@ def test_attention_prints_each_weight_in_its_cell():
     assert cells(ax) == written
 
 
-def test_a_copy_pattern_is_brightest_where_the_query_copies():
+def test_a_copy_pattern_leaves_the_paper_only_where_the_query_copies():
     ax = plots.plot_attention(tensor(COPY), list("abc"), list("vwxyz"))
     file = io.BytesIO()
     ax.figure.savefig(file, dpi=ax.figure.dpi)
@@ -80,7 +80,7 @@ def test_a_copy_pattern_is_brightest_where_the_query_copies():
         x, y = ax.transData.transform((column - 0.3, row - 0.3))  # beside the number
         return pixels[pixels.shape[0] - 1 - round(y), round(x)].sum()
 
-    seen = [[brightness(row, column) > 380 for column in range(5)] for row in range(3)]
+    seen = [[brightness(row, column) < 600 for column in range(5)] for row in range(3)]
     assert seen == [[bool(weight) for weight in row] for row in COPY]
 
 
@@ -200,7 +200,7 @@ def test_weights_rounded_by_hand_to_four_digits_are_accepted():
 def test_amounts_have_the_colours_of_weights_from_0_to_the_largest():
     ax = plots.plot_amounts(tensor([[0.0, 1.5, 3.0], [0.5, 2.0, 0.0]]), QUERIES, KEYS)
     assert ax.images[0].get_clim() == (0, 3)
-    assert ax.images[0].get_cmap().name == "cividis"  # as attention weights have
+    assert ax.images[0].get_cmap().name == "amounts"  # as attention weights have
     assert [text.get_text() for text in ax.texts] == ["0.00", "1.50", "3.00", "0.50", "2.00", "0.00"]
 
 
@@ -542,7 +542,7 @@ def test_a_figure_has_the_size_and_the_columns_asked_for():
 
 
 def picture(alt='query "a" looks at z & <b>') -> plots.Picture:
-    return plots.show(plots.plot_attention(tensor(WEIGHTS), QUERIES, KEYS), alt)
+    return plots.show(plots.plot_matrix(tensor(WEIGHTS), QUERIES, KEYS), alt)
 
 
 def test_a_picture_carries_its_alt_text_in_every_form():
@@ -560,7 +560,7 @@ def test_a_picture_is_sharper_than_it_is_shown():
     image, width = Image.open(io.BytesIO(stored)), metadata["image/png"]["width"]
     assert image.width == pytest.approx(width * SHARPNESS, abs=1)
     assert f'width="{width}"' in data["text/html"]
-    assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+    assert image.convert("RGB").getpixel((0, 0)) == (251, 250, 246)  # paper
     assert len(stored) < 30_000
 
 
@@ -600,6 +600,11 @@ def test_what_has_no_cells_is_inverted_as_a_whole():
     assert "clipPath" not in plots.show(plots.plot_lines([1, 2], {"a": [1, 2]}), "a line").svg
 
 
+def test_amounts_are_inverted_with_their_paper():
+    weights = plots.plot_attention(torch.eye(9), list("abcdefghi"), list("ABCDEFGHI"))
+    assert "clipPath" not in plots.show(weights, "a diagonal").svg
+
+
 def test_gaps_between_cells_are_lines_across_the_map():
     shown = picture()
     (cells,), gaps = boxes(shown, "clipPath/{*}")[:1], boxes(shown, "g/{*}")
@@ -610,7 +615,7 @@ def test_gaps_between_cells_are_lines_across_the_map():
 
 
 def test_the_scale_of_a_map_keeps_its_colours():
-    shown = plots.show(plots.plot_attention(torch.eye(9), list("abcdefghi"), list("ABCDEFGHI")), "a diagonal")
+    shown = plots.show(plots.plot_matrix(torch.eye(9), list("abcdefghi"), list("ABCDEFGHI")), "a diagonal")
     scale = boxes(shown, "clipPath/{*}")[-1]
     assert scale[2] - scale[0] < 0.1 < scale[3] - scale[1]
 
@@ -618,8 +623,8 @@ def test_the_scale_of_a_map_keeps_its_colours():
 @pytest.mark.parametrize("more", [0, 0.003, 0.004, 0.007])
 def test_no_paper_is_taken_for_a_cell(more):
     """In the dark, a line of paper that keeps its colour would be a bright line at the edge of the map."""
-    ax = plots.plot_amounts(np.zeros((130, 130)), range(130), range(130), plots.figure(3 + more, 3 + more)[1])
-    shown = plots.show(ax, "nothing but zeros")
+    ax = plots.plot_matrix(-np.ones((130, 130)), range(130), range(130), plots.figure(3 + more, 3 + more)[1])
+    shown = plots.show(ax, "nothing but minus one")
     (box, *_), image = boxes(shown, "clipPath/{*}"), np.asarray(Image.open(io.BytesIO(shown.png)).convert("L"))
     left, top, right, bottom = (value * shown.size[i % 2] for i, value in enumerate(box))
     assert all(value == pytest.approx(round(value), abs=1e-3) for value in (left, top, right, bottom))

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogFormatterSciNotation
 
 from transformer_lab.plots.checks import Tokens, Values, check_positive, label, same_length, to_array
-from transformer_lab.plots.picture import COLOURS, GREY, THEME, figure
+from transformer_lab.plots.picture import COLOURS, GREY, PAPER, THEME, figure
 
 MARKERS, DASHES, HATCHES = "os^Dv", ("-", "--", "-.", ":"), ("", "///", "...", "xxx")
 MARKED, TICKED, LABELLED = 32, 8, 12  # up to so many points have markers, ticks of their own; bars their values
@@ -97,7 +97,7 @@ def plot_bars(
     for place, (i, (name, heights)) in enumerate(zip(looks(list(arrays)), arrays.items(), strict=True)):
         middles = np.arange(len(labels)) + (place - (len(groups) - 1) / 2) * width
         hatch = HATCHES[i % len(HATCHES)]
-        bars = ax.bar(middles, heights, width, label=name, color=f"C{i}", hatch=hatch, edgecolor="white")
+        bars = ax.bar(middles, heights, width, label=name, color=f"C{i}", hatch=hatch, edgecolor=PAPER["paper"])
         if len(groups) * len(labels) <= LABELLED:
             ax.bar_label(bars, fmt="%.2f", padding=2)
     ax.set_xticks(range(len(labels)), map(label, labels), parse_math=False)

@@ -1,7 +1,7 @@
 """Figures that follow the page's theme: a single image, and the way in which a dark page shows it.
 
-In a dark page light and dark change places, and hues stay. The cells of maps keep their colours, since these are
-numbers. The image is wrapped into an SVG, which is told the theme of the page around it (`prefers-color-scheme`). So
+In a dark page light and dark change places, and hues stay: paper is dark, and amounts run from it to amber. The cells
+of other maps keep their colours, since these are numbers with a sign. The image is wrapped into an SVG, which is told the theme of the page around it (`prefers-color-scheme`). So
 nothing is stored twice, and neither a script nor a style of the page is needed.
 """
 
@@ -18,6 +18,7 @@ from matplotlib.image import AxesImage
 from matplotlib.transforms import Bbox, BboxBase
 
 INVERTED, PAPER = "invert(.92) hue-rotate(180deg)", "#141414"  # which is what becomes of white
+PAPER_TO_AMBER = ("amounts", "fading")  # colours that begin at paper, and so are inverted with it
 EDGE = 3  # pixels of the picture, half of them outside of the cells
 
 
@@ -74,14 +75,18 @@ def places(figure: Figure, crop: Bbox, scale: float) -> tuple[list[Bbox], list[B
         nearest = np.floor([left + 0.5, 0.5 - top, right + 0.5, 0.5 - bottom])  # a half goes up, in the figure's sense
         return Bbox.from_extents(*nearest * [1, -1, 1, -1])
 
-    maps = [ax for ax in figure.axes if ax.images]
-    bars = [ax for ax in figure.axes if any(isinstance(one, QuadMesh) for one in ax.collections)]
+    maps = [ax for ax in figure.axes if any(map(is_signed, ax.images))]
+    bars = [ax for ax in figure.axes if any(isinstance(one, QuadMesh) and is_signed(one) for one in ax.collections)]
     ends = [one.get_window_extent() for ax in bars for one in ax.patches]  # for what is beyond the scale
     scales = [*(ax.bbox for ax in bars), *ends]
     cells = [box for ax in maps for image in ax.images for box in coloured(ax, image)]
     gaps = [box for ax in maps for box in between(ax)]
     lines = [box for ax in maps for box in across(ax)]
     return list(map(whole, [*cells, *scales])), list(map(placed, gaps)), list(map(placed, lines))
+
+
+def is_signed(one: AxesImage | QuadMesh) -> bool:
+    return one.get_cmap().name not in PAPER_TO_AMBER
 
 
 def coloured(ax: Axes, image: AxesImage) -> Iterator[Bbox]:

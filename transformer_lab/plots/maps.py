@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
 from transformer_lab.plots.checks import Tokens, Values, check_attention, check_shape, label, to_array
-from transformer_lab.plots.picture import NOTHING, THEME, figure
+from transformer_lab.plots.picture import AMOUNTS, NOTHING, PAPER, THEME, figure
 
 PRINTED = 8  # a map of at most this many rows and columns has its numbers printed in the cells
 PARTED = 128  # one of at most this many has lines between the cells, and a name for each; of a larger one, every n-th
@@ -33,7 +34,7 @@ def plot_attention(
     check_shape("mask", allowed, ("query_tokens", query_tokens), ("key_tokens", key_tokens))
     array = np.where(allowed & array.any(axis=1, keepdims=True), array, np.nan)
     ax = ax or axes_for_map(array)
-    image = draw_map(ax, array, query_tokens, key_tokens, "cividis", 0.0, 1.0)
+    image = draw_map(ax, array, query_tokens, key_tokens, AMOUNTS, 0.0, 1.0)
     ax.set_xlabel("key", style="italic")
     ax.set_ylabel("query", style="italic")
     if max(array.shape) > PRINTED:
@@ -53,7 +54,7 @@ def plot_matrix(values: Values, row_labels: Tokens, column_labels: Tokens, ax: A
     check_shape("values", array, ("row_labels", row_labels), ("column_labels", column_labels))
     ax = ax or axes_for_map(array)
     limit = np.abs(array[np.isfinite(array)]).max(initial=0) or 1.0
-    image = draw_map(ax, array, row_labels, column_labels, "RdBu", -limit, limit)
+    image = draw_map(ax, array, row_labels, column_labels, matplotlib.colormaps["RdBu"], -limit, limit)
     if max(array.shape) > PRINTED:
         ax.figure.colorbar(image, ax=ax, shrink=0.6)
     return ax
@@ -93,7 +94,7 @@ def plot_states(states: Mapping[str, Values], tokens: Tokens, ax: Axes | None = 
 
 @matplotlib.rc_context(THEME)
 def plot_amounts(values: Values, row_labels: Tokens, column_labels: Tokens, ax: Axes | None = None) -> Axes:
-    """Draw a matrix of amounts in the colours of attention weights: dark blue is 0, yellow the largest.
+    """Draw a matrix of amounts in the colours of attention weights: paper is 0, amber the largest.
 
     Up to 8 × 8, the values are printed in the cells.
 
@@ -104,7 +105,7 @@ def plot_amounts(values: Values, row_labels: Tokens, column_labels: Tokens, ax: 
     if not (array >= 0).all():
         raise ValueError(f"amounts must be at least 0 (the smallest value is {array.min():g})")
     ax = ax or axes_for_map(array)
-    image = draw_map(ax, array, row_labels, column_labels, "cividis", 0.0, array.max() or 1.0)
+    image = draw_map(ax, array, row_labels, column_labels, AMOUNTS, 0.0, array.max() or 1.0)
     if max(array.shape) > PRINTED:
         ax.figure.colorbar(image, ax=ax, shrink=0.6)
     return ax
@@ -117,10 +118,10 @@ def axes_for_map(array: np.ndarray) -> Axes:
 
 
 def draw_map(
-    ax: Axes, array: np.ndarray, rows: Sequence, columns: Sequence, colours: str, low: float, high: float
+    ax: Axes, array: np.ndarray, rows: Sequence, columns: Sequence, colours: Colormap, low: float, high: float
 ) -> AxesImage:
     """Draw cells with labels on both axes, those of columns on top, and with their values if there are few."""
-    image = ax.imshow(array, cmap=matplotlib.colormaps[colours].with_extremes(bad=NOTHING), vmin=low, vmax=high)
+    image = ax.imshow(array, cmap=colours.with_extremes(bad=NOTHING), vmin=low, vmax=high)
     every = -(-max(array.shape) // PARTED)
     named = [range(0, cells, every) for cells in array.shape]  # of the rows, of the columns
     rows, columns = ([label(names[i]) for i in of] for names, of in zip((rows, columns), named, strict=True))
@@ -134,7 +135,7 @@ def draw_map(
     if every == 1:
         ax.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
         ax.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
-        ax.grid(which="minor", color="white", linewidth=1.5 if max(array.shape) <= PRINTED else 0.5)
+        ax.grid(which="minor", color=PAPER["paper"], linewidth=1.5 if max(array.shape) <= PRINTED else 0.5)
     ax.tick_params(which="both", length=0, top=False, labeltop=True, labelbottom=False)
     ax.xaxis.set_label_position("top")
     ax.spines[:].set_visible(False)

@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 from matplotlib.transforms import Bbox
@@ -17,24 +18,45 @@ from PIL import Image
 
 from transformer_lab.plots.dark_theme import as_address, places, svg
 
-INK, GREY, NOTHING = "#1c2733", "#566473", "#c9d1d9"
-# Okabe and Ito's colours, safe for the colour-blind; the first three are query, key and value in the drawn figures.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-# What a colour stands for wherever it is seen, in figures and in views (widgets/palette.js): `with` is the method as it
-# is used, `without` the one that lacks a part; `cursor` is what is read, and what has changed.
+# Paper, ink and thread: the colours of a light page in the views, too (widgets/shared/palette.js).
+PAPER = {
+    "paper": "#fbfaf6",
+    "slab": "#f0ede3",
+    "ink": "#16202b",
+    "soft": "#55606c",
+    "line": "#e3dfd5",
+    "edge": "#808992",
+    "amber": "#e0a02e",
+    "amber-edge": "#bf7c00",
+    "amber-ink": "#8a5a00",
+    "thread": "#6b7885",
+    "change": "#a8337e",
+    "query": "#0067a5",
+    "key": "#b84a00",
+    "value": "#007a58",
+}
+INK, GREY, NOTHING = PAPER["ink"], PAPER["soft"], PAPER["line"]
+# Of series, in their order; the first three are query, key and value in the drawn figures.
+COLOURS = tuple(PAPER[name] for name in ("query", "key", "value", "change", "amber-edge", "thread"))
+# What a colour stands for wherever it is seen: `with` is the method as it is used, `without` the one that lacks a part;
+# `chosen` is what was chosen by the reader or by the method, and `cursor` what is read.
 MEANINGS = {
     "query": COLOURS[0],
     "key": COLOURS[1],
     "value": COLOURS[2],
     "with": COLOURS[0],
     "without": COLOURS[1],
-    "chosen": COLOURS[0],
-    "cursor": COLOURS[1],
+    "chosen": INK,
+    "cursor": INK,
+    "change": PAPER["change"],
 }
+# Amounts run from paper, which is none, to amber, the most.
+AMOUNTS = LinearSegmentedColormap.from_list("amounts", [PAPER["slab"], PAPER["amber"]])
 PIXELS, SHARPNESS = 100, 1.6  # how wide a page shows an inch, and stored pixels for each of those
 THEME: dict[Any, Any] = {  # matplotlib's type for its keys is a list of all of them
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
+    "figure.facecolor": PAPER["paper"],
+    "savefig.facecolor": PAPER["paper"],
+    "axes.facecolor": PAPER["paper"],
     "figure.constrained_layout.w_pad": 0.1,
     "figure.constrained_layout.h_pad": 0.1,
     "text.color": INK,
@@ -44,7 +66,7 @@ THEME: dict[Any, Any] = {  # matplotlib's type for its keys is a list of all of 
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "axes.prop_cycle": cycler(color=COLOURS),
-    "grid.color": "#dfe5ea",
+    "grid.color": PAPER["line"],
     "xtick.color": GREY,
     "ytick.color": GREY,
     "xtick.labelcolor": INK,
@@ -52,7 +74,7 @@ THEME: dict[Any, Any] = {  # matplotlib's type for its keys is a list of all of 
     "legend.frameon": False,
     "lines.linewidth": 2,
     "lines.markersize": 5,
-    "hatch.color": "white",
+    "hatch.color": PAPER["paper"],
 }
 
 

@@ -6,7 +6,7 @@ import test from "node:test";
 import { load } from "./support.mjs";
 
 const { keyWidth, numberIn, paintCells, paintKey, shareOf } = await load("cells");
-const { cividis, css, diverging, mixed } = await load("palette");
+const { amounts, css, diverging, mixed } = await load("palette");
 
 // A context that notes what it is asked to do; letters are 6 pixels wide.
 function context() {
@@ -70,8 +70,8 @@ test("a map becomes another cell by cell, from the corner on", () => {
     ["0.00", "0.00", "0.00"],
   );
   const middle = at(0.5);
-  assert.equal(middle.fills[0].colour, css(cividis(1)), "the first is what it becomes");
-  assert.equal(middle.fills[1].colour, css(mixed(diverging(0.5), cividis(1), 0.5)), "the second is halfway");
+  assert.equal(middle.fills[0].colour, css(amounts(1)), "the first is what it becomes");
+  assert.equal(middle.fills[1].colour, css(mixed(diverging(0.5), amounts(1), 0.5)), "the second is halfway");
   assert.equal(middle.texts[1].text, "0.50");
   assert.equal(middle.fills[2].colour, css(diverging(0.5)), "the last is what it was");
   assert.deepEqual([at(0.9).rects.length > 0, at(0.5).rects.length], [true, 0], "it is hatched when it has come far");

@@ -7,7 +7,7 @@ import { fakePictures, load, notedCanvas } from "./support.mjs";
 
 fakePictures();
 const { atlasOf, crossed, paintChange, paintMatrix, paintTokens } = await load("machine_thumbs");
-const { cividis } = await load("ui");
+const { amounts } = await load("ui");
 const { diverging } = await load("grid");
 const PLACE = { x: 10, y: 20, width: 60, height: 30 };
 const runOf = (matrices) => ({ at: new Map(Object.entries(matrices).map(([name, rows]) => [name, { rows }])) });
@@ -27,12 +27,12 @@ test("weights go from 0 to 1, and where a row is short it is clear", () => {
   const matrices = { wide: [[3, 3, 3, 3]], "a.weights.0": [[1], [0.25, 0]] };
   assert.deepEqual(painted(matrices, "a.weights.0"), [
     [
-      [...cividis(1), 255],
+      [...amounts(1), 255],
       [0, 0, 0, 0],
     ],
     [
-      [...cividis(63 / 255), 255],
-      [...cividis(0), 255],
+      [...amounts(63 / 255), 255],
+      [...amounts(0), 255],
     ],
   ]);
 });

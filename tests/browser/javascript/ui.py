@@ -2,7 +2,6 @@
 
 import math
 
-import matplotlib
 import torch
 
 from transformer_lab.widgets.shared.view import packed
@@ -22,12 +21,10 @@ TENSORS = [
 
 
 def numbers() -> dict[str, list]:
-    shades = (255 * matplotlib.colormaps["cividis"](torch.linspace(0, 1, 101).numpy())[:, :3]).round()
     return {
         "softmax": softmax_cases(),
         "entropy": [{"p": p.tolist(), "bits": (torch.special.entr(p).sum() / math.log(2)).item()} for p in P],
         "packed": [{"packed": packed(x), "numbers": x.flatten().tolist(), "shape": list(x.shape)} for x in TENSORS],
-        "cividis": shades.tolist(),
         "floats": [1.5, -2.25, 0.0],
     }
 

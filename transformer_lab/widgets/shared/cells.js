@@ -1,11 +1,11 @@
 // The cells of a map, the key to their colours, and how one map becomes another.
 
 import { stripes } from "./ui.js";
-import { cividis, css, inkOn, mixed } from "./palette.js";
+import { SANS, amounts, css, inkOn, mixed } from "./palette.js";
 import { staggered } from "./motion.js";
 
-const FONT = "12px system-ui, sans-serif";
-const SMALL = "11px system-ui, sans-serif";
+const FONT = `12px ${SANS}`;
+const SMALL = `11px ${SANS}`;
 const HATCH = 0.5; // from so far on a cell that becomes masked is hatched
 
 // Where a value stands within a range: 0 … 1, and in the middle where all are equal.
@@ -24,7 +24,7 @@ export function numberIn(value) {
 // [r, g, b] for the range. `before`, { values, colours, range }, is what the map was, and `share` how far it has become
 // what it is: cell by cell, from the corner at the left of the top.
 export function paintCells(context, values, box, options) {
-  const { colours = cividis, range, print = false, ink, before = null, share = 1, blank = () => false } = options;
+  const { colours = amounts, range, print = false, ink, before = null, share = 1, blank = () => false } = options;
   const { left, top, size, first = [0, 0], shown = [values.length, values[0].length] } = box;
   const colour = (value) => colours(shareOf(value, range));
   if (size < 8) return paintImage(context, values, { left, top, size, first, shown }, colour, ink);
@@ -117,7 +117,7 @@ export function keyWidth(context, { range, name, masked }) {
   );
 }
 
-export function paintKey(context, { x, y }, { colours = cividis, range, name, masked, ink }) {
+export function paintKey(context, { x, y }, { colours = amounts, range, name, masked, ink }) {
   const [low, high] = ends(range);
   Object.assign(context, { font: FONT, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
   const write = (text, gap) => {

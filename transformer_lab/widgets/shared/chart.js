@@ -1,11 +1,11 @@
 // Curves and bars on a canvas: axes with ticks and names, series that differ in colour, dash and marker, a cursor.
 
-import { COLOURS } from "./palette.js";
+import { COLOURS, NOW, SANS } from "./palette.js";
 import { clamp, stripes } from "./ui.js";
 
 export { COLOURS } from "./palette.js";
 export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [5, 2], [1, 4]];
-const FONT = "13px system-ui, sans-serif";
+const FONT = `13px ${SANS}`;
 
 // Curves within a box { x, y, width, height }, everything included. x and y: { name, low, high, log, ticks }, where log
 // is the base of a logarithmic axis and ticks, [[value, text], …], are found if not given. A series: { name, xs, ys },
@@ -96,7 +96,7 @@ export function drawBars(context, box, { title, names, x = {}, y = {}, series, a
       Object.assign(context, { fillStyle: colour, strokeStyle: colour, lineWidth: 1.5 });
       if (outlined) context.strokeRect(box[0] + 1, box[1] + 1, box[2] - 2, Math.max(0, box[3] - 2));
       else context.fillRect(...box);
-      if (k && !outlined) stripes(context, left, up(value), wide - 1, up(0) - up(value), "#fff", 1);
+      if (k && !outlined) stripes(context, left, up(value), wide - 1, up(0) - up(value), NOW.paper, 1);
       if (i === at)
         Object.assign(context, { strokeStyle: ink, lineWidth: 2 }).strokeRect(
           left - 1,
@@ -219,7 +219,7 @@ function swatch(context, x, y, { name, colour, dash, marker, bar, outlined, stri
   if (bar && outlined) context.strokeRect(x + 11, y - 5, 12, 10);
   else if (bar) {
     context.fillRect(x + 10, y - 6, 14, 12);
-    if (striped) stripes(context, x + 10, y - 6, 14, 12, "#fff", 1);
+    if (striped) stripes(context, x + 10, y - 6, 14, 12, NOW.paper, 1);
   } else {
     context.setLineDash(dash);
     context.beginPath();

@@ -7,16 +7,16 @@
 // themselves, the cells in cells.js.
 
 import { button, canvas, clamp, element, onKeys, onLeave, readout, sideBySide, tableSwitch, widthOf } from "./ui.js";
-import { MEANINGS, cividis } from "./palette.js";
+import { MEANINGS, NOW, SANS, SERIF, amounts } from "./palette.js";
 import { motion } from "./motion.js";
 import { keyWidth, paintCells, paintKey } from "./cells.js";
 
 export { paintCells } from "./cells.js";
 export { diverging } from "./palette.js";
 
-export const FONT = "13px system-ui, sans-serif";
-const ACCENT = MEANINGS.cursor;
-export const SMALL = "11px system-ui, sans-serif";
+export const FONT = `13px ${SANS}`;
+export const WORDS = `14px ${SERIF}`; // of names, which most often are words that a model reads
+export const SMALL = `11px ${SANS}`;
 const LENSES = [8, 12, 16, 24, 32]; // cells across, from near to far
 const NEAREST = 12; // pixels across a cell; a map whose cells would be smaller gets an overview and a lens
 const [FARTHEST, TALLEST] = [52, 660]; // the largest cell, and how high a map may be if its cells can be smaller
@@ -134,7 +134,7 @@ export function tokenMap({
   me.show = (values, options = {}) => {
     const ink = getComputedStyle(el).color;
     const cells = withMask(values, options.masked);
-    const full = { colours: cividis, name: "", ...options, range: options.range ?? extent(cells) };
+    const full = { colours: amounts, name: "", ...options, range: options.range ?? extent(cells) };
     const hidden = anyHidden(cells, options.blank);
     const key = { ...full, masked: hidden && "masked", ink };
     const plan = layout({
@@ -214,7 +214,7 @@ export function tokenMap({
 // ── where things stand ──
 
 function widest(context, names) {
-  context.font = `bold ${FONT}`; // as the name of the cell that is read is written
+  context.font = `bold ${WORDS}`; // as the name of the cell that is read is written
   return Math.max(...names.map((name) => context.measureText(name).width));
 }
 
@@ -369,7 +369,7 @@ function paintNames(context, box, { rows, columns, axes, ink, cursor }) {
     (cursor && i === cursor[axis] - first[axis]) ||
     (i % every === 0 && !(cursor && Math.abs(i - (cursor[axis] - first[axis])) < every));
   const font = (on) =>
-    Object.assign(context, { fillStyle: ink, font: on ? `bold ${FONT}` : FONT, textBaseline: "middle" });
+    Object.assign(context, { fillStyle: ink, font: on ? `bold ${WORDS}` : WORDS, textBaseline: "middle" });
   for (let t = 0; t < shown[0]; t += 1) {
     if (!named(t, 0)) continue;
     font(cursor?.[0] === first[0] + t).textAlign = "right";
@@ -411,7 +411,7 @@ export function paintCursor(context, box, [row, column], ink) {
   Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
   if (t >= 0 && t < shown[0]) context.strokeRect(left - 1, top + t * size - 1, size * shown[1] + 1, size + 1);
   if (s >= 0 && s < shown[1]) context.strokeRect(left + s * size - 1, top - 1, size + 1, size * shown[0] + 1);
-  Object.assign(context, { strokeStyle: ACCENT, lineWidth: size < 8 ? 2 : 3 });
+  Object.assign(context, { strokeStyle: MEANINGS.cursor, lineWidth: size < 8 ? 2 : 3 });
   if (t >= 0 && t < shown[0] && s >= 0 && s < shown[1])
     context.strokeRect(left + s * size, top + t * size, size - 1, size - 1);
 }
@@ -429,10 +429,10 @@ function overview(context, values, { overview: box, lens }, options) {
   paintCells(context, cells, small, { colours: options.colours, range: own, ink });
   context.restore();
   const [t, s] = lens.first;
-  Object.assign(context, { strokeStyle: "#fff", lineWidth: 4 });
+  Object.assign(context, { strokeStyle: NOW.paper, lineWidth: 4 });
   const frame = [box.left + s * box.size, box.top + t * box.size, lens.shown[1] * box.size, lens.shown[0] * box.size];
   context.strokeRect(...frame);
-  Object.assign(context, { strokeStyle: ACCENT, lineWidth: 2 });
+  Object.assign(context, { strokeStyle: MEANINGS.cursor, lineWidth: 2 });
   context.strokeRect(...frame);
 }
 

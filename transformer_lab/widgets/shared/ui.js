@@ -8,10 +8,10 @@
 //   the page.
 
 import { clamp } from "./numbers.js";
-import { MEANINGS } from "./palette.js";
+import { SANS, SERIF, inPaper, isDark, useTheme } from "./palette.js";
 
 export { clamp, entropy, softmax } from "./numbers.js";
-export { cividis, css, inkOn, ramp } from "./palette.js";
+export { amounts, css, inkOn, ramp } from "./palette.js";
 
 // A tensor in the state is {"f32": base64, "shape": [...]}; it becomes {data: Float32Array, shape}.
 export function tensor({ f32, data, shape }) {
@@ -60,6 +60,13 @@ function onTheme(draw) {
   };
 }
 
+// The colours of the page's theme, which the ink that it writes in gives away.
+function followTheme(el) {
+  const dark = isDark(getComputedStyle(el).color);
+  useTheme(dark ? "dark" : "light");
+  for (const node of [el, el.previousElementSibling]) node?.classList.toggle("tl-night", dark);
+}
+
 const [NARROWEST, WIDEST] = [280, 1100];
 
 // How wide a view is drawn. Out of sight JupyterLab gives it no width: then it stays as wide as it was.
@@ -76,19 +83,24 @@ export function watch(el, draw) {
     end?.();
     end = null;
   };
+  const inTheme = () => {
+    followTheme(el);
+    draw();
+  };
   const on = () => {
     let width = el.clientWidth;
     const resized = () => {
       if (width !== (width = el.clientWidth)) draw();
     };
-    const [stop, size] = [onTheme(draw), new ResizeObserver(resized)];
+    const [stop, size] = [onTheme(inTheme), new ResizeObserver(resized)];
     size.observe(el);
     off();
     end = () => {
       stop();
       size.disconnect();
     };
-    draw();
+    inTheme();
+    if (document.fonts?.status === "loading") document.fonts.ready.then(draw);
   };
   el.addEventListener("tl-in", on);
   el.addEventListener("tl-out", off);
@@ -324,16 +336,25 @@ export function eachFrame(draw) {
   return ask;
 }
 
-const BLUE = MEANINGS.chosen;
+// A switch is a breaker on the line that it cuts: its arm is down where the line is whole.
+const breaker = (arm, far) =>
+  `url("data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='40' height='18'>` +
+  `<circle cx='8' cy='12' r='4'/><path d='${arm}' stroke='black' stroke-width='2.5' stroke-linecap='round'/>` +
+  `<circle cx='32' cy='12' ${far}/></svg>")`;
+const CLOSED = breaker("M8 12H32", "r='4'");
+const OPEN = breaker("M8 12L27 2", "r='3' fill='none' stroke='black' stroke-width='2'");
+
 const STYLE = `
 .tl-view, .tl-ask {
-  max-width: ${WIDEST}px; font: 13px/1.5 system-ui, sans-serif;
+  ${inPaper("light")} --tl-serif: ${SERIF}; --tl-sans: ${SANS};
+  max-width: ${WIDEST}px; font: 14px/1.5 var(--tl-sans);
   color: var(--jp-ui-font-color1, var(--vscode-foreground, inherit));
 }
-.tl-view { --tl-target: 24px; --tl-box: 18px; }
-@media (pointer: coarse) { .tl-view, .tl-ask { --tl-target: 44px; --tl-box: 24px; } }
-.tl-bar { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: center; margin: 4px 0; }
-.tl-view label { display: inline-flex; gap: 6px; align-items: center; min-height: var(--tl-target); }
+:is(.tl-view, .tl-ask).tl-night { ${inPaper("dark")} }
+.tl-view, .tl-ask { --tl-target: 40px; --tl-word: 32px; }
+@media (pointer: coarse) { .tl-view, .tl-ask { --tl-target: 44px; --tl-word: 44px; } }
+.tl-bar { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; margin: 8px 0; }
+.tl-view label { display: inline-flex; gap: 8px; align-items: center; min-height: var(--tl-target); }
 .tl-view label.tl-slider {
   display: inline-grid; max-width: 100%;
   grid-template-columns: minmax(var(--tl-name), max-content) minmax(4em, 10em) max-content;
@@ -344,44 +365,59 @@ const STYLE = `
 @media (max-width: 600px) { .tl-view { --tl-name: 6em; } }
 .tl-view output { min-width: 4em; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .tl-view input[type=range] { width: 100%; min-width: 0; height: var(--tl-target); margin: 0; }
-.tl-view input[type=checkbox] { width: var(--tl-box); height: var(--tl-box); margin: 0; flex: none; }
+.tl-view input[type=checkbox] {
+  appearance: none; position: relative; width: 40px; height: var(--tl-target); margin: 0; flex: none; cursor: pointer;
+}
+.tl-view input[type=checkbox]::before {
+  content: ""; position: absolute; inset: 0; background: currentColor; mask: ${OPEN} center / 40px 18px no-repeat;
+}
+.tl-view input[type=checkbox]:checked::before { mask-image: ${CLOSED}; }
+@media (forced-colors: active) { .tl-view input[type=checkbox] { appearance: auto; } }
 :is(.tl-view, .tl-ask) :is(button, select) {
   font: inherit; color: inherit; background: transparent; box-sizing: border-box;
   min-height: var(--tl-target, 24px); min-width: var(--tl-target, 24px);
-  border: 1px solid rgba(127,127,127,.55); border-radius: 4px; padding: 1px 9px;
+  border: 1px solid var(--tl-edge); border-radius: 6px; padding: 1px 12px;
 }
+:is(.tl-view, .tl-ask) button:not(:disabled) { cursor: pointer; }
+.tl-bar button:active { translate: 0 1px; }
 .tl-view select { max-width: 100%; }
 .tl-view select option { color: #000; background: #fff; }
-.tl-bar button[aria-pressed=true] { background: ${BLUE}; border-color: ${BLUE}; color: #fff; }
-:is(.tl-view, .tl-ask) :focus-visible { outline: 2px solid ${BLUE}; outline-offset: 2px; }
-.tl-view input { accent-color: ${BLUE}; }
+.tl-bar button:is([aria-pressed=true], .tl-primary) {
+  background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper);
+}
+.tl-view .tl-segments { display: inline-flex; flex-wrap: wrap; gap: 0; margin: 0; }
+.tl-view .tl-segments button { border-radius: 0; margin-left: -1px; }
+.tl-view .tl-segments button:first-child { border-radius: 6px 0 0 6px; margin-left: 0; }
+.tl-view .tl-segments button:last-child { border-radius: 0 6px 6px 0; }
+:is(.tl-view, .tl-ask) :focus-visible { outline: 3px solid var(--tl-ink); outline-offset: 2px; border-radius: 6px; }
+.tl-view input { accent-color: var(--tl-ink); }
 .tl-view canvas { display: block; max-width: none; }
-.tl-view .tl-side { display: flex; flex-wrap: wrap; gap: 4px 28px; align-items: flex-start; }
+.tl-view .tl-side { display: flex; flex-wrap: wrap; gap: 8px 24px; align-items: flex-start; }
 .tl-view .tl-side > .tl-panel { flex: 1 1 18em; min-width: 0; }
 .tl-view .tl-says { min-height: 3em; font-variant-numeric: tabular-nums; }
 .tl-view :is(.tl-says, .tl-note) { max-width: 75ch; }
-.tl-view .tl-note { opacity: .8; }
+.tl-view .tl-note { color: var(--tl-soft); }
 .tl-view .tl-strip { line-height: 1.8; }
 .tl-strip span { padding: 1px 2px; border-radius: 3px; }
 .tl-strip .tl-words span {
-  display: inline-block; min-width: var(--tl-target); line-height: var(--tl-target); text-align: center;
-  box-sizing: border-box; padding: 0 3px; border-radius: 3px; cursor: pointer;
+  display: inline-block; min-width: var(--tl-word); line-height: var(--tl-word); text-align: center;
+  box-sizing: border-box; padding: 0 3px; border-radius: 6px; cursor: pointer; font: 17px/var(--tl-word) var(--tl-serif);
 }
-.tl-strip .tl-here { outline: 2px solid ${MEANINGS.cursor}; }
+.tl-strip .tl-here { outline: 2px solid var(--tl-ink); }
 .tl-view table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.tl-view th, .tl-view td { padding: 1px 7px; text-align: right; }
+.tl-view th, .tl-view td { padding: 1px 7px; text-align: right; border-bottom: 1px solid var(--tl-line); }
 .tl-view .tl-scroll { overflow: auto; max-height: 22em; }
 .tl-view[hidden], :is(.tl-view, .tl-ask) [hidden] { display: none !important; }
 @media (prefers-reduced-motion: reduce) { .tl-view * { animation: none !important; transition: none !important; } }
 `;
 
 const OF_QUESTIONS = `
-.tl-ask { border-left: 3px solid ${BLUE}; padding: 2px 10px; margin: 4px 0 10px; }
+.tl-ask { border: 1px solid var(--tl-line); border-radius: 12px; padding: 8px 16px; margin: 8px 0 16px; }
+.tl-ask b { font-weight: 650; }
 .tl-ask .tl-quiet { border-style: dashed; }
-.tl-ask[data-chosen="right"] { border-color: #009e73; background: rgba(0, 158, 115, .1); }
-.tl-ask[data-chosen="wrong"] { border-color: #d55e00; background: rgba(213, 94, 0, .1); }
-.tl-ask[data-chosen="right"] [aria-live]::before { content: "✓ "; color: #009e73; font-weight: bold; }
-.tl-ask[data-chosen="wrong"] [aria-live]::before { content: "✗ "; color: #d55e00; font-weight: bold; }
+.tl-ask[data-chosen="wrong"] { border: 1px dashed var(--tl-change); }
+.tl-ask[data-chosen="right"] [aria-live]::before { content: "● "; }
+.tl-ask[data-chosen="wrong"] [aria-live]::before { content: "◐ "; color: var(--tl-change); }
 `;
 
 // Cover `el` by a question until the reader has chosen an answer, or asks to see: {question, choices, answer, because}.

@@ -6,7 +6,7 @@ import { FONT, diverging, tokenMap } from "../../shared/grid.js";
 import { wideMap } from "./machine_map.js";
 import { marksBeside, sayWriter, writerOf } from "./machine_marks.js";
 import { explained } from "../computing/machine_sums.js";
-import { bar, button, canvas, cividis, css, element, tableOfTexts, widthOf } from "../../shared/ui.js";
+import { bar, button, canvas, amounts, css, element, tableOfTexts, widthOf } from "../../shared/ui.js";
 
 const MANY = 24; // columns from which on a map has bands
 const MOST = 6; // terms of a sum that are listed
@@ -72,7 +72,7 @@ export function detailOf({ onopen, oncell, redraw }) {
     const weights = shown.columns === "keys" && shown.title === "weights";
     const sure = weights || shown.name === "probabilities";
     const most = Math.max(...values.map((row) => Math.max(...row.map((x) => Math.abs(x) || 0)))) || 1;
-    const colours = sure ? { range: [0, 1], colours: cividis } : { range: [-most, most], colours: diverging };
+    const colours = sure ? { range: [0, 1], colours: amounts } : { range: [-most, most], colours: diverging };
     const writer = writerOf({ ...labels, fed: names.fed }, names.written, look.at);
     wrote.textContent = sayWriter(writer);
     const marks = { writer, cell, width: widthOf(node), layout: () => map.node.layout };

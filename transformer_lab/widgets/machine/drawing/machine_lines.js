@@ -2,7 +2,7 @@
 
 import { diverging } from "../../shared/grid.js";
 import { ACCENT, BLUE, SMALL } from "./machine_thumbs.js";
-import { cividis, css } from "../../shared/ui.js";
+import { amounts, css } from "../../shared/ui.js";
 
 // Residual connections around the sub-layers, the way up, and the memory.
 export function paintLines(context, plan, { ink, off }) {
@@ -77,7 +77,7 @@ export function paintKey(context, { columns: [{ left, width, top }] }, { ink }) 
     });
   };
   say("attention weights", left, 14);
-  shades(22, cividis, ["0", "1"]);
+  shades(22, amounts, ["0", "1"]);
   say("other numbers", left, 60);
   shades(68, diverging, ["below 0", "above 0"]);
   context.fillStyle = BLUE;

@@ -2,7 +2,8 @@
 // the marks on what is switched off or swapped.
 
 import { diverging } from "../../shared/grid.js";
-import { cividis, css, stripes } from "../../shared/ui.js";
+import { amounts, css, stripes } from "../../shared/ui.js";
+import { NOW } from "../../shared/palette.js";
 
 export const [ACCENT, BLUE, GREEN] = ["#d55e00", "#0072b2", "#009e73"];
 export const SMALL = "11px system-ui, sans-serif";
@@ -13,7 +14,6 @@ const shadesOf = (colour) =>
     const [r, g, b] = colour(i / 255);
     return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
   });
-const [OF_WEIGHTS, OF_NUMBERS] = [shadesOf(cividis), shadesOf(diverging)];
 
 // The range of colours for numbers of both signs: their root mean square tells how large they are.
 function rangeOf(rows) {
@@ -27,10 +27,10 @@ function rangeOf(rows) {
 }
 
 // The matrices of a run as one picture, one below the other, made once: { picture, places: name → { top, rows,
-// columns } }. Where a row is short, it is clear.
+// columns } }. Where a row is short, it is clear. Each theme has its own.
 const atlases = new WeakMap();
 export function atlasOf(run, names) {
-  if (atlases.has(run)) return atlases.get(run);
+  if (atlases.get(run)?.theme === NOW.paper) return atlases.get(run);
   const places = new Map();
   let [height, width] = [0, 0];
   for (const name of names) {
@@ -42,18 +42,20 @@ export function atlasOf(run, names) {
   }
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
-  for (const [name, { top }] of places) colour(pixels, top * width, width, run.at.get(name).rows, isWeights(name));
+  const shades = [shadesOf(amounts), shadesOf(diverging)];
+  for (const [name, { top }] of places)
+    colour(pixels, top * width, width, run.at.get(name).rows, isWeights(name), shades);
   const picture = new OffscreenCanvas(width, height);
   picture.getContext("2d").putImageData(image, 0, 0);
-  atlases.set(run, { picture, places });
+  atlases.set(run, { picture, places, theme: NOW.paper });
   return atlases.get(run);
 }
 
 const isWeights = (name) => name.includes(".weights.");
 
-function colour(pixels, first, width, rows, weights) {
+function colour(pixels, first, width, rows, weights, [ofWeights, ofNumbers]) {
   const [low, high] = weights ? [0, 1] : rangeOf(rows);
-  const [shades, scale] = [weights ? OF_WEIGHTS : OF_NUMBERS, 255.999 / (high - low)];
+  const [shades, scale] = [weights ? ofWeights : ofNumbers, 255.999 / (high - low)];
   for (let t = 0; t < rows.length; t += 1) {
     const row = rows[t];
     for (let j = 0; j < row.length; j += 1) {
@@ -111,7 +113,7 @@ export function paintMask(context, { x, y, width, height }, gone, { dim, dark })
   for (let t = 0; t < 3; t += 1) {
     for (let s = 0; s < 4; s += 1) {
       const seen = gone || s <= t;
-      Object.assign(context, { fillStyle: css(cividis(seen ? 0.85 : 0.1)) });
+      Object.assign(context, { fillStyle: css(amounts(seen ? 0.85 : 0.1)) });
       context.fillRect(x + s * (size + 1), y + t * size, size, size - 1);
     }
   }

@@ -2,10 +2,9 @@
 // left to right where there is room, else from top to bottom, with its arcs at the left.
 
 import { clamp } from "../../shared/numbers.js";
-import { MEANINGS } from "../../shared/palette.js";
+import { MEANINGS, NOW, SANS } from "../../shared/palette.js";
 
-export const FAMILY = "system-ui, sans-serif";
-const ARCS = MEANINGS.value;
+export const FAMILY = SANS;
 const KNOWN = 0.1; // a weight above it is printed in bold
 
 const sum = (all) => all.reduce((a, b) => a + b, 0);
@@ -109,7 +108,10 @@ function paintArcs(context, { arcs, along }, { word, weights }) {
   const from = placeOf(along, word);
   weights.forEach((weight, s) => {
     const [start, one, two, end] = arcOf(arcs, from, along[s], weight);
-    Object.assign(context, { strokeStyle: ARCS, globalAlpha: Math.min(weight / 0.02, 0.5) + 0.5 * Math.sqrt(weight) });
+    Object.assign(context, {
+      strokeStyle: NOW["amber-edge"],
+      globalAlpha: Math.min(weight / 0.02, 0.5) + 0.5 * Math.sqrt(weight),
+    });
     context.lineWidth = 1 + arcs.thick * weight;
     context.beginPath();
     context.moveTo(...start);
@@ -131,7 +133,7 @@ function paintVectors(context, { row, high }, { x, y, cell, names }, look, { fea
     write(context, i ? "in context" : "alone", { x, y: middle }, { ink, font: font(), align: "left", room: names - 6 });
     vector.forEach((value, j) => {
       const left = x + names + cell * j;
-      Object.assign(context, { fillStyle: ARCS, globalAlpha: 0.08 + (0.5 * Math.abs(value)) / most });
+      Object.assign(context, { fillStyle: MEANINGS.value, globalAlpha: 0.08 + (0.5 * Math.abs(value)) / most });
       context.fillRect(left, top, cell - 2, high);
       const place = { x: left + cell / 2 - 1, y: middle };
       write(context, numberOf(value), place, { ink, font: font(i ? "bold" : ""), room: cell - 4 });

@@ -12,7 +12,7 @@ from matplotlib.textpath import TextPath
 from torch import Tensor
 
 from transformer_lab.plots import figure
-from transformer_lab.plots.picture import GREY, INK, MEANINGS, NOTHING, PIXELS, THEME
+from transformer_lab.plots.picture import GREY, INK, MEANINGS, NOTHING, PAPER, PIXELS, THEME
 
 SIZE, CHIP, GAP, LINE, CELL, NAMES = 15, 34, 7, 22, (56, 26), 76  # in pixels of the page
 POINTS = 72 / PIXELS  # of a pixel
@@ -67,16 +67,14 @@ def draw_arcs(ax: Axes, row: list, at: int, look: list[float], box: tuple[float,
         points = [(start - foot, base), (start - lean, lift), (end + lean, lift), (end + foot, base)]
         path = Path(points, [Path.MOVETO, *[Path.CURVE4] * 3])
         thick = (1 + 18 * weight) * POINTS
-        style = {"edgecolor": MEANINGS["value"], "alpha": min(weight / 0.02, 0.5) + 0.5 * weight**0.5}
+        style = {"edgecolor": PAPER["amber-edge"], "alpha": min(weight / 0.02, 0.5) + 0.5 * weight**0.5}
         ax.add_patch(PathPatch(path, facecolor="none", linewidth=thick, capstyle="round", **style))
 
 
 def draw_words(ax: Axes, row: list, tokens: list[str], at: int, look: list[float], base: float) -> None:
     for s, ((left, width), token, weight) in enumerate(zip(row, tokens, look, strict=True)):
         chip = FancyBboxPatch((left, base), width, CHIP, "round,pad=0,rounding_size=7", zorder=2)
-        chip.set(
-            facecolor=(*to_rgb(MEANINGS["value"]), 0.45 * weight), edgecolor=MEANINGS["query"] if s == at else GREY
-        )
+        chip.set(facecolor=(*to_rgb(PAPER["amber"]), 0.45 * weight), edgecolor=MEANINGS["query"] if s == at else GREY)
         chip.set_linewidth(1.8 if s == at else 0.7)
         ax.add_patch(chip)
         middle = left + width / 2

@@ -20,7 +20,6 @@ import {
 import { FAMILY, layout, numberOf, paint } from "./arcs_picture.js";
 import { motion, staggered } from "../../shared/motion.js";
 import { blended } from "../../shared/numbers.js";
-import { MEANINGS } from "../../shared/palette.js";
 
 const GLIDE = 450; // milliseconds from the arcs of one word to those of the next
 const SHARPNESS = { min: 0, max: 4, step: 0.05, value: 1 };
@@ -222,6 +221,6 @@ const STYLE = `
   overflow: hidden; text-overflow: ellipsis; white-space: nowrap; cursor: pointer;
 }
 .tl-arcs .tl-word[aria-pressed=true] {
-  font-weight: bold; border-color: ${MEANINGS.query}; box-shadow: inset 0 0 0 1px ${MEANINGS.query};
+  font-weight: bold; border-color: var(--tl-query); box-shadow: inset 0 0 0 1px var(--tl-query);
 }
 `;

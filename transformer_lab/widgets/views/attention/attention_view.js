@@ -19,7 +19,7 @@ import { FONT, diverging, extent, tokenMap } from "../../shared/grid.js";
 import { numberIn } from "../../shared/cells.js";
 import { player } from "../../shared/motion.js";
 import { blended } from "../../shared/numbers.js";
-import { MEANINGS, cividis, css, inkOn } from "../../shared/palette.js";
+import { MEANINGS, amounts, css, inkOn } from "../../shared/palette.js";
 
 export const STAGES = ["scores", "scaled", "masked", "weights"];
 const MANY = 24; // so many keys have a strip: a text with its weights is easier to read than a row of a map
@@ -255,7 +255,7 @@ function tokenStrip(queries, keys, onchoose) {
       : "";
     tokens.forEach((token, s) => {
       const share = row ? row[s] / (largest || 1) : 0;
-      const rgb = cividis(share);
+      const rgb = amounts(share);
       const style = share >= 0.05 ? `background: ${css(rgb)}; color: ${inkOn(rgb)};` : "";
       if (token.shade !== style) token.style.cssText = token.shade = style;
       token.classList.toggle("tl-here", own && s === query);

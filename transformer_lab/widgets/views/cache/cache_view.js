@@ -17,7 +17,7 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { COLOURS, drawLines } from "../../shared/chart.js";
-import { GREY, MEANINGS } from "../../shared/palette.js";
+import { MEANINGS, NOW, SANS } from "../../shared/palette.js";
 
 // The formulas of cache.py. A size is { n_layers, n_heads, n_kv_heads, d_head, d_ff }; a multiply-add is 2 FLOPs.
 export function bytesOf({ n_layers, n_kv_heads, d_head }, length, batch, bytesPerNumber) {
@@ -217,7 +217,7 @@ function asTable(lengths, size, bytesAt) {
 
 // ── drawing ──
 
-const FONT = "13px system-ui, sans-serif";
+const FONT = `13px ${SANS}`;
 const LENGTH_TICKS = [1, 16, 256, 4096, 65536].map((n) => [n, n.toLocaleString("en")]);
 
 // Powers of ten from the first at or below the least value, every third of them with its unit.
@@ -302,7 +302,7 @@ function paint(sketch, { el, lengths, now, bytesAt }) {
     .filter((kv) => kv !== n_kv_heads)
     .map((kv, i) =>
       curve(kv, {
-        colour: GREY,
+        colour: NOW.thread,
         dash: [
           [7, 4],
           [2, 3],

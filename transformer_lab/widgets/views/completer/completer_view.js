@@ -19,12 +19,12 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { uniform } from "../decoding/decoding_view.js";
+import { NOW, SANS } from "../../shared/palette.js";
 import { drawer, languageModel, mostProbable, readerOf, written } from "../../shared/language_model.js";
 
 const [BARS, MOST] = [10, 200]; // tokens with a bar, and tokens that are written at most
-const FONT = "13px system-ui, sans-serif";
+const FONT = `13px ${SANS}`;
 const MONO = "13px ui-monospace, Menlo, Consolas, monospace";
-const [BLUE, ORANGE] = ["#0072b2", "#d55e00"];
 const [ROW, TOP, LEFT, RIGHT] = [22, 30, 64, 110]; // of the picture, in pixels
 const OTHER = 1; // the token of a character that has none
 const START = { random: 0, temperature: 1, seed: 1, kept: [], n: 0, step: 0, cursor: null };
@@ -187,7 +187,7 @@ const STYLE = `
 .tl-completer .tl-typed { width: 100%; }
 .tl-completer :is(textarea, .tl-written) {
   font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; color: inherit; background: transparent;
-  border: 1px solid rgba(127,127,127,.7); border-radius: 4px; padding: 4px 8px; box-sizing: border-box;
+  border: 1px solid var(--tl-edge); border-radius: 6px; padding: 4px 8px; box-sizing: border-box;
 }
 .tl-completer textarea { flex: 1; min-width: 0; resize: vertical; }
 .tl-completer .tl-written {
@@ -195,7 +195,7 @@ const STYLE = `
 }
 .tl-completer .tl-written span { cursor: pointer; }
 .tl-completer .tl-written .tl-picked { text-decoration: underline; }
-.tl-completer .tl-written .tl-here { outline: 2px solid ${ORANGE}; }
+.tl-completer .tl-written .tl-here { outline: 2px solid var(--tl-ink); }
 `;
 
 // What mouse and keys do to the bars: pointing and arrows move the cursor, a click, Enter and Space write a token.
@@ -238,12 +238,12 @@ function paint(sketch, { el, best, step, symbols, cursor, title }) {
     const [y, p, taken] = [TOP + i * ROW, step.probabilities[token], token === step.token];
     Object.assign(context, { fillStyle: ink, font: taken ? `bold ${MONO}` : MONO, textAlign: "right" });
     context.fillText(visible(symbols[token]), LEFT - 10, y + ROW / 2);
-    context.fillStyle = taken ? ORANGE : BLUE;
+    context.fillStyle = taken ? NOW.change : NOW.ink;
     context.fillRect(LEFT, y + 3, Math.max(1, wide * p), ROW - 6);
     Object.assign(context, { fillStyle: ink, font: FONT, textAlign: "left" });
     context.fillText(p.toFixed(3) + (taken ? " ◂ taken" : ""), LEFT + wide * p + 8, y + ROW / 2);
     if (i === cursor)
-      Object.assign(context, { strokeStyle: ORANGE, lineWidth: 2 }).strokeRect(LEFT - 2, y + 1, wide + 4, ROW - 2);
+      Object.assign(context, { strokeStyle: NOW.ink, lineWidth: 2 }).strokeRect(LEFT - 2, y + 1, wide + 4, ROW - 2);
   });
   context.fillStyle = ink;
   context.fillRect(LEFT - 1, TOP, 1, ROW * BARS);
@@ -254,7 +254,7 @@ function lay(page, { now, run, symbols }) {
   const spans = (run?.steps ?? []).map(({ token, probabilities }, i) => {
     const symbol = symbols[token];
     const span = element("span", { "data-step": i }, symbol === "\n" ? "⏎\n" : symbol || "▯");
-    span.style.background = `rgba(0, 114, 178, ${(0.06 + 0.5 * (1 - probabilities[token])).toFixed(2)})`;
+    span.style.background = `rgb(224 160 46 / ${(0.06 + 0.6 * (1 - probabilities[token])).toFixed(2)})`;
     span.classList.toggle("tl-picked", i < now.kept.length);
     span.classList.toggle("tl-here", i === now.step);
     return span;

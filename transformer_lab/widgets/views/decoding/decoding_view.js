@@ -23,7 +23,7 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { motion, player } from "../../shared/motion.js";
-import { MEANINGS } from "../../shared/palette.js";
+import { MEANINGS, NOW, SANS, inkOn, rgbOf } from "../../shared/palette.js";
 
 // ── the methods; a table is a list of beginnings { ids, logProbs, next }: where each extension stands in it, or −1 ──
 
@@ -529,9 +529,8 @@ function asTable(bars, { mode }) {
 
 // ── drawing ──
 
-const FONT = "13px system-ui, sans-serif";
-const SMALL = "11px system-ui, sans-serif";
-const BLUE = MEANINGS.chosen;
+const FONT = `13px ${SANS}`;
+const SMALL = `11px ${SANS}`;
 const ASIDE = 330; // how wide the bars are where they stand beside the tree
 
 // The tree, and beside it or below it the bars of its last step.
@@ -611,7 +610,11 @@ function paintLine(context, from, { one, ...box }, { ink, step, share }) {
     (1 - t) ** 2 * (1 + 2 * t) * y0 + t ** 2 * (3 - 2 * t) * y1,
   ];
   const probable = Math.exp(one.total - one.parent.total);
-  Object.assign(context, { strokeStyle: one.best ? BLUE : ink, lineWidth: 1 + 5 * probable, globalAlpha: pale });
+  Object.assign(context, {
+    strokeStyle: one.best ? NOW["amber-edge"] : ink,
+    lineWidth: 1 + 5 * probable,
+    globalAlpha: pale,
+  });
   context.setLineDash(one.kept ? [] : [3, 3]);
   context.beginPath();
   context.moveTo(x0, y0);
@@ -624,14 +627,18 @@ function paintNode(context, { one, ...box }, { tokens, ink, cursor, step, share 
   const { box: there, pale } = growth(one, step, share);
   context.globalAlpha = there * pale;
   context.setLineDash(one.kept ? [] : [3, 3]);
-  Object.assign(context, { strokeStyle: one.best ? BLUE : ink, fillStyle: BLUE, lineWidth: one.kept ? 1.5 : 1 });
+  Object.assign(context, {
+    strokeStyle: one.best ? NOW["amber-edge"] : ink,
+    fillStyle: NOW.amber,
+    lineWidth: one.kept ? 1.5 : 1,
+  });
   context.beginPath();
   context.roundRect(box.x, box.y, box.width, box.height, one.parent ? 5 : 8);
   if (one.best) context.fill();
   context.stroke();
   context.setLineDash([]);
   if (one.parent) {
-    context.fillStyle = one.best ? "#fff" : ink;
+    context.fillStyle = one.best ? inkOn(rgbOf(NOW.amber)) : ink;
     context.font = one.kept ? `600 ${FONT}` : FONT;
     context.fillText(fit(context, tokens[one.token], box.width - 6), box.x + box.width / 2, box.y + 10);
     context.font = SMALL;
@@ -660,7 +667,7 @@ function paintBars(context, bars, { x, y, width, rest, others, now, ink }) {
     if (chosen) context.fillText("▸", x, line + 8);
     context.fillText(fit(context, name, named - 18), x + 13, line + 8);
     if (kept) {
-      context.fillStyle = BLUE;
+      context.fillStyle = NOW.amber;
       context.fillRect(x + named, line + 1, long(after), 14);
     } else stripes(context, x + named, line + 1, long(before), 14, ink);
     Object.assign(context, { strokeStyle: ink, lineWidth: 1 });

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from transformer_lab.analysis.designs import Design, Kept
-from transformer_lab.plots.picture import COLOURS, GREY, THEME
+from transformer_lab.plots.picture import COLOURS, GREY, PAPER, THEME
 from transformer_lab.widgets.views.cache.cache_view import in_units
 
-FADING = LinearSegmentedColormap.from_list("fading", ["white", COLOURS[4]])
+FADING = LinearSegmentedColormap.from_list("fading", [PAPER["paper"], COLOURS[4]])
 ACROSS, HIGH, GAP = 8.0, 1.2, 0.45  # inches of the whole text, of the thickest cache, between two
 
 

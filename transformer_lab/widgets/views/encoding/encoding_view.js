@@ -19,9 +19,10 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { drawLines, evenTicks } from "../../shared/chart.js";
+import { SANS } from "../../shared/palette.js";
 import { keyCursor } from "../../shared/grid.js";
 
-const FONT = "13px system-ui, sans-serif";
+const FONT = `13px ${SANS}`;
 const colours = ramp("#67001f", "#d6604d", "#f7f7f7", "#4393c3", "#053061"); // as in the static figures
 const KEPT = 3; // so many pairs stay to be compared
 

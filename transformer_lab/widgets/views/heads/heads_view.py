@@ -6,7 +6,7 @@ from torch import Tensor
 
 from transformer_lab.analysis import entropy
 from transformer_lab.plots.checks import Tokens, Values, check_attention, to_tensor
-from transformer_lab.plots.picture import THEME
+from transformer_lab.plots.picture import AMOUNTS, THEME
 from transformer_lab.widgets.shared.view import View
 from transformer_lab.widgets.views.attention.attention_view import with_layers_and_heads
 
@@ -69,7 +69,7 @@ def fallback(stack: Tensor) -> Figure:
         for ax in places:
             ax.set_axis_off()
         for ax, name, bits, map_ in zip(places, names_of(stack), entropies, maps, strict=False):
-            image = ax.imshow(map_, cmap="cividis", vmin=0, vmax=1)
+            image = ax.imshow(map_, cmap=AMOUNTS, vmin=0, vmax=1)
             ax.set_title(f"head {name}\n{bits:.2f} bits", fontsize=8)
         figure.colorbar(image, ax=places, shrink=0.8, aspect=30, label="weight")
         more = f" (the first {DRAWN} of {len(entropies)} heads)" if len(entropies) > DRAWN else ""

@@ -23,7 +23,6 @@ import { languageModel, readerOf } from "../../shared/language_model.js";
 
 const SHOWN = ["with what is taken away", "change from the whole model"];
 const CHANGED = 0.01; // a weight that differs by more is a change that is marked
-const [BLUE, ORANGE] = [MEANINGS.chosen, MEANINGS.cursor];
 
 // ── what a model does with a text ──
 
@@ -228,8 +227,8 @@ function headGrid({ heads, T, mapOf, onpoint, onchoose }) {
       paintCells(context, map, { left, top, size: size * k }, { range: [0, 1], ink });
       context.globalAlpha = 1;
       if (gone) cross(context, left, top, side, ink);
-      if (differs) frame(context, left, top, side, ORANGE, [5, 3]);
-      if (i === now.at) frame(context, left - 2, top - 2, side + 4, BLUE, []);
+      if (differs) frame(context, left, top, side, MEANINGS.change, [5, 3]);
+      if (i === now.at) frame(context, left - 2, top - 2, side + 4, MEANINGS.chosen, []);
       if (cursor) paintCursor(context, box, cursor, ink);
     });
   };

@@ -12,7 +12,7 @@ from transformer_lab.decoding.inference import inference
 from transformer_lab.nn.attention import MultiHeadAttention
 from transformer_lab.nn.recording import record_attention
 from transformer_lab.plots.checks import Tokens, label
-from transformer_lab.plots.picture import THEME
+from transformer_lab.plots.picture import AMOUNTS, THEME
 from transformer_lab.widgets.shared.sent_model import as_sent, sent
 from transformer_lab.widgets.shared.view import View
 
@@ -77,7 +77,7 @@ def fallback(model: nn.Module, ids: Tensor, read: list[str]) -> Figure:
             for head, map_ in enumerate(weights):
                 ax = figure.add_subplot(rows[layer, head])
                 ax.set_axis_off()
-                ax.imshow(map_.masked_fill(hidden, torch.nan).numpy(), cmap="cividis", vmin=0, vmax=1)
+                ax.imshow(map_.masked_fill(hidden, torch.nan).numpy(), cmap=AMOUNTS, vmin=0, vmax=1)
                 ax.set_title(f"head {layer}.{head}", fontsize=9)
         ax = figure.add_subplot(rows[-1, :])
         ax.plot(losses.numpy())

@@ -15,7 +15,7 @@ import {
 } from "../../shared/ui.js";
 import { drawBars, drawLines } from "../../shared/chart.js";
 import { FONT, tokenMap } from "../../shared/grid.js";
-import { MEANINGS, cividis, inkOn } from "../../shared/palette.js";
+import { MEANINGS, amounts, inkOn } from "../../shared/palette.js";
 
 const SHADES = ["of the most probable token", "of the true next token"];
 const HEIGHT = 210; // of the charts
@@ -130,7 +130,7 @@ function letters(context, { left, top, size, first, shown }, { tops, shades, now
       const [place, t] = [first[0] + i, first[1] + j];
       const [x, y, value] = [left + j * size, top + i * size, shades[now.shade][place][t]];
       const [text, right] = [tops[place][t], tops[place][t] === next(t)];
-      context.fillStyle = Number.isNaN(value) ? ink : inkOn(cividis(value));
+      context.fillStyle = Number.isNaN(value) ? ink : inkOn(amounts(value));
       context.font = `${right ? "bold " : ""}${size < 18 ? 10 : 12}px ui-monospace, Menlo, Consolas, monospace`;
       context.fillText(cut(context, text, size - 4), x + (size - 1) / 2, y + (size - 1) / 2);
       if (!right) continue;

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from transformer_lab.plots import figure
 from transformer_lab.plots.checks import Tokens, Values, label, to_tensor
+from transformer_lab.plots.picture import AMOUNTS, INK
 from transformer_lab.widgets.shared.view import View
 
 BEST = 5  # tokens of each cell
@@ -75,13 +76,13 @@ def fallback(places: list[str], best: torch.return_types.topk, ids: Tensor, name
     """Draw the most probable token of each cell, shaded by its probability; the true next token is bold."""
     n, m = len(places), len(ids)
     drawing, ax = figure(max(3.0, min(8.0, 1.2 + 0.3 * m)), 0.9 + 0.32 * n)
-    ax.imshow(best.values[..., 0].numpy(), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    ax.imshow(best.values[..., 0].numpy(), cmap=AMOUNTS, vmin=0, vmax=1, aspect="auto")
     size = 9 if m <= 30 else 5
     for t in range(m):
         for i in range(n):
-            token, p = int(best.indices[i, t, 0]), float(best.values[i, t, 0])
+            token = int(best.indices[i, t, 0])
             right = t + 1 < m and token == int(ids[t + 1])
-            style = {"color": "black" if p > 0.5 else "white", "weight": "bold" if right else "normal"}
+            style = {"color": INK, "weight": "bold" if right else "normal"}
             ax.text(t, i, visible(names[token]), ha="center", va="center", fontsize=size, parse_math=False, **style)
     ax.set_xticks(range(m), [visible(names[i]) for i in ids.tolist()], fontsize=size, parse_math=False)
     ax.set_yticks(range(n), places)

@@ -2,7 +2,7 @@
 
 import { bar, button, eachFrame, element, floats, resetButton, slider, tensor, watch } from "../../shared/ui.js";
 import { largestIn, tokenMap } from "../../shared/grid.js";
-import { cividis, css, inkOn } from "../../shared/palette.js";
+import { amounts, css, inkOn } from "../../shared/palette.js";
 import { linked } from "../../shared/link.js";
 import { mapOf, stackChoice } from "../../shared/stack.js";
 
@@ -152,7 +152,7 @@ const GONE =
 const STYLE = `
 .tl-own_sentence .tl-bar label { max-width: 100%; min-width: 0; }
 .tl-own_sentence input[type=text] {
-  font: inherit; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.7); border-radius: 4px;
+  font: inherit; color: inherit; background: transparent; border: 1px solid var(--tl-edge); border-radius: 6px;
   padding: 3px 8px; width: 36em; min-width: 0; box-sizing: border-box;
 }
 .tl-own_sentence .tl-said { font-size: 17px; margin: 4px 0; min-height: 1.5em; overflow-wrap: anywhere; }
@@ -172,7 +172,7 @@ export function describe(rows, [t, s], { source, target }) {
 // Colour each input token by its weight.
 function shade(tokens, row) {
   tokens.forEach((token, s) => {
-    const rgb = cividis(row[s]);
+    const rgb = amounts(row[s]);
     token.style.cssText = row[s] >= 0.05 ? `background: ${css(rgb)}; color: ${inkOn(rgb)};` : "";
   });
 }

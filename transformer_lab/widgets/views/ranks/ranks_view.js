@@ -2,7 +2,7 @@
 
 import { FONT } from "../../shared/grid.js";
 import { player } from "../../shared/motion.js";
-import { COLOURS, GREY } from "../../shared/palette.js";
+import { COLOURS, NOW } from "../../shared/palette.js";
 import {
   bar,
   button,
@@ -514,7 +514,7 @@ function paintFive(sketch, { el, ink, now, all }) {
     context.fillRect(left, y + 5, computing, ROW - 10);
     context.globalAlpha = 1;
     stripes(context, left + computing, y + 5, sending, ROW - 10, ink, 1.5);
-    Object.assign(context, { strokeStyle: GREY, lineWidth: 1 });
+    Object.assign(context, { strokeStyle: NOW.thread, lineWidth: 1 });
     context.strokeRect(left + 0.5, y + 5.5, (whole / longest) * room, ROW - 11);
     context.fillText(inTime(whole), left + (whole / longest) * room + 8, y + ROW / 2);
   });

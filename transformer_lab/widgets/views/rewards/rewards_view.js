@@ -3,7 +3,7 @@
 import { drawLines } from "../../shared/chart.js";
 import { FONT } from "../../shared/grid.js";
 import { player } from "../../shared/motion.js";
-import { COLOURS, GREY, MEANINGS } from "../../shared/palette.js";
+import { COLOURS, MEANINGS, NOW, SANS } from "../../shared/palette.js";
 import {
   bar,
   button,
@@ -41,11 +41,11 @@ export function holeFound(steps) {
   return at < 0 ? null : at;
 }
 
-const SHARES = [
+const shares = () => [
   ["rewarded", "rewarded", COLOURS[0]],
   ["right", "right", COLOURS[1]],
   ["worked", "worked out", COLOURS[2]],
-  ["formed", "well formed", GREY],
+  ["formed", "well formed", NOW.thread],
 ];
 
 export default {
@@ -209,7 +209,7 @@ function paint(sketch, el, { steps, at, step, advantages }) {
     title: "Of all answers in a step",
     x: { name: "step", low: 1, high: steps.length },
     y: { name: "share", low: 0, high: 1 },
-    series: SHARES.map(([key, name, colour]) => ({ name, colour, xs, ys: steps.map((one) => one[key]) })),
+    series: shares().map(([key, name, colour]) => ({ name, colour, xs, ys: steps.map((one) => one[key]) })),
     at,
     ink,
   });
@@ -254,7 +254,7 @@ function paintGroup(context, { width, ink, step, advantages, lowest }) {
 }
 
 function paintMark(context, { x, y, ink, rewarded, exact }) {
-  Object.assign(context, { fillStyle: ink, font: `bold 15px system-ui, sans-serif`, textAlign: "center" });
+  Object.assign(context, { fillStyle: ink, font: `bold 15px ${SANS}`, textAlign: "center" });
   context.fillText(rewarded ? "✓" : "✗", x, y);
   if (!rewarded || exact) return;
   Object.assign(context, { strokeStyle: COLOURS[3], lineWidth: 2 });

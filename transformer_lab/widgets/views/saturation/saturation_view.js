@@ -88,7 +88,7 @@ function describe({ weights, norm, width }, { scaled, key }) {
 }
 
 const TICKS = [1, 4, 16, 64, 256, 1024].map((width) => [width, String(width)]);
-const SERIES = [
+const named = () => [
   ["without scale", MEANINGS.without],
   ["with scale", MEANINGS.with],
 ];
@@ -108,7 +108,7 @@ function paint(sketch, { both, norms, widths, now, el }) {
     {
       x: { name: "d_k", log: 2, ticks: TICKS },
       y: { name: "median norm of the Jacobian", log: 10, low: 1e-5, high: 1 },
-      series: norms.map((ys, i) => ({ name: SERIES[i][0], colour: SERIES[i][1], xs: widths, ys })),
+      series: norms.map((ys, i) => ({ name: named()[i][0], colour: named()[i][1], xs: widths, ys })),
       at: now.at,
       ink,
     },
@@ -121,7 +121,7 @@ function paint(sketch, { both, norms, widths, now, el }) {
       x: { name: "key" },
       y: { name: "weight of each key", high: 1 },
       // Both stand side by side; the one that is chosen is filled, the other one an outline.
-      series: both.map((ys, i) => ({ name: SERIES[i][0], ys, colour: SERIES[i][1], outlined: i !== chosen })),
+      series: both.map((ys, i) => ({ name: named()[i][0], ys, colour: named()[i][1], outlined: i !== chosen })),
       at: now.key,
       ink,
     },

@@ -18,8 +18,9 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { COLOURS, drawLines } from "../../shared/chart.js";
+import { SANS } from "../../shared/palette.js";
 
-const FONT = "13px system-ui, sans-serif";
+const FONT = `13px ${SANS}`;
 
 // Radians a position for each feature. A pair shares its frequency; or, which is wrong, each feature has its own.
 export function frequencies(d, own = false) {
@@ -225,7 +226,7 @@ function tableOf([names, ...rows]) {
 
 // ── drawing ──
 
-const STYLES = [
+const styles = () => [
   [COLOURS[0], []],
   [COLOURS[1], [6, 4]],
 ];
@@ -294,7 +295,7 @@ function clock(context, { x, y, width }, { i, shown, unit, radius, ink, chosen }
   context.globalAlpha = 1;
   if (shown.arcs) arc(context, [cx, cy], radius * 0.36, ...shown.arcs(i), ink);
   shown.arrows.forEach(({ x: values, from }, k) => {
-    const [colour, dash] = STYLES[k];
+    const [colour, dash] = styles()[k];
     Object.assign(context, { strokeStyle: colour, fillStyle: colour });
     if (from) arrow(context, [cx, cy], tip(from), 1, dash);
     arrow(context, [cx, cy], tip(values), 3, dash);
@@ -349,7 +350,7 @@ function legend(context, { arrows, rings, axes }, ink, narrow) {
   Object.assign(context, { font: FONT, textAlign: "left", textBaseline: "middle" });
   let x = 4;
   arrows.forEach(({ name }, k) => {
-    const [colour, dash] = STYLES[k];
+    const [colour, dash] = styles()[k];
     Object.assign(context, { strokeStyle: colour, fillStyle: colour });
     arrow(context, [x, 12], [x + 34, 12], 3, dash);
     context.fillStyle = ink;

@@ -17,6 +17,7 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { drawBars } from "../../shared/chart.js";
+import { SANS } from "../../shared/palette.js";
 import { visible } from "../lens/lens_view.js";
 
 const HEIGHT = 220;
@@ -142,8 +143,8 @@ const STYLE = `
   font-family: ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; min-height: 5.4em;
 }
 .tl-speculation .tl-strip :is(span, s) { cursor: default; padding: 1px 0; margin: 0; }
-.tl-speculation .tl-drafted { border-bottom: 3px solid #0072b2; }
-.tl-speculation .tl-own { border-bottom: 3px double #d55e00; }
+.tl-speculation .tl-drafted { border-bottom: 3px solid var(--tl-soft); }
+.tl-speculation .tl-own { border-bottom: 3px double var(--tl-change); }
 .tl-speculation .tl-fresh { font-weight: 700; }
 `;
 
@@ -195,7 +196,7 @@ function paint(sketch, el, { drafted, accepted, p, q }, i) {
   const context = sketch.resize(width, HEIGHT);
   const ink = getComputedStyle(el).color;
   if (!drafted[i].length) {
-    Object.assign(context, { fillStyle: ink, font: "13px system-ui, sans-serif", textBaseline: "top" });
+    Object.assign(context, { fillStyle: ink, font: `13px ${SANS}`, textBaseline: "top" });
     context.fillText("Nothing was drafted in this round.", 8, 8);
     return;
   }

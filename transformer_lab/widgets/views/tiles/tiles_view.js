@@ -18,8 +18,6 @@ import {
 import { FONT, diverging, tokenMap } from "../../shared/grid.js";
 import { MEANINGS } from "../../shared/palette.js";
 
-const ACCENT = MEANINGS.cursor;
-
 // The tiles in the order of the walk: { rows: [from, to], columns: [from, to] }, those of the future left out.
 export function tilesOf(T, S, tile, causal) {
   const spans = (n) => Array.from({ length: Math.ceil(n / tile) }, (_, i) => [i * tile, Math.min((i + 1) * tile, n)]);
@@ -228,6 +226,6 @@ function frames(node, walk, step, ink) {
   ];
   Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
   walk.forEach((one) => context.strokeRect(...box(one)));
-  Object.assign(context, { strokeStyle: ACCENT, lineWidth: 3 });
+  Object.assign(context, { strokeStyle: MEANINGS.change, lineWidth: 3 });
   context.strokeRect(...box(walk[step]));
 }

@@ -395,7 +395,7 @@ function boxOf(k, n, width, wide) {
 }
 
 const STYLE = `
-.tl-training_monitor progress { width: min(20em, 60vw); accent-color: #0072b2; }
+.tl-training_monitor progress { width: min(20em, 60vw); accent-color: var(--tl-ink); }
 .tl-training_monitor .tl-snapshots { margin: 12px 0 2px; font-weight: bold; }
 .tl-training_monitor .tl-samples :is(td, th) { text-align: left; vertical-align: top; font-weight: normal; }
 .tl-training_monitor .tl-texts { font-family: ui-monospace, Menlo, Consolas, monospace; }

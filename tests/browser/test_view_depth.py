@@ -39,11 +39,11 @@ def test_keys_and_mouse_read_a_layer(views):
     assert "after layer" not in view.says()
     view.canvas.scroll_into_view_if_needed()
     box = view.canvas.bounding_box()
-    for panel in view.canvas.evaluate("canvas => canvas.layout.panels.map(({x, y, width}) => [x, y, width])"):
-        x, y, width = panel
-        view.page.mouse.move(box["x"] + x + width * 11 / 12 / 1.02, box["y"] + y + 20)
+    for panel in view.canvas.evaluate("canvas => canvas.layout.panels"):
+        x, ground = box["x"] + panel["x"] + panel["width"] / 2, box["y"] + panel["ground"]
+        view.page.mouse.move(x, ground - 11 * panel["storey"])
         assert view.says() == read
-        view.page.mouse.move(box["x"] + x, box["y"] + y + 20)
+        view.page.mouse.move(x, ground - 8 * panel["storey"])
         assert view.says() != read
 
 

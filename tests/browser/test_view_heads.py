@@ -51,19 +51,44 @@ def box_of(view: Live, place: int) -> dict:
     return view.canvas.evaluate("(canvas, i) => canvas.layout.boxes[i]", place)
 
 
-def test_a_point_in_a_small_map_is_the_cursor_of_all(views):
+def place_of(view: Live, head: int, query: int) -> tuple[float, float]:
+    """On the screen, the end of the ribbons of a query in the weave of a head."""
+    view.canvas.scroll_into_view_if_needed()
+    box, canvas = box_of(view, head), view.canvas.bounding_box()
+    y = box["queries"] + query * box["row"]
+    return canvas["x"] + box["left"] + box["width"] - box["room"] - 16, canvas["y"] + y
+
+
+def test_a_word_that_is_pointed_at_in_a_weave_is_the_cursor_of_all(views):
     view = views["heads"]
     before = view.picture()
-    view.canvas.scroll_into_view_if_needed()
-    box, canvas = box_of(view, 3), view.canvas.bounding_box()
-    place = canvas["x"] + box["left"] + 2.5 * box["size"], canvas["y"] + box["top"] + 1.5 * box["size"]
+    place = place_of(view, head=3, query=1)
     view.page.mouse.move(*place)
-    assert view.says().startswith("query am, key wer: ")
+    looked_at = data["heads_keys"][data["four_heads"][3, 1].argmax()]
+    assert view.says().startswith(f"query am, key {looked_at}: ")
     after = view.picture()
     assert before[0] != after[0]
     assert before[1] != after[1]
     view.page.mouse.click(*place)
     near(view.values(), compared(head=3))
+
+
+def test_a_key_that_is_pointed_at_shows_who_looks_at_it_most(views):
+    view = views["heads"]
+    view.canvas.scroll_into_view_if_needed()
+    box, canvas = box_of(view, 0), view.canvas.bounding_box()
+    view.page.mouse.move(canvas["x"] + box["left"] + 20, canvas["y"] + box["keys"] + 2 * box["row"])
+    query = data["heads_queries"][data["four_heads"][0, :, 2].argmax()]
+    assert view.says().startswith(f"query {query}, key wer: ")
+
+
+def test_a_weave_that_is_dragged_onto_another_is_subtracted(views):
+    view = views["heads"]
+    view.page.mouse.move(*place_of(view, head=1, query=2))
+    view.page.mouse.down()
+    view.page.mouse.move(*place_of(view, head=2, query=2), steps=3)
+    view.page.mouse.up()
+    near(view.values(), compared(head=2, minus=1))
 
 
 def test_keys_choose_a_head_in_the_order_that_is_seen(views):

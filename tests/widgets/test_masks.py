@@ -6,7 +6,6 @@ import torch
 from tests.support import DEVICE
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
-from transformer_lab.plots import plot_attention, show
 from transformer_lab.widgets.views.masks.masks_view import PATTERNS, mask_of
 
 TOKENS = ["a", "b", "c", "pad"]
@@ -47,12 +46,21 @@ def test_the_summary_counts_pairs_and_names_blind_queries():
     assert left.endswith("3 of 16 pairs of query and key may attend; 2 of the queries may see nothing.")
 
 
-def test_the_picture_shows_the_masked_weights():
+def sparks(ax) -> list[tuple[int, int]]:
+    """The cells, as query and key, with a spark in them."""
+    return [(round(y), round(x)) for line in ax.get_lines() for x, y in zip(*line.get_data(), strict=True)]
+
+
+def test_the_picture_has_a_spark_in_each_leak_and_a_shutter_over_the_rest():
     scores = torch.randn(3, 3)
-    free, causal = (widgets.mask_playground(scores, TOKENS[:3], name) for name in ("everything", "causal"))
-    axes = plot_attention(scores.double().softmax(-1), TOKENS[:3], TOKENS[:3])
-    assert free.picture.png == show(axes, "weights", sharpness=1.0).png
-    assert causal.picture.png != free.picture.png
+    names = ("everything", "causal", "prefix")
+    shown = {name: widgets.mask_playground(scores, TOKENS[:3], name).fallback() for name in names}
+    assert sparks(shown["everything"]) == [(0, 1), (0, 2), (1, 2)]
+    assert sparks(shown["causal"]) == sparks(shown["prefix"]) == []
+    weights = scores.double().softmax(-1).flatten().tolist()
+    assert [text.get_text() for text in shown["everything"].texts] == [f"{weight:.2f}" for weight in weights]
+    slats = [len(ax.collections) for ax in shown.values()]
+    assert slats == [0, 2, 1]  # of the causal mask in two rows, and of the prefix in one
 
 
 # ── refusals ──

@@ -1,8 +1,9 @@
 """Figures that follow the page's theme: a single image, and the way in which a dark page shows it.
 
 In a dark page light and dark change places, and hues stay: paper is dark, and amounts run from it to amber. The cells
-of other maps keep their colours, since these are numbers with a sign. The image is wrapped into an SVG, which is told the theme of the page around it (`prefers-color-scheme`). So
-nothing is stored twice, and neither a script nor a style of the page is needed.
+of other maps keep their colours, since these are numbers with a sign. The image is wrapped into an SVG, which is told
+the theme of the page around it (`prefers-color-scheme`). So nothing is stored twice, and neither a script nor a style
+of the page is needed.
 """
 
 import base64

@@ -158,3 +158,11 @@ def figure(width: int | float = 6.4, height: int | float = 3.6, columns: int = 1
     """Return a new figure, sized in inches of 100 pixels, and its axes: one, or an array of `columns` side by side."""
     new = Figure(figsize=(width, height), layout="constrained")
     return new, new.subplots(1, columns)
+
+
+def bare(across: float, width: float, height: float) -> Axes:
+    """Return the axes of a new figure for a drawing from 0 to `across`: paper without ticks and frame."""
+    ax = figure(width, height)[1]
+    ax.set_axis_off()
+    ax.set_xlim(0, across)
+    return ax

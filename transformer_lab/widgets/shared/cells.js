@@ -6,6 +6,7 @@ import { staggered } from "./motion.js";
 
 const FONT = `12px ${SANS}`;
 const SMALL = `11px ${SANS}`;
+const NEAR = 18; // pixels across a cell that may have a painter of its own
 const HATCH = 0.5; // from so far on a cell that becomes masked is hatched
 
 // Where a value stands within a range: 0 … 1, and in the middle where all are equal.
@@ -22,11 +23,28 @@ export function numberIn(value) {
 
 // Cells of an array of rows. NaN is masked, and hatched; where `blank(t, s)` it is an empty frame. colours(0 … 1) gives
 // [r, g, b] for the range. `before`, { values, colours, range }, is what the map was, and `share` how far it has become
-// what it is: cell by cell, from the corner at the left of the top.
+// what it is: cell by cell, from the corner at the left of the top. `cell(context, { x, y, size, value, t, s })` paints
+// a large cell in its own way, and `hidden(context, box)` one that is masked, in the key.
 export function paintCells(context, values, box, options) {
   const { colours = amounts, range, print = false, ink, before = null, share = 1, blank = () => false } = options;
   const { left, top, size, first = [0, 0], shown = [values.length, values[0].length] } = box;
   const colour = (value) => colours(shareOf(value, range));
+  if (options.cell && size >= NEAR) {
+    for (let t = 0; t < shown[0]; t += 1) {
+      for (let s = 0; s < shown[1]; s += 1) {
+        const [i, j] = [first[0] + t, first[1] + s];
+        options.cell(context, {
+          x: left + s * size,
+          y: top + t * size,
+          size: size - 1,
+          value: values[i][j],
+          t: i,
+          s: j,
+        });
+      }
+    }
+    return;
+  }
   if (size < 8) return paintImage(context, values, { left, top, size, first, shown }, colour, ink);
   const [hidden, empty] = [[], []];
   const last = shown[0] + shown[1] - 1;
@@ -113,11 +131,11 @@ export function keyWidth(context, { range, name, masked }) {
   context.font = FONT;
   const wide = (text) => context.measureText(text).width;
   return (
-    ends(range).reduce((sum, text) => sum + wide(text) + 6, RAMP) + wide(name) + 8 + (masked ? wide(masked) + 36 : 0)
+    ends(range).reduce((sum, text) => sum + wide(text) + 6, RAMP) + wide(name) + 8 + (masked ? wide(masked) + 38 : 0)
   );
 }
 
-export function paintKey(context, { x, y }, { colours = amounts, range, name, masked, ink }) {
+export function paintKey(context, { x, y }, { colours = amounts, range, name, masked, hidden, ink }) {
   const [low, high] = ends(range);
   Object.assign(context, { font: FONT, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
   const write = (text, gap) => {
@@ -134,9 +152,12 @@ export function paintKey(context, { x, y }, { colours = amounts, range, name, ma
   write(high, 8);
   write(name, 20);
   if (!masked) return;
-  Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
-  stripes(context, x, y, 12, 12, ink, 0.6);
-  context.strokeRect(x + 0.5, y + 0.5, 11, 11);
-  x += 16;
+  if (hidden) hidden(context, { x, y: y - 1, size: 14 });
+  else {
+    Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
+    stripes(context, x, y, 12, 12, ink, 0.6);
+    context.strokeRect(x + 0.5, y + 0.5, 11, 11);
+  }
+  x += 18;
   write(masked, 0);
 }

@@ -136,7 +136,7 @@ export function tokenMap({
     const cells = withMask(values, options.masked);
     const full = { colours: amounts, name: "", ...options, range: options.range ?? extent(cells) };
     const hidden = anyHidden(cells, options.blank);
-    const key = { ...full, masked: hidden && "masked", ink };
+    const key = { ...full, masked: hidden && (options.maskedName ?? "masked"), ink };
     const plan = layout({
       total: room(),
       T,

@@ -20,7 +20,8 @@ function A(t,n,e){return Math.min(Math.max(t,n),e)}function U(t,n=()=>!0){let e=
 .tl-view output { min-width: 4em; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .tl-view input[type=range] { width: 100%; min-width: 0; height: var(--tl-target); margin: 0; }
 .tl-view input[type=checkbox] {
-  appearance: none; position: relative; width: 40px; height: var(--tl-target); margin: 0; flex: none; cursor: pointer;
+  appearance: none; position: relative; color: inherit; width: 40px; height: var(--tl-target); margin: 0; flex: none;
+  cursor: pointer;
 }
 .tl-view input[type=checkbox]::before {
   content: ""; position: absolute; inset: 0; background: currentColor; mask: ${le} center / 40px 18px no-repeat;
@@ -55,7 +56,8 @@ function A(t,n,e){return Math.min(Math.max(t,n),e)}function U(t,n=()=>!0){let e=
 .tl-strip span { padding: 1px 2px; border-radius: 3px; }
 .tl-strip .tl-words span {
   display: inline-block; min-width: var(--tl-word); line-height: var(--tl-word); text-align: center;
-  box-sizing: border-box; padding: 0 3px; border-radius: 6px; cursor: pointer; font: 17px/var(--tl-word) var(--tl-serif);
+  box-sizing: border-box; padding: 0 3px; border-radius: 6px; cursor: pointer;
+  font: 17px/var(--tl-word) var(--tl-serif);
 }
 .tl-strip .tl-here { outline: 2px solid var(--tl-ink); }
 .tl-view table { border-collapse: collapse; font-variant-numeric: tabular-nums; }

@@ -13,7 +13,9 @@ import {
   temperatureSlider,
   tensor,
   watch,
+  widthOf,
 } from "../../shared/ui.js";
+import { attentionRow } from "./attention_row.js";
 import { FORMULA_STYLE, formula } from "../../shared/formula.js";
 import { FONT, diverging, extent, tokenMap } from "../../shared/grid.js";
 import { numberIn } from "../../shared/cells.js";
@@ -22,6 +24,7 @@ import { blended } from "../../shared/numbers.js";
 import { MEANINGS, amounts, css, inkOn } from "../../shared/palette.js";
 
 export const STAGES = ["scores", "scaled", "masked", "weights"];
+const FEW = 10; // so many keys have their row drawn as a whole
 const MANY = 24; // so many keys have a strip: a text with its weights is easier to read than a row of a map
 
 // One head's map at a stage: an array of T rows of S numbers; NaN where the mask forbids.
@@ -94,6 +97,13 @@ export default {
             : undefined,
       });
       strip?.show(weights ? shown[now.query] : null, now.query);
+      const room = row?.node.parentElement.clientWidth || widthOf(el);
+      row?.show(shown[now.query], {
+        query: queries[now.query],
+        weights,
+        width: Math.min(room, 560),
+        heading: `what ${queries[now.query]} ${weights ? "gives each word, of 1" : "thinks of each word"}`,
+      });
     });
     const change = (what) => {
       Object.assign(now, what);
@@ -121,6 +131,7 @@ export default {
     });
     const strip = S >= MANY ? tokenStrip(queries, keys, (s) => map.move([T === S ? s : now.query, s], true)) : null;
 
+    const row = S <= FEW ? attentionRow(keys) : null;
     const tabs = (d_k ? stages : []).map((stage) => [stage, button(stage, () => step(stage))]);
     const step = (stage) => {
       play.stop();
@@ -167,7 +178,12 @@ export default {
       element("style", {}, FORMULA_STYLE),
       ...(d_k ? [equation.node, bar(...tabs.map(([, tab]) => tab), play.node)] : []),
       bar(...choices),
-      map.beside(...(d_k ? [said] : []), ...(strip ? [strip.node] : []), bar(...map.buttons, reset)),
+      map.beside(
+        ...(d_k ? [said] : []),
+        ...(strip ? [strip.node] : []),
+        ...(row ? [row.node] : []),
+        bar(...map.buttons, reset),
+      ),
       map.table,
     );
     refresh();

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 
 import torch
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from transformer_lab.plots import plot_lines
-from transformer_lab.plots.checks import Values, check_positive, to_tensor
+from transformer_lab.plots.checks import Values, check_positive, label, to_tensor
+from transformer_lab.plots.picture import INK, PAPER, bare
 from transformer_lab.widgets.shared.view import View
 
 MOST_KINDS = 6
+DARK_TO_AMBER = LinearSegmentedColormap.from_list("lit", [INK, PAPER["amber"]])
 
 Norms = tuple[Values, Values]  # of activations and of gradients, both (layers + 1,)
 
@@ -32,7 +35,7 @@ def depth(sweep: Mapping[str, Mapping[int, Norms]]) -> View:
     norms = {kind: as_shown(kind, by_depth, depths) for kind, by_depth in sweep.items()}
     reach = {kind: [down[0].item() for _, down in pairs] for kind, pairs in norms.items()}
     state = {"depths": depths, "kinds": list(sweep), "norms": list(norms.values())}
-    return View("depth", state, summary(reach, depths), lambda: fallback(reach, depths))
+    return View("depth", state, summary(reach, depths), lambda: fallback(norms))
 
 
 def as_shown(kind: str, by_depth: Mapping[int, Norms], depths: list[int]) -> list[tuple[Tensor, Tensor]]:
@@ -52,9 +55,50 @@ def as_shown(kind: str, by_depth: Mapping[int, Norms], depths: list[int]) -> lis
     return pairs
 
 
-def fallback(reach: Mapping[str, list[float]], depths: list[int]) -> Axes:
-    """A plot of how much of the gradient reaches the first layer, by depth."""
-    return plot_lines(depths, reach, x_label="number of layers", y_label="gradient at the first layer", log_y=True)
+def fallback(norms: Mapping[str, list[tuple[Tensor, Tensor]]]) -> Axes:
+    """A tower of the deepest stack of each kind: activations at its left, at its right the gradient on the stairs."""
+    ups, downs = ([pairs[-1][part].log10() for pairs in norms.values()] for part in (0, 1))
+    ax, layers = bare(len(norms), max(4.0, 2.6 * len(norms)), 3.8), len(ups[0]) - 1
+    # the scales begin and end at a power of ten that no depth leaves
+    low, high = zip(
+        *(scale([pair[part] for pairs in norms.values() for pair in pairs]) for part in (0, 1)), strict=True
+    )
+    for k, (name, up, down) in enumerate(zip(norms, ups, downs, strict=True)):
+        left, right, storey = k + 0.36, k + 0.64, 1 / layers
+        long = ((up - low[0]) / (high[0] - low[0])).clamp(0, 1).tolist()
+        thick = ((down - low[1]) / (high[1] - low[1])).clamp(0, 1).tolist()
+        for i in range(layers + 1):
+            y = i * storey
+            if i:
+                floor = {"facecolor": PAPER["slab"], "edgecolor": PAPER["edge"], "linewidth": 0.6}
+                ax.add_patch(Rectangle((left, y - storey), right - left, storey, **floor))
+                lit = DARK_TO_AMBER(thick[i])
+                for window in range(4):
+                    place = (left + 0.03 + 0.06 * window, y - 0.75 * storey)
+                    ax.add_patch(Rectangle(place, 0.04, 0.5 * storey, facecolor=lit))
+            ax.add_patch(
+                Rectangle(
+                    (left - 0.03 - 0.28 * long[i], y - 0.2 * storey),
+                    0.28 * long[i],
+                    0.4 * storey,
+                    facecolor=PAPER["thread"],
+                )
+            )
+            step, high_ = 0.24 / layers, max(0.9 * thick[i], 0.04) * storey
+            place = (right + 0.03 + step * (layers - i), y - high_ / 2)
+            ax.add_patch(Rectangle(place, step + 0.02, high_, facecolor=PAPER["amber"], edgecolor=PAPER["amber-edge"]))
+        ax.text(k + 0.5, 1.16, label(name), ha="center", weight="bold", parse_math=False)
+        ax.text(left - 0.03, 1.05, "activations", ha="right", fontsize=8, color=PAPER["soft"])
+        ax.text(right + 0.03, 1.05, "gradient", fontsize=8, color=PAPER["soft"])
+        ax.text(k + 0.5, -0.06, f"arrives: {10 ** down[0].item():.1g}", ha="center", va="top", fontsize=9)
+    ax.set_ylim(-0.16, 1.24)
+    return ax
+
+
+def scale(values: list[Tensor]) -> tuple[float, float]:
+    """The powers of ten around all values."""
+    logs = torch.cat(values).log10()
+    return logs.min().floor().item(), max(logs.max().ceil().item(), logs.min().floor().item() + 1)
 
 
 def summary(reach: Mapping[str, list[float]], depths: list[int]) -> str:

@@ -1,4 +1,5 @@
-// Encoding explorer: the table on its side, two of its rows as curves, and dot products, all over the same positions.
+// Encoding explorer: a clock for each pair of features, the table on its side, two of its rows as curves, and dot
+// products, all over the same positions.
 
 import {
   bar,
@@ -19,7 +20,8 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { drawLines, evenTicks } from "../../shared/chart.js";
-import { SANS } from "../../shared/palette.js";
+import { write } from "../../shared/drawing.js";
+import { NOW, SANS } from "../../shared/palette.js";
 import { keyCursor } from "../../shared/grid.js";
 
 const FONT = `13px ${SANS}`;
@@ -78,6 +80,7 @@ export default {
       boxes = paint(sketch, {
         el,
         image,
+        table,
         shape,
         now,
         shown,
@@ -119,6 +122,11 @@ export default {
 
     let pressed = false;
     const follow = (event) => {
+      const clock = clockAt(sketch.at(event), boxes);
+      if (clock !== null) {
+        if (pressed) choose({ hover: null, pair: clock });
+        return;
+      }
       const at = place(sketch.at(event), boxes, shape);
       if (!pressed) return choose({ hover: at });
       choose({ hover: null, position: at.position, pair: at.feature === null ? now.pair : Math.floor(at.feature / 2) });
@@ -155,6 +163,12 @@ function place([x, y], { map }, [length, d]) {
     position: clamp(Math.floor(((x - map.x) / map.width) * length), 0, length - 1),
     feature: feature >= 0 && feature < d ? feature : null,
   };
+}
+
+// The pair whose clock is at a pointer.
+function clockAt([x, y], { clocks: { radius, step, many, first, left, bottom } }) {
+  const i = Math.floor((x - left + radius + 6) / step);
+  return y < bottom && i >= 0 && i < many ? first + i : null;
 }
 
 function describe({ position, features, curves, products: all, wavelength: long }, { pair, hover }, { table, d }) {
@@ -203,10 +217,11 @@ function picture(table, [length, d]) {
 
 const [LEFT, RIGHT, PLOT] = [44, 18, 92]; // margins, and how high a plot of curves is
 
-function paint(sketch, { el, image, shape: [length, d], now, shown, kept }) {
+function paint(sketch, { el, image, table, shape: [length, d], now, shown, kept }) {
   const width = widthOf(el);
   const ink = getComputedStyle(el).color;
-  const map = { x: LEFT, y: 26, width: width - LEFT - RIGHT, height: clamp(6 * d, 72, 200) };
+  const clocks = faces(d / 2, width, now.pair);
+  const map = { x: LEFT, y: clocks.height + 42, width: width - LEFT - RIGHT, height: clamp(4 * d, 60, 130) };
   const wrapped = 1 + kept.length > 2 && width < 520;
   const middle = map.y + map.height + 12;
   const lower = middle + 20 + (wrapped ? 50 : 32) + PLOT + 50;
@@ -220,8 +235,9 @@ function paint(sketch, { el, image, shape: [length, d], now, shown, kept }) {
     }).fillText(text, 0, y + 8, width);
   };
 
-  heading(width < 520 ? "Table" : "Table: position →, feature ↓", 2);
-  scale(context, { x: width - RIGHT, y: 10, limit: image.limit, ink });
+  paintClocks(context, clocks, { now, shape: [length, d], limit: image.limit, table });
+  heading(width < 520 ? "All hands" : "All hands at all positions: position →, feature ↓", clocks.height + 18);
+  scale(context, { x: width - RIGHT, y: clocks.height + 26, limit: image.limit, ink });
   context.imageSmoothingEnabled = false;
   context.drawImage(image.small, map.x, map.y, map.width, map.height);
   features(context, map, d, now.pair, ink);
@@ -262,7 +278,93 @@ function paint(sketch, { el, image, shape: [length, d], now, shown, kept }) {
   });
   cursor(context, across(now.position), map, ink);
   if (now.hover) dotted(context, across(now.hover.position), map.y, last.y + last.height, ink);
-  return { map };
+  return { map, clocks };
+}
+
+// Where the clocks stand: one for each pair of features, or for so many as have room, around the pair that is chosen.
+function faces(pairs, width, pair) {
+  const radius = clamp(width / 22, 17, 30);
+  const step = 2 * radius + 12;
+  const many = Math.min(pairs, Math.max(1, Math.floor((width - 70) / step)));
+  const first = clamp(pair - Math.floor(many / 2), 0, pairs - many);
+  return {
+    radius,
+    step,
+    many,
+    first,
+    left: 64 + radius,
+    y: 34 + radius,
+    height: 2 * radius + 78,
+    bottom: 2 * radius + 56,
+  };
+}
+
+// The hand of a pair points along its two features: sine to the right, cosine up. One crank turns all clocks.
+function paintClocks(context, { radius, step, many, first, left, y }, { now, shape: [length, d], limit, table }) {
+  const shaft = y + radius + 12;
+  write(context, `Position ${now.position}: one crank turns all clocks`, 0, 10, {
+    bold: true,
+    room: left + many * step,
+  });
+  const turn = (2 * Math.PI * now.position) / Math.max(length - 1, 1);
+  Object.assign(context, { strokeStyle: NOW.thread, lineWidth: 3, lineCap: "round" });
+  line(context, 24, shaft, left + (many - 1) * step, shaft);
+  Object.assign(context, { strokeStyle: NOW.ink, lineWidth: 4 });
+  const [x1, y1] = [24 + 20 * Math.sin(turn), shaft - 20 * Math.cos(turn)];
+  line(context, 24, shaft, x1, y1);
+  dot(context, 24, shaft, 5, NOW.thread);
+  dot(context, x1, y1, 6, NOW.ink);
+  for (let i = 0; i < many; i += 1) {
+    const [pair, x] = [first + i, left + i * step];
+    const chosen = pair === now.pair;
+    const [sine, cosine] = [0, 1].map((k) => table[now.position * d + 2 * pair + k] / limit);
+    Object.assign(context, { strokeStyle: NOW.thread, lineWidth: 3 });
+    line(context, x, y + radius, x, shaft);
+    Object.assign(context, {
+      fillStyle: NOW.paper,
+      strokeStyle: chosen ? NOW.ink : NOW.edge,
+      lineWidth: chosen ? 3 : 1.5,
+    });
+    context.beginPath();
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.fill();
+    context.stroke();
+    Object.assign(context, { strokeStyle: NOW.edge, lineWidth: 1.5 });
+    for (const [dx, dy] of QUARTERS)
+      line(context, x + dx * (radius - 4), y + dy * (radius - 4), x + dx * radius, y + dy * radius);
+    Object.assign(context, { strokeStyle: NOW.ink, lineWidth: chosen ? 3.5 : 2 });
+    line(context, x, y, x + sine * (radius - 6), y - cosine * (radius - 6));
+    dot(context, x, y, 2.5, NOW.ink);
+    const name = many < d / 2 || step < 56 ? `${pair}` : `pair ${pair}`;
+    write(context, name, x, shaft + 14, {
+      size: 12,
+      align: "center",
+      bold: chosen,
+      colour: chosen ? NOW.ink : NOW.soft,
+    });
+  }
+  context.lineCap = "butt";
+}
+
+const QUARTERS = [
+  [0, -1],
+  [1, 0],
+  [0, 1],
+  [-1, 0],
+];
+
+function line(context, x0, y0, x1, y1) {
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+  context.stroke();
+}
+
+function dot(context, x, y, r, colour) {
+  context.fillStyle = colour;
+  context.beginPath();
+  context.arc(x, y, r, 0, 2 * Math.PI);
+  context.fill();
 }
 
 // Curves whose plot stands right below the map's columns, whatever room the ticks take.

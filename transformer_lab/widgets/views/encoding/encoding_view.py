@@ -2,16 +2,21 @@
 
 import math
 
+import matplotlib
 import torch
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 from torch import Tensor
 
 from transformer_lab.nn.positions import frequencies, sinusoidal_encoding
-from transformer_lab.plots import figure, plot_matrix
+from transformer_lab.plots import plot_matrix
 from transformer_lab.plots.checks import Values, to_tensor
+from transformer_lab.plots.picture import INK, PAPER, THEME
 from transformer_lab.widgets.shared.view import View
 
 LONGEST, WIDEST = 256, 128
+CLOCKS = 16  # in the picture
 NAMED = 8  # in the picture, every so many rows and columns have a name
 
 
@@ -64,11 +69,28 @@ def summary(table: Tensor, waves: bool) -> str:
     return f"Sinusoidal encoding of {length} positions in {d_model} features: {long}; {alike}."
 
 
-def fallback(table: Tensor) -> Axes:
-    """Draw the table on its side, with positions to the right."""
+def fallback(table: Tensor) -> Figure:
+    """Draw the clocks at the middle position, and the table on its side, with positions to the right."""
     length, d_model = table.shape
     positions, features = ([str(i) if i % NAMED == 0 else "" for i in range(n)] for n in (length, d_model))
-    axes = figure(7.4, min(1.6 + 5.6 * d_model / length, 5))[1]
-    plot_matrix(table.T, features, positions, ax=axes)
-    axes.set(xlabel="position", ylabel="feature")
-    return axes
+    with matplotlib.rc_context(THEME):
+        height = min(1.6 + 5.6 * d_model / length, 5)
+        drawing = Figure(figsize=(7.4, height + 1.1), layout="constrained")
+        upper, lower = drawing.subplots(2, 1, height_ratios=[1.1, height])
+        clocks(upper, table[length // 2].reshape(-1, 2)[:CLOCKS] / table.abs().max().clamp_min(1e-9))
+        upper.set_title(f"position {length // 2}: a clock for each pair of features", loc="left", fontsize=10)
+    plot_matrix(table.T, features, positions, ax=lower)
+    lower.set(xlabel="position", ylabel="feature")
+    return drawing
+
+
+def clocks(ax: Axes, hands: Tensor) -> None:
+    """A clock for each pair, whose hand points along its two features: sine to the right, cosine up."""
+    ax.set_axis_off()
+    ax.plot([0, 2.4 * (len(hands) - 1)], [-1.3, -1.3], color=PAPER["thread"], linewidth=2)
+    for i, (sine, cosine) in enumerate(hands.tolist()):
+        ax.plot([2.4 * i] * 2, [-1.3, -1], color=PAPER["thread"], linewidth=2)
+        ax.add_patch(Circle((2.4 * i, 0), 1, facecolor=PAPER["paper"], edgecolor=INK if i == 0 else PAPER["edge"]))
+        ax.plot([2.4 * i, 2.4 * i + 0.8 * sine], [0, 0.8 * cosine], color=INK, linewidth=2)
+        ax.text(2.4 * i, -1.5, f"{i}", ha="center", va="top", fontsize=8)
+    ax.set(xlim=(-1.2, 2.4 * (CLOCKS - 1) + 1.2), ylim=(-2.2, 1.1), aspect="equal")

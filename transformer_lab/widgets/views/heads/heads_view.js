@@ -1,4 +1,4 @@
-// Heads side by side: a small map of each, sorted; one of them large, or the difference of two; what one adds.
+// Heads side by side: a wall of small weaves, sorted; one of them as a map, or the difference of two; what one adds.
 
 import {
   bar,
@@ -17,8 +17,9 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
-import { FONT, SMALL, diverging, extent, fit, paintCells, paintCursor, pooled, tokenMap } from "../../shared/grid.js";
-import { MEANINGS } from "../../shared/palette.js";
+import { ribbon, write } from "../../shared/drawing.js";
+import { FONT, diverging, extent, fit, tokenMap } from "../../shared/grid.js";
+import { NOW, SERIF } from "../../shared/palette.js";
 
 const SORTS = ["number", "entropy", "diagonality"];
 const START = { temperature: 1, sort: 0, head: 0, minus: -1, without: -1 };
@@ -82,8 +83,7 @@ export default {
         diagonality: heads.map((head) => head.diagonality),
       };
       if (now.without >= 0) el.values.share = Array.from(queries, (_, t) => share(t));
-      const ink = getComputedStyle(el).color;
-      all.show({ order, heads, names, now, cursor: map.cursor, width: halves() ? half() : widthOf(el), ink });
+      all.show({ order, heads, names, now, cursor: map.cursor, width: halves() ? half() : widthOf(el) });
       const most = Math.max(...extent(values).map(Math.abs)) || 1;
       map.show(values, {
         ...(now.minus < 0
@@ -114,10 +114,12 @@ export default {
     });
     const all = multiples({
       queries,
+      keys,
       T,
       S,
-      onpoint: (cell) => map.move(cell),
+      onpoint: (found) => map.move(found && cellOf(heads[found.head].map, found)),
       onchoose: (head) => change({ head }),
+      onsubtract: (head, minus) => change({ head, minus }),
       order: sorted,
     });
     const sort = choice("sort by", SORTS, (i) => change({ sort: i }));
@@ -148,6 +150,13 @@ export default {
   },
 };
 
+// Of the row or the column of a word, the cell with the most weight.
+function cellOf(map, { ofKeys, word }) {
+  const weights = ofKeys ? map.map((row) => row[word]) : map[word];
+  const most = weights.indexOf(Math.max(...weights));
+  return ofKeys ? [most, word] : [word, most];
+}
+
 function describe(values, cell, { heads, names, now, queries, keys, lost, T, share }) {
   const { head, minus, without } = now;
   const gone = (t) =>
@@ -174,87 +183,90 @@ function losses(context, share, { x, top, size, first, count, ink }) {
   context.fillText("output lost", x, top - 10);
   for (let t = 0; t < count; t += 1) {
     const box = [x, top + t * size + size * 0.3, 56, size * 0.4];
-    context.fillStyle = MEANINGS.without;
+    context.fillStyle = NOW.change;
     context.fillRect(box[0], box[1], 56 * Math.min(share(first + t), 1), box[3]);
     Object.assign(context, { strokeStyle: ink, lineWidth: 0.5 });
     context.strokeRect(...box);
   }
 }
 
-const [TITLE, GAP, SMALLEST, LARGEST] = [42, 14, 104, 190]; // above a small map, between two, and how wide one may be
+const [TITLE, GAP, SMALLEST, LARGEST] = [46, 12, 150, 232]; // above a weave, between two, and how wide one may be
+const [NAMED, FAINT] = [14, 0.02]; // so many words can be read in a weave; a weight below is not drawn
 
-// All heads as small maps, in the colours of the large one; its cursor is in each, and a point in one of them moves it.
-function multiples({ queries, T, S, onpoint, onchoose, order }) {
-  const sketch = canvas("Heads as small maps.", { how: "Arrow keys choose one." });
-  const measure = new OffscreenCanvas(1, 1).getContext("2d");
-  measure.font = SMALL;
-  const named = Math.min(Math.max(...queries.map((name) => measure.measureText(name).width)) + 8, 78);
-  let drawn = null;
-  const show = ({ order, heads, names, now, cursor, width: total, ink }) => {
-    const most = Math.max(2, Math.floor((total - named) / (SMALLEST + GAP)));
+// All heads as a wall of small weaves: keys left, queries right, ribbons as thick as the weights. The word that is
+// pointed at lights in all; a weave that is dragged onto another one is subtracted from it.
+function multiples({ queries, keys, T, S, onpoint, onchoose, onsubtract, order }) {
+  const sketch = canvas("Heads as small weaves.", { how: "Arrow keys choose one." });
+  let [drawn, dragged, over] = [null, null, null];
+  const show = ({ order, heads, names, now, cursor, width: total }) => {
+    const most = Math.max(1, Math.floor((total + GAP) / (SMALLEST + GAP)));
     const across = Math.ceil(names.length / Math.ceil(names.length / most)); // so many lines, all about as long
-    const side = Math.min(LARGEST, (total - named) / across - GAP);
-    const size = side / Math.max(T, S);
-    const k = Math.max(1, Math.ceil(1 / size));
-    const [step, down] = [side + GAP, T * size + TITLE + 8];
-    const context = sketch.resize(named + across * step, Math.ceil(names.length / across) * down);
-    const boxes = order.map((head, i) => ({
-      head,
-      left: named + (i % across) * step + 3,
-      top: Math.floor(i / across) * down + TITLE,
-      size,
-      shown: [T, S],
-    }));
+    const side = Math.min(LARGEST, (total + GAP) / across - GAP);
+    const row = clamp(260 / Math.max(T, S), 4, 22);
+    const [step, down] = [side + GAP, row * Math.max(T, S) + TITLE + 10 + GAP];
+    const context = sketch.resize(across * step - GAP, Math.ceil(names.length / across) * down - GAP);
+    const room = Math.max(T, S) <= NAMED ? Math.min(widest(context, [...queries, ...keys]), side * 0.29) : 12;
+    const boxes = order.map((head, i) => {
+      const [left, top] = [(i % across) * step, Math.floor(i / across) * down];
+      const middle = (n, at) => top + TITLE + (at + 0.5 + (Math.max(T, S) - n) / 2) * row;
+      return { head, left, top, width: side, height: down - GAP, row, room, middle };
+    });
     drawn = { boxes, across, head: now.head };
-    sketch.node.layout = drawn;
+    // With the places of the first query and the first key.
+    sketch.node.layout = {
+      boxes: boxes.map(({ middle, ...box }) => ({ ...box, queries: middle(T, 0), keys: middle(S, 0) })),
+    };
     sketch.describe(
-      `${names.length} heads as small maps, sorted by ${SORTS[now.sort]}: ` +
+      `${names.length} heads as small weaves, sorted by ${SORTS[now.sort]}: ` +
         `${order.map((head) => `${names[head]} ${number(heads[head], now.sort)}`).join(", ")}.`,
     );
-    boxes.forEach((box, i) => {
-      const { head, left, top } = box;
-      const map = k > 1 ? pooled(heads[head].map, k, false) : heads[head].map;
+    for (const box of boxes) {
+      const { head } = box;
       const on = head === now.head || head === now.minus;
-      Object.assign(context, {
-        fillStyle: ink,
-        font: on ? `bold ${FONT}` : FONT,
-        textAlign: "left",
-        textBaseline: "middle",
-      });
-      context.fillText(head === now.minus ? `− ${names[head]}` : names[head], left, top - 30);
-      context.font = SMALL;
-      context.fillText(number(heads[head], now.sort), left, top - 13);
-      if (i % across === 0 && size >= 10) rowNames(context, box, queries, named, cursor);
+      frame(context, box, { on, target: dragged !== null && over === head && over !== dragged });
+      const title = head === now.minus ? `− ${names[head]}` : names[head];
+      write(context, title, box.left + 10, box.top + 16, { bold: on });
+      write(context, number(heads[head], now.sort), box.left + 10, box.top + 33, { size: 12, colour: NOW.soft });
       context.globalAlpha = head === now.without ? 0.25 : 1;
-      paintCells(context, map, { left, top, size: size * k }, { range: [0, 1], ink });
+      weave(context, box, heads[head].map, { queries, keys, cursor });
       context.globalAlpha = 1;
-      if (head === now.without) cross(context, left, top, S * size, T * size, ink);
-      if (on) {
-        Object.assign(context, { strokeStyle: MEANINGS.chosen, lineWidth: 3 });
-        context.strokeRect(left - 2, top - 2, S * size + 3, T * size + 3);
-      }
-      if (cursor) paintCursor(context, box, cursor, ink);
-    });
+      if (head === now.without) cross(context, box);
+    }
   };
   const at = (event) => {
     const [x, y] = sketch.at(event);
-    const over = drawn.boxes.find(
-      ({ left, top, size }) => x >= left && x < left + S * size && y >= top && y < top + T * size,
-    );
-    return (
-      over && {
-        head: over.head,
-        cell: [Math.floor((y - over.top) / over.size), Math.floor((x - over.left) / over.size)],
-      }
+    return drawn.boxes.find(
+      ({ left, top, width, height }) => x >= left && x < left + width && y >= top && y < top + height,
     );
   };
+  // The word at a pointer: of the keys in the left third, of the queries elsewhere.
+  const wordAt = (event, box) => {
+    const [x, y] = sketch.at(event);
+    const ofKeys = x < box.left + box.width / 3;
+    const n = ofKeys ? S : T;
+    const word = Math.round((y - box.middle(n, 0)) / box.row);
+    return word < 0 || word >= n ? null : { head: box.head, ofKeys, word };
+  };
+  const point = (event) => {
+    const box = at(event);
+    over = box?.head ?? null;
+    onpoint(box ? wordAt(event, box) : null);
+  };
   Object.assign(sketch.node, {
-    onpointermove: (event) => onpoint(at(event)?.cell ?? null),
+    onpointermove: point,
     onpointerleave: onLeave(() => onpoint(null)),
     onpointerdown: (event) => {
-      const found = at(event);
-      onpoint(found?.cell ?? null);
-      if (found) onchoose(found.head);
+      dragged = at(event)?.head ?? null;
+      point(event);
+      if (dragged !== null) onchoose(dragged);
+    },
+    onpointerup: (event) => {
+      const [from, to] = [dragged, at(event)?.head];
+      dragged = null;
+      if (from !== null && to !== undefined && to !== from) onsubtract(to, from);
+    },
+    onpointercancel: () => {
+      dragged = null;
     },
     onkeydown: onKeys((key) => {
       const by = {
@@ -273,25 +285,65 @@ function multiples({ queries, T, S, onpoint, onchoose, order }) {
   return { node: sketch.node, show };
 }
 
-// The queries' names at the left of the first map in a line.
-function rowNames(context, { left, top, size }, queries, room, cursor) {
-  context.textAlign = "right";
-  queries.forEach((name, t) => {
-    context.font = cursor?.[0] === t ? `bold ${SMALL}` : SMALL;
-    context.fillText(fit(context, name, room - 6), left - 6, top + (t + 0.5) * size);
+function widest(context, names) {
+  context.font = `bold 14px ${SERIF}`;
+  return Math.max(...names.map((name) => context.measureText(name).width));
+}
+
+function frame(context, { left, top, width, height }, { on, target }) {
+  Object.assign(context, { strokeStyle: on || target ? NOW.ink : NOW.line, lineWidth: on || target ? 2 : 1 });
+  context.setLineDash(target ? [5, 4] : []);
+  context.beginPath();
+  context.roundRect(left + 1, top + 1, width - 2, height - 2, 12);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+// The ribbons of a head: those into a query are stacked there, and together as high as its row.
+function weave(context, { left, width, row, room, middle }, map, { queries, keys, cursor }) {
+  const [T, S] = [map.length, map[0].length];
+  const [from, to, thick] = [left + room + 12, left + width - room - 12, row * 0.82];
+  const received = Array.from({ length: S }, (_, s) => map.reduce((sum, weights) => sum + weights[s], 0));
+  const given = new Float64Array(S);
+  map.forEach((weights, t) => {
+    let taken = 0;
+    const lit = cursor?.[0] === t;
+    Object.assign(context, { fillStyle: NOW.amber, strokeStyle: NOW["amber-edge"], lineWidth: 0.8 });
+    const alpha = context.globalAlpha;
+    weights.forEach((weight, s) => {
+      const squeeze = Math.min(1, 1 / received[s]); // a key that many look at gives from the room of its row
+      const y0 = middle(S, s) + (given[s] + weight / 2 - received[s] / 2) * squeeze * thick;
+      const y1 = middle(T, t) + (taken + weight / 2 - 0.5) * thick;
+      given[s] += weight;
+      taken += weight;
+      if (weight < FAINT) return;
+      context.globalAlpha = alpha * (lit ? 1 : cursor ? 0.22 : 0.5);
+      ribbon(context, [from, y0], [to, y1], Math.max(0.6, weight * thick));
+      if (lit) context.stroke();
+    });
+    context.globalAlpha = alpha;
   });
-  context.textAlign = "left";
+  if (Math.max(T, S) > NAMED) return;
+  const size = Math.min(14, row * 0.8);
+  const looked = (s) => cursor && map[cursor[0]][s] > 0.1;
+  const word = (text, x, y, align, bold) => {
+    Object.assign(context, { font: `${bold ? "bold " : ""}${size}px ${SERIF}` });
+    const colour = bold || !cursor ? NOW.ink : NOW.soft;
+    write(context, fit(context, text, room), x, y, { size, serif: true, bold, align, colour });
+  };
+  keys.forEach((name, s) => word(name, from - 6, middle(S, s), "right", looked(s)));
+  queries.forEach((name, t) => word(name, to + 6, middle(T, t), "left", cursor?.[0] === t));
 }
 
 function number(head, sort) {
   return sort === 2 ? head.diagonality.toFixed(2) : `${head.entropy.toFixed(2)} bits`;
 }
 
-function cross(context, x, y, width, height, ink) {
+function cross(context, { left, top, width, height }) {
   context.beginPath();
-  context.moveTo(x, y);
-  context.lineTo(x + width, y + height);
-  context.moveTo(x + width, y);
-  context.lineTo(x, y + height);
-  Object.assign(context, { strokeStyle: ink, lineWidth: 1.5 }).stroke();
+  context.moveTo(left + 10, top + TITLE);
+  context.lineTo(left + width - 10, top + height - 10);
+  context.moveTo(left + width - 10, top + TITLE);
+  context.lineTo(left + 10, top + height - 10);
+  Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2 }).stroke();
 }

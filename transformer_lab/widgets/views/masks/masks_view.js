@@ -14,7 +14,10 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
-import { FONT, tokenMap } from "../../shared/grid.js";
+import { write } from "../../shared/drawing.js";
+import { tokenMap } from "../../shared/grid.js";
+import { numberIn } from "../../shared/cells.js";
+import { NOW, amounts, css, inkOn } from "../../shared/palette.js";
 
 const PATTERNS = {
   everything: () => true,
@@ -93,6 +96,9 @@ export default {
         name: "weight",
         range: [0, 1],
         masked: (t, s) => !allowed[t][s],
+        maskedName: "shut",
+        cell: (context, box) => paintWindow(context, box, leaks(box, now)),
+        hidden: paintShutter,
         ...(wide ? { beside: remarks(found, weights) } : {}),
       });
       if (now.twoLayers) paintDots(map.node, allowed, getComputedStyle(el).color);
@@ -149,7 +155,7 @@ export default {
 
     el.append(
       element("style", {}, STYLE),
-      bar(...tabs.map(([, tab]) => tab)),
+      element("div", { class: "tl-bar tl-segments" }, ...tabs.map(([, tab]) => tab)),
       bar(back.node, prefix.node, layers.node),
       element("div", { class: "tl-bar", role: "group", "aria-label": "padding" }, "padding", ...pads),
       sideBySide(map.node, checks, map.note, map.says, bar(...map.buttons, reset)),
@@ -246,17 +252,64 @@ function describe(weights, cell, { allowed, scores, tokens }) {
 
 // ── drawing ──
 
+// A key that comes later than its query, and is not known from the start, may not be seen.
+const leaks = ({ t, s, value }, { pattern, prefix }) =>
+  !Number.isNaN(value) && s > t && !(pattern === "prefix" && s < prefix);
+
+// A window: open, the light behind it is the weight; a leak is a spark in it.
+function paintWindow(context, { x, y, size, value }, leak) {
+  if (Number.isNaN(value)) return paintShutter(context, { x, y, size });
+  const light = amounts(value);
+  context.fillStyle = css(light);
+  context.fillRect(x, y, size, size);
+  const rolled = Math.max(3, size * 0.1);
+  Object.assign(context, { fillStyle: NOW.thread }).fillRect(x, y, size, rolled);
+  if (size >= 30)
+    write(context, numberIn(value), x + size / 2, y + (size + rolled) / 2, {
+      size: 12,
+      align: "center",
+      colour: inkOn(light),
+    });
+  Object.assign(context, { strokeStyle: NOW.edge, lineWidth: 1 }).strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
+  if (leak) paintSpark(context, x + size - size * 0.2, y + size * 0.26, Math.max(5, size * 0.19));
+}
+
+// A shutter that is down: slats all the way.
+function paintShutter(context, { x, y, size }) {
+  Object.assign(context, { fillStyle: NOW.slab }).fillRect(x, y, size, size);
+  const slat = Math.max(4, size / 7);
+  Object.assign(context, { fillStyle: NOW.thread, globalAlpha: 0.8 });
+  for (let line = y; line < y + size - 1; line += slat) context.fillRect(x + 1, line, size - 2, slat * 0.56);
+  context.globalAlpha = 1;
+  Object.assign(context, { strokeStyle: NOW.edge, lineWidth: 1 }).strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
+}
+
+function paintSpark(context, x, y, r) {
+  context.beginPath();
+  for (let i = 0; i < 16; i += 1) {
+    const [angle, far] = [(i * Math.PI) / 8, i % 2 ? r * 0.42 : r];
+    context.lineTo(x + far * Math.sin(angle), y - far * Math.cos(angle));
+  }
+  context.closePath();
+  Object.assign(context, { fillStyle: NOW.change, strokeStyle: NOW.paper, lineWidth: 2, lineJoin: "round" });
+  context.stroke();
+  context.fill();
+}
+
 // What is wrong with a row stands beside it.
 function remarks({ leaks, blind }, weights) {
   const ofRow = (row) => leaks.filter(([t]) => t === row).reduce((sum, [t, s]) => sum + weights[t][s], 0);
   const leaky = new Set(leaks.map(([t]) => t));
   return {
     width: 124,
-    draw: (context, { x, top, size, first, count, ink }) => {
-      Object.assign(context, { font: FONT, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
+    draw: (context, { x, top, size, first, count }) => {
       for (let t = first; t < first + count; t += 1) {
-        const text = blind.includes(t) ? "⚠ sees nothing" : leaky.has(t) ? `⚠ leaks ${percent(ofRow(t))}` : "";
-        context.fillText(text, x, top + (t - first + 0.5) * size);
+        const y = top + (t - first + 0.5) * size;
+        if (blind.includes(t)) write(context, "⚠ sees nothing", x, y, { bold: true });
+        else if (leaky.has(t)) {
+          paintSpark(context, x + 7, y, 7);
+          write(context, `leaks ${percent(ofRow(t))}`, x + 20, y, { colour: NOW.change, bold: true });
+        }
       }
     },
   };
@@ -266,13 +319,14 @@ function remarks({ leaks, blind }, weights) {
 function paintDots(node, allowed, ink) {
   const { left, top, size, first, shown } = node.layout;
   const context = node.getContext("2d");
-  context.fillStyle = ink;
+  Object.assign(context, { fillStyle: ink, strokeStyle: NOW.paper, lineWidth: 2 });
   twoLayers(allowed).forEach((row, t) =>
     row.forEach((yes, s) => {
       const [i, j] = [t - first[0], s - first[1]];
       if (!yes || allowed[t][s] || i < 0 || j < 0 || i >= shown[0] || j >= shown[1]) return;
       context.beginPath();
       context.arc(left + (j + 0.5) * size - 0.5, top + (i + 0.5) * size - 0.5, Math.max(2, size / 8), 0, 2 * Math.PI);
+      context.stroke();
       context.fill();
     }),
   );

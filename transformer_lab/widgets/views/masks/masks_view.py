@@ -2,16 +2,19 @@
 
 import torch
 from jaxtyping import Bool
+from matplotlib.axes import Axes
 from torch import Tensor
 
 from transformer_lab.nn.attention import masked_softmax
 from transformer_lab.nn.masks import causal_mask
 from transformer_lab.plots import plot_attention
 from transformer_lab.plots.checks import Tokens, Values, check_shape, to_array, to_tensor
+from transformer_lab.plots.picture import PAPER
 from transformer_lab.widgets.shared.view import View
 
 PATTERNS = ("everything", "causal", "sliding window", "prefix")
 MOST_TOKENS = 16
+SLATS = 6  # of a shutter in the picture
 
 
 def mask_playground(scores: Values, tokens: Tokens, pattern: str = "causal", pad_token: str = "pad") -> View:
@@ -37,7 +40,8 @@ def mask_playground(scores: Values, tokens: Tokens, pattern: str = "causal", pad
     weights = masked_softmax(scores.double(), mask)
     state = {"scores": scores, "tokens": tokens, "pattern": pattern, "padding": padding}
     said = summary(mask, pattern, padding)
-    return View("masks", state, said, lambda: plot_attention(weights, tokens, tokens, mask=mask))
+    known = 2 if pattern == "prefix" else 0  # keys that are known from the start
+    return View("masks", state, said, lambda: fallback(weights, tokens, mask, known))
 
 
 def mask_of(pattern: str, length: int, window: int = 2, prefix: int = 2) -> Bool[Tensor, "{length} {length}"]:
@@ -49,6 +53,24 @@ def mask_of(pattern: str, length: int, window: int = 2, prefix: int = 2) -> Bool
         "sliding window": past.triu(1 - window),
         "prefix": past | (torch.arange(length, device="cpu") < prefix),
     }[pattern]
+
+
+def fallback(weights: Tensor, tokens: list[str], mask: Tensor, known: int) -> Axes:
+    """The weights as light in windows; shutters are down where the mask forbids, and a leak is a spark."""
+    ax = plot_attention(weights, tokens, tokens, mask=mask)
+    for shutter in ax.patches:
+        shutter.set(hatch=None, facecolor=PAPER["slab"])
+        (left, bottom), wide = shutter.get_xy(), shutter.get_width()
+        slats = [bottom + (i + 0.5) / SLATS for i in range(SLATS)]
+        ax.hlines(slats, left, left + wide, color=PAPER["thread"], linewidth=2, zorder=1.6)
+    later = (mask & ~causal_mask(len(mask), "cpu")).nonzero().tolist()
+    leaks = [(s + 0.3, t - 0.28) for t, s in later if s >= known]
+    if leaks:
+        x, y = zip(*leaks, strict=True)
+        ax.plot(
+            x, y, linestyle="", marker=(8, 1, 0), markersize=9, color=PAPER["change"], markeredgecolor=PAPER["paper"]
+        )
+    return ax
 
 
 def summary(mask: Tensor, pattern: str, padding: list[bool]) -> str:

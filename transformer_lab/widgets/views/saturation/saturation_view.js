@@ -1,4 +1,5 @@
-// Softmax saturation: the weights of one query as its vectors get wider, and the norm of the Jacobian of many.
+// Softmax saturation: the weights of one query as its vectors get wider, as water in tubes whose glow dies, and the
+// norm of the Jacobian of many.
 
 import {
   bar,
@@ -15,8 +16,9 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
-import { drawBars, drawLines } from "../../shared/chart.js";
-import { MEANINGS } from "../../shared/palette.js";
+import { drawLines } from "../../shared/chart.js";
+import { write } from "../../shared/drawing.js";
+import { MEANINGS, NOW } from "../../shared/palette.js";
 
 // Weights of one query at a width: the scores are sums of d_k products, divided by √d_k or not.
 export function weightsAt(scores, width, scaled) {
@@ -93,37 +95,89 @@ const named = () => [
   ["with scale", MEANINGS.with],
 ];
 
-// Weights as bars and, beside or below them, the norms at every width; returns where the bars stand.
+// How much a weight still answers to its own score: p (1 − p), which is ¼ at most.
+export function glowOf(weight) {
+  return 4 * weight * (1 - weight);
+}
+
+// The weights as water in tubes and, beside or below them, the norms at every width; returns where the tubes stand.
 function paint(sketch, { both, norms, widths, now, el }) {
   const total = widthOf(el);
-  const narrow = total < 520;
-  const height = narrow ? 264 : 300;
-  const chosen = +now.scaled;
+  const narrow = total < 620;
+  const height = 320;
   const context = sketch.resize(total, narrow ? 2 * height : height);
-  const ink = getComputedStyle(el).color;
-  const half = narrow ? total : total * 0.48;
+  const half = narrow ? total : Math.round(total * 0.56);
   drawLines(
     context,
-    { x: narrow ? 0 : half + 16, y: narrow ? height : 0, width: narrow ? total : total - half - 16, height },
+    { x: narrow ? 0 : half + 24, y: narrow ? height + 8 : 0, width: narrow ? total : total - half - 24, height: 310 },
     {
       x: { name: "d_k", log: 2, ticks: TICKS },
-      y: { name: "median norm of the Jacobian", log: 10, low: 1e-5, high: 1 },
+      y: { name: "glow of all: median norm of the Jacobian", log: 10, low: 1e-5, high: 1 },
       series: norms.map((ys, i) => ({ name: named()[i][0], colour: named()[i][1], xs: widths, ys })),
       at: now.at,
-      ink,
+      ink: getComputedStyle(el).color,
     },
   );
-  return drawBars(
-    context,
-    { x: 0, y: 0, width: half, height },
-    {
-      names: both[0].map((_, i) => String(i + 1)),
-      x: { name: "key" },
-      y: { name: "weight of each key", high: 1 },
-      // Both stand side by side; the one that is chosen is filled, the other one an outline.
-      series: both.map((ys, i) => ({ name: named()[i][0], ys, colour: named()[i][1], outlined: i !== chosen })),
-      at: now.key,
-      ink,
-    },
-  );
+  return paintTubes(context, { x: 0, y: 40, width: half, height: 208 }, both, now);
+}
+
+// A tube for each key: its water is the weight, its glow how much that still answers, and a dashed line the level that
+// it has with the scale instead, or without.
+function paintTubes(context, box, both, now) {
+  const [here, there] = now.scaled ? [both[1], both[0]] : [both[0], both[1]];
+  const step = box.width / here.length;
+  const wide = Math.min(40, step * 0.56);
+  write(context, now.scaled ? "softmax(q·k / √d_k)" : "softmax(q·k)", 0, 12, { bold: true, size: 14 });
+  here.forEach((weight, i) => {
+    const [left, bottom] = [box.x + (i + 0.5) * step - wide / 2, box.y + box.height];
+    const tube = [left, box.y, wide, box.height, [4, 4, wide / 2, wide / 2]];
+    paintGlow(context, tube, glowOf(weight));
+    context.save();
+    context.beginPath();
+    context.roundRect(...tube);
+    context.fillStyle = NOW.slab;
+    context.fill();
+    context.clip();
+    const level = bottom - box.height * weight;
+    context.fillStyle = NOW.amber;
+    context.fillRect(left, level, wide, bottom - level);
+    context.fillStyle = NOW["amber-edge"];
+    context.fillRect(left, level, wide, 2);
+    context.restore();
+    paintGlass(context, tube, i === now.key);
+    const other = bottom - box.height * there[i];
+    Object.assign(context, { strokeStyle: NOW.ink, lineWidth: 1.5 }).setLineDash([4, 3]);
+    context.beginPath();
+    context.moveTo(left - 5, other);
+    context.lineTo(left + wide + 5, other);
+    context.stroke();
+    context.setLineDash([]);
+    const middle = left + wide / 2;
+    write(context, weight.toFixed(2), middle, bottom + 16, { align: "center", bold: weight > 0.5 });
+    write(context, `key ${i + 1}`, middle, bottom + 34, { align: "center", size: 12, colour: NOW.soft, room: step });
+  });
+  const line = box.y + box.height + 58;
+  write(context, "glow: p (1 − p), what a tube still answers to its score", 0, line, {
+    colour: NOW.soft,
+    room: box.width,
+  });
+  return box;
+}
+
+function paintGlow(context, [left, top, wide, high, corners], glow) {
+  context.save();
+  Object.assign(context, { shadowColor: NOW.amber, shadowBlur: 26 * glow, fillStyle: NOW.amber, globalAlpha: glow });
+  for (let layer = 0; layer < 2 && glow > 0.02; layer += 1) {
+    context.beginPath();
+    context.roundRect(left, top, wide, high, corners);
+    context.fill();
+  }
+  context.restore();
+}
+
+function paintGlass(context, [left, top, wide, high, corners], chosen) {
+  Object.assign(context, { strokeStyle: chosen ? NOW.ink : NOW.edge, lineWidth: chosen ? 3 : 1.5 });
+  context.beginPath();
+  context.roundRect(left, top, wide, high, corners);
+  context.stroke();
 }

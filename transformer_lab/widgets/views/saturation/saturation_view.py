@@ -1,12 +1,15 @@
 """Softmax saturation: how eight weights and their gradient change as queries and keys get wider."""
 
+from copy import copy
+
 import torch
 from matplotlib.axes import Axes
+from matplotlib.patches import FancyBboxPatch, Rectangle
 from torch import Tensor
 
 from transformer_lab.analysis import softmax_jacobian
-from transformer_lab.plots import plot_bars
 from transformer_lab.plots.checks import Values, to_tensor
+from transformer_lab.plots.picture import INK, PAPER, bare
 from transformer_lab.widgets.shared.view import View
 
 WIDTHS = sorted({round(2 ** (step / 4)) for step in range(41)})  # 1 to 1024, four steps to an octave
@@ -35,7 +38,6 @@ def saturation(query: Values, key: Values) -> View:
     medians = [jacobian_norm(s.softmax(dim=-1)).median(dim=-1) for s in (scores, scores * scale)]
     typical = scores[:, medians[0].indices[-1]]  # (widths, S)
     state = {"scores": typical, "norms": [median.values for median in medians], "widths": WIDTHS}
-    # "with" comes first, here and in the page, and so has its colour in both
     groups = {"with scale": (typical[-1] / widest**0.5).softmax(0), "without scale": typical[-1].softmax(0)}
     return View("saturation", state | {"at": len(WIDTHS) - 1}, summary(groups), lambda: fallback(groups))
 
@@ -53,6 +55,18 @@ def summary(groups: dict[str, Tensor]) -> str:
 
 
 def fallback(groups: dict[str, Tensor]) -> Axes:
-    """A plot of the weights at the largest width, with and without the scale."""
-    n = len(groups["with scale"])
-    return plot_bars(groups, [f"key {i}" for i in range(1, n + 1)], y_label="weight")
+    """Tubes of water: the weights at the largest width without the scale, and as dashed lines those with it."""
+    water, other = (groups[name].tolist() for name in ("without scale", "with scale"))
+    ax = bare(len(water), 6.4, 3.2)
+    for i, (weight, level) in enumerate(zip(water, other, strict=True)):
+        tube = FancyBboxPatch((i + 0.22, 0), 0.56, 1, "round,pad=0,rounding_size=0.1", facecolor=PAPER["slab"])
+        fill = Rectangle((i + 0.22, 0), 0.56, weight, facecolor=PAPER["amber"], edgecolor=PAPER["amber-edge"])
+        ax.add_patch(tube)
+        ax.add_patch(fill).set_clip_path(tube)
+        ax.add_patch(copy(tube)).set(facecolor="none", edgecolor=PAPER["edge"], linewidth=1.2)
+        ax.plot([i + 0.14, i + 0.86], [level, level], color=INK, linestyle=(0, (3, 2)), linewidth=1.2)
+        ax.text(i + 0.5, -0.06, f"{weight:.2f}", ha="center", va="top", weight="bold" if weight > 0.5 else "normal")
+        ax.text(i + 0.5, -0.16, f"key {i + 1}", ha="center", va="top", fontsize=8, color=PAPER["soft"])
+    ax.set_title("water: softmax(q·k); dashed: the same scores ÷ √d_k", loc="left", fontsize=10)
+    ax.set_ylim(-0.26, 1.02)
+    return ax

@@ -60,7 +60,7 @@ def test_the_picture_has_a_spark_in_each_leak_and_a_shutter_over_the_rest():
     weights = scores.double().softmax(-1).flatten().tolist()
     assert [text.get_text() for text in shown["everything"].texts] == [f"{weight:.2f}" for weight in weights]
     slats = [len(ax.collections) for ax in shown.values()]
-    assert slats == [0, 2, 1]  # of the causal mask in two rows, and of the prefix in one
+    assert slats == [0, 2, 2]  # in two rows each: one shutter over what is masked side by side
 
 
 # ── refusals ──

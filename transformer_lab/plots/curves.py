@@ -80,7 +80,7 @@ def plot_lines(
         ax.set_xticks(xs, [f"{value:g}" for value in xs])
         ax.minorticks_off()
     ax.grid(True)
-    ax.legend()
+    ax.legend(loc="best")
     return ax
 
 
@@ -106,7 +106,7 @@ def plot_bars(
     if min(map(np.min, arrays.values()), default=0) < 0:
         ax.axhline(0, color=GREY, linewidth=0.8)
     ax.set_ylabel(y_label)
-    ax.legend()
+    ax.legend(loc="best")
     return ax
 
 
@@ -165,5 +165,5 @@ def plot_vectors(groups: Mapping[str, Mapping[str, Values]], ax: Axes | None = N
     ax.margins(0.2)
     ax.autoscale_view()
     ax.grid(True)
-    ax.legend()
+    ax.legend(loc="best")
     return ax

@@ -17,7 +17,8 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
-import { FAMILY, layout, numberOf, paint } from "./arcs_picture.js";
+import { SERIF } from "../../shared/palette.js";
+import { layout, numberOf, paint } from "./arcs_picture.js";
 import { motion, staggered } from "../../shared/motion.js";
 import { blended } from "../../shared/numbers.js";
 
@@ -140,7 +141,7 @@ let ruler = null;
 // How wide a text is for each pixel of its letters' height, in bold, as the chosen word is.
 function measure(text) {
   ruler ??= new OffscreenCanvas(1, 1).getContext("2d");
-  ruler.font = `bold 100px ${FAMILY}`;
+  ruler.font = `bold 100px ${SERIF}`;
   return ruler.measureText(text).width / 100;
 }
 
@@ -170,7 +171,8 @@ function wordsOf(sentences, names, { point, keep }) {
     buttons.forEach((all, i) =>
       all.forEach((node, word) => {
         const { left, top, width, height } = plan.places[i].boxes[word];
-        const share = `background: rgb(0 158 115 / ${(0.45 * looks[i].weights[word]).toFixed(3)});`;
+        const amber = (45 * looks[i].weights[word]).toFixed(1);
+        const share = `background: color-mix(in srgb, var(--tl-amber) ${amber}%, transparent);`;
         const box = `left: ${left}px; top: ${top}px; width: ${width}px; height: ${height}px;`;
         const style = `${box} font-size: ${plan.size}px; ${share}`;
         if (node.drawn !== style) node.style.cssText = node.drawn = style;
@@ -218,6 +220,7 @@ const STYLE = `
 .tl-view.tl-arcs .tl-says { max-width: none; white-space: pre-line; }
 .tl-arcs .tl-word {
   position: absolute; padding: 0; min-width: 0; min-height: 0; line-height: 1.2; border-radius: 7px;
+  font-family: var(--tl-serif);
   overflow: hidden; text-overflow: ellipsis; white-space: nowrap; cursor: pointer;
 }
 .tl-arcs .tl-word[aria-pressed=true] {

@@ -185,13 +185,17 @@ function paintTower(context, { x, y, width, height }, { name, up, down, most, co
   const top = plain(up[n]);
   write(context, top, left - 8, y - 18, { bold: true, align: "right" });
   const far = context.measureText(top).width + 14;
-  write(context, "activations, at the top", left - 8 - far, y - 18, {
+  write(context, room < 150 ? "activations" : "activations, at the top", left - 8 - far, y - 18, {
     size: 12,
     align: "right",
     colour: NOW.soft,
     room: room - far + 10,
   });
-  write(context, "gradient, on the stairs", left + body + 10, y - 18, { size: 12, colour: NOW.soft, room });
+  write(context, room < 150 ? "gradient" : "gradient, on the stairs", left + body + 10, y - 18, {
+    size: 12,
+    colour: NOW.soft,
+    room,
+  });
   for (let l = 1; l <= n; l += 1) {
     const [roof, lit] = [level(l), share(down[l], ranges[1])];
     Object.assign(context, { fillStyle: NOW.slab, strokeStyle: NOW.edge, lineWidth: 1 });

@@ -25,8 +25,8 @@ export function formula(label, parts, steps, go) {
 }
 
 export const FORMULA_STYLE = `
-.tl-view .tl-formula { font: italic 16px/1.5 Georgia, serif; gap: 4px 5px; margin: 8px 0; }
+.tl-view .tl-formula { font: italic 17px/1.5 var(--tl-serif); gap: 4px 5px; margin: 8px 0; }
 .tl-view .tl-formula button { padding: 1px 7px; border-style: dashed; }
-.tl-view .tl-formula [data-term=done] { border-color: transparent; background: rgb(0 114 178 / .16); }
+.tl-view .tl-formula [data-term=done] { border-color: transparent; background: var(--tl-slab); }
 .tl-formula [data-term=off] { text-decoration: line-through; }
 `;

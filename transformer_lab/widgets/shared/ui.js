@@ -354,14 +354,16 @@ const STYLE = `
 .tl-view, .tl-ask { --tl-target: 40px; --tl-word: 32px; }
 @media (pointer: coarse) { .tl-view, .tl-ask { --tl-target: 44px; --tl-word: 44px; } }
 .tl-bar { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; margin: 8px 0; }
-.tl-view label { display: inline-flex; gap: 8px; align-items: center; min-height: var(--tl-target); }
+.tl-view label {
+  display: inline-flex; gap: 8px; align-items: center; min-height: var(--tl-target); max-width: 100%;
+}
 .tl-view label.tl-slider {
   display: inline-grid; max-width: 100%;
   grid-template-columns: minmax(var(--tl-name), max-content) minmax(4em, 10em) max-content;
 }
 .tl-view { --tl-name: 0; }
 .tl-view .tl-slider:first-child, .tl-view .tl-grid { --tl-name: 6em; }
-.tl-view .tl-grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(22em, 1fr)); gap: 4px 16px; }
+.tl-view .tl-grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22em, 100%), 1fr)); gap: 4px 16px; }
 @media (max-width: 600px) { .tl-view { --tl-name: 6em; } }
 .tl-view output { min-width: 4em; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .tl-view input[type=range] { width: 100%; min-width: 0; height: var(--tl-target); margin: 0; }
@@ -418,8 +420,9 @@ const OF_QUESTIONS = `
 .tl-ask b { font-weight: 650; }
 .tl-ask .tl-quiet { border-style: dashed; }
 .tl-ask[data-chosen="wrong"] { border: 1px dashed var(--tl-change); }
-.tl-ask[data-chosen="right"] [aria-live]::before { content: "● "; }
-.tl-ask[data-chosen="wrong"] [aria-live]::before { content: "◐ "; color: var(--tl-change); }
+.tl-ask[data-chosen="right"] { border-color: var(--tl-ink); }
+.tl-ask[data-chosen="right"] [aria-live]::before { content: "✓ "; font-weight: 650; }
+.tl-ask[data-chosen="wrong"] [aria-live]::before { content: "✗ "; color: var(--tl-change); font-weight: 650; }
 `;
 
 // Cover `el` by a question until the reader has chosen an answer, or asks to see: {question, choices, answer, because}.

@@ -1,5 +1,5 @@
-// One row of the attention: what a query thinks of each key, aligned under the words. Scores are bars up and down; weights
-// are poured into one bar, of which they are the parts.
+// One row of the attention: what a query thinks of each key, aligned under the words. Scores are bars up and down;
+// weights are poured into one bar, of which they are the parts.
 
 import { canvas } from "../../shared/ui.js";
 import { pour, write } from "../../shared/drawing.js";

@@ -102,7 +102,7 @@ export default {
         query: queries[now.query],
         weights,
         width: Math.min(room, 560),
-        heading: `what ${queries[now.query]} ${weights ? "gives each word, of 1" : "thinks of each word"}`,
+        heading: `what “${queries[now.query]}” ${weights ? "gives to each, of 1" : "thinks of each"}`,
       });
     });
     const change = (what) => {

@@ -8,7 +8,7 @@ import torch
 from tests.support import DEVICE
 from tests.view_outputs import numbers, state_of
 from transformer_lab import widgets
-from transformer_lab.widgets.views.decoding.decoding_picture import grown, tree
+from transformer_lab.widgets.views.decoding.decoding_picture import TRUNK, grown, tree
 from transformer_lab.widgets.views.decoding.decoding_view import table_of
 
 NAMES = ["bos", "eos", "a", "b"]
@@ -101,11 +101,17 @@ def test_where_no_script_runs_the_tree_is_seen_with_the_greedy_path():
     assert [one.name for one in b.children] == ["eos"]
     assert end.children == []
     ax = tree(*table, NAMES, 1)
-    words = {text.get_text(): text.get_color() for text in ax.texts}
-    assert (words["begin"], words["a  0.50"], words["eos  0.20"]) == ("white", "white", "white")
-    assert words["b  0.40"] != "white"
+    weights = {text.get_text(): text.get_weight() for text in ax.texts}
+    assert (weights["a  0.50"], weights["eos  0.20"], weights["b  0.40"]) == ("bold", "bold", "normal")
     places = {text.get_text(): text.get_position() for text in ax.texts}
-    assert places["eos  0.40"] == (2, places["b  0.40"][1])  # straight behind its only parent
+    assert places["eos  0.40"][1] == places["b  0.40"][1]  # straight behind its only parent
+
+
+def test_a_branch_of_the_picture_is_as_wide_as_its_tokens_are_probable():
+    ax = tree(*table_of(chain, len(NAMES), 0, 1, 2, 3), NAMES, 1)
+    ends = [one.get_paths()[0].vertices for one in ax.collections]
+    wide = {round(float(v[v[:, 0] == v[:, 0].max(), 1].max() - v[v[:, 0] == v[:, 0].max(), 1].min()), 3) for v in ends}
+    assert wide == {round(TRUNK * p, 3) for p in (1.0, 0.5, 0.4, 0.1, 0.2, 0.15)}
 
 
 def test_of_a_large_tree_the_likeliest_beginnings_are_followed():

@@ -1,4 +1,7 @@
-"""The decoding tree where no script runs: the likeliest prefixes, their possible next tokens, and the greedy path."""
+"""The decoding tree where no script runs: the likeliest prefixes, their possible next tokens, and the greedy path.
+
+As in the page, a branch is as wide as all its tokens together are probable.
+"""
 
 import math
 from collections.abc import Iterator
@@ -11,10 +14,11 @@ from torch import Tensor
 
 from transformer_lab.plots import figure
 from transformer_lab.plots.checks import Tokens, label
-from transformer_lab.plots.picture import COLOURS, GREY, INK, THEME
+from transformer_lab.plots.picture import INK, PAPER, THEME
 
 DEEPEST, GROWN, FOLLOWED = 3, 3, 3  # levels; beginnings of a level that are followed, and their tokens
-WIDTH, HEIGHT = 6.8, 0.36  # of the figure in inches, and of a row in it
+WIDTH, HEIGHT = 6.8, 0.46  # of the figure in inches, and of a row in it
+TRUNK, THIN = 0.8, 0.45  # of a row, how wide a certain branch is; one that is less wide has its word above it
 Point = tuple[int | float, int | float]
 
 
@@ -76,15 +80,30 @@ def depth_of(node: Node) -> int:
 
 
 def draw(ax: Axes, node: Node, depth: int) -> None:
+    """The branches that leave a node, one below the other, and the node itself with its word."""
+    wide = TRUNK * math.exp(node.total)
+    top = node.place - wide / 2
     for child in node.children:
-        x, y = zip(*joined((depth, node.place), (depth + 1, child.place)), strict=True)
-        ax.plot(x, y, color=COLOURS[0] if child.greedy else GREY, linewidth=2.4 if child.greedy else 0.9)
+        branch = TRUNK * math.exp(child.total)
+        ends = (depth + 0.12, top + branch / 2), (depth + 0.55, child.place)
+        x, y = map(list, zip(*joined(*ends), strict=True))
+        x, y = [*x, depth + 1.12], [*y, child.place]  # straight below its word
+        colour = PAPER["amber" if child.greedy else "line"]
+        edge = PAPER["amber-edge" if child.greedy else "thread"]
+        edges = [[height + side * branch / 2 for height in y] for side in (-1, 1)]
+        ax.fill_between(x, *edges, color=colour, linewidth=0)
+        for one in edges:
+            ax.plot(x, one, color=edge, linewidth=0.8, linestyle="-" if child.greedy else (0, (3, 2)))
         draw(ax, child, depth + 1)
-    words = f"{node.name}  {math.exp(node.total):.2f}" if depth else node.name
-    edge, fill, ink = (COLOURS[0], COLOURS[0], "white") if node.greedy else (GREY, "white", INK)
-    box = {"boxstyle": "round,pad=0.35", "facecolor": fill, "edgecolor": edge}
-    weight = "bold" if node.greedy else "normal"
-    ax.text(depth, node.place, words, ha="center", va="center", color=ink, weight=weight, bbox=box, parse_math=False)
+        top += branch
+    if depth:
+        up = 0 if wide >= THIN else wide / 2 + 0.24
+        weight = "bold" if node.greedy else "normal"
+        words = f"{node.name}  {math.exp(node.total):.2f}"
+        place = {"ha": "center", "va": "center", "weight": weight, "color": INK, "family": "serif"}
+        ax.text(depth - 0.16, node.place - up, words, **place, parse_math=False)
+    else:
+        ax.fill_between([-0.06, 0.12], -wide / 2 + node.place, wide / 2 + node.place, color=PAPER["amber"], linewidth=0)
 
 
 def joined(start: Point, end: Point) -> Iterator[Point]:

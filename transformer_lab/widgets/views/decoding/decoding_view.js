@@ -23,7 +23,7 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { motion, player } from "../../shared/motion.js";
-import { MEANINGS, NOW, SANS, inkOn, rgbOf } from "../../shared/palette.js";
+import { MEANINGS, NOW, SANS, SERIF, inkOn, rgbOf } from "../../shared/palette.js";
 
 // ── the methods; a table is a list of beginnings { ids, logProbs, next }: where each extension stands in it, or −1 ──
 
@@ -160,13 +160,15 @@ const GROW = 900; // milliseconds in which a step grows
 const MODES = ["greedy", "sampling", "beam"];
 const START = { mode: "greedy", temperature: 1, k: null, p: 1, size: 2, draws: 1 };
 const NOTES = {
-  greedy: "Blue: the tokens taken. Dashed: not taken. Numbers in the tree: log probability so far.",
+  greedy:
+    "A branch is as wide as all its tokens together are probable. Amber: the tokens taken. Dashed: not taken. What " +
+    "fades are all other tokens.",
   sampling:
-    "Blue: the tokens drawn. Dashed: not drawn. Numbers in the tree: log probability so far. " +
+    "A branch is as wide as the model finds its tokens probable. Amber: the tokens drawn. Dashed: not drawn. " +
     "Bars: after the cut; frames: before it.",
   beam:
-    "Blue: the result. Solid frame: kept in the beam; pale: it had no extension good enough. Dashed: cut. Numbers in " +
-    "the tree: log probability so far; bars: the probability of all tokens so far.",
+    "A branch is as wide as all its tokens together are probable. Amber: the result. Grey: kept in the beam, and pale " +
+    "where it had no extension good enough. Dashed: cut. Bars: the probability of all tokens so far.",
 };
 const MOST_BARS = 10;
 const SIBLINGS = 3; // drawn of what is not taken
@@ -396,7 +398,8 @@ function treeOf(run, now) {
   run.steps.forEach(({ bars, kept }, i) => {
     const taken = bars.filter((each) => (kept ? each.kept : each.chosen));
     const rest = bars.filter((each) => !taken.includes(each) && each.before > 0).slice(0, SIBLINGS);
-    const column = [...taken, ...rest].sort((a, b) => b.one.total - a.one.total);
+    const above = ({ one }) => nodes.get(String(one.parent.ids))?.at ?? 0;
+    const column = [...taken, ...rest].sort((a, b) => above(a) - above(b) || b.one.total - a.one.total);
     rows = Math.max(rows, column.length);
     column.forEach((each, at) => {
       const { ids, token, total, parent } = each.one;
@@ -530,7 +533,8 @@ function asTable(bars, { mode }) {
 // ── drawing ──
 
 const FONT = `13px ${SANS}`;
-const SMALL = `11px ${SANS}`;
+const SMALL = `12px ${SANS}`;
+const WORDS = `18px ${SERIF}`; // what the model writes
 const ASIDE = 330; // how wide the bars are where they stand beside the tree
 
 // The tree, and beside it or below it the bars of its last step.
@@ -538,23 +542,66 @@ function paint(sketch, chart, { el, shape, step, now, tokens, others, share }) {
   const total = widthOf(el);
   const ink = getComputedStyle(el).color;
   const measure = sketch.node.getContext("2d");
-  measure.font = `600 ${FONT}`;
   const wide = Array.from({ length: now.step }, (_, d) => {
-    const names = shape.all.filter((one) => one.depth === d + 1).map((one) => tokens[one.token]);
-    return Math.max(0, ...names.map((name) => measure.measureText(name).width));
+    const column = shape.all.filter((one) => one.depth === d + 1);
+    return Math.max(0, ...column.map((one) => widthOfNode(measure, one, tokens)));
   });
   const least = columnsOf(wide, 0).at(-1);
   const natural = least.x + least.width + 4;
   const aside = total >= 640 && natural <= total - ASIDE - 28;
   const room = Math.max(aside ? total - ASIDE - 28 : total - 4, natural);
-  const tree = { x: 2, y: 4, columns: columnsOf(wide, room), row: 42 };
-  const context = sketch.resize(room + 4, shape.rows * tree.row + 8);
+  const rows = placesOf(shape.all, now.step);
+  const context = sketch.resize(room + 4, rows.height + 8);
+  const tree = { x: 2, y: 4, columns: columnsOf(wide, room), rows };
   sketch.node.boxes = paintTree(context, shape, { ...tree, tokens, ink, cursor: now.cursor, step: now.step, share });
   const bars = step.bars.slice(0, MOST_BARS);
   const rest = step.bars.length - bars.length;
   const width = aside ? ASIDE : Math.min(total, 560);
-  const lower = chart.resize(width, 36 + 22 * (bars.length + (rest || others ? 1 : 0)));
+  const lower = chart.resize(width, 36 + 24 * (bars.length + (rest || others ? 1 : 0)));
   paintBars(lower, bars, { x: 2, y: 0, width: width - 4, rest, others, now, ink });
+}
+
+const TRUNK = 66; // how wide a branch is whose tokens are certain
+const [WORD, GAP] = [24, 10]; // above a branch too thin for its word, and between branches
+const bandOf = ({ total }) => Math.max(1, TRUNK * Math.exp(total));
+
+function widthOfNode(context, one, tokens) {
+  context.font = `600 ${WORDS}`;
+  const word = context.measureText(tokens[one.token]).width;
+  context.font = SMALL;
+  return word + 8 + context.measureText(chanceOf(one)).width;
+}
+
+function chanceOf({ total }) {
+  const p = Math.exp(total);
+  return p >= 0.0005 ? p.toFixed(3) : "<0.001";
+}
+
+// From top to bottom: a column stands so that what was taken last goes straight on from where it grew. `of` gives a
+// node's top, its height, and where in it the branch runs.
+export function placesOf(all, step) {
+  const tall = (one) => (bandOf(one) >= WORD + 6 ? bandOf(one) : WORD + bandOf(one));
+  const places = new Map();
+  const set = (one, top) =>
+    places.set(one, { top, height: tall(one), band: bandOf(one), at: top + tall(one) - bandOf(one) });
+  set(all[0], 0);
+  for (let depth = 1; depth <= step; depth += 1) {
+    const column = all.filter((one) => one.depth === depth).sort((a, b) => a.at - b.at);
+    if (!column.length) continue;
+    let top = 0;
+    column.forEach((one) => {
+      set(one, top);
+      top += tall(one) + GAP;
+    });
+    const straight = column.find((one) => one.best) ?? column[0];
+    const [here, from] = [places.get(straight), places.get(straight.parent)];
+    const down = from.at + from.band / 2 - (here.at + here.band / 2);
+    column.forEach((one) => set(one, places.get(one).top + down));
+  }
+  const every = [...places.values()];
+  const least = Math.min(...every.map(({ top }) => top));
+  for (const one of every) Object.assign(one, { top: one.top - least, at: one.at - least });
+  return { of: (one) => places.get(one), height: Math.max(...every.map(({ top, height }) => top + height)) };
 }
 
 // Where the columns of the tree begin and how wide they are: as wide as their longest token, and as far apart as there
@@ -584,70 +631,97 @@ export function growth(node, step, share) {
   return { line, box: clamp(4 * share - 1, 0, 1), pale: 1 - (1 - pale) * fate };
 }
 
-function paintTree(context, { all }, { x, y, columns, row, tokens, ink, cursor, step, share }) {
-  Object.assign(context, { textBaseline: "middle", textAlign: "center", lineJoin: "round" });
-  const boxOf = (one) => ({
-    one,
-    x: x + (one.depth ? columns[one.depth - 1].x : 0),
-    y: y + one.at * row + 2,
-    width: one.depth ? columns[one.depth - 1].width : 16,
-    height: row - 8,
-  });
+function paintTree(context, { all }, { x, y, columns, rows, tokens, ink, cursor, step, share }) {
+  Object.assign(context, { textBaseline: "middle", textAlign: "left", lineJoin: "round" });
+  const boxOf = (one) => {
+    const { top, height, band, at } = rows.of(one);
+    const left = x + (one.depth ? columns[one.depth - 1].x : 0);
+    return { one, x: left, y: y + top, width: one.depth ? columns[one.depth - 1].width : 16, height, band, at: y + at };
+  };
   const boxes = all.map(boxOf);
-  for (const box of boxes) if (box.one.parent) paintLine(context, boxOf(box.one.parent), box, { ink, step, share });
+  for (const box of boxes) paintBranches(context, box, { boxOf, step, share });
   for (const box of boxes) paintNode(context, box, { tokens, ink, cursor, step, share });
   context.globalAlpha = 1;
   return boxes;
 }
 
-// The line to a node is the thicker, the more probable its token is; it is dashed to what was not taken.
-function paintLine(context, from, { one, ...box }, { ink, step, share }) {
-  const { line, pale } = growth(one, step, share);
-  const [x0, y0, x1, y1] = [from.x + from.width, from.y + from.height / 2, box.x, box.y + box.height / 2];
-  const middle = (x0 + x1) / 2;
-  const at = (t) => [
-    (1 - t) ** 3 * x0 + 3 * t * (1 - t) * middle + t ** 3 * x1,
-    (1 - t) ** 2 * (1 + 2 * t) * y0 + t ** 2 * (3 - 2 * t) * y1,
-  ];
-  const probable = Math.exp(one.total - one.parent.total);
+// What fills a branch: amber is the path that was taken, grey what was kept besides, and nothing what was not taken.
+function inked(context, { best, kept }) {
   Object.assign(context, {
-    strokeStyle: one.best ? NOW["amber-edge"] : ink,
-    lineWidth: 1 + 5 * probable,
-    globalAlpha: pale,
+    fillStyle: best ? NOW.amber : kept ? NOW.line : "transparent",
+    strokeStyle: best ? NOW["amber-edge"] : NOW.thread,
+    lineWidth: 1,
   });
-  context.setLineDash(one.kept ? [] : [3, 3]);
-  context.beginPath();
-  context.moveTo(x0, y0);
-  for (let i = 1; i <= 16; i += 1) context.lineTo(...at((line * i) / 16));
-  context.stroke();
-  context.setLineDash([]);
+  context.setLineDash(kept ? [] : [4, 3]);
 }
 
+// The branches that leave a node, one below the other; the rest of its width are the tokens that are not drawn.
+function paintBranches(context, from, { boxOf, step, share }) {
+  const children = [...from.one.children].sort((a, b) => a.at - b.at);
+  const [x0, end] = [from.x + from.width, from.at + from.band];
+  let y0 = from.at;
+  for (const one of children) {
+    const { line, pale } = growth(one, step, share);
+    const [to, band] = [boxOf(one), Math.min(bandOf(one), Math.max(end - y0, 1))];
+    const middle = (x0 + to.x) / 2;
+    context.save();
+    context.beginPath();
+    context.rect(x0, 0, (to.x - x0) * line, 1e5);
+    context.clip();
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(middle, y0, middle, to.at, to.x, to.at);
+    context.lineTo(to.x, to.at + to.band);
+    context.bezierCurveTo(middle, to.at + to.band, middle, y0 + band, x0, y0 + band);
+    inked(context, one);
+    context.globalAlpha = pale;
+    context.fill();
+    context.beginPath(); // the ends have no edge: there the branch goes on
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(middle, y0, middle, to.at, to.x, to.at);
+    context.moveTo(to.x, to.at + to.band);
+    context.bezierCurveTo(middle, to.at + to.band, middle, y0 + band, x0, y0 + band);
+    context.stroke();
+    context.restore();
+    y0 += band;
+  }
+  if (children.length && end - y0 > 1.5) {
+    const fade = context.createLinearGradient(x0, 0, x0 + 22, 0);
+    fade.addColorStop(0, from.one.best ? NOW.amber : NOW.line);
+    fade.addColorStop(1, "transparent");
+    context.fillStyle = fade;
+    context.fillRect(x0, y0, 22, end - y0);
+  }
+}
+
+// A node: its word stands in its branch, or above it where that is thin.
 function paintNode(context, { one, ...box }, { tokens, ink, cursor, step, share }) {
   const { box: there, pale } = growth(one, step, share);
   context.globalAlpha = there * pale;
-  context.setLineDash(one.kept ? [] : [3, 3]);
-  Object.assign(context, {
-    strokeStyle: one.best ? NOW["amber-edge"] : ink,
-    fillStyle: NOW.amber,
-    lineWidth: one.kept ? 1.5 : 1,
-  });
+  inked(context, one);
+  context.fillRect(box.x, box.at, box.width, box.band);
   context.beginPath();
-  context.roundRect(box.x, box.y, box.width, box.height, one.parent ? 5 : 8);
-  if (one.best) context.fill();
+  for (const edge of [box.at, box.at + box.band]) {
+    context.moveTo(box.x, edge);
+    context.lineTo(box.x + box.width, edge);
+  }
   context.stroke();
   context.setLineDash([]);
   if (one.parent) {
-    context.fillStyle = one.best ? inkOn(rgbOf(NOW.amber)) : ink;
-    context.font = one.kept ? `600 ${FONT}` : FONT;
-    context.fillText(fit(context, tokens[one.token], box.width - 6), box.x + box.width / 2, box.y + 10);
+    const inside = box.band >= WORD + 6;
+    const line = inside ? box.at + box.band / 2 : box.at - WORD / 2;
+    context.fillStyle = inside && one.best ? inkOn(rgbOf(NOW.amber)) : ink;
+    context.font = one.kept ? `600 ${WORDS}` : WORDS;
+    const word = fit(context, tokens[one.token], box.width - 10);
+    context.fillText(word, box.x + 5, line);
+    const written = context.measureText(word).width;
     context.font = SMALL;
-    context.fillText(minus(one.total), box.x + box.width / 2, box.y + 24);
-  }
+    context.fillText(chanceOf(one), box.x + written + 13, line + 2);
+  } else context.fillRect(box.x, box.at, 3, box.band);
   context.globalAlpha = 1;
   if (cursor === String(one.ids)) {
     Object.assign(context, { strokeStyle: MEANINGS.cursor, lineWidth: 3 });
-    context.strokeRect(box.x - 2, box.y - 2, box.width + 4, box.height + 4);
+    context.strokeRect(box.x + 1, box.y - 1, box.width - 2, box.height + 2);
   }
 }
 
@@ -656,14 +730,16 @@ function paintBars(context, bars, { x, y, width, rest, others, now, ink }) {
   Object.assign(context, { font: `bold ${FONT}`, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
   context.fillText(now.mode === "beam" ? "extensions of the beam" : "next token", x, y + 10);
   // Names are measured bold, as that of the chosen token is written.
+  const lettering = (chosen) => `${chosen ? "600 " : ""}16px ${SERIF}`;
+  context.font = lettering(true);
   const named = Math.min(Math.max(...bars.map(({ name }) => context.measureText(name).width)) + 22, width * 0.55);
   context.font = FONT;
   const room = width - named - 54;
   const most = Math.max(...bars.flatMap(({ before, after, kept }) => (kept ? [before, after] : [before])));
   bars.forEach(({ name, before, after, kept, chosen, one }, i) => {
-    const line = y + 30 + 22 * i;
+    const line = y + 30 + 24 * i;
     const long = (p) => (room * p) / most;
-    Object.assign(context, { font: chosen ? `bold ${FONT}` : FONT, fillStyle: ink, textAlign: "left" });
+    Object.assign(context, { font: lettering(chosen), fillStyle: ink, textAlign: "left" });
     if (chosen) context.fillText("▸", x, line + 8);
     context.fillText(fit(context, name, named - 18), x + 13, line + 8);
     if (kept) {
@@ -679,7 +755,7 @@ function paintBars(context, bars, { x, y, width, rest, others, now, ink }) {
   const hidden = [rest && `${rest} more`, now.mode !== "beam" && others && `${others} tokens outside the table`]
     .filter(Boolean)
     .join(", ");
-  if (hidden) context.fillText(`… ${hidden}`, x + 13, y + 38 + 22 * bars.length);
+  if (hidden) context.fillText(`… ${hidden}`, x + 13, y + 38 + 24 * bars.length);
 }
 
 // A text, or as much of it as has room: the last words of several, the beginning of one.

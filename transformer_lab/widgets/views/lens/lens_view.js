@@ -1,24 +1,32 @@
-// Logit lens: the most probable next token at each place of a model and each position; one cell's five best tokens, and
-// how the true next token rises from place to place.
+// Logit lens: the sentence stands in columns, and from the embedding up each layer writes what it would say next. A
+// guess rises until it locks: from there on up no layer says anything else.
 
 import {
   bar,
+  button,
   canvas,
   choice,
+  clamp,
   eachFrame,
   element,
+  onKeys,
+  readout,
   resetButton,
   slider,
+  tableSwitch,
   tensor,
   watch,
   widthOf,
 } from "../../shared/ui.js";
 import { drawBars, drawLines } from "../../shared/chart.js";
-import { FONT, tokenMap } from "../../shared/grid.js";
-import { MEANINGS, amounts, inkOn } from "../../shared/palette.js";
+import { player } from "../../shared/motion.js";
+import { MEANINGS, NOW, SANS, SERIF, inkOn, rgbOf } from "../../shared/palette.js";
 
 const SHADES = ["of the most probable token", "of the true next token"];
 const HEIGHT = 210; // of the charts
+const FONT = `13px ${SANS}`;
+const [LEAST, MOST, ROW] = [22, 56, 46]; // how wide a column is, and how high a row
+const RISE = 900; // milliseconds for which a layer is seen when they play
 
 // A token as it can be seen.
 export function visible(name) {
@@ -29,6 +37,11 @@ export function visible(name) {
 export function mostGained(truth) {
   const gains = truth[0].map((first, t) => truth.at(-1)[t] - first);
   return gains.indexOf(Math.max(...gains));
+}
+
+// From which place on the guesses at each position are the last one's: tokens[place][position].
+export function locks(tokens) {
+  return tokens.at(-1).map((last, t) => tokens.findLastIndex((row) => row[t] !== last) + 1);
 }
 
 // The rows of a tensor of two axes, or of its first entry in a third one.
@@ -45,7 +58,7 @@ export default {
     const [T, k] = [read.length, best.shape[2]];
     const tops = rowsOf(best).map((row) => row.map((token) => names[token]));
     const shades = [rowsOf(chances), truth.map((row) => [...row, NaN])];
-    const start = { shade: 0, position: mostGained(truth), place: places.length - 1 };
+    const start = { shade: 0, position: mostGained(truth), place: places.length - 1, upTo: places.length - 1 };
     const now = { ...start };
     const next = (t) => read[t + 1] ?? null;
     const five = (i, t) =>
@@ -53,6 +66,15 @@ export default {
         const at = (i * T + t) * k + j;
         return { name: names[best.data[at]], p: chances.data[at] };
       });
+
+    const locked = locks(tops);
+    const says = readout();
+    const table = tableSwitch(() => draw());
+    const sketch = canvas("What each layer would say next.", { how: "Arrow keys move over the guesses." });
+    const room = element("div", { class: "tl-columns" }, sketch.node); // a long sentence is scrolled
+    const below = canvas("The chosen guess's most probable tokens, and the true next token from place to place.", {
+      keys: false,
+    });
 
     const draw = eachFrame(() => {
       const { shade, position: t, place: i } = now;
@@ -67,84 +89,179 @@ export default {
         probabilities: top.map(({ p }) => p),
         truth: next(t) === null ? [] : truth.map((row) => row[t]),
       };
-      map.show(shades[shade], {
-        name: "probability",
-        range: [0, 1],
-        print: false,
-        beside: { width: 0, draw: (context) => letters(context, map.node.layout, { tops, shades, now, next, ink }) },
-      });
-      charts(sketch, { el, places, truth, top, now, next, read, ink });
+      const words = describe([i, t], { places, read, five, truth, rank, next });
+      paint(sketch, { el, places, read, next, tops, locked, shade: shades[shade], now, ink });
+      charts(below, { el, places, truth, top, now, next, read, ink });
+      says.say(words);
+      sketch.describe(`What each layer would say next. ${words}`);
+      table.fill(() => [
+        ["place", ...read],
+        ...shades[shade].map((row, place) => [places[place], ...row.map((p) => p.toFixed(3))]),
+      ]);
     });
     const change = (what) => {
       Object.assign(now, what);
       position.set(now.position);
       draw();
     };
-    const map = tokenMap({
-      el,
-      label: "The most probable next token at each place and position.",
-      state: () => describe([now.place, now.position], { places, read, five, truth, rank, next }),
-      rows: places,
-      columns: read,
-      axes: ["place", "token read"],
-      redraw: () => draw(),
-      describe: (_, cell) => describe(cell ?? [now.place, now.position], { places, read, five, truth, rank, next }),
-      onmove: (cell) => {
-        if (cell) change({ place: cell[0], position: cell[1] });
+    const move = ([place, t]) => {
+      rise.stop();
+      change({ place, position: t, upTo: places.length - 1 });
+    };
+    const point = (event) => {
+      const cell = cellAt(sketch.node.layout, sketch.at(event));
+      if (cell) move(cell);
+    };
+    Object.assign(sketch.node, {
+      onpointerdown: point,
+      onpointermove: point,
+      onfocus: () => {
+        if (!sketch.node.byPointer) move([0, 0]);
       },
-    });
-    const sketch = canvas("The chosen cell's most probable tokens, and the true next token from place to place.", {
-      keys: false,
+      onkeydown: onKeys((key) => {
+        const { place, position: t } = now;
+        const to = {
+          ArrowLeft: [place, t - 1],
+          ArrowRight: [place, t + 1],
+          ArrowUp: [place + 1, t],
+          ArrowDown: [place - 1, t],
+          Home: [place, 0],
+          End: [place, T - 1],
+        }[key];
+        if (!to) return false;
+        move([clamp(to[0], 0, places.length - 1), clamp(to[1], 0, T - 1)]);
+      }),
     });
     const position = slider(
       "position",
       { min: 0, max: T - 1, step: 1, value: start.position, show: (t) => `${t}: ${read[t]}` },
-      (t) => map.move([now.place, t]),
+      (t) => move([now.place, t]),
     );
-    const shade = choice("colour: the probability", SHADES, (i) => change({ shade: i }));
-    const reset = resetButton([shade, position, map], () => change(start));
+    const rise = player({
+      button,
+      at: () => now.upTo,
+      last: () => places.length - 1,
+      go: (upTo) => change({ upTo, place: upTo }),
+      milliseconds: RISE,
+    });
+    const shade = choice("width: the probability", SHADES, (i) => change({ shade: i }));
+    const reset = resetButton([shade, position, table], () => {
+      rise.stop();
+      change(start);
+    });
     el.append(
-      bar(shade.node, position.node),
-      map.node,
-      map.note,
+      element("style", {}, STYLE),
+      bar(rise.node, shade.node, position.node),
+      room,
       element(
         "div",
         { class: "tl-note" },
-        "A filled corner and bold letters: the most probable token is the true next one.",
+        "A thread is as wide as the guess is probable. Amber: the guess is locked, no layer above says anything else. " +
+          "Underlined: it is the true next token. Struck out: the model's last word is wrong.",
       ),
-      map.says,
-      sketch.node,
-      bar(...map.buttons, reset),
-      map.table,
+      says,
+      below.node,
+      bar(table.button, reset),
+      table.room,
     );
     return watch(el, draw);
   },
 };
 
-// The most probable tokens, written into the cells that are seen near; a corner marks the true next token, a frame the
-// chosen cell.
-function letters(context, { left, top, size, first, shown }, { tops, shades, now, next, ink }) {
-  Object.assign(context, { textAlign: "center", textBaseline: "middle" });
-  for (let i = 0; i < shown[0]; i += 1) {
-    for (let j = 0; j < shown[1]; j += 1) {
-      const [place, t] = [first[0] + i, first[1] + j];
-      const [x, y, value] = [left + j * size, top + i * size, shades[now.shade][place][t]];
-      const [text, right] = [tops[place][t], tops[place][t] === next(t)];
-      context.fillStyle = Number.isNaN(value) ? ink : inkOn(amounts(value));
-      context.font = `${right ? "bold " : ""}${size < 18 ? 10 : 12}px ui-monospace, Menlo, Consolas, monospace`;
-      context.fillText(cut(context, text, size - 4), x + (size - 1) / 2, y + (size - 1) / 2);
-      if (!right) continue;
-      context.beginPath();
-      context.moveTo(x, y + size - 1);
-      context.lineTo(x, y + size - 1 - size / 3);
-      context.lineTo(x + size / 3, y + size - 1);
-      context.fill();
-    }
+const STYLE = `
+.tl-lens .tl-columns { overflow-x: auto; max-width: 100%; }
+`;
+
+// ── drawing ──
+
+// The place and the position at a point.
+function cellAt({ left, top, size, tall, n, T }, [x, y]) {
+  const [t, up] = [Math.floor((x - left) / size), Math.floor((y - top) / tall)];
+  return t >= 0 && t < T && up >= 0 && up < n ? [n - 1 - up, t] : null;
+}
+
+// From bottom to top: the token read, the guess at each place in a thread that is as wide as the guess is probable,
+// and what in truth came next.
+function paint(sketch, { el, places, read, next, tops, locked, shade, now, ink }) {
+  const [n, T] = [places.length, read.length];
+  const measure = sketch.node.getContext("2d");
+  measure.font = FONT;
+  const left = Math.max(...[...places, "came next"].map((name) => measure.measureText(name).width)) + 14;
+  const size = clamp((widthOf(el) - left - 4) / T, LEAST, MOST);
+  const tall = clamp(300 / n, 30, ROW);
+  const top = 40;
+  const floor = top + n * tall;
+  const context = sketch.resize(left + T * size + 4, floor + 34);
+  sketch.node.layout = { left, top, size, tall, n, T };
+  Object.assign(context, { textAlign: "right", textBaseline: "middle", fillStyle: ink, font: FONT });
+  const rowOf = (i) => floor - (i + 0.5) * tall;
+  ["came next", "reads"].forEach((name, k) => context.fillText(name, left - 12, k ? floor + 18 : 16));
+  places.forEach((name, i) => {
+    context.font = i === now.place ? `bold ${FONT}` : FONT;
+    context.fillText(name, left - 12, rowOf(i));
+  });
+  context.textAlign = "center";
+  for (let t = 0; t < T; t += 1)
+    column(context, t, { n, left, size, tall, rowOf, floor, next, tops, locked, shade, now, ink });
+  for (let t = 0; t < T; t += 1) {
+    Object.assign(context, { fillStyle: ink, font: t === now.position ? `bold 17px ${SERIF}` : `17px ${SERIF}` });
+    context.fillText(cut(context, read[t], size - 2), left + (t + 0.5) * size, floor + 18);
   }
-  const [i, j] = [now.place - first[0], now.position - first[1]];
-  if (i < 0 || i >= shown[0] || j < 0 || j >= shown[1]) return;
-  Object.assign(context, { strokeStyle: MEANINGS.cursor, lineWidth: 2 });
-  context.strokeRect(left + j * size, top + i * size, size - 1, size - 1);
+  const frame = [left + now.position * size + 1, rowOf(now.place) - tall / 2 + 1, size - 2, tall - 2];
+  context.beginPath();
+  context.roundRect(...frame, 6);
+  Object.assign(context, { strokeStyle: MEANINGS.cursor, lineWidth: 2 }).stroke();
+}
+
+function column(context, t, { n, left, size, tall, rowOf, floor, next, tops, locked, shade, now, ink }) {
+  const x = left + (t + 0.5) * size;
+  const wide = (i) => Math.max(2, (size - 6) * (shade[i][t] || 0));
+  for (let i = 0; i <= now.upTo; i += 1) {
+    const [low, high] = [rowOf(i) + tall / 2, rowOf(i) - tall / 2];
+    const from = i ? (wide(i - 1) + wide(i)) / 2 : 2;
+    const to = i < n - 1 ? (wide(i) + wide(i + 1)) / 2 : wide(i);
+    context.fillStyle = i >= locked[t] ? NOW.amber : NOW.line;
+    context.beginPath(); // it widens and narrows from row to row
+    context.moveTo(x - from / 2, low);
+    context.bezierCurveTo(x - wide(i) / 2, rowOf(i), x - wide(i) / 2, rowOf(i), x - to / 2, high);
+    context.lineTo(x + to / 2, high);
+    context.bezierCurveTo(x + wide(i) / 2, rowOf(i), x + wide(i) / 2, rowOf(i), x + from / 2, low);
+    context.fill();
+  }
+  for (let i = 0; i <= now.upTo; i += 1)
+    guess(context, tops[i][t], x, rowOf(i), {
+      right: tops[i][t] === next(t),
+      on: i >= locked[t],
+      size,
+      wide: wide(i),
+      ink,
+    });
+  if (now.upTo < n - 1) return;
+  const [came, said] = [next(t), tops[n - 1][t]];
+  if (came === null) return;
+  const wrong = came !== said;
+  Object.assign(context, { fillStyle: wrong ? NOW.change : ink, font: `${wrong ? "" : "600 "}17px ${SERIF}` });
+  context.fillText(cut(context, came, size - 2), x, 16);
+  if (wrong) strike(context, x, rowOf(n - 1), Math.min(size - 6, 22));
+}
+
+// A letter of the guess: in pencil until it is locked, then in ink; underlined if it is the true one.
+function guess(context, text, x, y, { right, on, size, wide, ink }) {
+  context.font = `${on ? "600 18" : "15"}px ${SERIF}`;
+  const short = cut(context, text, size - 4);
+  const written = context.measureText(short).width;
+  context.fillStyle = on ? (wide >= written ? inkOn(rgbOf(NOW.amber)) : ink) : wide >= written ? ink : NOW.soft;
+  context.fillText(short, x, y);
+  if (!right) return;
+  context.fillStyle = on && wide >= 12 ? inkOn(rgbOf(NOW.amber)) : ink;
+  context.fillRect(x - 6, y + 11, 12, 2);
+}
+
+function strike(context, x, y, wide) {
+  context.beginPath();
+  context.moveTo(x - wide / 2, y + 1);
+  context.lineTo(x + wide / 2, y + 1);
+  Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2 }).stroke();
 }
 
 function cut(context, text, room) {
@@ -165,7 +282,7 @@ function charts(sketch, { el, places, truth, top, now, next, read, ink }) {
       title: `${places[now.place]}, after “${read[now.position]}”`,
       names: top.map(({ name }) => name.slice(0, 8)),
       y: { name: "probability", low: 0, high: 1 },
-      series: [{ name: "probability", ys: top.map(({ p }) => p) }],
+      series: [{ name: "probability", colour: NOW["amber-edge"], ys: top.map(({ p }) => p) }],
       at: top.findIndex(({ name }) => name === next(now.position)),
       ink,
     },
@@ -181,7 +298,7 @@ function charts(sketch, { el, places, truth, top, now, next, read, ink }) {
     title: `the true next token, “${next(now.position)}”`,
     x: { name: "place", ticks: places.map((name, i) => [i, short(name)]) },
     y: { name: "probability", low: 0, high: 1 },
-    series: [{ name: "true", xs: places.map((_, i) => i), ys: truth.map((row) => row[now.position]) }],
+    series: [{ name: "true", xs: places.map((_, i) => i), ys: truth.map((row) => row[now.position]), colour: ink }],
     at: now.place,
     ink,
   });

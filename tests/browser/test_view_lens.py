@@ -1,12 +1,23 @@
 """The logit lens in a page: torch's numbers for each cell, position and colour; the readout says what is seen."""
 
+from playwright.sync_api import expect
+
 from tests.browser.live import near
 from tests.view_examples.lens import SEEN, data, seen
 
 
-def test_a_cell_that_is_pointed_at(views):
+def hover(view, place: int, position: int) -> None:
+    """Put the mouse on a guess: the places stand one above the other."""
+    view.canvas.scroll_into_view_if_needed()
+    at = """({layout: {left, top, size, tall, n}}, [i, t]) => [left + (t + .5) * size, top + (n - i - .5) * tall]"""
+    x, y = view.canvas.evaluate(at, [place, position])
+    box = view.canvas.bounding_box()
+    view.page.mouse.move(box["x"] + x, box["y"] + y)
+
+
+def test_a_guess_that_is_pointed_at(views):
     view = views["lens"]
-    view.hover(1, 5)
+    hover(view, 1, 5)
     near(view.values(), seen(position=5, place=1))
     shown = seen(position=5, place=1)
     read, then = (SEEN[int(data["lens_tokens"][t])] for t in (5, 6))
@@ -21,11 +32,11 @@ def test_a_cell_that_is_pointed_at(views):
     near(view.values(), seen(position=5, place=1))  # it stays, so that a finger may leave
 
 
-def test_keys_go_over_the_cells(views):
+def test_keys_go_over_the_guesses(views):
     view = views["lens"]
     view.canvas.focus()
     near(view.values(), seen(position=0, place=0))
-    view.press("ArrowDown", "ArrowRight", "ArrowRight")
+    view.press("ArrowUp", "ArrowRight", "ArrowRight")
     near(view.values(), seen(position=2, place=1))
     view.press("End")
     near(view.values(), seen(position=7, place=1))
@@ -39,11 +50,11 @@ def test_the_slider_leads_to_a_position(views):
         near(views[name].values(), seen(name, position=last - 1))
 
 
-def test_the_colour_of_the_true_next_token(views):
+def test_the_width_of_the_true_next_token(views):
     for name in ("lens", "lens of a long text"):
         view = views[name]
         before = view.picture()[0]
-        view.labelled("colour: the probability").select_option(label="of the true next token")
+        view.labelled("width: the probability").select_option(label="of the true next token")
         near(view.values(), seen(name, shade="truth"))
         assert view.picture()[0] != before
 
@@ -56,17 +67,38 @@ def test_the_table_has_the_probabilities_that_are_coloured(views):
     assert cells == [f"{p:.3f}" for row in seen()["shade"] for p in row]
 
 
-def test_right_tokens_are_marked(views):
-    """The corner of a cell is painted where the most probable token is the true one, and nowhere else."""
+# Whether the colour of a pixel (dx, dy) from the middle of a guess is that of the text; and of which colour it is.
+PIXEL = """(canvas, [i, t, dx, dy]) => {
+    const {left, top, size, tall, n} = canvas.layout, ratio = devicePixelRatio;
+    const x = left + (t + .5) * size + dx, y = top + (n - i - .5) * tall + dy;
+    return [...canvas.getContext('2d').getImageData(x * ratio, y * ratio, 1, 1).data].slice(0, 3);
+}"""
+
+
+def test_right_tokens_are_underlined(views):
+    """There is a line below a guess where it is the true next token, and nowhere else."""
     view = views["lens"]
-    corner = """(canvas, [i, t]) => {
-        const {left, top, size} = canvas.layout, ratio = devicePixelRatio;
-        const at = (dx, dy) => [...canvas.getContext('2d').getImageData(
-            (left + t * size + dx) * ratio, (top + i * size + dy) * ratio, 1, 1).data].join();
-        return at(2, size - 4) !== at(size - 4, 2);
-    }"""
     tokens = [SEEN[i] for i in data["lens_tokens"].tolist()]
     shown = seen()["tokens"]
     for i in range(4):
-        marked = [view.canvas.evaluate(corner, [i, t]) for t in range(8)]
+        marked = [sum(view.canvas.evaluate(PIXEL, [i, t, 4, 12])) < 150 for t in range(8)]
         assert marked == [t < 7 and shown[i][t] == tokens[t + 1] for t in range(8)]
+
+
+def test_a_thread_is_amber_from_where_the_guess_is_locked(views):
+    view, shown = views["lens"], seen()["tokens"]
+    for t in range(8):
+        lock = max((i + 1 for i in range(4) if shown[i][t] != shown[3][t]), default=0)
+        reds = [view.canvas.evaluate(PIXEL, [i, t, 0, -13]) for i in range(4)]
+        amber = [red - blue > 60 for red, _, blue in reds]
+        assert amber == [i >= lock for i in range(4)], t
+
+
+def test_the_guesses_rise_layer_by_layer(views):
+    view = views["lens"]
+    view.button("▶ play").click()
+    expect(view.button("❚❚ pause")).to_be_visible()
+    view.button("❚❚ pause").click()
+    view.canvas.focus()
+    view.press("Home")
+    near(view.values(), seen(position=0, place=int(view.values()["place"])))

@@ -47,6 +47,35 @@ def test_the_samples_are_marked_right_or_wrong(views):
         expect(row.locator("td").last).to_have_text("✓ right" if said == target else f"✗ {target}")
 
 
+def test_what_is_wrong_in_a_translation_is_struck_out(views):
+    view = views["training"]
+    view.slider.focus()
+    view.press("Home")
+    view.values()  # the next frame is drawn
+    struck = [cell.locator("s").all_text_contents() for cell in view.root.locator(".tl-samples td:first-of-type").all()]
+    for parts, said, target in zip(struck, seen_at(1)["said"], ("k l", "l m n"), strict=True):
+        assert bool(parts) == (said != "" and any(letter not in target for letter in said))
+
+
+def test_a_frame_of_the_film_leads_to_its_step(views):
+    view = views["training"]
+    film = view.root.locator(".tl-film canvas")
+    film.scroll_into_view_if_needed()
+    for x, step in film.evaluate("canvas => canvas.frames.map(({x, step}) => [x, step])"):
+        film.click(position={"x": x + 10, "y": 30})
+        near(view.values(), seen_at(int(step)))
+
+
+def test_the_training_plays_from_its_first_step(views):
+    view = views["training"]
+    view.button("▶ play").click()
+    expect(view.button("❚❚ pause")).to_be_visible()
+    view.button("❚❚ pause").click()
+    step = int(view.values()["step"])
+    near(view.values(), seen_at(step))
+    assert step < 30
+
+
 def test_the_mouse_points_at_a_step_and_the_scale_of_the_loss_can_be_changed(views):
     view = views["training"]
     view.canvas.scroll_into_view_if_needed()

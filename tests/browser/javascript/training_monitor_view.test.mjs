@@ -33,3 +33,17 @@ test("logTicks are round, and few", () => {
 test("duration in seconds, and from a minute on in minutes", () => {
   assert.deepEqual([0.4, 59.4, 59.6, 125].map(monitor.duration), ["0 s", "59 s", "1 min 0 s", "2 min 5 s"]);
 });
+
+test("a translation letter by letter: what belongs to the right one, and what does not", () => {
+  const read = (said, target) =>
+    monitor
+      .mended(said, target)
+      .map(([letter, right]) => (right ? letter : letter.toUpperCase()))
+      .join("");
+  assert.equal(read("vier", "vier"), "vier");
+  assert.equal(read("vxier", "vier"), "vXier");
+  assert.equal(read("dreizehn", "dreißig"), "dreiZEHN");
+  assert.equal(read("abc", ""), "ABC");
+  assert.equal(read("", "abc"), "");
+  assert.equal(read("eineinein", "einundzwanzig"), "einEinEIN");
+});

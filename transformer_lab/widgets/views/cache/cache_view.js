@@ -16,7 +16,7 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
-import { COLOURS, drawLines } from "../../shared/chart.js";
+import { drawLines } from "../../shared/chart.js";
 import { MEANINGS, NOW, SANS } from "../../shared/palette.js";
 
 // The formulas of cache.py. A size is { n_layers, n_heads, n_kv_heads, d_head, d_ff }; a multiply-add is 2 FLOPs.
@@ -229,59 +229,147 @@ function unitAxis(values, unit) {
   return { log: 10, low: 10 ** low, high: 10 ** high, ticks };
 }
 
-// Three panels in a line, or the first above the other two, or each above the next.
+const SHELF = 270; // how high the laptop is drawn
+
+// The laptop's shelf on top, and below it two charts, side by side or one above the other.
 export function boxesIn(total) {
   const high = 280;
-  if (total >= 960) {
-    const wide = (total - 300 - 32) / 2;
-    return [
-      { x: 0, y: 0, width: 300, height: high },
-      { x: 316, y: 0, width: wide, height: high },
-      { x: 332 + wide, y: 0, width: wide, height: high },
-    ];
-  }
   const half = total >= 600 ? total / 2 - 8 : total;
-  const kept = { x: 0, y: 0, width: Math.min(total, 420), height: 210 };
   const below = [0, 1].map((i) =>
     total >= 600
-      ? { x: i * (half + 16), y: 218, width: half, height: high }
-      : { x: 0, y: 218 + i * (high + 8), width: half, height: high },
+      ? { x: i * (half + 16), y: SHELF + 8, width: half, height: high }
+      : { x: 0, y: SHELF + 8 + i * (high + 8), width: half, height: high },
   );
-  return [kept, ...below];
+  return [{ x: 0, y: 0, width: total, height: SHELF }, ...below];
 }
 
-// What the cache holds: a row for each layer, in it keys and values of each KV head, and below it how large they are.
-function paintKept(context, { x, y, width, height }, { now, length, ink }) {
-  const { n_layers, n_kv_heads, d_head } = now.size;
+const LAPTOP = 16e9; // bytes of its memory
+const BOARDS = 8; // of the shelf, with as many compartments on each
+const ROOM = BOARDS ** 2;
+
+// How a number of bytes fills shelves to scale: of the laptop's compartments so many are full, and where that is less
+// than one, it is opened, and is a shelf again. A laptop that is not enough gets others beside it.
+export function shelves(bytes) {
+  if (bytes > LAPTOP) return [{ capacity: LAPTOP, full: ROOM, laptops: bytes / LAPTOP }];
+  const levels = [{ capacity: LAPTOP, full: (bytes / LAPTOP) * ROOM, laptops: 1 }];
+  while (levels.at(-1).full < 1 && levels.length < 3) {
+    const { capacity, full } = levels.at(-1);
+    levels.push({ capacity: capacity / ROOM, full: full * ROOM, laptops: 1 });
+  }
+  return levels;
+}
+
+// The cache on the shelf of a laptop: the lower half of what is filled are keys, the upper half values.
+function paintKept(context, { x, y, width }, { now, bytes, length, ink }) {
+  const levels = shelves(bytes);
   Object.assign(context, { font: `bold ${FONT}`, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
-  context.fillText("What is kept: layer ↓, KV head →", x, y + 12);
-  const [top, room, tall] = [y + 52, width - 20, height - 112];
-  const [across, down] = [room / n_kv_heads, tall / n_layers];
-  const [gapX, gapY] = [across > 6 ? 2 : across > 3 ? 1 : 0, down > 5 ? 2 : down > 2.5 ? 1 : 0];
+  context.fillText("The cache in a laptop of 16 GB, to scale", x, y + 12);
   let at = x;
+  context.font = FONT;
   for (const [name, colour] of [
-    ["keys", MEANINGS.key],
-    ["values", MEANINGS.value],
+    ["■ keys", MEANINGS.key],
+    ["▲ values", MEANINGS.value],
   ]) {
     context.fillStyle = colour;
-    context.fillRect(at, y + 28, 12, 12);
-    Object.assign(context, { fillStyle: ink, font: FONT });
-    context.fillText(name, at + 18, y + 34);
-    at += 36 + context.measureText(name).width;
+    context.fillText(name, at, y + 34);
+    at += 14 + context.measureText(name).width;
   }
-  for (let layer = 0; layer < n_layers; layer += 1) {
-    for (let head = 0; head < n_kv_heads; head += 1) {
-      const [left, above, wide] = [x + head * across, top + layer * down, (across - gapX) / 2];
-      context.fillStyle = MEANINGS.key;
-      context.fillRect(left, above, wide, down - gapY);
-      context.fillStyle = MEANINGS.value;
-      context.fillRect(left + wide, above, wide, down - gapY);
-    }
-  }
-  const many = [BATCHES[now.batch] * length, d_head].map((n) => n.toLocaleString("en"));
+  const [many, each] = [BATCHES[now.batch] * length, now.size.d_head].map((n) => n.toLocaleString("en"));
+  const matrices = `${now.size.n_layers} × ${now.size.n_kv_heads} × 2 matrices, each of ${many} × ${each} numbers`;
   context.fillStyle = ink;
-  context.fillText(`${n_layers} × ${n_kv_heads} × 2 matrices,`, x, top + tall + 16);
-  context.fillText(`each of ${many[0]} tokens × ${many[1]} numbers`, x, top + tall + 36);
+  context.fillText(matrices, width >= 600 ? at : x, width >= 600 ? y + 34 : y + 54);
+  const top = y + 72;
+  const tall = Math.min(132, (width - 40) / 3 / 1.3);
+  const wide = tall * 1.5;
+  if (levels[0].laptops > 1) return void paintLaptops(context, { x, top, width, ink, laptops: levels[0].laptops });
+  let left = x + 14;
+  levels.forEach(({ capacity, full }, k) => {
+    const across = k ? tall : wide;
+    paintShelf(context, { left, top, across, tall, full, ink });
+    if (!k) paintFoot(context, { left, top, across, tall, ink });
+    Object.assign(context, { fillStyle: ink, font: FONT, textAlign: "left" });
+    const share = full / ROOM;
+    const percent = share >= 0.001 ? `${Number((100 * share).toPrecision(2))} %` : "under 0.1 %";
+    context.fillText(k ? inUnits(capacity, "B") : `16 GB: ${percent}`, left, top + tall + 34);
+    if (k) context.fillText(`${percent} full`, left, top + tall + 52);
+    if (k < levels.length - 1) {
+      // From its first compartment to the shelf that this is when it is opened.
+      const [far, w, h] = [left + across + Math.min(46, width * 0.06), across / BOARDS, tall / BOARDS];
+      Object.assign(context, { strokeStyle: NOW.edge, lineWidth: 1 });
+      context.setLineDash([3, 3]);
+      context.beginPath();
+      context.moveTo(left + w, top + tall - h);
+      context.lineTo(far, top);
+      context.moveTo(left + w, top + tall);
+      context.lineTo(far, top + tall);
+      context.stroke();
+      context.setLineDash([]);
+      Object.assign(context, { strokeStyle: ink, lineWidth: 2 });
+      context.strokeRect(left, top + tall - h, w, h);
+      left = far;
+    }
+  });
+}
+
+// Compartments are filled from the lowest board up, each from left to right.
+function paintShelf(context, { left, top, across, tall, full, ink }) {
+  const [w, h] = [across / BOARDS, tall / BOARDS];
+  context.fillStyle = NOW.slab;
+  context.fillRect(left, top, across, tall);
+  for (let i = 0; i < full; i += 1) {
+    const [share, board] = [Math.min(1, full - i), Math.floor(i / BOARDS)];
+    const [x, y] = [left + (i % BOARDS) * w + 1, top + tall - (board + 1) * h + 1];
+    context.fillStyle = MEANINGS.value;
+    context.fillRect(x, y, (w - 2) * share, (h - 2) / 2);
+    context.fillStyle = MEANINGS.key;
+    context.fillRect(x, y + (h - 2) / 2, (w - 2) * share, (h - 2) / 2);
+  }
+  Object.assign(context, { strokeStyle: NOW.line, lineWidth: 1 });
+  context.beginPath();
+  for (let i = 1; i < BOARDS; i += 1) {
+    context.moveTo(left, top + i * h);
+    context.lineTo(left + across, top + i * h);
+    context.moveTo(left + i * w, top);
+    context.lineTo(left + i * w, top + tall);
+  }
+  context.stroke();
+  Object.assign(context, { strokeStyle: ink, lineWidth: 2 });
+  context.beginPath();
+  context.roundRect(left - 1, top - 1, across + 2, tall + 2, 4);
+  context.stroke();
+}
+
+// What makes a shelf a laptop.
+function paintFoot(context, { left, top, across, tall, ink }) {
+  context.beginPath();
+  context.moveTo(left - 2, top + tall + 4);
+  context.lineTo(left + across + 2, top + tall + 4);
+  context.lineTo(left + across + 12, top + tall + 16);
+  context.lineTo(left - 12, top + tall + 16);
+  context.closePath();
+  Object.assign(context, { fillStyle: NOW.slab, strokeStyle: ink, lineWidth: 2 });
+  context.fill();
+  context.stroke();
+}
+
+// As many laptops as the cache needs, in rows; the last one is filled as far as it is.
+function paintLaptops(context, { x, top, width, ink, laptops }) {
+  const n = Math.ceil(laptops);
+  const shown = Math.min(n, 60);
+  const rows = shown <= 4 ? 1 : shown <= 20 ? 2 : 3;
+  const across = Math.ceil(shown / rows);
+  const room = Math.min((width - 28) / across, 250 / rows);
+  const [wide, tall] = [room * 0.72, Math.min(room * 0.48, 132 / rows - 24)];
+  for (let i = 0; i < shown; i += 1) {
+    const left = x + 14 + (i % across) * room;
+    const above = top + Math.floor(i / across) * (168 / rows);
+    paintShelf(context, { left, top: above, across: wide, tall, full: ROOM * Math.min(1, laptops - i), ink });
+    if (rows < 3) paintFoot(context, { left, top: above, across: wide, tall, ink });
+  }
+  Object.assign(context, { fillStyle: ink, font: `bold ${FONT}`, textAlign: "left" });
+  const more = n > shown ? `, ${shown} of them drawn` : "";
+  const said = laptops < 10 ? laptops.toFixed(1) : Math.round(laptops).toLocaleString("en");
+  context.fillText(`It takes ${said} such laptops${more}.`, x, top + 186);
 }
 
 function paint(sketch, { el, lengths, now, bytesAt }) {
@@ -310,14 +398,14 @@ function paint(sketch, { el, lengths, now, bytesAt }) {
         marker: i + 1,
       }),
     );
-  const bytes = [curve(n_kv_heads, { colour: COLOURS[0], marker: 0 }), ...others];
+  const bytes = [curve(n_kv_heads, { colour: ink, marker: 0 }), ...others];
   const works = lengths.map((n) => workOf(now.size, n));
   const keys = now.cumulative ? ["totalWith", "totalWithout"] : ["withCache", "without"];
   const flops = [
     ["with cache", MEANINGS.with],
     ["without", MEANINGS.without],
   ].map(([name, colour], i) => ({ name, colour, xs: lengths, ys: works.map((work) => work[keys[i]]) }));
-  paintKept(context, boxes[0], { now, length: lengths[now.at], ink });
+  paintKept(context, boxes[0], { now, bytes: bytesAt(now.size, lengths[now.at]), length: lengths[now.at], ink });
   const y = (series, unit) =>
     unitAxis(
       series.flatMap(({ ys }) => ys),

@@ -100,7 +100,7 @@ def draw(ax: Axes, node: Node, depth: int) -> None:
         up = 0 if wide >= THIN else wide / 2 + 0.24
         weight = "bold" if node.greedy else "normal"
         words = f"{node.name}  {math.exp(node.total):.2f}"
-        place = {"ha": "center", "va": "center", "weight": weight, "color": INK, "family": "serif"}
+        place = {"ha": "center", "va": "center", "weight": weight, "color": INK, "family": ["serif", "sans-serif"]}
         ax.text(depth - 0.16, node.place - up, words, **place, parse_math=False)
     else:
         ax.fill_between([-0.06, 0.12], -wide / 2 + node.place, wide / 2 + node.place, color=PAPER["amber"], linewidth=0)

@@ -96,7 +96,7 @@ export default {
       sketch.describe(`What each layer would say next. ${words}`);
       table.fill(() => [
         ["place", ...read],
-        ...shades[shade].map((row, place) => [places[place], ...row.map((p) => p.toFixed(3))]),
+        ...shades[shade].map((row, place) => [places[place], ...row.map((p) => (Number.isNaN(p) ? "" : p.toFixed(3)))]),
       ]);
     });
     const change = (what) => {
@@ -242,25 +242,28 @@ function column(context, t, { n, left, size, tall, rowOf, floor, next, tops, loc
   const wrong = came !== said;
   Object.assign(context, { fillStyle: wrong ? NOW.change : ink, font: `${wrong ? "" : "600 "}17px ${SERIF}` });
   context.fillText(cut(context, came, size - 2), x, 16);
-  if (wrong) strike(context, x, rowOf(n - 1), Math.min(size - 6, 22));
+  if (wrong) strike(context, x, rowOf(n - 1), Math.min(size - 2, 24));
 }
 
 // A letter of the guess: in pencil until it is locked, then in ink; underlined if it is the true one.
 function guess(context, text, x, y, { right, on, size, wide, ink }) {
   context.font = `${on ? "600 18" : "15"}px ${SERIF}`;
   const short = cut(context, text, size - 4);
-  const written = context.measureText(short).width;
-  context.fillStyle = on ? (wide >= written ? inkOn(rgbOf(NOW.amber)) : ink) : wide >= written ? ink : NOW.soft;
+  const inside = wide >= 0.8 * context.measureText(short).width;
+  context.fillStyle = inside && on ? inkOn(rgbOf(NOW.amber)) : ink;
+  if (!inside) {
+    Object.assign(context, { strokeStyle: NOW.paper, lineWidth: 3, lineJoin: "round" });
+    context.strokeText(short, x, y);
+  }
   context.fillText(short, x, y);
-  if (!right) return;
-  context.fillStyle = on && wide >= 12 ? inkOn(rgbOf(NOW.amber)) : ink;
-  context.fillRect(x - 6, y + 11, 12, 2);
+  if (right) context.fillRect(x - 6, y + 11, 12, 2);
 }
 
 function strike(context, x, y, wide) {
   context.beginPath();
   context.moveTo(x - wide / 2, y + 1);
   context.lineTo(x + wide / 2, y + 1);
+  Object.assign(context, { strokeStyle: NOW.paper, lineWidth: 4 }).stroke();
   Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2 }).stroke();
 }
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from transformer_lab.plots import figure
 from transformer_lab.plots.checks import Tokens, Values, label, to_tensor
-from transformer_lab.plots.picture import AMOUNTS, INK
+from transformer_lab.plots.picture import INK, PAPER
 from transformer_lab.widgets.shared.view import View
 
 BEST = 5  # tokens of each cell
@@ -73,17 +74,29 @@ def summary(places: list[str], ids: Tensor, names: list[str]) -> str:
 
 
 def fallback(places: list[str], best: torch.return_types.topk, ids: Tensor, names: list[str]) -> Figure:
-    """Draw the most probable token of each cell, shaded by its probability; the true next token is bold."""
+    """Draw each position's guesses as a thread that rises from the token read, as wide as the guess is probable.
+
+    It is amber from where no later place says anything else; the true next token is bold.
+    """
     n, m = len(places), len(ids)
-    drawing, ax = figure(max(3.0, min(8.0, 1.2 + 0.3 * m)), 0.9 + 0.32 * n)
-    ax.imshow(best.values[..., 0].numpy(), cmap=AMOUNTS, vmin=0, vmax=1, aspect="auto")
-    size = 9 if m <= 30 else 5
+    drawing, ax = figure(max(3.0, min(8.0, 1.2 + 0.3 * m)), 0.9 + 0.4 * n)
+    shown, wide = best.indices[..., 0], 0.05 + 0.85 * best.values[..., 0].numpy()  # (places, T)
+    size = 10 if m <= 30 else 5
     for t in range(m):
+        lock = max((i + 1 for i in range(n) if shown[i, t] != shown[-1, t]), default=0)
         for i in range(n):
-            token = int(best.indices[i, t, 0])
+            ends = wide[max(i - 1, 0) : i + 2, t]
+            half = np.array([ends[:2].mean() if i else 0.1, wide[i, t], ends[-2:].mean()]) / 2
+            colour = PAPER["amber" if i >= lock else "line"]
+            ax.fill_betweenx([i - 0.5, i, i + 0.5], t - half, t + half, color=colour, linewidth=0)
+            token = int(shown[i, t])
             right = t + 1 < m and token == int(ids[t + 1])
-            style = {"color": INK, "weight": "bold" if right else "normal"}
+            style = {"color": INK, "weight": "bold" if right else "normal", "family": ["serif", "sans-serif"]}
             ax.text(t, i, visible(names[token]), ha="center", va="center", fontsize=size, parse_math=False, **style)
+    ax.set(xlim=(-0.6, m - 0.4), ylim=(-0.5, n - 0.5))
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(length=0)
     ax.set_xticks(range(m), [visible(names[i]) for i in ids.tolist()], fontsize=size, parse_math=False)
     ax.set_yticks(range(n), places)
     ax.set_xlabel("token read")

@@ -23,6 +23,8 @@ import {
 import { COLOURS, drawLines } from "../../shared/chart.js";
 import { tokenMap } from "../../shared/grid.js";
 import { linked } from "../../shared/link.js";
+import { player } from "../../shared/motion.js";
+import { NOW, SANS, amounts, css } from "../../shared/palette.js";
 import { mapOf, stackChoice } from "../../shared/stack.js";
 
 const ROW = 4; // step, loss, rate, score (NaN where it was not measured)
@@ -60,6 +62,28 @@ export function duration(seconds) {
   const whole = Math.round(seconds);
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
+
+// A text letter by letter beside the right one: [letter, whether it belongs to the right text], by their longest common
+// part.
+export function mended(said, target) {
+  const [one, other] = [[...said], [...target]];
+  const longest = Array.from({ length: one.length + 1 }, () => Array(other.length + 1).fill(0));
+  for (let i = one.length - 1; i >= 0; i -= 1)
+    for (let j = other.length - 1; j >= 0; j -= 1)
+      longest[i][j] = one[i] === other[j] ? 1 + longest[i + 1][j + 1] : Math.max(longest[i + 1][j], longest[i][j + 1]);
+  const letters = [];
+  for (let [i, j] = [0, 0]; i < one.length; i += 1) {
+    while (j < other.length && one[i] !== other[j] && longest[i][j + 1] === longest[i][j]) j += 1;
+    const right = j < other.length && one[i] === other[j];
+    letters.push([one[i], right]);
+    if (right) j += 1;
+  }
+  return letters;
+}
+
+const [FRAME, FILM] = [72, 8]; // how wide a frame of the film is, and its edge
+const SHOTS = 40; // in which a whole training is played
+const SHOT = 120; // milliseconds for each
 
 export default {
   render({ model, el }) {
@@ -113,6 +137,9 @@ export default {
     const progress = element("progress", { max: until, value: 0, "aria-label": "progress" });
     const status = element("span", { class: "tl-status", role: "status" });
     const sketch = canvas("Curves of a training.", { keys: false });
+    const film = canvas("The film: where the decoder looked at each snapshot.", { keys: false });
+    film.node.width = film.node.height = 0; // until there is something to see
+    const reel = element("div", { class: "tl-film" }, film.node);
     const says = readout();
     const table = scroller(ofTexts ? "how the model goes on" : "translations of the samples");
     const room = element("div");
@@ -139,6 +166,7 @@ export default {
       status.textContent =
         pressed ?? told(run, { done, until, count: count(), linked: Boolean(link.model), gone: link.gone });
       stop.hidden = !(link.model && run.running);
+      play.node.hidden = run.running || count() < 2;
       resume.hidden = !link.model || run.running || run.finished || !count();
       stop.disabled = resume.disabled = Boolean(pressed);
       step.rescale(Math.max(count() - 1, 0), Math.max(i, 0));
@@ -151,6 +179,17 @@ export default {
     const draw = eachFrame(() => {
       const seen = drawCurves();
       drawn = seen?.snapshot;
+      reel.hidden = !seen?.map;
+      if (seen?.map) {
+        const { rows, columns } = samples[now.sample];
+        const shape = [layers, heads, rows.length, columns.length];
+        const size = shape.reduce((a, b) => a * b);
+        const frames = snapshots.at.map((step, k) => {
+          const data = snapshots.weights[now.sample].subarray(k * size, (k + 1) * size);
+          return { step, map: mapOf({ data, shape }, stack.now), here: step === seen.snapshot };
+        });
+        paintFilm(film, frames, { width: widthOf(el), ink: getComputedStyle(el).color });
+      }
       table.replaceChildren(...(seen?.said.length ? [(ofTexts ? asTexts : asTable)(samples, seen)] : []));
       place.hidden = !seen?.map;
       if (seen?.map) map.show(seen.map, { name: "weight", range: [0, 1] });
@@ -173,6 +212,18 @@ export default {
       range.max = max;
       step.set(i);
     };
+    // It is played in so many shots, however long the training was.
+    const shotOf = (i) => Math.floor((i / Math.max(count() - 1, 1)) * SHOTS);
+    const play = player({
+      button,
+      at: () => shotOf(Math.min(now.at ?? Infinity, count() - 1)),
+      last: () => SHOTS,
+      go: (shot) => {
+        const row = Math.ceil((shot / SHOTS) * (count() - 1));
+        change({ at: row < count() - 1 ? row : null });
+      },
+      milliseconds: SHOT,
+    });
     const log = checkbox("loss on a log scale", start.log, (on) => change({ log: on }));
     const sample = choice(
       "sample",
@@ -193,6 +244,7 @@ export default {
       room,
     );
     const reset = resetButton([log, sample, stack], () => {
+      play.stop();
       Object.assign(now, start);
       lay();
       draw();
@@ -249,16 +301,26 @@ export default {
 
     sketch.node.onpointerdown = sketch.node.onpointermove = (event) => {
       const row = sketch.node.rowAt?.(event);
-      if (row !== undefined) change({ at: row < count() - 1 ? row : null });
+      if (row === undefined) return;
+      play.stop();
+      change({ at: row < count() - 1 ? row : null });
+    };
+    film.node.onpointerdown = (event) => {
+      const shot = film.node.frames.find(({ x }) => film.at(event)[0] >= x && film.at(event)[0] < x + FRAME);
+      if (!shot) return;
+      play.stop();
+      const steps = run.history.filter((_, k) => k % ROW === 0);
+      change({ at: lastAt(steps, shot.step) });
     };
     lay();
     el.append(
       element("style", {}, STYLE),
       bar(progress, status, stop, resume),
       sketch.node,
-      bar(step.node, log.node, reset),
+      bar(play.node, step.node, log.node, reset),
       says,
       table,
+      reel,
       place,
     );
     return watch(el, draw);
@@ -293,14 +355,68 @@ function cellSays(values, cell, rows, columns) {
   return `To predict “${rows[t]}”, the decoder gives “${columns[s]}” a weight of ${values[t][s].toFixed(3)}.`;
 }
 
+// The translations, letter by letter: what does not belong is struck out, until it has mended.
 function asTable(samples, { said, snapshot }) {
-  const line = ({ source, target }, i) => [
-    source,
-    said[i] || "(nothing)",
-    said[i] === target ? "✓ right" : `✗ ${target}`,
-  ];
-  const head = ["source", `translation at step ${snapshot}`, ""];
-  return tableOfTexts([head, ...samples.map(line)], { class: "tl-samples" });
+  const table = tableOfTexts(
+    [
+      ["source", `translation at step ${snapshot}`, ""],
+      ...samples.map(({ source, target }, i) => [
+        source,
+        said[i] || "(nothing)",
+        said[i] === target ? "✓ right" : `✗ ${target}`,
+      ]),
+    ],
+    { class: "tl-samples tl-mended" },
+  );
+  samples.forEach(({ target }, i) => {
+    if (!said[i]) return;
+    const runs = []; // of letters that belong there, and of those that do not
+    for (const [letter, right] of mended(said[i], target)) {
+      if (runs.at(-1)?.right === right) runs.at(-1).text += letter;
+      else runs.push({ text: letter, right });
+    }
+    const cell = table.rows[i + 1].cells[1];
+    cell.replaceChildren(...runs.map(({ text, right }) => element(right ? "span" : "s", {}, text)));
+  });
+  return table;
+}
+
+// A film strip: the map of each snapshot in a frame, its step below it; that of the present one is in ink.
+function paintFilm(film, frames, { width, ink }) {
+  const across = Math.min(FRAME, (width - FILM) / frames.length);
+  const small = across - FILM;
+  const tall = small + 2 * FILM + 4;
+  const context = film.resize(Math.max(across * frames.length + FILM, 40), tall + 20);
+  context.fillStyle = NOW.slab;
+  context.fillRect(0, 0, across * frames.length + FILM, tall);
+  Object.assign(context, { textAlign: "center", textBaseline: "middle" });
+  film.node.frames = frames.map(({ step, map, here }, k) => {
+    const [x, y] = [FILM + k * across, FILM + 2];
+    for (let hole = 0; hole < 4; hole += 1) {
+      context.fillStyle = NOW.thread;
+      for (const edge of [2, tall - 5]) context.fillRect(x + ((hole + 0.3) * small) / 4, edge, (0.4 * small) / 4, 3);
+    }
+    map.forEach((row, t) =>
+      row.forEach((weight, s) => {
+        context.fillStyle = css(amounts(weight));
+        context.fillRect(
+          x + (s * small) / row.length,
+          y + (t * small) / map.length,
+          small / row.length + 0.5,
+          small / map.length + 0.5,
+        );
+      }),
+    );
+    Object.assign(context, { strokeStyle: here ? ink : NOW.edge, lineWidth: here ? 3 : 1 });
+    context.strokeRect(x, y, small, small);
+    Object.assign(context, { fillStyle: here ? ink : NOW.soft, font: `${here ? "bold " : ""}12px ${SANS}` });
+    const every = Math.ceil(34 / across);
+    if (here || (k % every === 0 && !frames.some((one, j) => one.here && Math.abs(j - k) < every)))
+      context.fillText(String(step), x + small / 2, tall + 11);
+    return { x, step };
+  });
+  const seen = frames.findIndex(({ here }) => here);
+  film.describe(`The film: where the decoder looked at ${frames.length} snapshots. Seen: number ${seen + 1}.`);
 }
 
 // What a language model wrote, behind the beginning that it was given.
@@ -398,6 +514,10 @@ const STYLE = `
 .tl-training_monitor progress { width: min(20em, 60vw); accent-color: var(--tl-ink); }
 .tl-training_monitor .tl-snapshots { margin: 12px 0 2px; font-weight: bold; }
 .tl-training_monitor .tl-samples :is(td, th) { text-align: left; vertical-align: top; font-weight: normal; }
+.tl-training_monitor .tl-mended tr:not(:first-child) > :not(:last-child) { font: 20px/1.5 var(--tl-serif); }
+.tl-training_monitor .tl-mended s { color: var(--tl-change); text-decoration-thickness: 1.5px; }
+.tl-training_monitor .tl-film { margin-top: 12px; max-width: 100%; }
+.tl-training_monitor .tl-film canvas { cursor: pointer; }
 .tl-training_monitor .tl-texts { font-family: ui-monospace, Menlo, Consolas, monospace; }
 .tl-training_monitor .tl-texts tr:not(:first-child) > * { white-space: pre-wrap; overflow-wrap: anywhere; }
 .tl-training_monitor .tl-samples tr:first-child th { opacity: .8; font-style: italic; }

@@ -16,8 +16,7 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
-import { drawLines } from "../../shared/chart.js";
-import { MEANINGS } from "../../shared/palette.js";
+import { MEANINGS, NOW, SERIF } from "../../shared/palette.js";
 import { FONT, diverging, paintCells, paintCursor, pooled, tokenMap } from "../../shared/grid.js";
 import { languageModel, readerOf } from "../../shared/language_model.js";
 
@@ -106,7 +105,9 @@ function view(model, el) {
       values,
       now.shown ? { name: "change", colours: diverging, range: [-most, most] } : { name: "weight", range: [0, 1] },
     );
-    lossChart(chart, { el, intact, run, now, tokens, ink });
+    // Arcs that are cut are seen where they were.
+    const arcs = now.gone.has(heads[now.at].name) ? intact : run;
+    arcsAndLoss(chart, { el, intact, run, map: mapOf(arcs, now.at), now, heads, tokens, ink });
     refresh();
   });
   const change = (what) => {
@@ -130,18 +131,27 @@ function view(model, el) {
     },
   });
   const grid = headGrid({ heads, T: tokens.length, mapOf, onpoint: map.move, onchoose: (at) => change({ at }) });
-  const chart = canvas("The loss of each next token.", { keys: false });
+  const chart = canvas("The arcs of a head, and the loss of each next token.", { keys: false });
+  // A press on a word chooses it, and one among the arcs cuts them.
+  chart.node.onpointerdown = (event) => {
+    const { left, size, line } = chart.node.layout;
+    const [x, y] = chart.at(event);
+    const t = clamp(Math.floor((x - left) / size), 0, tokens.length - 2);
+    if (y > line - 14) map.move([t, sources(ids)[t] ?? t]);
+    else cut();
+  };
   const shown = choice("show", SHOWN, (i) => change({ shown: i }));
   const position = slider(
     "position",
     { min: 0, max: tokens.length - 2, step: 1, value: start.position, show: (t) => `${t}: ${tokens[t]}` },
     (t) => map.move([t, sources(ids)[t] ?? t]),
   );
-  const ablate = button("ablate", () => {
+  const cut = () => {
     const gone = new Set(now.gone);
     if (!gone.delete(heads[now.at].name)) gone.add(heads[now.at].name);
     change({ gone });
-  });
+  };
+  const ablate = button("ablate", cut);
   const restore = button("restore all", () => change({ gone: new Set() }));
   const refresh = () => {
     ablate.textContent = `ablate head ${heads[now.at].name}`;
@@ -149,14 +159,16 @@ function view(model, el) {
   };
   const reset = resetButton([shown, position, map], () => change(start));
   el.append(
+    element("style", {}, ".tl-induction .tl-arcs { overflow-x: auto; max-width: 100%; }"),
     grid.node,
     element(
       "div",
       { class: "tl-note" },
-      "Crossed out: taken away. Orange: its weights have changed, by so much at most.",
+      "Press among the arcs of a head to cut them, and see the loss rise. Crossed out: taken away. A dashed frame: its " +
+        "weights have changed, by so much at most.",
     ),
     bar(ablate, restore),
-    chart.node,
+    element("div", { class: "tl-arcs" }, chart.node),
     bar(position.node, shown.node),
     map.beside(bar(...map.buttons, reset)),
     map.table,
@@ -166,28 +178,81 @@ function view(model, el) {
 
 // ── drawing ──
 
-function lossChart(sketch, { el, intact, run, now, tokens, ink }) {
-  const [width, height] = [widthOf(el), 210];
-  const context = sketch.resize(width, height);
-  const xs = intact.losses.map((_, t) => t);
+const [LEAST, MOST] = [18, 40]; // how wide the column of a token is
+const [ARCS, BARS] = [150, 96]; // how high the arcs are, and the bars of the loss
+const SEEN = 0.05; // weights from here on have an arc
+
+// The text in a line. Above it the arcs of the chosen head, as thick as its weights, and cut where it is taken away;
+// below it the loss of what comes next, and in the colour of change by how much it has risen.
+function arcsAndLoss(sketch, { el, intact, run, map, now, heads, tokens, ink }) {
+  const T = tokens.length;
+  const size = clamp((widthOf(el) - 60) / T, LEAST, MOST);
+  const [left, line] = [52, ARCS + 24];
+  const bars = line + 34;
+  const context = sketch.resize(left + T * size + 6, bars + BARS + 22);
+  sketch.node.layout = { left, size, line, arcs: ARCS };
+  const at = (t) => left + (t + 0.5) * size;
   const gone = [...now.gone].sort().join(", ");
   const lost = gone ? `, ${mean(run.losses).toFixed(2)} without ${gone}` : "";
-  sketch.describe(`The loss of each next token: on average ${mean(intact.losses).toFixed(2)} nats${lost}.`);
-  drawLines(
-    context,
-    { x: 0, y: 0, width, height },
-    {
-      title: "loss of the token that comes next",
-      x: { name: "after", ticks: xs.map((t) => [t, tokens[t]]) },
-      y: { name: "nats", low: 0 },
-      series: [
-        { name: `whole model (mean ${mean(intact.losses).toFixed(2)})`, xs, ys: intact.losses },
-        ...(gone ? [{ name: `without ${gone} (mean ${mean(run.losses).toFixed(2)})`, xs, ys: run.losses }] : []),
-      ],
-      at: now.position,
-      ink,
-    },
+  sketch.describe(
+    `The arcs of head ${heads[now.at].name}, and the loss of each next token: on average ` +
+      `${mean(intact.losses).toFixed(2)} nats${lost}.`,
   );
+  const cut = now.gone.has(heads[now.at].name);
+  for (const on of [false, true])
+    map.forEach((row, t) => {
+      if ((t === now.position) !== on) return;
+      row.forEach((weight, s) => {
+        if (weight >= SEEN) arc(context, at(t), at(s), line - 14, { weight, on, cut, far: T * size });
+      });
+    });
+  Object.assign(context, { textAlign: "center", textBaseline: "middle" });
+  tokens.forEach((token, t) => {
+    const chosen = t === now.position;
+    Object.assign(context, { fillStyle: ink, font: `${chosen ? "bold " : ""}17px ${SERIF}` });
+    context.fillText(token.slice(0, Math.max(1, Math.floor(size / 9))), at(t), line);
+    if (chosen) context.fillRect(at(t) - size / 2 + 2, line + 12, size - 4, 2);
+  });
+  const most = Math.max(...intact.losses, ...run.losses, 0.1);
+  const tall = (loss) => (BARS * loss) / most;
+  Object.assign(context, { font: FONT, fillStyle: ink, textAlign: "left" });
+  context.fillText("loss ↓", 0, bars + 8);
+  context.fillText("looks", 0, line - 60);
+  context.fillText("back ⤺", 0, line - 42);
+  intact.losses.forEach((before, t) => {
+    const [x, wide, after] = [at(t) - size / 2 + 3, size - 6, run.losses[t]];
+    context.fillStyle = t === now.position ? ink : NOW.thread;
+    context.fillRect(x, bars, wide, Math.max(1, tall(Math.min(before, after))));
+    if (after > before) {
+      context.fillStyle = NOW.change;
+      context.fillRect(x, bars + tall(before), wide, tall(after - before));
+    } else if (after < before) {
+      Object.assign(context, { strokeStyle: NOW.thread, lineWidth: 1 });
+      context.setLineDash([3, 2]);
+      context.strokeRect(x + 0.5, bars + tall(after), wide - 1, tall(before - after));
+      context.setLineDash([]);
+    }
+  });
+  Object.assign(context, { fillStyle: ink, font: FONT, textAlign: "left" });
+  const then = gone ? ` → ${mean(run.losses).toFixed(2)} without ${gone}` : "";
+  context.fillText(`mean loss ${mean(intact.losses).toFixed(2)}${then} nats`, left, bars + BARS + 12);
+}
+
+// An arc from a token back to what it looks at; one to itself is a loop.
+function arc(context, from, to, line, { weight, on, cut, far }) {
+  const high = from === to ? 16 : 18 + (ARCS - 30) * Math.sqrt(Math.abs(from - to) / far);
+  context.beginPath();
+  context.moveTo(from === to ? from - 5 : from, line);
+  context.bezierCurveTo(from, line - 1.3 * high, to, line - 1.3 * high, from === to ? to + 5 : to, line);
+  context.setLineDash(cut ? [3, 4] : []);
+  Object.assign(context, {
+    strokeStyle: cut ? NOW.change : on ? NOW["amber-edge"] : NOW.amber,
+    lineWidth: cut ? 1 : Math.max(1, 9 * weight),
+    globalAlpha: on || cut ? 1 : 0.4,
+  });
+  context.stroke();
+  context.setLineDash([]);
+  context.globalAlpha = 1;
 }
 
 // All heads as small maps, a row for each layer; the cursor of the large map is in each.

@@ -160,3 +160,12 @@ def test_no_text_is_longer_than_200_tokens(views):
         view.button("write 40").click()
     assert len(view.values()["text"]) == len("fed (a") + 200
     assert torch.tensor(view.values()["probabilities"]).isfinite().all()
+
+
+def test_a_ghost_behind_the_caret_is_written_when_it_is_pressed(views):
+    view = views["completer"]
+    view.values()  # the next frame is drawn
+    ghosts = view.root.locator(".tl-ghosts i")
+    assert ghosts.all_text_contents() == completed()["tokens"][:4]
+    ghosts.nth(1).click()
+    near(view.values()["text"], "fed (a" + symbol_of(completed()["tokens"][1]))

@@ -22,7 +22,7 @@ import { uniform } from "../decoding/decoding_view.js";
 import { NOW, SANS } from "../../shared/palette.js";
 import { drawer, languageModel, mostProbable, readerOf, written } from "../../shared/language_model.js";
 
-const [BARS, MOST] = [10, 200]; // tokens with a bar, and tokens that are written at most
+const [BARS, GHOSTS, MOST] = [10, 4, 200]; // tokens with a bar, and behind the caret; tokens written at most
 const FONT = `13px ${SANS}`;
 const MONO = "13px ui-monospace, Menlo, Consolas, monospace";
 const [ROW, TOP, LEFT, RIGHT] = [22, 30, 64, 110]; // of the picture, in pixels
@@ -162,6 +162,9 @@ function view(model, el) {
     seed.node.hidden = !now.random;
   };
   pointers(sketch.node, { at: () => now.cursor, bars: () => sketch.node.bars, look, pick, point: sketch.at });
+  page.onclick = ({ target }) => {
+    if (target.dataset.ghost) pick(+target.dataset.ghost);
+  };
   page.onpointermove = page.onpointerdown = ({ target }) => {
     if (target.dataset.step && +target.dataset.step !== now.step) look({ step: +target.dataset.step, cursor: null });
   };
@@ -193,7 +196,12 @@ const STYLE = `
 .tl-completer .tl-written {
   border-style: dashed; white-space: pre-wrap; overflow-wrap: anywhere; min-height: 6em; margin: 6px 0;
 }
-.tl-completer .tl-written span { cursor: pointer; }
+.tl-completer .tl-written { font: 25px/1.5 var(--tl-serif); }
+.tl-completer .tl-written :is(span, .tl-ghosts i) { cursor: pointer; }
+.tl-completer .tl-ghosts {
+  display: inline-flex; gap: 10px; align-items: baseline; margin-left: 2px; padding-left: 6px;
+  border-left: 2px solid var(--tl-ink); color: var(--tl-soft);
+}
 .tl-completer .tl-written .tl-picked { text-decoration: underline; }
 .tl-completer .tl-written .tl-here { outline: 2px solid var(--tl-ink); }
 `;
@@ -249,7 +257,8 @@ function paint(sketch, { el, best, step, symbols, cursor, title }) {
   context.fillRect(LEFT - 1, TOP, 1, ROW * BARS);
 }
 
-// The text: what was typed, and what was written, whose ground is the stronger, the less probable it was.
+// The text: what was typed, and what was written, whose ground is the stronger, the less probable it was. Behind the
+// caret stand the ghosts of what may come next, as large as they are probable; one that is pressed is written.
 function lay(page, { now, run, symbols }) {
   const spans = (run?.steps ?? []).map(({ token, probabilities }, i) => {
     const symbol = symbols[token];
@@ -259,7 +268,14 @@ function lay(page, { now, run, symbols }) {
     span.classList.toggle("tl-here", i === now.step);
     return span;
   });
-  page.replaceChildren(now.text, ...spans);
+  const ghosts = now.step === spans.length && run?.next ? largest(run.next, GHOSTS) : [];
+  const faint = ghosts.map((token, i) => {
+    const ghost = element("i", { "data-ghost": i, style: `font-size: ${Math.round(13 + 16 * Math.sqrt(run.next[token]))}px` });
+    ghost.textContent = visible(symbols[token]);
+    return ghost;
+  });
+  const behind = element("i", { class: "tl-ghosts", "aria-hidden": "true" }, ...faint);
+  page.replaceChildren(now.text, ...spans, ...(faint.length ? [behind] : []));
 }
 
 // ── words ──

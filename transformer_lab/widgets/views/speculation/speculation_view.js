@@ -17,7 +17,7 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { drawBars } from "../../shared/chart.js";
-import { SANS } from "../../shared/palette.js";
+import { NOW, SANS } from "../../shared/palette.js";
 import { visible } from "../lens/lens_view.js";
 
 const HEIGHT = 220;
@@ -114,11 +114,11 @@ export default {
       element(
         "div",
         { class: "tl-note" },
-        element("span", { class: "tl-drafted" }, "drafted, and stands"),
+        element("span", { class: "tl-drafted" }, "drafted in pencil, and inked"),
         " ",
-        element("span", { class: "tl-own" }, "written by the model"),
+        element("span", { class: "tl-own" }, "written by the model itself"),
         " ",
-        element("s", {}, "rejected, or behind a rejected one"),
+        element("s", {}, "pencil that was struck out"),
       ),
       sketch.node,
       says,
@@ -140,11 +140,16 @@ export default {
 
 const STYLE = `
 .tl-speculation .tl-strip {
-  font-family: ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; min-height: 5.4em;
+  font: 25px/1.6 var(--tl-serif); overflow-wrap: anywhere; min-height: 4.8em; padding: 8px 16px;
+  border-left: 3px double var(--tl-line);
 }
-.tl-speculation .tl-strip :is(span, s) { cursor: default; padding: 1px 0; margin: 0; }
-.tl-speculation .tl-drafted { border-bottom: 3px solid var(--tl-soft); }
-.tl-speculation .tl-own { border-bottom: 3px double var(--tl-change); }
+.tl-speculation :is(.tl-strip, .tl-note) :is(span, s) { cursor: default; padding: 1px 0; margin: 0; }
+.tl-speculation .tl-note :is(span, s) { font: 18px/1.6 var(--tl-serif); color: var(--tl-ink); margin-right: 16px; }
+.tl-speculation .tl-drafted { border-bottom: 2px dotted var(--tl-thread); }
+.tl-speculation .tl-own { border-bottom: 3px solid var(--tl-ink); }
+.tl-speculation :is(.tl-strip, .tl-note) s {
+  font-style: italic; color: var(--tl-soft); text-decoration: line-through 2px var(--tl-change);
+}
 .tl-speculation .tl-fresh { font-weight: 700; }
 `;
 
@@ -210,8 +215,8 @@ function paint(sketch, el, { drafted, accepted, p, q }, i) {
       x: { name: "drafted token" },
       y: { name: "probability", high: 1 },
       series: [
-        { name: "draft: q", ys: q[i] },
-        { name: "model: p", ys: p[i] },
+        { name: "draft: q", ys: q[i], colour: NOW.thread },
+        { name: "model: p", ys: p[i], colour: ink },
       ],
       ink,
     },

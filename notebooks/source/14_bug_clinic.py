@@ -469,7 +469,7 @@ exercises.mend_accumulation.check(mend_accumulation)
 # %% [markdown]
 # ## What sees what?
 #
-# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`. Yellow is an alarm. (That is one seed, number 2. With seed 0 all tools but one say the same; only learning by heart depends on the seed for some of the bugs.) **Predict** first: is there a bug that only the twin sees?
+# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`. Yellow is an alarm. (That is one seed, number 2. With seed 0 all tools say the same, except that learning by heart sees one bug more.) **Predict** first: is there a bug that only the twin sees?
 
 # %%
 from transformer_lab import training

@@ -4,11 +4,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.collected import clinic, put_aside, since_llama, working
+from tests.collected import blind, clinic, put_aside, since_llama, working
 from transformer_lab.exercises import catalogue
 
 HALVES = {"worked with": working.COLLECTED, "put aside": put_aside.COLLECTED, "clinic": clinic.COLLECTED}
-HALVES["since Llama"] = since_llama.COLLECTED
+HALVES |= {"since Llama": since_llama.COLLECTED, "blind": blind.COLLECTED}
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """Wrong answers that were collected without a look at the catalogue of mistakes are told a cause."""
 
+import warnings
+
 import pytest
 
-from tests.collected import clinic, put_aside, since_llama, working
+from tests.collected import blind, clinic, put_aside, since_llama, working
 from tests.collected.measuring import share, told
 from transformer_lab.exercises import catalogue
 from transformer_lab.exercises.diagnosis import repairs
@@ -10,7 +12,7 @@ from transformer_lab.exercises.diagnosis import repairs
 
 @pytest.mark.parametrize(
     ("half", "at_least"),
-    [(working, 0.95), (put_aside, 0.93), (clinic, 0.96), (since_llama, 0.85)],
+    [(working, 0.95), (put_aside, 0.93), (clinic, 0.96), (since_llama, 0.85), (blind, 0.88)],
     ids=lambda one: getattr(one, "__name__", one),
 )
 def test_most_collected_answers_are_told_a_cause(half, at_least, monkeypatch):
@@ -18,6 +20,15 @@ def test_most_collected_answers_are_told_a_cause(half, at_least, monkeypatch):
     all_told = list(told(half.COLLECTED))
     assert [one.answer.__name__ for one in all_told if one.passed] == []
     assert share(all_told) >= at_least, [one.answer.__name__ for one in all_told if not (one.mistake or one.cause)]
+
+
+def test_what_a_change_makes_of_an_answer_warns_nobody():
+    """`mask[..., None]` becomes `None[..., mask]`, say, of which Python warns as it is compiled."""
+    (answer,) = (one for _, one in blind.COLLECTED["mean_pool"] if one.__name__ == "pool_max")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert not catalogue["mean_pool"].check(answer).passed
+    assert [str(one.message) for one in caught] == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from textwrap import dedent
 from types import CodeType, FunctionType
@@ -52,7 +53,8 @@ class SourceTree:
         if not mutations and tree in self._codes:
             return self._codes[tree]
         of_statements = any(isinstance(one.new, list) for one in mutations)
-        with limited(bodies_of_loops(tree) if of_statements else self.loops[tree]):
+        with limited(bodies_of_loops(tree) if of_statements else self.loops[tree]), warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # `None[0]`: the learner has written no such thing
             code = compile(ast.Module([tree], []), FILE, "exec")
         if not mutations:
             self._codes[tree] = code

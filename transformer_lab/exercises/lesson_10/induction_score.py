@@ -76,8 +76,8 @@ def the_token_before(weights, period):
 
 
 @induction_score.mistake(
-    "The mean runs over a whole diagonal. Its first entry is of the last position of the *first* half, whose token has "
-    "not been seen before."
+    "The mean runs over a whole diagonal. On that of the positions right after, the first entry is of the last "
+    "position of the *first* half, whose token has not been seen before."
 )
 def the_whole_diagonal(weights, period):
     return weights.diagonal(1 - period, dim1=-2, dim2=-1).mean(-1)

@@ -5,7 +5,7 @@
     plots.show(figure, "what the figure shows, for those who can't see it")
 
 Inputs may be tensors (on any device, in any precision, with a gradient), arrays or lists; none is changed. Figures are
-white cards, which read well in a light and in a dark notebook, and stay out of pyplot's list of open figures.
+cards of paper, which are dark in a dark notebook, and stay out of pyplot's list of open figures.
 
 In reading order: `curves`, `maps`, `picture`, `dark_theme`, `checks`.
 """

@@ -19,7 +19,7 @@ def looks(names: Sequence[str]) -> list[int]:
     """The index of the colour, dashes, marker and hatching for each name, which normally is its place.
 
     Where one curve is `with` a part and one `without` it, these have the first and the second, in whatever order they
-    come, as in the views. So a part is blue in every figure, and its absence vermillion.
+    come, as in the views. So a part is blue in every figure, and its absence orange.
     """
     present, absent = (
         [i for i, name in enumerate(names) if name.split()[:1] == [word]] for word in ("with", "without")

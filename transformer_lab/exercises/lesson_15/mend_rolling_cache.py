@@ -275,7 +275,7 @@ def query_by_its_slot(query, key, value, cache, position, rotate):
 
 
 @mend_rolling_cache.mistake(
-    "The values are turned as well. Positions belong into the scores; what is brought along must not depend on them."
+    "The values are turned as well. Positions belong in the scores; what is brought along must not depend on them."
 )
 def values_turned(query, key, value, cache, position, rotate):
     _, cache = rolled(query, key, value, cache, position, rotate)

@@ -299,7 +299,7 @@ for name, (few, all_of_them) in missed.items():
 assert min(missed["with /"][1], missed["random"][1]) > 0.15
 assert max(missed[name][1] for name in ("right", "with //", "p and 1")) < 1e-4
 # %% [markdown]
-# With 70 positions *every* table seems to pass. Even the random one does, which follows no rule at all. That shows that the test is too weak: each column of the matrix holds 64 unknowns for only 63 equations, and so many unknowns can nearly always be fitted. With 200 positions there are 193 equations, and the test begins to tell the tables apart. With `/` the sine and the cosine of a pair turn at different speeds, and random rows follow no common rule, so both of them fail.
+# With 70 positions *every* table seems to pass, even the random one, which follows no rule at all. That shows that the test is too weak: each column of the matrix holds 64 unknowns for only 63 equations, and so many unknowns can nearly always be fitted. With 200 positions there are 193 equations, and the test begins to tell the tables apart. With `/` the sine and the cosine of a pair turn at different speeds, and random rows follow no common rule, so both of them fail.
 
 # %% [markdown]
 # But the table with `//` passes, and so does $p$ beside 1. Waves are evidently not the only tables that can be shifted. What, then, is wrong with these two?
@@ -372,48 +372,7 @@ for d_model in (16, 32, 64):
     assert (p > 0.95) == (d_model == 64)
     assert alone > 0.95
 # %% [markdown]
-# With 16 features the sum does blur the position, although the encoding alone could be read without an error. With 64 features we get both back. But 30 words are few. They leave more than thirty of the 64 features' directions free, and in these the position stands undisturbed. What happens when there are so many words that no direction is free?
-#
-# We read 1,000 words, and as a control we exchange the encoding alone. One table holds *random* positions of the same size. The other is the sinusoid again, but of every seventh position only, so that its rows lie further apart:
-
-# %%
-def position_read(words, table):
-    """The share of positions that are read off the sums of all words and all positions."""
-    n, length = len(words), len(table)
-    word = torch.eye(n).repeat_interleave(length, dim=0)
-    position = torch.eye(length).repeat(n, 1)
-    return share_read(word @ words + position @ table, position)
-
-# %%
-torch.manual_seed(0)
-encodings = {
-    "sinusoid": positions.sinusoidal_encoding(30, 64),
-    "every seventh": positions.sinusoidal_encoding(210, 64)[::7],
-    "random": torch.randn(30, 64) / 2**0.5,
-}
-
-# %% tolerance=0.15
-found = {}
-for name, table in encodings.items():
-    found[name] = position_read(torch.randn(1000, 64), table)
-    step = (table[1:] - table[:-1]).norm(dim=1).mean().item()
-    print(f"{name:13} from row to row {step:.1f}, position read {found[name]:.2f}")
-assert found["sinusoid"] < 0.7 < 0.85 < found["every seventh"] < found["random"]
-
-# %% [markdown]
-# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart neighbouring rows lie. In any one direction the words vary by about 1. A step of 1.5 is hardly longer than that, so a position is often taken for its neighbour; steps of 4.2 and 8.2 stand out clearly. This is the price of the hill that we saw above, since neighbours can only be similar if they lie close together.
-#
-# If this is right, a wider model should read the position better, because its clocks have more hands, which makes the steps longer, while the words still vary by 1 in each direction:
-
-# %% tolerance=0.15
-for d_model in (64, 128, 256):
-    table = positions.sinusoidal_encoding(30, d_model)
-    step = (table[1:] - table[:-1]).norm(dim=1).mean().item()
-    share = position_read(torch.randn(1000, d_model), table)
-    print(f"{d_model:3} features: from row to row {step:.1f}, position read {share:.2f}")
-
-# %% [markdown]
-# It does. With the 512 features of the paper's base model the steps are 3.7 long and the share is 0.95 (three draws of the words), although 1,000 words leave none of its directions free either.
+# With 16 features the sum does blur the position, although the encoding alone could be read without an error. With 64 features we get both back. (Thirty words leave more than thirty of the 64 directions free. An *Extra* asks what happens when there are so many words that no direction is free.)
 
 # %% [markdown]
 # A head can also use the two parts separately. Multiply out the score of words $x, y$ at encodings $p, q$, where $A = W^Q {W^K}^\top$ again:
@@ -633,41 +592,7 @@ for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
 # %% [markdown]
 # *Sinusoid* and *learned* tell a model where in the sentence a token stands, and so they alone can find the fourth. *RoPE* tells it how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at any length, but not to pick out the token exactly two back, which it usually misses.
 #
-# **No encoding is best at everything.** (These models have one layer and one head. Deeper models can combine several steps.)
-
-# %% [markdown]
-# ## Why do sinusoids fail at length 64 in *two back*?
-#
-# There are two explanations. Perhaps the rows of positions 32 to 63 are to blame, since the weights have never met them. Or perhaps it is the length, because a head that works among 32 keys may be lost among 64. We can separate the two by choosing where the training sentences begin. They always have 32 tokens, but they begin
-#
-# - at position 0, as before, so that rows 32 to 63 are new in the test,
-# - somewhere from 64 on, so that *all* rows up to 63 are new, or
-# - anywhere, so that hardly any row is new.
-
-# %% tolerance=0.5
-moved = {"always at 0": right["sinusoid", two_back]}
-for where, start in {"from 64 on": (64, 225), "anywhere": (0, 225)}.items():
-    readers = train("sinusoid", two_back, start=start)
-    moved[where] = {n: right_answers(readers, two_back, n) for n in (32, 64, 256)}
-for where, result in moved.items():
-    spans = [f"at {n} {result[n].min():.2f}–{result[n].max():.2f}" for n in (32, 64, 256)]
-    print(f"two back, sentences begin {where:12}" + ", ".join(spans))
-mean = {where: result[64].mean() for where, result in moved.items()}
-assert mean["always at 0"] + 0.1 < mean["from 64 on"] < mean["anywhere"] - 0.1
-
-# %% [markdown]
-# Both explanations hold a part of the truth, and there is a third one. With rows that it has met, the model does far better at 64. Yet a good part of that gain is already there when sentences begin at 64 or later, although then the model has met *none* of the rows from 0 to 63. (How large a part depends on the training, and with ten times the steps it is often larger.) What helps in this case is that the positions *varied* in training. A model that always sees the same 32 positions can learn each of them by heart, while one that sees many has to find the rule that they share, which is the rotation. And even the model that has met every row still loses many answers at 256, where only the length is new.
-
-# %% [markdown]
-# What about ALiBi's success? Its slope was 1/2, the steepest that any of eight heads would have. We change nothing but the slope, to the least steep one:
-
-# %% tolerance=0.3
-flat = right_answers(train("ALiBi", latest, slope=1 / 256), latest, 32)
-for slope, result in (("1/2", right["ALiBi", latest][32]), ("1/256", flat)):
-    print(f"latest, ALiBi with slope {slope:6} at 32 {result.min():.2f}–{result.max():.2f}")
-assert flat.max() < 0.8 < 0.9 < low["ALiBi", latest][32]
-# %% [markdown]
-# With a slope of 1/256 the model does hardly better than without any position, because across 32 tokens such a bias differs by 31/256 at most. So the slope decides what a head can see, and this is the reason why ALiBi gives each head a different one.
+# **No encoding is best at everything.** (These models have one layer and one head. Deeper models can combine several steps. Two *Extras* ask why sinusoids fail at new lengths, and what ALiBi's slope has to do with its success.)
 
 # %% [markdown]
 # **Exercise 5** (write the test; 20 minutes, hard). Somebody hands you a function `scores(query, key)`, which takes vectors `(T, 8)` and returns all scores `(T, T)`, with positions built in somehow. Do positions matter only through their difference? Your test is tried on scores that are relative and on scores that aren't, and it is rated.
@@ -707,6 +632,93 @@ exercises.is_relative.check(is_relative)
 
 # %% [markdown]
 # **Next:** words now look at each other and know their positions. [Lesson 04](04_residual_blocks.ipynb) stacks such layers on top of each other, and asks why a deep stack learns nothing.
+
+# %% [markdown]
+# ## Extra: why do sinusoids fail at length 64 in *two back*?
+#
+# Is it the length, because a head that works among 32 keys is lost among 64? Or is it the rows of the table, since training never met those of positions 32 to 63? And if so, must a model have met *each* row, or is it enough that the rows have *varied*, so that it had to find the rule that they share? We change nothing but where the training sentences of 32 tokens begin:
+#
+# - always at position 0, as before, or always at 64;
+# - anywhere from 64 on, so that the rows vary, but those of positions 0 to 63 are never met;
+# - anywhere, so that hardly any row is new.
+
+# %%
+begins = {"always at 64": (64, 65), "from 64 on": (64, 225), "anywhere": (0, 225)}
+moved = {"always at 0": right["sinusoid", two_back]}
+for where, start in begins.items():
+    readers = train("sinusoid", two_back, start=start)
+    moved[where] = {n: right_answers(readers, two_back, n) for n in (32, 64, 256)}
+# %% tolerance=0.5
+for where, result in moved.items():
+    spans = [f"at {n} {result[n].min():.2f}–{result[n].max():.2f}" for n in (32, 64, 256)]
+    print(f"two back, sentences begin {where:12} " + ", ".join(spans))
+by_32 = {where: result[32].mean() for where, result in moved.items()}
+assert by_32["from 64 on"] > by_32["always at 64"] + 0.15
+assert moved["anywhere"][64].mean() > moved["always at 0"][64].mean() + 0.2
+
+# %% [markdown]
+# Compare the two middle rows at 32 tokens first. Both models are tested on rows that they have never met, and both were trained from 64 on, so all that sets them apart is whether the rows varied. It makes a great difference: a model that always sees the same 32 positions can learn each of them by heart, while one that sees many has to find the rule that they share, which is the rotation.
+#
+# At 64 tokens the rows are the main trouble, since the model that has met every row gets most answers right there. But new rows are not all of it. At 256 even that model loses many answers after these 200 steps, although only the length is new to it.
+
+# %% [markdown]
+# ## Extra: what does ALiBi's slope decide?
+#
+# ALiBi found the latest letter at every length. Its slope was 1/2, the steepest that any of eight heads would have. We change nothing but the slope, to the least steep one:
+
+# %% tolerance=0.3
+flat = right_answers(train("ALiBi", latest, slope=1 / 256), latest, 32)
+for slope, result in (("1/2", right["ALiBi", latest][32]), ("1/256", flat)):
+    print(f"latest, ALiBi with slope {slope:6} at 32 {result.min():.2f}–{result.max():.2f}")
+assert flat.max() < 0.8 < 0.9 < low["ALiBi", latest][32]
+# %% [markdown]
+# With a slope of 1/256 the model does hardly better than without any position, because across 32 tokens such a bias differs by 31/256 at most. So the slope decides what a head can see, which is a good reason to give each head a different one.
+
+# %% [markdown]
+# ## Extra: what if there are many words?
+#
+# With 30 words and 64 features the position could be read off the sum, but 30 words leave more than thirty of the 64 directions free, and in these the position stands undisturbed. What happens when there are so many words that no direction is free?
+#
+# We read 1,000 words, and as a control we exchange the encoding alone. One table holds *random* positions of the same size. The other is the sinusoid again, but of every seventh position only, so that its rows lie further apart:
+
+# %%
+def position_read(words, table):
+    """The share of positions that are read off the sums of all words and all positions."""
+    n, length = len(words), len(table)
+    word = torch.eye(n).repeat_interleave(length, dim=0)
+    position = torch.eye(length).repeat(n, 1)
+    return share_read(word @ words + position @ table, position)
+
+# %%
+torch.manual_seed(0)
+encodings = {
+    "sinusoid": positions.sinusoidal_encoding(30, 64),
+    "every seventh": positions.sinusoidal_encoding(210, 64)[::7],
+    "random": torch.randn(30, 64) / 2**0.5,
+}
+
+# %% tolerance=0.15
+found = {}
+for name, table in encodings.items():
+    found[name] = position_read(torch.randn(1000, 64), table)
+    step = (table[1:] - table[:-1]).norm(dim=1).mean().item()
+    print(f"{name:13} from row to row {step:.1f}, position read {found[name]:.2f}")
+assert found["sinusoid"] < 0.7 < 0.85 < found["every seventh"] < found["random"]
+
+# %% [markdown]
+# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart neighbouring rows lie. In any one direction the words vary by about 1. A step of 1.5 is hardly longer than that, so a position is often taken for its neighbour; steps of 4.2 and 8.2 stand out clearly. This is the price of the hill that we saw above, since neighbours can only be similar if they lie close together.
+#
+# If this is right, a wider model should read the position better, because its clocks have more hands, which makes the steps longer, while the words still vary by 1 in each direction:
+
+# %% tolerance=0.15
+for d_model in (64, 128, 256):
+    table = positions.sinusoidal_encoding(30, d_model)
+    step = (table[1:] - table[:-1]).norm(dim=1).mean().item()
+    share = position_read(torch.randn(1000, d_model), table)
+    print(f"{d_model:3} features: from row to row {step:.1f}, position read {share:.2f}")
+
+# %% [markdown]
+# It does. With the 512 features of the paper's base model the steps are 3.7 long and the share is 0.95 (three draws of the words), although 1,000 words leave none of its directions free either.
 
 # %% [markdown]
 # ## Extra: how large are words, how large are positions?

@@ -314,19 +314,20 @@ function paintKept(context, { x, y, width }, { now, bytes, length, ink }) {
 // Compartments are filled from the lowest board up, each from left to right.
 function paintShelf(context, { left, top, across, tall, full, ink }) {
   const [w, h] = [across / BOARDS, tall / BOARDS];
+  const gap = h > 6 ? 2 : 0; // between compartments that are large enough to be told apart
   context.fillStyle = NOW.slab;
   context.fillRect(left, top, across, tall);
   for (let i = 0; i < full; i += 1) {
     const [share, board] = [Math.min(1, full - i), Math.floor(i / BOARDS)];
-    const [x, y] = [left + (i % BOARDS) * w + 1, top + tall - (board + 1) * h + 1];
+    const [x, y] = [left + (i % BOARDS) * w + gap / 2, top + tall - (board + 1) * h + gap / 2];
     context.fillStyle = MEANINGS.value;
-    context.fillRect(x, y, (w - 2) * share, (h - 2) / 2);
+    context.fillRect(x, y, (w - gap) * share, (h - gap) / 2);
     context.fillStyle = MEANINGS.key;
-    context.fillRect(x, y + (h - 2) / 2, (w - 2) * share, (h - 2) / 2);
+    context.fillRect(x, y + (h - gap) / 2, (w - gap) * share, (h - gap) / 2);
   }
   Object.assign(context, { strokeStyle: NOW.line, lineWidth: 1 });
   context.beginPath();
-  for (let i = 1; i < BOARDS; i += 1) {
+  for (let i = 1; gap && i < BOARDS; i += 1) {
     context.moveTo(left, top + i * h);
     context.lineTo(left + across, top + i * h);
     context.moveTo(left + i * w, top);

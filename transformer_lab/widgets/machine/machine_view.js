@@ -122,5 +122,7 @@ function begin({ el, machine, tokenizer, state }) {
   const asked = page.asked();
   if (asked) restore(asked);
   watch(el, draw);
-  if (page.owns && !asked && !still()) screen.player.begin();
+  if (!page.owns || asked) return;
+  if (still()) change({ at: screen.home() });
+  else screen.player.begin();
 }

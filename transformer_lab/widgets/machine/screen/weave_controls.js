@@ -31,11 +31,18 @@ export function breakersOf({ cuts, press }) {
         one.setAttribute("aria-pressed", open);
         icon.innerHTML = breakerIcon(open);
       }
-      says.textContent = known(cut);
+      const text = known(cut);
+      if (says.textContent !== text) says.replaceChildren(...spoken(text));
       one.style.left = places ? `${places[cut.under]}px` : "";
     }
   };
   return { node, show };
+}
+
+// “says 34 024”, of which the verb is left out where room is scarce.
+function spoken(text) {
+  const verb = text.match(/^says (?=\S)/)?.[0] ?? "";
+  return verb ? [element("span", { class: "tl-verb" }, verb), text.slice(verb.length)] : [text];
 }
 
 // Where the breakers stand: under the part that each cuts. A model of one layer has its second slab in the first.

@@ -2,7 +2,7 @@
 // cuts, or, while something is cut, what became of the sentence.
 
 import { candidatesOf, differenceOf } from "../weave/weave_seen.js";
-import { riddleOf } from "../weave/weave_cuts.js";
+import { PURPOSES, riddleOf } from "../weave/weave_cuts.js";
 import { bare } from "../weave/weave_layout.js";
 import { pieces } from "../weave/weave_say.js";
 import { button, element } from "../../shared/ui.js";
@@ -56,12 +56,15 @@ export function riddle({ pick }) {
       how,
       said ||
         (wanted === null
-          ? "Which cut says which? Pick an answer, then open a breaker ●—●."
+          ? "Which cut says which? Pick one, then open its breaker."
           : wanted === "never stops"
             ? "Without which part does it never stop? Open its breaker."
             : `Which cut makes it say ${wanted}? Open its breaker.`),
     );
-    chips.replaceChildren(...wrong.map((one) => chip(one, known, wanted, cuts, pick)));
+    const all = wrong.length > 0 && done === wrong.length && outcomes.size === cuts.length;
+    how.hidden = all;
+    chips.classList.toggle("tl-purposes", all);
+    chips.replaceChildren(...wrong.map((one) => (all ? purpose(one) : chip(one, known, wanted, cuts, pick))));
   };
   return { node, show };
 }
@@ -70,6 +73,13 @@ export function titleOf(n) {
   return n
     ? `Six cuts, ${COUNTED[n].toLowerCase()} wrong answer${n > 1 ? "s" : ""}.`
     : "Six cuts, and none changes this sentence.";
+}
+
+// What was found, as a sentence on what the part is for.
+function purpose({ key, label }) {
+  const [part, does] = PURPOSES[key];
+  const without = element("span", { class: "tl-quiet" }, ` Without: ${label}.`);
+  return element("div", {}, element("b", {}, part), ` ${does}`, without);
 }
 
 function chip({ key, label }, known, wanted, cuts, pick) {

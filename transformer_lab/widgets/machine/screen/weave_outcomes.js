@@ -28,8 +28,9 @@ export function outcomesOf({ cuts, state, machine, decode, done, later = setTime
     });
   };
   me.follow = () => {
-    if (source === state.intact) return;
-    source = state.intact;
+    const now = String(state.intact.src); // a way back computes the same text anew: what was found stays
+    if (source === now) return;
+    source = now;
     [me.of, me.known] = [new Map(), new Set()];
     clearTimeout(timer);
     timer = later(next, QUIET);

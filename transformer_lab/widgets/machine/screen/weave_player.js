@@ -1,10 +1,10 @@
 // What plays a weave: token after token is written, 1.2 seconds each, once; then it rests. It begins by itself only
-// where it is asked to, and never again after the first touch.
+// where it is asked to, and never again after the first touch. At the end it goes `home`.
 //   const player = playerOf({ last, go, draw }); player.shown() is how many tokens are written by now
 
 export const PACE = 1200; // milliseconds a token
 
-export function playerOf({ last, go, pace = PACE, later = setTimeout, never = clearTimeout }) {
+export function playerOf({ last, go, home = last, pace = PACE, later = setTimeout, never = clearTimeout }) {
   let [timer, at, touched] = [null, null, false];
   const me = { playing: () => at !== null, shown: () => (at === null ? Infinity : at + 1) };
   const rest = () => {
@@ -14,7 +14,7 @@ export function playerOf({ last, go, pace = PACE, later = setTimeout, never = cl
   const next = () => {
     if (at >= last()) {
       rest();
-      return go(last());
+      return go(home());
     }
     at += 1;
     go(at);

@@ -9,11 +9,12 @@ import { became, candidates, riddle, tell } from "./weave_foot.js";
 import { outcomesOf } from "./weave_outcomes.js";
 import { playerOf } from "./weave_player.js";
 import { sayDiffers, sayGuess, sayLabel } from "../weave/weave_say.js";
-import { differenceOf } from "../weave/weave_seen.js";
+import { differenceOf, restingAt } from "../weave/weave_seen.js";
 import { stageOf } from "./weave_stage.js";
 import { topOf } from "./weave_top.js";
 import { element } from "../../shared/ui.js";
 
+const ORDER = "Drawn in simplified order: in each decoder layer self-attention comes first, then cross-attention.";
 const HELP = "↑ ↓ , . token · ← → part · Enter opens · X cuts · S swaps · Space plays · Esc back";
 
 export function screenOf({ state, machine, tokenizer, change, input, open, swap, tools, redraw }) {
@@ -21,7 +22,9 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
   const me = { cuts, guess: { wanted: null, said: "" } };
   const last = () => state.run.target.length - 1;
   const go = (at) => change({ at: Math.max(0, Math.min(at, last())) });
-  const player = playerOf({ last, go });
+  const home = () => restingAt(state.run, `decoder.layers.${machine.n_layers - 1}.cross_attention`, machine.n_heads);
+  const player = playerOf({ last, go, home });
+  me.home = home;
   const act = (what, anew) => {
     player.touch();
     change(what, anew);
@@ -41,18 +44,21 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
   };
   const byKey = (key) => key && press(cuts.find((cut) => cut.key === key));
   const moved = (part) => {
-    note.textContent = part ? `${part.title}. Enter opens it${part.cut ? `, X cuts ${nameOf(part.cut)}` : ""}.` : "";
+    note.textContent = part ? `${part.title}. Enter opens it${part.cut ? `, X cuts ${nameOf(part.cut)}` : ""}.` : ORDER;
     redraw();
   };
   const nameOf = (key) => cuts.find((cut) => cut.key === key)?.name ?? key;
 
-  const note = element("span", { class: "tl-part", "aria-live": "polite" });
+  const note = element("span", { class: "tl-part", "aria-live": "polite" }, ORDER);
   const top = topOf({ state, change: act, tokenizer, input, eos: machine.eos });
   const stage = stageOf({
     ...{ state, machine },
     act: {
       ...{ step, play, moved, cut: byKey, swap, choose: (at) => act({ at: Math.min(at, last()) }) },
-      ...{ open: (part) => open(part.open), help: () => (note.textContent = note.textContent === HELP ? "" : HELP) },
+      ...{
+        open: (part, row) => open(part.open, row),
+        help: () => (note.textContent = note.textContent === HELP ? ORDER : HELP),
+      },
     },
   });
   const breakers = breakersOf({ cuts, press });
@@ -99,7 +105,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     breakers.show({
       isOpen: (cut) => isCut(cut, now.off),
       says: knownOf,
-      places: width < 860 ? null : placesOf(stage.plan.columns),
+      places: width < 940 ? null : placesOf(stage.plan.columns),
     });
     layers.show(now.layer);
     bar.show({ at: now.at, names: state.names().written, playing: player.playing() });

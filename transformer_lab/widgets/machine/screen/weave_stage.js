@@ -2,11 +2,12 @@
 //   const stage = stageOf({ state, machine, act });  // act: { choose(t), open(part), cut(key), play(), … }
 //   stage.show({ shown, cut, still });
 
-import { weaveOf } from "../weave/weave_layout.js";
+import { mostRows, weaveOf } from "../weave/weave_layout.js";
 import { aboveOf, heightOf, pictureOf } from "../weave/weave_picture.js";
 import { beside, frameOf, partsOf } from "../weave/weave_parts.js";
 import { between } from "../weave/weave_ribbons.js";
 import { seenOf } from "../weave/weave_seen.js";
+import { windowed } from "../weave/weave_window.js";
 import { element, onKeys } from "../../shared/ui.js";
 import { motion } from "../../shared/motion.js";
 
@@ -47,10 +48,12 @@ export function stageOf({ state, machine, act }) {
     const names = state.names();
     const of = (one) =>
       seenOf({ run: one, intact, machine, off: one === run ? now.off : new Set(), layer: now.layer, names });
-    const seen = of(run);
+    const rows = { at: now.at, most: mostRows(width) };
+    const seen = windowed(of(run), rows);
+    const { first } = seen;
     const plan = weaveOf({ width, cross: seen.cross, layers: machine.n_layers });
-    const old = run === intact ? null : oldRibbons(of(intact), plan);
-    look = { at: now.at, shown, layer: now.layer, cut, old };
+    const old = run === intact ? null : oldRibbons(windowed(of(intact), { ...rows, first }), plan, now.at - first);
+    look = { at: now.at - first, shown: shown - first, layer: now.layer, cut, old };
     from = last?.plan.ribbons ?? null;
     const moves = again && last && last.plan.width === width;
     last = { plan, seen };
@@ -58,10 +61,10 @@ export function stageOf({ state, machine, act }) {
     moves ? weave.start() : weave.stop();
     paint();
   };
-  const oldRibbons = ({ cross }, plan) => {
-    if (cross.length <= state.now.at) return null;
+  const oldRibbons = ({ cross }, plan, at) => {
+    if (cross.length <= at) return null;
     const { ribbons } = weaveOf({ width: plan.width, cross, layers: machine.n_layers });
-    return ribbons.filter(({ t }) => t === state.now.at);
+    return ribbons.filter(({ t }) => t === at);
   };
 
   // ── pointer ──
@@ -69,14 +72,19 @@ export function stageOf({ state, machine, act }) {
   const partAt = (event) => {
     const hit = event.target.closest?.("[data-part]");
     if (!hit) return null;
-    return { id: hit.dataset.part, t: hit.dataset.t === undefined ? null : Number(hit.dataset.t) };
+    const { part, t, s } = hit.dataset;
+    const row = part === "reads" && s !== undefined ? { cell: [Number(s), 0] } : {};
+    return { id: part, t: t === undefined ? null : Number(t) + last.seen.first, row };
   };
   node.onclick = (event) => {
     const found = partAt(event);
     if (!found) return;
     if (found.id === "writes") return act.choose(found.t);
     if (found.t !== null && found.t !== state.now.at) return act.choose(found.t);
-    act.open(me.parts.find(({ id }) => id === found.id));
+    act.open(
+      me.parts.find(({ id }) => id === found.id),
+      found.row,
+    ); // a word opens its own row
   };
   swipes(node, (by) => act.step(by));
 

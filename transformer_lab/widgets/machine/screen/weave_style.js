@@ -81,6 +81,7 @@ export const WEAVE = `
 .tl-machine .w-severed { stroke: var(--tl-change); stroke-width: 3; }
 .tl-machine .w-cross { fill: none; stroke: var(--tl-amber); pointer-events: none; }
 .tl-machine .w-cross.w-lit { stroke: var(--tl-amber-edge); opacity: 1; }
+.tl-machine .w-leak { fill: none; stroke: var(--tl-change); stroke-dasharray: 5 3; pointer-events: none; }
 .tl-machine .w-diamond, .tl-machine .w-clock {
   fill: var(--tl-paper); stroke: var(--tl-thread); stroke-width: 1.5; cursor: pointer;
 }

@@ -86,7 +86,13 @@ export const FOOT = `
   color: var(--tl-soft);
 }
 .tl-machine .tl-tools .tl-part { flex: 1; min-width: 12em; text-align: right; }
-@container (min-width: 1000px) { .tl-machine .tl-play { flex-wrap: nowrap; } }
+@container (min-width: 1240px) { .tl-machine .tl-play { flex-wrap: nowrap; } }
+.tl-machine .tl-purposes { display: grid; gap: 0; margin: 2px 0; line-height: 1.45; }
+@container (max-width: 1149px) {
+  .tl-machine .tl-stage .tl-breaker { min-width: 58px; padding-inline: 1px; }
+  .tl-machine .tl-breaker b { font-size: 12px; }
+  .tl-machine [aria-pressed] .tl-verb { display: none; }
+}
 @container (max-width: 999px) {
   .tl-machine .tl-foot { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); row-gap: 16px; }
   .tl-machine .tl-foot > :last-child {
@@ -100,14 +106,24 @@ export const FOOT = `
   .tl-machine .tl-answered { position: relative; }
   .tl-machine .tl-verdict { position: absolute; right: 0; top: -29px; }
   .tl-machine .tl-hint { display: none; }
-  .tl-machine .tl-stage:not([hidden]) { display: flex; flex-direction: column; gap: 8px; }
+  .tl-machine .tl-stage:not([hidden]) { display: flex; flex-direction: column; gap: 6px; }
   .tl-machine .tl-foot { display: contents; }
   .tl-machine .tl-foot > * { padding: 0 !important; border: 0; }
-  .tl-machine .tl-foot > :first-child {
-    position: sticky; bottom: 0; background: var(--tl-paper); border-top: 1px solid var(--tl-line); padding: 8px 0;
-    z-index: 1;
+  .tl-machine .tl-stage .tl-answer { min-height: 2.8em; font-size: 15px; line-height: 1.4; margin-top: 4px; }
+  .tl-machine .tl-breakers.tl-row {
+    display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 4px; overflow: visible; padding: 0;
   }
-  .tl-machine .tl-stage .tl-answer { min-height: 2.9em; font-size: 16px; margin-top: 6px; }
+  .tl-machine .tl-stage .tl-row .tl-breaker {
+    min-width: 0; padding: 6px 0 3px; white-space: normal; line-height: 1.15; align-content: start; min-height: 66px;
+  }
+  .tl-machine .tl-row .tl-breaker b { letter-spacing: -.02em; }
+  .tl-machine .tl-foot > :first-child { order: 3; }
+  .tl-machine .tl-foot > :last-child { order: 4; border: 0; }
+  .tl-machine .tl-foot > :nth-child(2) { order: 5; }
+  .tl-machine .tl-tools { order: 6; }
+  .tl-machine .tl-how { margin: 0 0 4px; }
+  .tl-machine .tl-answers { margin: 2px 0; gap: 6px; }
+  .tl-machine .tl-stage .tl-chip { padding: 2px 10px; }
   .tl-machine .tl-part, .tl-machine .tl-along { display: none; }
   .tl-machine .tl-stage > *, .tl-machine .tl-foot > * { min-width: 0; max-width: 100%; }
   .tl-machine .tl-play { flex-wrap: nowrap; gap: 6px; }

@@ -8,6 +8,7 @@ import { differenceOf } from "../weave/weave_seen.js";
 import { button, element } from "../../shared/ui.js";
 
 const [MOST, LEAST] = [35, 17]; // pixels of a sentence's letters
+const MANY = 20; // tokens that a sentence shows at most
 
 // The size at which a text of this width (in sizes) fits into so much room.
 export function fitted(width, room, most = MOST, least = LEAST) {
@@ -87,11 +88,13 @@ function germanIn({ state: { now, run, intact }, tokenizer, shown }) {
   const struck = text(before);
   const old = struck && struck.length < 16 ? [element("s", {}, struck)] : [];
   const end = start + after.length;
+  const endless = run.target.length > MANY; // of a text without end the beginning is enough
+  const seen = endless ? after.slice(0, Math.max(0, MANY - start)) : after;
   return [
     ...spans(run.target.slice(0, start), 0, ""),
     ...old,
-    ...spans(after, start, run === intact ? "" : "tl-new"),
-    ...spans(run.target.slice(end), end, ""),
+    ...spans(seen, start, run === intact ? "" : "tl-new"),
+    ...(endless ? ["…"] : spans(run.target.slice(end), end, "")),
   ];
 }
 

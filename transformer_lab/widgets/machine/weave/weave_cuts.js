@@ -29,6 +29,16 @@ const WORDS = {
   feed: ["the decoder's feed-forward networks", "the decoder's feed-forward networks"],
 };
 
+// What a part is for, said when all six answers were found.
+export const PURPOSES = {
+  positions: ["Positions", "say in which order the words stand."],
+  residual: ["Residual connections", "hand each word on past every layer."],
+  norm: ["Norms", "keep numbers at the size that the next part knows."],
+  cross: ["Cross-attention", "is the only way from English to German."],
+  mask: ["The mask", "keeps a token from looking at what comes later."],
+  feed: ["Feed-forward networks", "make of what was gathered what comes next."],
+};
+
 // `ids` are all that can be switched off.
 export function cutsOf(ids) {
   return KINDS.map(({ holds, ...kind }) => {

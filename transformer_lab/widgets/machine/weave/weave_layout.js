@@ -7,10 +7,10 @@ import { clamp } from "../../shared/numbers.js";
 import { ribbonsOf } from "./weave_ribbons.js";
 
 const NARROW = 620; // below it slabs are rails, and a row has no bar
-const BARRED = 960; // from here on a probability is a bar, too
+const BARRED = 1100; // from here on a probability is a bar, too
 const [WIDE_ROWS, NARROW_ROWS] = [
   { room: 400, least: 24, most: 54, size: 25 },
-  { room: 376, least: 30, most: 48, size: 20 },
+  { room: 260, least: 26, most: 48, size: 19 },
 ];
 
 export function weaveOf({ width, cross, layers }) {
@@ -37,6 +37,11 @@ export function weaveOf({ width, cross, layers }) {
     columns,
     ribbons,
   };
+}
+
+// How many rows of a text without end are drawn.
+export function mostRows(width) {
+  return width < NARROW ? 10 : 16;
 }
 
 // The middles of n rows, the whole of them in the middle of a height.

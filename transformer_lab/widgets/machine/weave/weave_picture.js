@@ -15,7 +15,14 @@ export function pictureOf(plan, seen, look) {
   const all = { ...look, shown: look.shown ?? seen.target.length };
   const start = narrow ? columns.name + 5 : columns.name + 12;
   const encoder = { side: "encoder", slabs: columns.encoder, rows: left, maps: seen.encoder, from: start };
-  const decoder = { side: "decoder", slabs: columns.decoder, rows: right, maps: seen.decoder, from: columns.to };
+  const decoder = {
+    side: "decoder",
+    slabs: columns.decoder,
+    rows: right,
+    maps: seen.decoder,
+    from: columns.to,
+    leaks: seen.leaks,
+  };
   const common = { height, narrow };
   const ends = { to: columns.from, shown: Infinity, lit: -1, cut: cutOn("encoder", all.cut) };
   const outputs = { to: columns.writes - 8, shown: all.shown, lit: all.at, cut: cutOn("decoder", all.cut) };
@@ -61,6 +68,7 @@ function ribbonsIn({ ribbons, columns }, { at, shown, old, cut }) {
 
 function inputsIn({ columns, left, size, narrow, ribbons }, { source }, { at, cut }) {
   const weights = new Map(ribbons.filter(({ t }) => t === at).map(({ s, weight }) => [s, weight]));
+  const row = (said, s) => `<g data-part="reads" data-s="${s}">${said}</g>`;
   const one = (token, s) => {
     const weight = cut.has("cross") ? 0 : (weights.get(s) ?? 0);
     const loud = weight >= LOUD;
@@ -72,12 +80,12 @@ function inputsIn({ columns, left, size, narrow, ribbons }, { source }, { at, cu
       room: columns.name - 2,
     });
     const below = `<text class="w-weight" x="${r(columns.name)}" y="${r(left[s] + 12)}" text-anchor="end">`;
-    if (narrow) return said + (loud ? `${below}${weight.toFixed(2)}</text>` : "");
+    if (narrow) return row(said + (loud ? `${below}${weight.toFixed(2)}</text>` : ""), s);
     const dot = loud
       ? `<circle class="w-dot" cx="${r(columns.name + 12)}" cy="${r(y)}" r="${r(2 + 5 * weight)}"/>`
       : "";
     const hand = clock(columns.clock, left[s], s, Math.min(9, size * 0.4), cut.has("positions"));
-    return `${said}${dot}<g data-part="positions">${hand}</g>`;
+    return `${row(said + dot, s)}<g data-part="positions">${hand}</g>`;
   };
   const joined = narrow ? [] : wordsOf(source);
   const brackets = joined.map(({ first, last, text }) => {

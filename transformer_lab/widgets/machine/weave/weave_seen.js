@@ -17,14 +17,19 @@ export function rowsOf(run, name) {
 }
 
 // All of it: `cross` of one layer, the self-attention of every layer at both sides, and the words with their numbers.
+// `leaks` has, for each decoder layer whose mask is cut, the finished sentence's map: it looks at what comes later.
 export function seenOf({ run, intact, machine, off, layer, names }) {
   const { n_layers: n, n_heads } = machine;
   const mean = (name) => meanOf(run, name, n_heads, off);
   const layers = [...Array(n).keys()];
+  const open = (i) => off.has(`decoder.layers.${i}.self_attention.mask`);
   return {
     cross: mean(`decoder.layers.${layer}.cross_attention`),
     encoder: layers.map((i) => mean(`encoder.layers.${i}.self_attention`)),
     decoder: layers.map((i) => mean(`decoder.layers.${i}.self_attention`)),
+    leaks: layers.map((i) =>
+      open(i) ? meanOf({ at: run.at }, `decoder.layers.${i}.self_attention`, n_heads, off) : null,
+    ),
     source: names.source,
     target: run.target.map((id, t) => ({
       text: names.written[t],
@@ -49,4 +54,12 @@ export function differenceOf(before, after) {
   const room = Math.min(before.length, after.length) - start;
   while (end < room && before.at(-1 - end) === after.at(-1 - end)) end += 1;
   return { start, before: before.slice(start, before.length - end), after: after.slice(start, after.length - end) };
+}
+
+// Where a weave rests: at the last token after which it looks back, to a word that stands before the one it looked at.
+// There the two languages have another order; where they never have, at the first token.
+export function restingAt(run, name, n_heads) {
+  const looks = meanOf(run, name, n_heads).map((row) => row.indexOf(Math.max(...row)));
+  const back = looks.findLastIndex((s, t) => t + 2 < looks.length && looks[t + 1] < s);
+  return Math.max(0, back);
 }

@@ -8,12 +8,14 @@ const [LEAST, LOOKS, THINKS] = [0.06, 0.62, 0.82]; // a weight that is drawn; pa
 
 // One side: its frames, crossings, threads and diamonds. `rows` are the middles of the tokens, `maps` the attention of
 // each layer, `from` and `to` where the threads begin and end, `lit` the token that is followed, `cut` what is cut.
-export function sideOf({ side, slabs, rows, maps, height, from, to, lit, cut, narrow, shown }) {
+export function sideOf({ side, slabs, rows, maps, height, from, to, lit, cut, narrow, shown, leaks = [] }) {
   const seen = rows.slice(0, shown);
   const frames = slabs.map(({ x, wide }, i) => frame(side, i, x, wide, height, narrow, cut)).join("");
   const threads = seen.map((y, t) => thread(from, to, y, t === lit)).join("");
   if (narrow) return `${frames}${cut.skip ? severed(slabs, seen) : ""}${threads}`;
-  const crossings = slabs.map((slab, i) => crossingsOf(slab, maps[i], seen, side, i, lit)).join("");
+  const crossings = slabs
+    .map((slab, i) => crossingsOf(slab, maps[i], seen, side, i, lit) + leaksOf(slab, leaks[i], seen))
+    .join("");
   const size = Math.min(8, rows.length > 1 ? (rows[1] - rows[0]) * 0.18 : 8);
   const diamonds = slabs
     .map(({ x, wide }, i) => {
@@ -46,6 +48,19 @@ function crossingsOf({ x, wide }, map, rows, side, layer, lit) {
     }),
   );
   return `<g data-part="${side}.${layer}.attention">${curves.join("")}</g>`;
+}
+
+// What becomes visible without a mask: looks at tokens that come later.
+function leaksOf({ x, wide }, map, rows) {
+  const [x0, x1] = [x + 0.05 * wide, x + (LOOKS - 0.02) * wide];
+  const curves = rows.flatMap((y, t) =>
+    rows.map((from, s) => {
+      const weight = s > t ? (map?.[t]?.[s] ?? 0) : 0;
+      if (weight < LEAST) return "";
+      return `<path class="w-leak" d="${curveOf(x0, from, x1, y)}" stroke-width="${r(1 + 4 * weight)}"/>`;
+    }),
+  );
+  return curves.join("");
 }
 
 function thread(from, to, y, lit) {

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 import transformer_lab
 from tests.browser.live import FRAMES, contrast
@@ -253,4 +253,110 @@ def test_controls_stand_out_from_the_page(browser, address, theme):
             edged += 1
             assert contrast(rgba(edge), paper) >= 3, name
     assert edged >= 6
+    page.close()
+
+
+SEEN = """names => names.map(name => {
+    const {top, bottom, left, right} = document.querySelector(name).getBoundingClientRect();
+    return [name, top >= 0 && bottom <= innerHeight && left >= 0 && right <= innerWidth];
+})"""
+
+
+def out_of_sight(page: Page, *names: str) -> list[str]:
+    return [name for name, seen in page.evaluate(SEEN, list(names)) if not seen]
+
+
+def test_the_first_screen_holds_all_breakers_the_sentence_and_the_riddle(sized):
+    expect(sized.locator(".tl-chip")).to_have_count(6)
+    parts = [".tl-sentence", ".tl-german", ".tl-verdict", ".tl-weave", ".tl-breaker:last-child", ".tl-answer"]
+    assert out_of_sight(sized, *parts, ".tl-breaker:first-child", ".tl-chip:last-child") == []
+
+
+def test_a_text_without_end_keeps_its_breakers_in_sight(sized):
+    breaker(sized, "feed-forward").click()
+    expect(sized.locator(".tl-verdict b")).to_have_text("never stops ✗")
+    assert out_of_sight(sized, ".tl-german", ".tl-breaker:first-child", ".tl-breaker:last-child", ".tl-answer") == []
+    drawn = sized.locator(".w-out")
+    assert drawn.count() < len(sized.evaluate("document.querySelector('.tl-view').values.tokens"))
+    sized.locator(".tl-weave").focus()
+    sized.keyboard.press("End")
+    expect(sized.locator(".tl-primary")).to_have_text("▶ Play · 31 of 31")
+    drawn.nth(0).click(position={"x": 20, "y": 8})  # the first row that is drawn is not the first token
+    expect(sized.locator(".tl-primary")).to_have_text(f"▶ Play · {31 - drawn.count() + 1} of 31")
+
+
+def test_at_rest_it_stands_where_the_two_languages_have_another_order(sized):
+    expect(sized.locator(".tl-at")).to_have_text("ein")
+    expect(sized.locator(".tl-answer")).to_contain_text("looks most at “one”")
+
+
+def test_a_word_that_is_read_opens_its_own_row(desk):
+    desk.locator(".w-word", has_text="thousand").click()
+    expect(desk.locator(".tl-out")).to_be_focused()
+    expect(desk.locator(".tl-sum").first).to_contain_text("“·thousand”")
+
+
+def test_a_cut_mask_shows_what_becomes_visible(desk):
+    expect(desk.locator(".w-leak")).to_have_count(0)
+    breaker(desk, "mask").click()
+    expect(desk.locator(".w-leak")).not_to_have_count(0)
+    breaker(desk, "mask").click()
+    expect(desk.locator(".w-leak")).to_have_count(0)
+
+
+def test_what_was_found_stays_after_a_part_was_opened_and_left(desk):
+    breaker(desk, "mask").click()
+    breaker(desk, "mask").click()
+    expect(breaker(desk, "mask")).to_contain_text("says 24\u202f021")
+    desk.locator(".tl-weave").focus()
+    desk.keyboard.press("Enter")
+    expect(desk.locator(".tl-steps")).to_be_visible()
+    desk.go_back()
+    expect(desk.locator(".tl-weave")).to_be_visible()
+    expect(breaker(desk, "mask")).to_contain_text("says 24\u202f021")
+
+
+def test_six_that_are_found_say_what_the_parts_are_for(desk):
+    for name in BREAKERS:
+        breaker(desk, name).click()
+        breaker(desk, name).click()
+    expect(desk.locator(".tl-purposes > div")).to_have_count(6)
+    expect(desk.locator(".tl-purposes")).to_contain_text("Positions say in which order the words stand. Without: 34")
+
+
+def test_a_part_shows_its_scores_weights_and_a_sum_in_one_screen(desk):
+    desk.locator(".tl-weave").focus()
+    desk.keyboard.press("Enter")
+    expect(desk.locator(".tl-heads .tl-quiet").first).to_contain_text("mean of 4 heads: ")
+    expect(desk.locator(".tl-score[aria-pressed=true]")).to_contain_text("one")
+    assert out_of_sight(desk, ".tl-mini svg", ".tl-wall button:last-child", ".tl-pour", ".tl-mixed", ".tl-total") == []
+    desk.locator(".tl-score").first.click()
+    expect(desk.locator(".tl-score").first).to_be_focused()
+    expect(desk.locator(".tl-score[aria-pressed=true]")).to_contain_text("th")
+    desk.locator(".tl-term .tl-go").first.click()
+    expect(desk.locator(".tl-detail [aria-pressed=true]").first).to_have_text("query")
+    assert not desk.evaluate(LOST)
+    desk.keyboard.press("Escape")
+    desk.keyboard.press("Escape")
+    expect(desk.locator(".tl-weave")).to_be_focused()
+
+
+def test_a_swapped_word_has_its_own_name_and_is_judged_by_it(desk):
+    desk.get_by_role("button", name="swap a word").click()
+    expect(desk.get_by_label("the other sentence")).to_have_value("thirty-five thousand and twenty-one")
+    expect(desk.get_by_label("at input token")).to_have_value("2")
+
+
+@pytest.mark.parametrize("width", [1000, 1040, 1150, 1240])
+def test_no_control_lies_over_another(browser, address, width):
+    page = browser.new_page(viewport={"width": width, "height": 900}, reduced_motion="reduce")
+    page.goto(f"{address}/light.html")
+    expect(page.locator(".tl-chip")).to_have_count(6)
+    over = """() => { const all = [...document.querySelectorAll('.tl-stage :is(button, input)')]
+        .filter(one => one.checkVisibility()).map(one => [one, one.getBoundingClientRect()]);
+        return all.flatMap(([a, p], i) => all.slice(i + 1).filter(([b, q]) =>
+            Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
+            Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 1).map(([b]) => [a.textContent, b.textContent])); }"""
+    assert page.evaluate(over) == []
+    assert page.get_by_label("output token").is_visible()
     page.close()

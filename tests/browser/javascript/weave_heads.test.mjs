@@ -23,7 +23,10 @@ test("the mean is that of the numbers that are said, at the key that is looked a
     const seen = seenOf(name, 1);
     const own = seen.heads.map((rows) => rows[1][seen.most]);
     assertClose([seen.mean], [(own[0] + own[1]) / 2], 1e-12);
-    assert.equal(sayMean(seen), `mean of ${own.map((x) => x.toFixed(2)).join(", ")} = ${seen.mean.toFixed(2)}`);
+    assert.equal(
+      sayMean(seen),
+      `mean of 2 heads: ${own.map((x) => x.toFixed(2)).join(", ")} = ${seen.mean.toFixed(2)}`,
+    );
     for (let s = 0; s < seen.heads[0][1].length; s += 1)
       assert.ok((seen.heads[0][1][s] + seen.heads[1][1][s]) / 2 <= seen.mean + 1e-12);
   }

@@ -1,7 +1,11 @@
+// Of a text without end some rows are drawn.
+
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { windowed } = await import(`${process.env.MODULES}/machine/weave/weave_window.js`);
+import { load } from "./support.mjs";
+
+const { windowed } = await load("weave_window");
 
 const square = (n) => Array.from({ length: n }, (_, t) => Array.from({ length: n }, (_, s) => 100 * t + s));
 const seenOf = (n) => ({

@@ -154,7 +154,7 @@ export function changeChips({ state, change, home }) {
     const all = [
       ...[...off].map((id) => [pathOf(id), () => state.flipped(id)]),
       ...swaps.map((swap) => [
-        `${pathOf(swap.key)}, ${swap.position}: ${state.valueOf(swap) ? "swapped" : "no such position there"}`,
+        `${pathOf(swap.key)}, ${swap.position}: ${state.valueOf(swap) ? (state.swapName(swap) ?? "swapped") : "no such position there"}`,
         () => ({ swaps: state.now.swaps.filter((one) => one !== swap) }),
       ]),
     ];

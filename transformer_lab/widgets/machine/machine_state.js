@@ -6,6 +6,7 @@
 import { valuesOf } from "./drawing/machine_detail.js";
 import { OTHERS, hintsOn } from "./machine_hints.js";
 import { NOTHING, translated, writtenAs } from "./computing/machine_model.js";
+import { bare } from "./weave/weave_layout.js";
 import { meanOf } from "./weave/weave_seen.js";
 import { boxesOf, pathOf } from "./computing/machine_parts.js";
 
@@ -71,6 +72,21 @@ export function stateOf({ machine, tokenizer, text }) {
     compute(true);
   };
   me.hasOther = () => other !== null;
+  // The first position at which the other sentence has another token, and what stands there in both.
+  me.firstOther = () =>
+    Math.max(
+      0,
+      me.intact.src.findIndex((id, i) => id !== other?.src[i]),
+    );
+  me.swapName = ({ key, position }) => {
+    const side = me.partOf(key).side;
+    const [there, here] = [other, me.intact].map((run) =>
+      run ? (side === "encoder" ? run.src : [machine.bos, ...run.target])[position] : undefined,
+    );
+    if (there === undefined || here === undefined) return null;
+    const [to, from] = [there, here].map((id) => bare(tokenizer.name(id)));
+    return to === from ? `${to} of the other sentence` : `${to} for ${from}`;
+  };
   // What a part writes at a position of the other sentence; nothing where that is shorter.
   me.valueOf = ({ part, head, position }) => {
     const row = other?.at.get(writtenAs({ part, head })).rows[position];

@@ -12,6 +12,7 @@ import { dividedOff } from "./weave/weave_cuts.js";
 import { pageOf, settingsOf } from "./screen/weave_page.js";
 import { screenOf } from "./screen/weave_screen.js";
 import { FOOT } from "./screen/weave_style_foot.js";
+import { STEPS } from "./weave/weave_style_steps.js";
 import { WEAVE } from "./screen/weave_style.js";
 import { weaveTable } from "./screen/weave_table.js";
 import { button, eachFrame, element, onKeys, watch } from "../shared/ui.js";
@@ -118,7 +119,7 @@ function begin({ el, machine, tokenizer, state }) {
     const { whole: cut, single } = dividedOff(screen.cuts, off);
     return { text, at, layer, off: [...cut.map(({ key }) => key), ...single], open: inside && zoomed ? part : "" };
   };
-  el.append(element("style", {}, STYLE + WEAVE + FOOT), screen.top, screen.node, workshop.node, table.room);
+  el.append(element("style", {}, STYLE + WEAVE + FOOT + STEPS), screen.top, screen.node, workshop.node, table.room);
   const asked = page.asked();
   if (asked) restore(asked);
   watch(el, draw);

@@ -5,6 +5,7 @@ import { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows }
 import { detailOf, valuesOf } from "./drawing/machine_detail.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
 import { headsOf } from "./weave/weave_heads.js";
+import { stepsOf } from "./weave/weave_steps.js";
 import { otherOf } from "./weave/weave_swap.js";
 import { bar, button, element } from "../shared/ui.js";
 
@@ -33,6 +34,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     const other = otherOf(state.now.text)?.text ?? state.now.text;
     from.value = other;
     change({ other });
+    change({ spot: state.firstOther() });
+    tokens.reset();
   };
   const modes = MODES.map((name, i) => button(name, () => enter(i)));
   const help = element("span", { class: "tl-note" });
@@ -64,7 +67,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     focusHead = key.split(".").at(-1); // the buttons are made anew
   };
   let focusHead = null;
-  const right = element("div", { class: "tl-right" }, crumbs.node, heads.node, detail.node);
+  const steps = stepsOf({ state, machine, goto: (number) => goto(number) });
+  const right = element("div", { class: "tl-right" }, crumbs.node, heads.node, steps.node, detail.node);
   const out = button("← back to the weave", ({ shiftKey }) => shiftKey || away(), { class: "tl-out" });
   const mini = element("div", { class: "tl-mini", "aria-hidden": "true" });
   let [focusSum, focusPart] = [false, false];
@@ -72,13 +76,15 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     change(state.followed(number));
     focusSum = true; // what was pressed will be gone
   };
+  const modeBar = bar(...modes, help);
+  modeBar.classList.add("tl-modes");
   const left = element("div", { class: "tl-leftside" }, mini, sketch.room);
   const head = element("div", { class: "tl-back" }, out, element("span", { class: "tl-note" }, "Esc: one step back"));
   const me = { out, sketch, right, mini, propose };
   me.node = element(
     ...["div", { class: "tl-zoom", hidden: true }, head, tokens.reads, tokens.writes],
     element("div", { class: "tl-stack" }, tokens.before, example.node),
-    ...[bar(...modes, help), first.node, swapBar, chips.node, element("div", { class: "tl-both" }, left, right)],
+    ...[modeBar, first.node, swapBar, chips.node, element("div", { class: "tl-both" }, left, right)],
   );
   // One step back: from a number that was followed, from a part to the map, from the map to the weave.
   me.back = () => {
@@ -104,7 +110,9 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     chips.show();
     crumbs.show(at);
     el.classList.toggle("tl-changing", now.mode !== 0);
-    sketch.room.hidden = !wide && now.zoomed;
+    const near = now.zoomed && !now.fromMap; // opened from the weave: the mini-map stands for the whole
+    me.node.classList.toggle("tl-near", near);
+    sketch.room.hidden = now.zoomed && (near || !wide);
     right.hidden = !wide && !now.zoomed;
     if (focusPart && sketch.room.hidden) crumbs.node.querySelector("button").focus(); // what was pressed is gone
     focusPart = false;
@@ -118,7 +126,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   const open = (at, names) => {
     const { now, run, cellOf, nameOf: nameOfNumber } = state;
     const place = { ...at, path: at.path.join(", "), ...now, cell: cellOf(at) };
-    heads.show(at);
+    steps.show(at, heads.show(at));
     if (focusHead !== null) heads.node.querySelectorAll("button")[focusHead].focus();
     focusHead = null;
     const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });

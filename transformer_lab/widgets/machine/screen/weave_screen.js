@@ -133,7 +133,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     ...whole.map(({ name, ids }) => ({ name, ids })),
     ...single.map((id) => ({ name: state.partOf(id).path.join(", "), ids: [id] })),
     ...state.now.swaps.map((one) => ({
-      name: `${state.partOf(one.key).path.join(", ")}, ${one.position}: swapped`,
+      name: state.swapName(one) ?? `${state.partOf(one.key).path.join(", ")}, ${one.position}: swapped`,
       ids: [],
       swaps: [one],
     })),

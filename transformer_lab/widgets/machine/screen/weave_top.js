@@ -64,16 +64,21 @@ export function topOf({ state, change, tokenizer, input, eos }) {
     said.replaceChildren(...germanIn({ state, tokenizer, shown }));
     german.style.fontSize = `${fitted(widthIn(german.textContent, family), room - 4)}px`;
     const other = judged(now.text, before);
+    const asOther = now.swaps.length > 0 && judged(now.other, text).right === true;
     const struck = !playing && text !== before && other.said !== null ? [element("s", {}, numeral(other.said))] : [];
     verdict.replaceChildren(
-      ...(playing || !numbers ? [] : [...struck, verdictOf(outcomeOf(run, { decode: tokenizer.decode, eos }), right)]),
+      ...(playing || !numbers
+        ? []
+        : [...struck, verdictOf(outcomeOf(run, { decode: tokenizer.decode, eos }), right, asOther)]),
     );
   };
   return { node, show };
 }
 
-function verdictOf({ label }, right) {
+// A swapped word is judged by its own name: what is said may be the other sentence's number.
+function verdictOf({ label }, right, asOther) {
   if (right === null) return "";
+  if (!right && asOther) return element("b", { class: "tl-right" }, `${label} ✓ as in the other sentence`);
   return element("b", { class: right ? "tl-right" : "tl-wrong" }, `${label} ${right ? "✓" : "✗"}`);
 }
 

@@ -4,7 +4,11 @@ import { label } from "./weave_marks.js";
 
 const ROOMY = 1000; // from here on there is room for what each column does
 
-export function headings({ columns, narrow, width }, { encoder, target = [], first = 0, of = target.length }, { layer }) {
+export function headings(
+  { columns, narrow, width },
+  { encoder, target = [], first = 0, of = target.length },
+  { layer },
+) {
   const middle = (columns.from + columns.to) / 2;
   const over = (slabs) => (slabs[0].x + slabs.at(-1).x + slabs.at(-1).wide) / 2;
   const times = encoder.length === 1 ? "" : ` · ${encoder.length} times`;

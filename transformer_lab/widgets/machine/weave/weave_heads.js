@@ -20,9 +20,10 @@ export function headsSeen({ run, names, at, name, n_heads }) {
   return { keys, queries: encoder ? names.source : names.written, at, heads, mean: mean[at][most], most };
 }
 
-// The mean as a sum that one can check: "mean of 1.00, 0.00, 0.31, 1.00 = 0.58".
+// The mean as a sum that one can check: "mean of 4 heads: 1.00, 0.00, 0.31, 1.00 = 0.58".
 export function sayMean({ heads, at, most, mean }) {
-  return `mean of ${heads.map((rows) => rows[at][most].toFixed(2)).join(", ")} = ${mean.toFixed(2)}`;
+  const each = heads.map((rows) => rows[at][most].toFixed(2)).join(", ");
+  return `mean of ${heads.length} heads: ${each} = ${mean.toFixed(2)}`;
 }
 
 export function smallWeave(rows, { keys, queries, at }) {
@@ -48,7 +49,7 @@ export function headsOf({ state, machine, open }) {
   const node = element("div", { class: "tl-heads" }, element("div", { class: "tl-head" }, title, sum), row);
   const show = ({ side, box, part }) => {
     node.hidden = box.kind !== "attention";
-    if (node.hidden) return;
+    if (node.hidden) return null;
     const { run, now } = state;
     const shares = state.shares();
     const at = side === "encoder" ? shares.indexOf(Math.max(...shares)) : now.at;
@@ -58,6 +59,7 @@ export function headsOf({ state, machine, open }) {
     row.replaceChildren(
       ...seen.heads.map((rows, head) => wallOf(rows, seen, `${box.name}.head.${head}`, part.key, open)),
     );
+    return seen;
   };
   return { node, show };
 }

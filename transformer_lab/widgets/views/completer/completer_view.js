@@ -270,7 +270,10 @@ function lay(page, { now, run, symbols }) {
   });
   const ghosts = now.step === spans.length && run?.next ? largest(run.next, GHOSTS) : [];
   const faint = ghosts.map((token, i) => {
-    const ghost = element("i", { "data-ghost": i, style: `font-size: ${Math.round(13 + 16 * Math.sqrt(run.next[token]))}px` });
+    const ghost = element("i", {
+      "data-ghost": i,
+      style: `font-size: ${Math.round(13 + 16 * Math.sqrt(run.next[token]))}px`,
+    });
     ghost.textContent = visible(symbols[token]);
     return ghost;
   });

@@ -356,7 +356,26 @@ def test_no_control_lies_over_another(browser, address, width):
         .filter(one => one.checkVisibility()).map(one => [one, one.getBoundingClientRect()]);
         return all.flatMap(([a, p], i) => all.slice(i + 1).filter(([b, q]) =>
             Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
-            Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 1).map(([b]) => [a.textContent, b.textContent])); }"""
+            Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 1).map(([b]) => [a.textContent, b.textContent]));
+    }"""
     assert page.evaluate(over) == []
     assert page.get_by_label("output token").is_visible()
     page.close()
+
+
+def test_a_tour_hides_no_breaker_ends_at_them_and_gives_the_focus_back(sized):
+    expect(sized.locator(".tl-chip")).to_have_count(6)
+    opens = sized.get_by_role("button", name="tour", exact=True)
+    opens.click()
+    expect(opens).to_have_attribute("aria-expanded", "true")
+    sized.keyboard.press("Escape")
+    expect(opens).to_be_focused()
+    expect(opens).to_have_attribute("aria-expanded", "false")
+    opens.click()
+    on = sized.locator(".tl-tour .tl-primary")
+    for step in range(1, 7):
+        expect(sized.locator(".tl-tour .tl-title")).to_have_text(f"Step {step} of 6")
+        expect(on).to_be_focused()
+        on.press("Enter")
+    expect(sized.locator(".tl-tour")).to_be_hidden()
+    expect(sized.locator(".tl-breaker").first).to_be_focused()

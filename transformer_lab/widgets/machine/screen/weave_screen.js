@@ -11,6 +11,7 @@ import { playerOf } from "./weave_player.js";
 import { sayDiffers, sayGuess, sayLabel } from "../weave/weave_say.js";
 import { differenceOf, restingAt } from "../weave/weave_seen.js";
 import { stageOf } from "./weave_stage.js";
+import { STEPS, tourOf } from "./weave_tour.js";
 import { topOf } from "./weave_top.js";
 import { element } from "../../shared/ui.js";
 
@@ -81,11 +82,27 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     ...{ decode: tokenizer.decode, mend },
     mendAll: () => mend({ ids: [...state.now.off], swaps: state.now.swaps }),
   });
+  const tour = tourOf({
+    frame: (id) => {
+      const found = stage.parts.findIndex((part) => part.id === id);
+      stage.cursor = found < 0 ? null : found;
+      player.touch();
+      tour.node.hidden = tour.at === null; // the focus goes there
+      redraw();
+    },
+    done: () => breakers.node.querySelector("button").focus(),
+  });
   const outcomes = outcomesOf({ ...{ cuts, state, machine, decode: tokenizer.decode }, done: redraw });
   bar.node.append(layers.node);
   const first = element("div", { class: "tl-pinned" }, bar.node, answer);
-  const foot = element("div", { class: "tl-foot" }, first, could.node, element("div", {}, puzzle.node, cutOff.node));
-  const footer = element("div", { class: "tl-tools" }, ...tools, note);
+  const foot = element(
+    "div",
+    { class: "tl-foot" },
+    first,
+    could.node,
+    element("div", {}, tour.node, puzzle.node, cutOff.node),
+  );
+  const footer = element("div", { class: "tl-tools" }, tour.button, ...tools, note);
   Object.assign(me, { player, stage, outcomes, top: top.node, act });
   me.node = element("div", { class: "tl-stage" }, stage.node, breakers.node, foot, footer);
 
@@ -112,8 +129,10 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     could.show({ run, intact, at: now.at });
     sayIt(whole, single);
     const changed = run !== intact;
-    puzzle.node.hidden = changed;
-    cutOff.node.hidden = !changed;
+    const touring = tour.at !== null;
+    breakers.node.classList.toggle("tl-calls", tour.at === STEPS.length - 1);
+    puzzle.node.hidden = changed || touring;
+    cutOff.node.hidden = !changed || touring;
     puzzle.show({ outcomes: outcomes.of, known: outcomes.known, ...me.guess, cuts });
     if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said: becameSo(whole, single) });
   };

@@ -87,6 +87,11 @@ export const FOOT = `
 }
 .tl-machine .tl-tools .tl-part { flex: 1; min-width: 12em; text-align: right; }
 @container (min-width: 1240px) { .tl-machine .tl-play { flex-wrap: nowrap; } }
+.tl-machine .tl-said { font: 17px/1.45 var(--tl-serif); margin: 4px 0 8px; min-height: 2.9em; }
+.tl-machine .tl-tour[hidden] { display: none; }
+.tl-machine .tl-stage .tl-tour .tl-primary { min-width: 72px; }
+.tl-machine .tl-stage button:disabled { opacity: .5; cursor: default; }
+.tl-machine .tl-calls .tl-icon { outline: 2px solid var(--tl-amber-edge); outline-offset: 4px; border-radius: 8px; }
 .tl-machine .tl-purposes { display: grid; gap: 0; margin: 2px 0; line-height: 1.45; }
 @container (max-width: 1149px) {
   .tl-machine .tl-stage .tl-breaker { min-width: 58px; padding-inline: 1px; }

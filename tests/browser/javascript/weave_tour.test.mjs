@@ -1,0 +1,38 @@
+// A tour in six steps.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage, load } from "./support.mjs";
+
+fakePage();
+const [{ STEPS, tourOf }, { partsOf }, { weaveOf }] = await Promise.all(
+  ["weave_tour", "weave_parts", "weave_layout"].map(load),
+);
+
+test("six steps frame parts that there are, and the last leads to the breakers", () => {
+  const plan = weaveOf({ width: 1336, cross: [[1]], layers: 2 });
+  const ids = partsOf(plan, 1).map(({ id }) => id);
+  assert.equal(STEPS.length, 6);
+  assert.deepEqual(
+    STEPS.slice(0, -1).filter(([part]) => !ids.includes(part)),
+    [],
+  );
+  assert.equal(STEPS.at(-1)[0], null);
+});
+
+test("it goes from step to step and says whether it is open", () => {
+  const framed = [];
+  const tour = tourOf({ frame: (id) => framed.push(id), done: () => {} });
+  const open = () => tour.button.attributes["aria-expanded"];
+  assert.equal(open(), "false");
+  tour.button.onclick();
+  const [back, on, leave] = tour.node.querySelectorAll("button");
+  on.onclick();
+  on.onclick();
+  back.onclick();
+  assert.deepEqual([tour.at, open()], [1, "true"]);
+  leave.onclick();
+  assert.deepEqual([tour.at, open()], [null, "false"]);
+  assert.deepEqual(framed, ["reads", "positions", "encoder.0.attention", "positions", null]);
+});

@@ -1,0 +1,55 @@
+// A tour in six steps. Its card takes the place of the riddle, so that it hides no breaker; each step frames a part of
+// the weave, and the last one leaves the reader at the breakers, which call.
+//   const tour = tourOf({ frame: (id) => …, done: () => … });  // tour.button opens it, tour.node is the card
+
+import { button, element } from "../../shared/ui.js";
+
+export const STEPS = [
+  ["reads", "English words are cut into tokens. Each token is a thread that runs through the machine."],
+  ["positions", "The clocks tell where a token stands. Without them a sentence would be a bag of words."],
+  ["encoder.0.attention", "In each encoder layer every token looks around (the thin crossings), then thinks (◇)."],
+  ["cross", "The ribbons are cross-attention: to write a German token the decoder looks here, the thicker the more."],
+  ["decoder.0.attention", "Before that, in each layer, a token looks back at what was written, never ahead."],
+  [null, "Every part can be cut. Open a breaker ●—● and see which number it says then."],
+];
+
+export function tourOf({ frame, done }) {
+  const title = element("b", { class: "tl-title" });
+  const says = element("div", { class: "tl-said", "aria-live": "polite" });
+  const me = { at: null };
+  const on = button("next", () => go(me.at + 1), { class: "tl-primary" });
+  const back = button("back", () => go(me.at - 1));
+  const leave = button("leave the tour", () => me.leave());
+  me.node = element(
+    ...["div", { class: "tl-tour", role: "group", "aria-label": "tour", hidden: true }],
+    ...[title, says, element("div", { class: "tl-play" }, back, on, leave)],
+  );
+  me.button = button("tour", () => (me.at === null ? go(0) : me.leave()), { "aria-expanded": "false" });
+  const go = (to) => {
+    if (to >= STEPS.length) return me.leave();
+    me.at = Math.max(0, to);
+    const [part, text] = STEPS[me.at];
+    title.textContent = `Step ${me.at + 1} of ${STEPS.length}`;
+    says.textContent = text;
+    on.textContent = me.at === STEPS.length - 1 ? "to the breakers" : "next";
+    back.disabled = me.at === 0;
+    me.button.setAttribute("aria-expanded", "true");
+    frame(part);
+    on.focus();
+  };
+  // At the end the focus goes to the first breaker; a tour that is left before gives it back to what opened it.
+  me.leave = () => {
+    const ended = me.at === STEPS.length - 1 && document.activeElement === on;
+    me.at = null;
+    me.button.setAttribute("aria-expanded", "false");
+    frame(null);
+    if (!ended) return me.button.focus();
+    done();
+  };
+  me.node.onkeydown = (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    me.leave();
+  };
+  return me;
+}

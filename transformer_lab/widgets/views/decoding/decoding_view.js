@@ -167,7 +167,7 @@ const NOTES = {
     "A branch is as wide as the model finds its tokens probable. Amber: the tokens drawn. Dashed: not drawn. " +
     "Bars: after the cut; frames: before it.",
   beam:
-    "A branch is as wide as all its tokens together are probable. Amber: the result. Grey: kept in the beam, and pale " +
+    "A branch is as wide as all its tokens together are probable. Amber: the result. Grey: kept in the beam, pale " +
     "where it had no extension good enough. Dashed: cut. Bars: the probability of all tokens so far.",
 };
 const MOST_BARS = 10;

@@ -164,8 +164,8 @@ function view(model, el) {
     element(
       "div",
       { class: "tl-note" },
-      "Press among the arcs of a head to cut them, and see the loss rise. Crossed out: taken away. A dashed frame: its " +
-        "weights have changed, by so much at most.",
+      "Press among the arcs of a head to cut them, and see the loss rise. Crossed out: taken away. A dashed frame: " +
+        "its weights have changed, by so much at most.",
     ),
     bar(ablate, restore),
     element("div", { class: "tl-arcs" }, chart.node),

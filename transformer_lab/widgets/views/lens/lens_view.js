@@ -156,7 +156,7 @@ export default {
       element(
         "div",
         { class: "tl-note" },
-        "A thread is as wide as the guess is probable. Amber: the guess is locked, no layer above says anything else. " +
+        "A thread is as wide as the guess is probable. Amber: it is locked, no layer above says anything else. " +
           "Underlined: it is the true next token. Struck out: the model's last word is wrong.",
       ),
       says,

@@ -138,7 +138,6 @@ export default {
     const status = element("span", { class: "tl-status", role: "status" });
     const sketch = canvas("Curves of a training.", { keys: false });
     const film = canvas("The film: where the decoder looked at each snapshot.", { keys: false });
-    film.node.width = film.node.height = 0; // until there is something to see
     const reel = element("div", { class: "tl-film" }, film.node);
     const says = readout();
     const table = scroller(ofTexts ? "how the model goes on" : "translations of the samples");
@@ -320,7 +319,7 @@ export default {
       bar(play.node, step.node, log.node, reset),
       says,
       table,
-      reel,
+      ...(ofTexts ? [] : [reel]),
       place,
     );
     return watch(el, draw);

@@ -85,7 +85,7 @@ def german(page: Page) -> str:
 def test_sentence_weave_breakers_and_before_and_after_are_in_the_first_viewport(sized):
     breaker(sized, "positions").click()
     sized.evaluate(FRAMES)
-    names = [".tl-sentence", ".tl-german", ".tl-weave", ".tl-breakers", ".tl-answer", ".tl-primary"]
+    names = [".tl-sentence", ".tl-german", ".tl-weave", ".tl-breakers", ".tl-answer", ".tl-pinned .tl-primary"]
     names += [".tl-line + .tl-line"] if sized.viewport_size["width"] > 1000 else []
     outside = [(name, low) for name, low in sized.evaluate(BOTTOMS, names) if low > sized.viewport_size["height"]]
     assert outside == []
@@ -280,9 +280,9 @@ def test_a_text_without_end_keeps_its_breakers_in_sight(sized):
     assert drawn.count() < len(sized.evaluate("document.querySelector('.tl-view').values.tokens"))
     sized.locator(".tl-weave").focus()
     sized.keyboard.press("End")
-    expect(sized.locator(".tl-primary")).to_have_text("▶ Play · 31 of 31")
+    expect(sized.locator(".tl-pinned .tl-primary")).to_have_text("▶ Play · 31 of 31")
     drawn.nth(0).click(position={"x": 20, "y": 8})  # the first row that is drawn is not the first token
-    expect(sized.locator(".tl-primary")).to_have_text(f"▶ Play · {31 - drawn.count() + 1} of 31")
+    expect(sized.locator(".tl-pinned .tl-primary")).to_have_text(f"▶ Play · {31 - drawn.count() + 1} of 31")
 
 
 def test_at_rest_it_stands_where_the_two_languages_have_another_order(sized):

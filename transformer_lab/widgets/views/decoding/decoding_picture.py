@@ -90,9 +90,9 @@ def draw(ax: Axes, node: Node, depth: int) -> None:
         x, y = [*x, depth + 1.12], [*y, child.place]  # straight below its word
         colour = PAPER["amber" if child.greedy else "line"]
         edge = PAPER["amber-edge" if child.greedy else "thread"]
-        edges = [[height + side * branch / 2 for height in y] for side in (-1, 1)]
-        ax.fill_between(x, *edges, color=colour, linewidth=0)
-        for one in edges:
+        below, above = ([height + side * branch / 2 for height in y] for side in (-1, 1))
+        ax.fill_between(x, below, above, color=colour, linewidth=0)
+        for one in (below, above):
             ax.plot(x, one, color=edge, linewidth=0.8, linestyle="-" if child.greedy else (0, (3, 2)))
         draw(ax, child, depth + 1)
         top += branch
@@ -100,8 +100,8 @@ def draw(ax: Axes, node: Node, depth: int) -> None:
         up = 0 if wide >= THIN else wide / 2 + 0.24
         weight = "bold" if node.greedy else "normal"
         words = f"{node.name}  {math.exp(node.total):.2f}"
-        place = {"ha": "center", "va": "center", "weight": weight, "color": INK, "family": ["serif", "sans-serif"]}
-        ax.text(depth - 0.16, node.place - up, words, **place, parse_math=False)
+        said = ax.text(depth - 0.16, node.place - up, words, ha="center", va="center", color=INK, parse_math=False)
+        said.set(weight=weight, family=["serif", "sans-serif"])
     else:
         ax.fill_between([-0.06, 0.12], -wide / 2 + node.place, wide / 2 + node.place, color=PAPER["amber"], linewidth=0)
 

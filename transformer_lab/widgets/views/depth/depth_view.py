@@ -70,8 +70,9 @@ def fallback(norms: Mapping[str, list[tuple[Tensor, Tensor]]]) -> Axes:
         for i in range(layers + 1):
             y = i * storey
             if i:
-                floor = {"facecolor": PAPER["slab"], "edgecolor": PAPER["edge"], "linewidth": 0.6}
-                ax.add_patch(Rectangle((left, y - storey), right - left, storey, **floor))
+                corner, edge = (left, y - storey), PAPER["edge"]
+                floor = Rectangle(corner, right - left, storey, facecolor=PAPER["slab"], edgecolor=edge, linewidth=0.6)
+                ax.add_patch(floor)
                 lit = DARK_TO_AMBER(thick[i])
                 for window in range(4):
                     place = (left + 0.03 + 0.06 * window, y - 0.75 * storey)

@@ -33,7 +33,8 @@ def heads(weights: Values, query_tokens: Tokens, key_tokens: Tokens, contributio
     for head in given.flatten(0, 1):
         check_attention(head, query_tokens, key_tokens)  # in its own precision, which says how far a sum may be off
     stack = given.detach().cpu().double()
-    state = {"log_weights": stack.log(), "queries": list(map(str, query_tokens)), "keys": list(map(str, key_tokens))}
+    queries, keys = list(map(str, query_tokens)), list(map(str, key_tokens))
+    state = {"log_weights": stack.log(), "queries": queries, "keys": keys}
     if contributions is not None:
         parts = to_tensor(contributions).detach().cpu().double()
         shape = tuple(parts.shape)
@@ -45,7 +46,7 @@ def heads(weights: Values, query_tokens: Tokens, key_tokens: Tokens, contributio
             )
         state |= {"lost": parts.norm(dim=-1), "whole": parts.sum(dim=1).norm(dim=-1)}
     drawn = stack.clone()
-    return View("heads", state, summary(stack), lambda: fallback(drawn, state["queries"], state["keys"]), colours=48)
+    return View("heads", state, summary(stack), lambda: fallback(drawn, queries, keys), colours=48)
 
 
 def names_of(stack: Tensor) -> list[str]:

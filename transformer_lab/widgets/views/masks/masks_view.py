@@ -27,7 +27,7 @@ def mask_playground(scores: Values, tokens: Tokens, pattern: str = "causal", pad
         ValueError: the scores are not finite or do not fit the tokens; there are more than 16 tokens or fewer than 2;
             there is no such pattern.
     """
-    scores, tokens = to_tensor(scores).detach().cpu(), list(map(str, tokens))
+    scores, words = to_tensor(scores).detach().cpu(), [str(token) for token in tokens]
     check_shape("scores", to_array(scores), ("tokens", tokens), ("tokens", tokens))
     if not 2 <= len(tokens) <= MOST_TOKENS:
         raise ValueError(f"there must be 2 to {MOST_TOKENS} tokens (got {len(tokens)})")
@@ -35,13 +35,13 @@ def mask_playground(scores: Values, tokens: Tokens, pattern: str = "causal", pad
         raise ValueError("scores must be finite: the mask is painted here")
     if pattern not in PATTERNS:
         raise ValueError(f"pattern must be one of {', '.join(PATTERNS)} (got {pattern})")
-    padding = [token == pad_token for token in tokens]
+    padding = [word == pad_token for word in words]
     mask = mask_of(pattern, len(tokens)) & ~torch.tensor(padding, device="cpu")
     weights = masked_softmax(scores.double(), mask)
-    state = {"scores": scores, "tokens": tokens, "pattern": pattern, "padding": padding}
+    state = {"scores": scores, "tokens": words, "pattern": pattern, "padding": padding}
     said = summary(mask, pattern, padding)
     known = 2 if pattern == "prefix" else 0  # keys that are known from the start
-    return View("masks", state, said, lambda: fallback(weights, tokens, mask, known))
+    return View("masks", state, said, lambda: fallback(weights, words, mask, known))
 
 
 def mask_of(pattern: str, length: int, window: int = 2, prefix: int = 2) -> Bool[Tensor, "{length} {length}"]:
@@ -60,9 +60,9 @@ def fallback(weights: Tensor, tokens: list[str], mask: Tensor, known: int) -> Ax
     ax = plot_attention(weights, tokens, tokens, mask=mask)
     for shutter in ax.patches:
         shutter.set(hatch=None, facecolor=PAPER["slab"])
-        (left, bottom), wide = shutter.get_xy(), shutter.get_width()
-        slats = [bottom + (i + 0.5) / SLATS for i in range(SLATS)]
-        ax.hlines(slats, left, left + wide, color=PAPER["thread"], linewidth=2, zorder=1.6)
+        box = shutter.get_path().transformed(shutter.get_patch_transform()).get_extents()
+        slats = [box.y0 + (i + 0.5) / SLATS for i in range(SLATS)]
+        ax.hlines(slats, box.x0, box.x1, color=PAPER["thread"], linewidth=2, zorder=1.6)
     later = (mask & ~causal_mask(len(mask), "cpu")).nonzero().tolist()
     leaks = [(s + 0.3, t - 0.28) for t, s in later if s >= known]
     if leaks:

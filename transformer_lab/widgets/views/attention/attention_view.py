@@ -89,7 +89,7 @@ def view(weights: Tensor, logits: Tensor, queries: Tokens, keys: Tokens, more: d
     first, said = weights[0, 0].detach().clone(), summary(weights, queries, keys)
     mask = causal_mask(len(keys), "cpu") if more["causal"] else None
     state = {"logits": logits, "queries": queries, "keys": keys} | more
-    return View("attention", state, said, lambda: plot_attention(first, queries, keys, mask=mask), colours=64)
+    return View("attention", state, said, lambda: plot_attention(first, queries, keys, mask=mask), colours=40)
 
 
 def summary(weights: Tensor, queries: Tokens, keys: Tokens) -> str:

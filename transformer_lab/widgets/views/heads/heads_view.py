@@ -14,7 +14,8 @@ from transformer_lab.widgets.shared.view import View
 from transformer_lab.widgets.views.attention.attention_view import with_layers_and_heads
 
 DRAWN, ACROSS = 16, 4  # heads in the picture, and in one row of it
-THICK, FAINT, NAMED = 0.82, 0.02, 14  # of a row that is 1 high; of weights, which is not drawn; words that can be read
+THICK, FAINT, NAMED = 0.82, 0.02, 14  # of a row; of weights, which is not drawn; words that can be read
+MANY, STRONG = 9, 0.15  # of more words than that, only strong weights are drawn
 
 
 def heads(weights: Values, query_tokens: Tokens, key_tokens: Tokens, contributions: Values | None = None) -> View:
@@ -46,7 +47,7 @@ def heads(weights: Values, query_tokens: Tokens, key_tokens: Tokens, contributio
             )
         state |= {"lost": parts.norm(dim=-1), "whole": parts.sum(dim=1).norm(dim=-1)}
     drawn = stack.clone()
-    return View("heads", state, summary(stack), lambda: fallback(drawn, queries, keys), colours=48)
+    return View("heads", state, summary(stack), lambda: fallback(drawn, queries, keys), colours=8)
 
 
 def names_of(stack: Tensor) -> list[str]:
@@ -96,7 +97,7 @@ def weave(ax: Axes, map_: list[list[float]], queries: list[str], keys: list[str]
             start = s + (n - len(keys)) / 2 + (given[s] + weight / 2 - received[s] / 2) * squeeze
             end = t + (n - len(queries)) / 2 + (taken + weight / 2 - 0.5) * THICK
             given[s], taken = given[s] + weight, taken + weight
-            if weight >= FAINT:
+            if weight >= (FAINT if n <= MANY else STRONG):
                 ax.add_patch(ribbon(start, end, weight * THICK / 2))
     size = 8 if n <= NAMED else 0
     for names, x, align in ((keys, -0.06, "right"), (queries, 1.06, "left")):
@@ -111,4 +112,4 @@ def ribbon(start: float, end: float, half: float) -> PathPatch:
     upper = [(0, start - half), (0.5, start - half), (0.5, end - half), (1, end - half)]
     lower = [(1, end + half), (0.5, end + half), (0.5, start + half), (0, start + half)]
     codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3]
-    return PathPatch(Path(upper + lower, codes), facecolor=PAPER["amber"], alpha=0.5, linewidth=0)
+    return PathPatch(Path(upper + lower, codes), facecolor=PAPER["amber"], alpha=0.5, linewidth=0, antialiased=False)

@@ -17,7 +17,9 @@ function A(t,e,n){return Math.min(Math.max(t,e),n)}var dt={light:{paper:"#fbfaf6
 }
 .tl-view { --tl-name: 0; }
 .tl-view .tl-slider:first-child, .tl-view .tl-grid { --tl-name: 6em; }
-.tl-view .tl-grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22em, 100%), 1fr)); gap: 4px 16px; }
+.tl-view .tl-grid {
+  display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22em, 100%), 1fr)); gap: 4px 16px;
+}
 @media (max-width: 600px) { .tl-view { --tl-name: 6em; } }
 .tl-view output { min-width: 4em; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .tl-view input[type=range] { width: 100%; min-width: 0; height: var(--tl-target); margin: 0; }

@@ -292,6 +292,7 @@ def test_nothing_jumps_while_a_page_comes_alive(browser, site, name, width):
 
 def test_views_begin_when_they_come_near_and_all_of_them_on_paper(page, site):
     page.goto(f"{site}lessons/gallery.html")
+    page.locator(".place").first.scroll_into_view_if_needed()
     page.wait_for_function("() => [...document.querySelectorAll('*')].some(e => e.live)")
     assert page.evaluate(NOT_LIVE) > 5
     page.locator(".place").last.scroll_into_view_if_needed()

@@ -56,6 +56,7 @@ def test_what_is_pressed_is_24_pixels_high_and_wide(views, name):
 
 
 def test_what_a_finger_presses_is_44_pixels_high_and_wide_and_nothing_is_wider_than_a_phone(phone):
+    phone.goto("about:blank")  # where no element is defined yet
     phone.set_content(PAGE + "\n".join(f"<div>{html(name)}</div>" for name in SHOW))
     roots = phone.locator(".tl-view")
     expect(roots).to_have_count(len(SHOW))
@@ -76,6 +77,7 @@ TOO_WIDE = """() => [...document.querySelectorAll(".tl-view")]
 def test_nothing_is_wider_than_a_card_on_a_phone(phone):
     """The machine stands in one on the front page."""
     in_cards = "\n".join(f'<div style="width: 294px">{html(name)}</div>' for name in SHOW)
+    phone.goto("about:blank")
     phone.set_content(PAGE + in_cards)
     expect(phone.locator(".tl-view")).to_have_count(len(SHOW))
     phone.evaluate(FRAMES)

@@ -107,7 +107,7 @@ def test_the_largest_model_that_is_carried_makes_about_900_kb():
     characters = Characters(PRINTABLE)
     model = model_of(len(characters), 128, 4, 532, 3, 128, positions="rotary")
     assert 600_000 < count(model) < 640_000
-    assert len(html_of(widgets.completer(model, characters))) < 910_000
+    assert len(html_of(widgets.completer(model, characters))) < 920_000
     with pytest.raises(ValueError, match=r"at most 640,000 weights \(this one has 842,832\)"):
         sent(model_of(len(characters), 128, 4, 532, 4, 128))
 

@@ -69,7 +69,7 @@ test("a sentence says where the decoder looks, and whether a change has changed 
   change({ off: new Set(parts) });
   const n = Math.max(state.run.target.length, state.intact.target.length);
   const apart = [...Array(n).keys()].filter((t) => state.run.target[t] !== state.intact.target[t]).length;
-  assert.ok(apart && answer.node.textContent.endsWith(` By the change ${apart} of ${n} tokens differ.`));
+  assert.ok(apart && answer.node.textContent.endsWith(` The change alters ${apart} of ${n} tokens.`));
   change({ off: new Set(["decoder.layers.1.self_attention.mask"]) }); // what is written last sees nothing behind it
   assert.match(answer.node.textContent, /The change alters numbers, but no token\.$/);
 });

@@ -86,6 +86,20 @@ test("a cut keeps an outline of what the token looked at before", () => {
   assert.match(me.node.drawn, /w-old/);
 });
 
+test("the outline ends at the token's own row, whether a cut makes more rows or fewer", () => {
+  const { state, me } = stage();
+  const [rows, at] = [new Set(), 1];
+  for (const key of ["src_embedding.positions", "decoder.layers.0.feed_forward", "decoder.layers.1.cross_attention"]) {
+    state.change({ off: new Set([key]), at });
+    me.show({ shown: Infinity, cut: new Set(["positions"]), again: false });
+    rows.add(me.plan.right.length);
+    const ends = [...me.node.drawn.matchAll(/w-old" d="M[\d.]+ [\d.]+C[\d.]+ [\d.]+ [\d.]+ ([\d.]+)/g)];
+    assert.ok(ends.length);
+    for (const [, end] of ends) assert.ok(Math.abs(Number(end) - me.plan.right[at]) <= me.plan.unit / 2 + 0.01);
+  }
+  assert.ok(rows.size > 1);
+});
+
 test("a finger that goes sideways steps, and one that goes up and down does not", () => {
   const [steps, on] = [[], {}];
   swipes({ addEventListener: (name, act) => (on[name] = act) }, (by) => steps.push(by));

@@ -2,6 +2,7 @@
 // is switched off or swapped, and the way back from a part. Each has a `node` and a `show(…)`, which makes it say what
 // is so; `change` is called with what a reader asks for.
 
+import { sayDiffers } from "./weave/weave_say.js";
 import { bar, button, choice, element, slider } from "../shared/ui.js";
 
 export function field(label, oninput) {
@@ -79,24 +80,18 @@ function shade(tokens, shares) {
 export function answerLine({ state, nameOf }) {
   const node = element("div", { class: "tl-answer", "aria-live": "polite" });
   const show = ({ source, shares }) => {
-    const [{ at }, { target, steps }] = [state.now, state.run];
+    const { run, intact } = state;
+    const [{ at }, { target, steps }] = [state.now, run];
     const most = shares.indexOf(Math.max(...shares));
     const sure = `“${nameOf(target[at])}” has probability ${steps[at][target[at]].toFixed(2)}.`;
     const looks = shares[most]
       ? `For it the decoder looks most at “${source[most]}”: ` +
         `${shares[most].toFixed(2)} of its attention in the last layer.`
       : "All heads of the last cross-attention are off: there the decoder looks at no input token.";
-    const text = `${sure} ${looks}${differs(state)}`;
+    const text = `${sure} ${looks}${run === intact ? "" : ` ${sayDiffers(intact.target, run.target)}`}`;
     if (node.textContent !== text) node.textContent = text;
   };
   return { node, show };
-}
-
-function differs({ run, intact }) {
-  if (run === intact) return "";
-  const n = Math.max(run.target.length, intact.target.length);
-  const apart = Array.from({ length: n }, (_, t) => run.target[t] !== intact.target[t]).filter(Boolean).length;
-  return apart ? ` By the change ${apart} of ${n} tokens differ.` : " The change alters numbers, but no token.";
 }
 
 // Where a change shows in no token: a search for a number in which it does; `onfound` is called with that.
@@ -154,7 +149,8 @@ export function changeChips({ state, change, home }) {
     const all = [
       ...[...off].map((id) => [pathOf(id), () => state.flipped(id)]),
       ...swaps.map((swap) => [
-        `${pathOf(swap.key)}, ${swap.position}: ${state.valueOf(swap) ? (state.swapName(swap) ?? "swapped") : "no such position there"}`,
+        `${pathOf(swap.key)}, ${swap.position}: ` +
+          (state.valueOf(swap) ? (state.swapName(swap) ?? "swapped") : "no such position there"),
         () => ({ swaps: state.now.swaps.filter((one) => one !== swap) }),
       ]),
     ];

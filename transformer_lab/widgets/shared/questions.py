@@ -120,7 +120,6 @@ def both(state: State) -> tuple[str, str]:
     "04 twice",
     "Alone, a share g of the gradient gets through 24 layers. How much gets through 48?",
     *("about g / 2", "about g / 24", "about g · g"),
-    shown=True,
 )
 def twice(state: State) -> tuple[str, str]:
     alone = state["norms"][state["kinds"].index("alone")]

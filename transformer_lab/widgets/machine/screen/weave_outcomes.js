@@ -1,7 +1,7 @@
 // What each cut makes a sentence become, worked out one after the other while nothing else is to do, and known to the
 // reader only when it was seen.
 //   const outcomes = outcomesOf({ cuts, state, machine, decode, done: draw });
-//   outcomes.follow();  // after each change of the text: begins anew
+//   outcomes.follow();  // after each change of the text, of which it is true: begins anew
 //   outcomes.of  // key of a cut → { label, changed }
 
 import { outcomeOf } from "../weave/weave_cuts.js";
@@ -29,11 +29,12 @@ export function outcomesOf({ cuts, state, machine, decode, done, later = setTime
   };
   me.follow = () => {
     const now = String(state.intact.src); // a way back computes the same text anew: what was found stays
-    if (source === now) return;
+    if (source === now) return false;
     source = now;
     [me.of, me.known] = [new Map(), new Set()];
     clearTimeout(timer);
     timer = later(next, QUIET);
+    return true;
   };
   // A cut that was made shows its answer at once.
   me.see = (cut) => {

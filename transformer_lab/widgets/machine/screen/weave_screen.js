@@ -110,7 +110,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
   me.show = ({ family, width }) => {
     const { now, run, intact } = state;
     const { whole, single } = dividedOff(cuts, now.off);
-    outcomes.follow();
+    if (outcomes.follow()) me.guess = { wanted: null, said: "" };
     guessed(whole, single);
     const room = width < 620 ? width : (width - 24) / 2;
     top.show({ room, shown: player.shown(), family });

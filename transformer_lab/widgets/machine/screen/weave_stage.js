@@ -5,7 +5,7 @@
 import { mostRows, weaveOf } from "../weave/weave_layout.js";
 import { aboveOf, heightOf, pictureOf } from "../weave/weave_picture.js";
 import { beside, frameOf, partsOf } from "../weave/weave_parts.js";
-import { between } from "../weave/weave_ribbons.js";
+import { between, ribbonsOf } from "../weave/weave_ribbons.js";
 import { seenOf } from "../weave/weave_seen.js";
 import { windowed } from "../weave/weave_window.js";
 import { element, onKeys } from "../../shared/ui.js";
@@ -61,11 +61,9 @@ export function stageOf({ state, machine, act }) {
     moves ? weave.start() : weave.stop();
     paint();
   };
-  const oldRibbons = ({ cross }, plan, at) => {
-    if (cross.length <= at) return null;
-    const { ribbons } = weaveOf({ width: plan.width, cross, layers: machine.n_layers });
-    return ribbons.filter(({ t }) => t === at);
-  };
+  // Drawn among the rows that are there now, of which a cut may have made more or fewer.
+  const oldRibbons = ({ cross }, { left, right, unit, height }, at) =>
+    ribbonsOf({ cross: cross.slice(0, right.length), left, right, unit, height }).filter(({ t }) => t === at);
 
   // ── pointer ──
 

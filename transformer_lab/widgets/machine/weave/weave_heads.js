@@ -67,7 +67,9 @@ export function headsOf({ state, machine, open }) {
 function wallOf(rows, seen, key, opened, open) {
   const { keys, queries, at, most } = seen;
   const weight = (rows[at][most] ?? 0).toFixed(2);
-  const said = `head ${key.split(".").at(-1)}: ${bare(keys[most])} → ${bare(queries[at])} ${weight}`;
+  const own = rows[at].indexOf(Math.max(...rows[at]));
+  const other = own === most ? "" : `; most at ${bare(keys[own])}, ${rows[at][own].toFixed(2)}`;
+  const said = `head ${key.split(".").at(-1)}: ${bare(keys[most])} → ${bare(queries[at])} ${weight}${other}`;
   const [picture, name] = [element("span"), element("span", {}, said)];
   picture.innerHTML = smallWeave(rows, seen);
   const one = button("", () => open(key), { "aria-pressed": String(key === opened), "aria-label": said });

@@ -40,7 +40,7 @@ export function listed(names) {
 export function sayDiffers(before, after) {
   const n = Math.max(before.length, after.length);
   const apart = Array.from({ length: n }, (_, t) => before[t] !== after[t]).filter(Boolean).length;
-  return apart ? `By the change ${apart} of ${n} tokens differ.` : "The change alters numbers, but no token.";
+  return apart ? `The change alters ${apart} of ${n} tokens.` : "The change alters numbers, but no token.";
 }
 
 // A text in pieces, those in quotes apart: [["To write ", false], ["“ein”", true], …].

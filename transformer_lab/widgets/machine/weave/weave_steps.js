@@ -62,8 +62,9 @@ function scoresOf({ keys, queries, at, head, scores, weights }, chosen, pick) {
     const masked = !Number.isFinite(score);
     const bar = element("i", { style: `height:${masked ? 0 : Math.max(1, (TALL * Math.abs(score)) / most)}px` });
     const up = element("span", { class: `tl-updown ${score < 0 ? "tl-below" : ""}` }, bar);
-    const weight = element("span", { class: "tl-weight" }, (weights[s] || 0).toFixed(2));
-    const said = `${bare(keys[s])}: score ${masked ? "masked" : signed(score, 1)}, weight ${(weights[s] || 0).toFixed(2)}`;
+    const share = (weights[s] || 0).toFixed(2);
+    const weight = element("span", { class: "tl-weight" }, share);
+    const said = `${bare(keys[s])}: score ${masked ? "masked" : signed(score, 1)}, weight ${share}`;
     const one = button("", () => pick(s), {
       ...{ class: "tl-score", "aria-pressed": String(s === chosen), "aria-label": said, disabled: masked },
     });

@@ -16,7 +16,7 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { attentionRow } from "./attention_row.js";
-import { FORMULA_STYLE, formula } from "../../shared/formula.js";
+import { FORMULA_STYLE, formula } from "./formula.js";
 import { FONT, diverging, extent, tokenMap } from "../../shared/grid.js";
 import { numberIn } from "../../shared/cells.js";
 import { player } from "../../shared/motion.js";

@@ -185,12 +185,10 @@ function paintTower(context, { x, y, width, height }, { name, up, down, most, co
   const top = plain(up[n]);
   write(context, top, left - 8, y - 18, { bold: true, align: "right" });
   const far = context.measureText(top).width + 14;
-  write(context, room < 150 ? "activations" : "activations, at the top", left - 8 - far, y - 18, {
-    size: 12,
-    align: "right",
-    colour: NOW.soft,
-    room: room - far + 10,
-  });
+  context.font = `12px ${SANS}`;
+  const fits = (words) => context.measureText(words).width <= room - far + 10;
+  const said = ["activations, at the top", "activations", "up"].find(fits) ?? "";
+  write(context, said, left - 8 - far, y - 18, { size: 12, align: "right", colour: NOW.soft });
   write(context, room < 150 ? "gradient" : "gradient, on the stairs", left + body + 10, y - 18, {
     size: 12,
     colour: NOW.soft,

@@ -8,13 +8,14 @@ from matplotlib.path import Path
 from torch import Tensor
 
 from transformer_lab.analysis import entropy
-from transformer_lab.plots.checks import Tokens, Values, check_attention, label, to_tensor
+from transformer_lab.plots.checks import Tokens, Values, check_attention, to_tensor
 from transformer_lab.plots.picture import PAPER, THEME
 from transformer_lab.widgets.shared.view import View
 from transformer_lab.widgets.views.attention.attention_view import with_layers_and_heads
 
 DRAWN, ACROSS = 16, 4  # heads in the picture, and in one row of it
 THICK, FAINT, NAMED = 0.82, 0.02, 14  # of a row; of weights, which is not drawn; words that can be read
+BRIEF = 10  # letters of a name
 MANY, STRONG = 9, 0.15  # of more words than that, only strong weights are drawn
 
 
@@ -103,8 +104,13 @@ def weave(ax: Axes, map_: list[list[float]], queries: list[str], keys: list[str]
     for names, x, align in ((keys, -0.06, "right"), (queries, 1.06, "left")):
         for i, name in enumerate(names if size else []):
             y = i + (n - len(names)) / 2
-            ax.text(x, y, label(name), ha=align, va="center", fontsize=size, family="serif", parse_math=False)
+            ax.text(x, y, brief(name), ha=align, va="center", fontsize=size, family="serif", parse_math=False)
     ax.set(xlim=(-0.6, 1.6) if size else (0, 1), ylim=(n - 0.4, -0.6))
+
+
+def brief(name: str) -> str:
+    """A name as a weave of an inch has room for it."""
+    return name if len(name) <= BRIEF else f"{name[: BRIEF - 1]}…"
 
 
 def ribbon(start: float, end: float, half: float) -> PathPatch:

@@ -43,7 +43,9 @@ def lens(logits: Values, tokens: Sequence[int] | Tensor, names: Tokens, places: 
     kept, shown, read = shortened(vocabulary, best.indices, ids)
     state = {"places": rows, "names": kept, "read": read, "best": shown}
     state |= {"probabilities": best.values, "truth": truth, "rank": rank}
-    return View("lens", state, summary(rows, ids, vocabulary), lambda: fallback(rows, best, ids, vocabulary))
+    return View(
+        "lens", state, summary(rows, ids, vocabulary), lambda: fallback(rows, best, ids, vocabulary), colours=32
+    )
 
 
 def check(logits: Tensor, ids: Tensor, names: list[str]) -> None:

@@ -1,6 +1,6 @@
 // A formula whose terms are buttons: each shows the step that it stands for, and the present step lights its term.
 
-import { button, element } from "./ui.js";
+import { button, element } from "../../shared/ui.js";
 
 // parts: texts, and terms as [text, step]; steps: their names in order; go(step) is called when a term is pressed.
 export function formula(label, parts, steps, go) {

@@ -30,7 +30,8 @@ def split_case(label: str, sentences: list[list[int]], n_training: int) -> Case:
     difficulty=3,
     statement="""
     A split into training and validation. Small data repeat themselves, so whatever stands in training must not
-    validate. Both parts keep their order, and training keeps all of its sentences.
+    validate. Both parts keep their order. Training keeps all of its sentences, and validation keeps all those that
+    training does not hold, even if they are repeated in validation itself.
 
     Symptom: a table that knows the training sentences by heart, and nothing else, has a high score in validation, even
     where the labels were drawn at random.

@@ -76,7 +76,8 @@ def chats_case(label: str, prompts: list[list[int]], pad_id: int, end_id: int, m
     returns the logits of the next token (B, vocab), and the new cache. No position may be below 0, not even a pad's.
 
     What is written is returned, (B, max_new) ids; after the first end_id of a row all ids are end_id. Each row must be
-    what its prompt would give alone. Some models have no id of their own for padding: there, pad_id is end_id.
+    what its prompt would give alone. pad_id may be an id that the prompts hold as well, because some models have none
+    of their own for padding: there it is often end_id.
 
     What was observed:
       A prompt alone is answered well. In a batch with a longer prompt, its first word is another one.

@@ -28,7 +28,7 @@ answer_loss = Exercise(
     logits (B, T, vocab) are a language model's: those of position t say what comes at position t + 1. tokens (B, T)
     are prompts, answers and padding. answer_mask (B, T), boolean, is True on each *token* that counts: those of the
     answers, with the stop at their end. The mean is over all of them in the batch. A token at position 0 is predicted
-    by nothing and never counts, marked or not.
+    by nothing and never counts, marked or not; behind it, at least one token is marked.
     """,
     returns=("loss",),
     cases=(

@@ -34,11 +34,11 @@ ring_attention = Exercise(
     `queries` (n, T, d), `keys` (n, S, d) and `values` (n, S, d_v): rank r has `queries[r]`, `keys[r]` and `values[r]`.
     In step 0 each rank attends with its queries to its own keys. Then, n - 1 times, every rank hands the keys and
     values that it has at the moment to the next rank (rank n - 1 to rank 0), and merges what its queries make of those
-    that came with what it has. There is no mask.
+    that came with what it has. Scores are divided by √d; they may be large, and there is no mask.
 
     Return the outputs after each step, (n, n, T, d_v): `[s, r]` is what rank r has after step s.
 
-    `merge_partial` of lesson 13 may be imported: `from transformer_lab import merge_partial`. Scores may be large.
+    `merge_partial` of lesson 13 may be imported: `from transformer_lab import merge_partial`.
     """,
     returns=("outputs",),
     cases=(

@@ -111,7 +111,7 @@ def test_a_reader_finds_the_source_word_and_the_encoding_without_searching(scree
     near(screen.values() | {"at": 0, "probabilities": None}, expected | {"at": 0, "probabilities": None})
     same = expected["tokens"] == intact["tokens"]
     became = screen.root.locator(".tl-foot").text_content()
-    assert ("but no token" if same else "tokens differ") in became
+    assert ("The change alters numbers, but no token." if same else " tokens.") in became
     assert answer.text_content().startswith("Without the input's positions it looks ")
 
 

@@ -78,6 +78,7 @@ export default {
       return stageMap(data.subarray(from, from + T * S), T, S, { ...now, divisor });
     };
     const valuesOf = (head) => keys.map((_, s) => features.map((_, j) => value[(head * S + s) * features.length + j]));
+    let room = 0; // for the chosen row, when it was last in sight
     let shown = null; // the map as it was last computed; moving the cursor does not change it
     const draw = eachFrame(() => {
       const weights = now.stage === "weights" || now.stage === "output";
@@ -97,7 +98,7 @@ export default {
             : undefined,
       });
       strip?.show(weights ? shown[now.query] : null, now.query);
-      const room = row?.node.parentElement.clientWidth || widthOf(el);
+      room = row?.node.parentElement.clientWidth || room || widthOf(el); // out of sight it has no width
       row?.show(shown[now.query], {
         query: queries[now.query],
         weights,

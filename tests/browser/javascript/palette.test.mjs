@@ -88,3 +88,33 @@ test("a mixture begins and ends at its colours", () => {
   assert.deepEqual(palette.mixed(one, other, 1), other);
   assert.deepEqual(palette.mixed(one, other, 0.5), [50, 15, 100]);
 });
+
+// ── paper, ink and thread ──
+
+const contrast = (one, other) => {
+  const [low, high] = [luminance(palette.rgbOf(one)), luminance(palette.rgbOf(other))].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+};
+
+test("text stands out by 4.5 to 1 and an edge by 3, by day and by night, on paper and on a page of white or black", () => {
+  for (const [theme, page] of [
+    ["light", "#ffffff"],
+    ["dark", "#111111"],
+  ]) {
+    const colours = palette.PAPER[theme];
+    for (const ground of [colours.paper, page]) {
+      for (const text of ["ink", "soft", "amber-ink", "change"])
+        assert.ok(contrast(colours[text], ground) >= 4.5, `${theme} ${text}`);
+      for (const edge of ["edge", "amber-edge", "thread"])
+        assert.ok(contrast(colours[edge], ground) >= 3, `${theme} ${edge}`);
+    }
+    for (const text of ["ink", "soft"])
+      assert.ok(contrast(colours[text], colours.slab) >= 4.5, `${theme} ${text} on a slab`);
+    assert.ok(contrast(colours.paper, colours.ink) >= 4.5);
+  }
+});
+
+test("both themes have the same names, and a style has them as its properties", () => {
+  assert.deepEqual(Object.keys(palette.PAPER.light), Object.keys(palette.PAPER.dark));
+  assert.match(palette.inPaper("dark"), /--tl-paper: #0e1217; /);
+});

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { load, selectorsOf } from "./support.mjs";
 
-const [{ WEAVE }, { PAPER }] = await Promise.all(["weave_style", "weave_paper"].map(load));
+const [{ WEAVE }, { PAPER }] = await Promise.all(["weave_style", "palette"].map(load));
 
 test("every colour that is used is one of the palette, and every rule is the machine's own", () => {
   const used = new Set([...WEAVE.matchAll(/var\(--tl-([a-z-]+)\)/g)].map(([, name]) => name));

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { load, selectorsOf } from "./support.mjs";
 
-const [{ FOOT }, { PAPER }] = await Promise.all(["weave_style_foot", "weave_paper"].map(load));
+const [{ FOOT }, { PAPER }] = await Promise.all(["weave_style_foot", "palette"].map(load));
 
 test("every colour that is used is one of the palette, and no letters are smaller than 12 pixels", () => {
   const used = new Set([...FOOT.matchAll(/var\(--tl-([a-z-]+)\)/g)].map(([, name]) => name));

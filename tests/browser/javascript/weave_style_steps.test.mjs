@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { load, selectorsOf } from "./support.mjs";
 
-const [{ STEPS }, { PAPER }] = await Promise.all(["weave_style_steps", "weave_paper"].map(load));
+const [{ STEPS }, { PAPER }] = await Promise.all(["weave_style_steps", "palette"].map(load));
 
 test("every colour that is used is one of the palette, and no letters are smaller than 12 pixels", () => {
   const used = new Set([...STEPS.matchAll(/var\(--tl-([a-z-]+)\)/g)].map(([, name]) => name));

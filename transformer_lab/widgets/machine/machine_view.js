@@ -12,7 +12,7 @@ import { dividedOff } from "./weave/weave_cuts.js";
 import { pageOf, settingsOf } from "./screen/weave_page.js";
 import { screenOf } from "./screen/weave_screen.js";
 import { FOOT } from "./screen/weave_style_foot.js";
-import { STEPS } from "./weave/weave_style_steps.js";
+import { STEPS } from "./screen/weave_style_steps.js";
 import { WEAVE } from "./screen/weave_style.js";
 import { weaveTable } from "./screen/weave_table.js";
 import { button, eachFrame, element, onKeys, watch } from "../shared/ui.js";

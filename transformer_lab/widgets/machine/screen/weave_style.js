@@ -1,10 +1,6 @@
 // The look of a weave and of what stands around it, in the palette's paper, ink and thread.
 
-import { inPaper } from "../weave/weave_paper.js";
-
-const SERIF =
-  '"Source Serif 4 Variable", "Source Serif 4", Charter, "Bitstream Charter", Georgia, "Liberation Serif", serif';
-const SANS = '"Inter Variable", Inter, system-ui, sans-serif';
+import { SANS, SERIF, inPaper } from "../../shared/palette.js";
 
 export const WEAVE = `
 .tl-machine { ${inPaper("light")} --tl-serif: ${SERIF}; --tl-sans: ${SANS}; font-family: var(--tl-sans);

@@ -1,5 +1,0 @@
-"""Colours: the test counts their contrasts."""
-
-
-def numbers() -> dict:
-    return {}

@@ -21,24 +21,30 @@ const all = (await readdir(here, { recursive: true })).map((name) => name.replac
 const modules = all.filter((name) => /\.m?js$/.test(name) && !name.startsWith("static/")).sort();
 const views = modules.filter((name) => name.endsWith("_view.js"));
 
-await mkdir(`${here}static`, { recursive: true });
-for (const name of await readdir(`${here}static`)) {
-  if (name.endsWith(".js")) await rm(`${here}static/${name}`); // fonts/ is not ours
-}
+const scripts = {};
 for (const view of views) {
-  await build({
+  const { outputFiles } = await build({
     stdin: {
       contents: `import { define } from "./shared/ui.js"; import view from "./${view}"; define(TAG, view);`,
       resolveDir: here,
     },
-    outfile: `${here}static/${basename(view)}`,
+    write: false,
     bundle: true,
     minify: true,
     format: "esm",
     target: "es2022",
     charset: "utf8",
   });
+  scripts[basename(view)] = outputFiles[0].text;
 }
+
+// Only now that every script has been built: an error above leaves the old ones where they are.
+await mkdir(`${here}static`, { recursive: true });
+for (const name of await readdir(`${here}static`)) {
+  if (name.endsWith(".js")) await rm(`${here}static/${name}`); // fonts/ is not ours
+}
+for (const [name, text] of Object.entries(scripts)) await writeFile(`${here}static/${name}`, text);
+
 const manifest = {
   esbuild: version,
   sources: await hashes(here, modules),

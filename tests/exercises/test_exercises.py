@@ -975,6 +975,21 @@ def test_a_setting_that_an_answer_changes_is_as_before_and_misleads_nobody(name)
     assert read() == before
 
 
+def test_a_check_computes_on_one_thread_and_leaves_as_many_as_there_were():
+    seen, before = set(), torch.get_num_threads()
+
+    def watched(scores, dim):
+        seen.add(torch.get_num_threads())
+        return softmax_by_powers(scores, dim)
+
+    torch.set_num_threads(2)
+    try:
+        assert exercises.softmax.check(watched).passed
+        assert (seen, torch.get_num_threads()) == ({1}, 2)
+    finally:
+        torch.set_num_threads(before)
+
+
 def backward_by_torch(how):
     def backward(query, key, value, grad_output):
         with torch.enable_grad():

@@ -26,7 +26,7 @@ from transformer_lab.exercises.engine.cards import (
 from transformer_lab.exercises.engine.case_drawing import CaseGenerator
 from transformer_lab.exercises.engine.checking import Result
 from transformer_lab.exercises.engine.memory_limit import memory_limit
-from transformer_lab.exercises.engine.running import Attempt, Case
+from transformer_lab.exercises.engine.running import Attempt, Case, on_one_thread
 from transformer_lab.exercises.engine.source import Standalone
 from transformer_lab.exercises.engine.specification import Mistake, Specification
 from transformer_lab.exercises.engine.time_limit import OutOfTime, time_limit
@@ -90,7 +90,7 @@ class Exercise(Specification):
         An interrupt ends the check alone, and so does the time limit: each is a verdict that says where it struck.
         """
         try:
-            with time_limit(), memory_limit():
+            with time_limit(), memory_limit(), on_one_thread():
                 verdict = self.verdict(answer)
             if verdict.attempted and not self.is_reference(answer):
                 record(

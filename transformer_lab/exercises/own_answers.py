@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 import torch
 
 from transformer_lab.exercises.engine.memory_limit import memory_limit
-from transformer_lab.exercises.engine.running import Attempt
+from transformer_lab.exercises.engine.running import Attempt, on_one_thread
 from transformer_lab.exercises.engine.time_limit import OutOfTime, time_limit
 from transformer_lab.exercises.exercise import Exercise
 from transformer_lab.exercises.progress.own_source import OwnSource
@@ -147,7 +147,7 @@ def examined(exercise: Exercise, answer: OwnSource) -> Callable:
     """
     name = exercise.name
     try:
-        with time_limit(), memory_limit(), torch.inference_mode(False), torch.enable_grad():  # wherever it is asked for
+        with time_limit(), memory_limit(), on_one_thread(), torch.inference_mode(False), torch.enable_grad():
             function = defined(name, answer.source)
             result = exercise.examine(Attempt(function), exercise.all_cases)
     except OutOfTime:

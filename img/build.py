@@ -21,7 +21,9 @@ import lesson_10
 import lesson_11
 import lesson_12
 import lesson_13
+import lesson_14
 import lesson_15
+import lesson_16
 import lesson_17
 
 HERE = Path(__file__).parent
@@ -44,7 +46,9 @@ FIGURES = {
     "11_swaps.svg": lesson_11.swaps,
     "12_loading.svg": lesson_12.loading,
     "13_tiles.svg": lesson_13.tiles,
+    "14_steps.svg": lesson_14.what_sees_what,
     "15_caches.svg": lesson_15.caches,
+    "16_right_or_wrong.svg": lesson_16.right_or_wrong,
     "17_ways.svg": lesson_17.ways,
 }
 

@@ -1,15 +1,20 @@
 """The drawn figures: what is committed is what the scripts draw, and every reader can read it."""
 
 import math
+import re
 import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import torch
 
+from transformer_lab.training import after_pretraining, load_table
+from transformer_lab.training.after_pretraining import digit_sums
+from transformer_lab.training.experiments.clinic.bugs import BUGS
 from transformer_lab.weights import tensor_names
 
 IMG = Path(__file__).parent.parent / "img"
@@ -110,6 +115,35 @@ def test_tensors_lead_where_the_loader_puts_them():
     }
     assert len(arrows) == 6
     assert [names[tensor.removesuffix(".weight")] for tensor, _ in arrows] == [part for _, part in arrows]
+
+
+def test_the_discs_of_the_clinic_are_the_bugs_that_each_step_saw():
+    steps = (
+        {"texts"},
+        {"targets", "first_loss"},
+        {"later", "alone", "generation", "portions"},
+        {"step", "by_heart"},
+        {"twin"},
+    )
+    seen = [
+        Counter(BUGS[row["bug"]].file for row in load_table("clinic") if tools & set(row["alarms"])) for tools in steps
+    ]
+    sentences = ElementTree.parse(IMG / "14_steps.svg").getroot().find(f"{SVG}desc").text.split(": ")[1:]
+    of = Counter(bug.file for bug in BUGS.values())
+    assert [sentence.split(". ")[0].rstrip(".") for sentence in sentences] == [
+        ", ".join(f"{found[file]} of {of[file]} in {file}" for file in ("data", "model", "training", "generation"))
+        for found in seen
+    ]
+    discs = [disc for disc in ElementTree.parse(IMG / "14_steps.svg").iter(f"{SVG}circle") if disc.get("r") == "6.5"]
+    assert sum(disc.get("fill") == disc.get("stroke") for disc in discs) == sum(found.total() for found in seen)
+
+
+def test_the_advantages_of_the_group_are_those_of_the_package():
+    shown = words(IMG / "16_right_or_wrong.svg")
+    answers = [word for word in shown if re.fullmatch(r"(\d{5}:)?\d\.", word)]
+    rewards = torch.tensor([[float(digit_sums.verifies("38576", answer)) for answer in answers]])
+    advantages = [word.replace("−", "-") for word in shown if re.fullmatch(r"[+−]\d\.\d\d", word)]
+    assert advantages == [f"{value:+.2f}" for value in after_pretraining.group_advantages(rewards)[0].tolist()]
 
 
 def test_the_numbers_of_the_attention_figure_are_those_of_torch():

@@ -498,6 +498,8 @@ assert only == ["scale_lost"]
 # %% [markdown]
 # The tools of steps 1 to 3 see two to seven bugs each, but what they say leads to the place. Learning by heart sees the most of the nine, and says the least about the place. One bug is seen by the twin alone. Its scores are not divided by $\sqrt{d}$, and it breaks no invariant: it *is* a proper attention, only a sharper one than was meant. Nothing but a second opinion can tell you that.
 #
+# ![For each of the five steps, and for each of the four files, a disc for every bug, filled if the step sees it. The first four steps see some of each file at most, and the twin sees all 27.](../img/14_steps.svg)
+#
 # So the order of the five steps is one of price and precision. The first four say *that* something is wrong and roughly what. The fifth says where, if you have a twin.
 
 # %% [markdown]

@@ -366,6 +366,8 @@ for baseline in (0.0, (p @ rewards).item()):
 
 # %% [markdown]
 # The estimates scatter less when the baseline is what was to be expected. And what is to be expected differs from prompt to prompt, because some problems are easy and others are hard. So it is natural to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
+#
+# ![Six answers to one sum are drawn from the policy. Two of them are right and get the reward 1 and an advantage of 1.41; the other four get 0 and −0.71.](../img/16_right_or_wrong.svg)
 
 # %%
 rewards = torch.tensor([[1.0, 0, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]])

@@ -39,9 +39,11 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
             cell.metadata.tags = ["remove-input"]
             cell.outputs = [new_output("display_data", {"text/html": panel(catalogue[found[1]], name)})]
         else:
-            if is_asked and cell.outputs and not has_view(cell):  # a view covers itself, or is moved to answer
+            folded_there = cell.metadata.pop("jupyter", {}).get("outputs_hidden", False)
+            # a view covers itself, or is moved to answer
+            if folded_there or (is_asked and cell.outputs and not has_view(cell)):
                 fold(cell, "output", "what comes out: predict first")
-            elif what := folded_because(cell, is_first=cell is first):
+            elif what := folded_because(cell, is_first=cell is first, in_gallery=name == "gallery"):
                 fold(cell, "input", what)
             if has_view(cell):
                 cell.outputs = [*chain(*(addressed(output, seen) for output in cell.outputs))]
@@ -78,11 +80,11 @@ def has_view(cell: NotebookNode) -> bool:
     return "<tl-" in html_of(cell)
 
 
-def folded_because(cell: NotebookNode, is_first: bool) -> str:
+def folded_because(cell: NotebookNode, is_first: bool, in_gallery: bool) -> str:
     """What a cell's code is, if it is better folded: the set-up, or the code of what is seen below it."""
     if is_first and not cell.outputs:
         return "the set-up"
-    if len(cell.source.splitlines()) <= FEW_LINES:
+    if len(cell.source.splitlines()) <= FEW_LINES and not in_gallery:
         return ""
     if has_view(cell):
         return "the code of this view"

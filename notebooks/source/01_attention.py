@@ -354,9 +354,9 @@ queries, keys = torch.randn(200, 1024, device="cpu"), torch.randn(8, 1024, devic
 view = widgets.saturation(queries, keys)
 view.ask("01 wide")
 # %% [markdown]
-# Let the code count as well, for the same query:
+# Let the code count as well, for the same query. Its output is folded, so that you can answer the question above before you open it:
 
-# %%
+# %% jupyter={"outputs_hidden": true}
 scores, widths = view.state["scores"], torch.tensor(view.state["widths"], device="cpu")  # by stop
 stops = {}
 for name, s in (("with scale", scores / widths[:, None].sqrt()), ("without scale", scores)):

@@ -48,6 +48,18 @@ test("a riddle has the wrong answers alone, shows which was picked, and keeps wh
   assert.match(puzzle.node.textContent, /Right: it is so\./);
 });
 
+test("what two cuts make it say is one chip, until one of them is found", () => {
+  const alike = new Map([...outcomes].map(([key, one]) => [key, { ...one, number: null, label: "never stops" }]));
+  const puzzle = riddle({ pick: () => {} });
+  const shown = (known) => {
+    puzzle.show({ outcomes: alike, known: new Set(known), wanted: null, said: "", cuts });
+    return puzzle.node.querySelectorAll("button").map((one) => one.textContent);
+  };
+  assert.deepEqual(shown([]), ["never stops · 5 cuts"]);
+  assert.match(puzzle.node.textContent, /0 of 5 found/);
+  assert.deepEqual(shown(["norm"]), ["never stops · 4 cuts", "never stops · norm"]);
+});
+
 test("a title counts, and says so where nothing changes", () => {
   assert.equal(titleOf(1), "Six cuts, one wrong answer.");
   assert.match(titleOf(0), /none changes/);

@@ -55,6 +55,8 @@ function $(t,e,n){return Math.min(Math.max(t,e),n)}var st={light:{paper:"#fbfaf6
 .tl-view .tl-side > .tl-panel { flex: 1 1 18em; min-width: 0; }
 .tl-view .tl-says { min-height: 3em; font-variant-numeric: tabular-nums; }
 .tl-view :is(.tl-says, .tl-note) { max-width: 75ch; }
+.tl-view:not(.tl-machine) :is(.tl-says, .tl-note) { margin-block: 8px; }
+.tl-view:not(.tl-machine) :is(.tl-says, .tl-note, canvas) + canvas { margin-top: 16px; }
 .tl-view .tl-note { color: var(--tl-soft); }
 .tl-view .tl-strip { line-height: 1.8; }
 .tl-strip span { padding: 1px 2px; border-radius: 3px; }

@@ -64,7 +64,9 @@ export function riddle({ pick }) {
     const all = wrong.length > 0 && done === wrong.length && outcomes.size === cuts.length;
     how.hidden = all;
     chips.classList.toggle("tl-purposes", all);
-    chips.replaceChildren(...wrong.map((one) => (all ? purpose(one) : chip(one, known, wanted, cuts, pick))));
+    chips.replaceChildren(
+      ...(all ? wrong.map(purpose) : chipsOf(wrong, known).map((one) => chip(one, known, wanted, cuts, pick))),
+    );
   };
   return { node, show };
 }
@@ -82,8 +84,16 @@ function purpose({ key, label }) {
   return element("div", {}, element("b", {}, part), ` ${does}`, without);
 }
 
-function chip({ key, label }, known, wanted, cuts, pick) {
-  const name = known.has(key) ? `${label} · ${cuts.find((cut) => cut.key === key).name}` : label;
+// Answers that more than one cut gives are one chip, until a cut of theirs is found.
+function chipsOf(wrong, known) {
+  const alike = ({ label }) => wrong.filter((one) => one.label === label && !known.has(one.key));
+  const all = wrong.map((one) => ({ ...one, times: known.has(one.key) ? 1 : alike(one).length }));
+  return all.filter((one) => known.has(one.key) || alike(one)[0].key === one.key);
+}
+
+function chip({ key, label, times }, known, wanted, cuts, pick) {
+  const open = times > 1 ? `${label} · ${times} cuts` : label;
+  const name = known.has(key) ? `${label} · ${cuts.find((cut) => cut.key === key).name}` : open;
   const kind = known.has(key) ? "tl-chip tl-found" : "tl-chip";
   return button(name, () => pick(label), { class: kind, "aria-pressed": String(label === wanted) });
 }

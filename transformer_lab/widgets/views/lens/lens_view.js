@@ -157,7 +157,7 @@ export default {
         "div",
         { class: "tl-note" },
         "A thread is as wide as the guess is probable. Amber: it is locked, no layer above says anything else. " +
-          "Underlined: it is the true next token. Struck out: the model's last word is wrong.",
+          "Underlined: it is the true next token. Dashed: the model's last word is wrong.",
       ),
       says,
       below.node,
@@ -242,7 +242,7 @@ function column(context, t, { n, left, size, tall, rowOf, floor, next, tops, loc
   const wrong = came !== said;
   Object.assign(context, { fillStyle: wrong ? NOW.change : ink, font: `${wrong ? "" : "600 "}17px ${SERIF}` });
   context.fillText(cut(context, came, size - 2), x, 16);
-  if (wrong) strike(context, x, rowOf(n - 1), Math.min(size - 2, 24));
+  if (wrong) dash(context, x, rowOf(n - 1) + 12, Math.min(size - 2, 20));
 }
 
 // A letter of the guess: in pencil until it is locked, then in ink; underlined if it is the true one.
@@ -259,12 +259,15 @@ function guess(context, text, x, y, { right, on, size, wide, ink }) {
   if (right) context.fillRect(x - 6, y + 11, 12, 2);
 }
 
-function strike(context, x, y, wide) {
+// Below a word, and not through it, so that what the model said can still be read.
+function dash(context, x, y, wide) {
   context.beginPath();
-  context.moveTo(x - wide / 2, y + 1);
-  context.lineTo(x + wide / 2, y + 1);
-  Object.assign(context, { strokeStyle: NOW.paper, lineWidth: 4 }).stroke();
-  Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2 }).stroke();
+  context.moveTo(x - wide / 2, y);
+  context.lineTo(x + wide / 2, y);
+  Object.assign(context, { strokeStyle: NOW.paper, lineWidth: 5 }).stroke();
+  context.setLineDash([4, 2]);
+  Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2.5 }).stroke();
+  context.setLineDash([]);
 }
 
 function cut(context, text, room) {

@@ -1,8 +1,9 @@
 """Drawing: shapes and words in, one self-contained SVG out.
 
 Coordinates are pixels, y grows downwards. A figure is WIDTH pixels wide and its smallest words are SMALL pixels
-high, which leaves 12 pixels when a page shows the figure 700 pixels wide. The picture brings its own card. In a dark
-page, of which the browser tells it, light and dark change places, and hues stay.
+high, which leaves 12 pixels when a page shows the figure 700 pixels wide. The picture brings its own card. A colour is
+two, that of a light page and that of a dark one: the attributes say the first, and a style the second, for the browser
+tells a picture which page is around it.
 """
 
 import math
@@ -14,11 +15,37 @@ SMALL, BODY, HEAD = 14, 16, 20
 TIMES, DOT, ROOT, MINUS = "×", "·", "√", "−"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, sans-serif"
 
-INVERTED = "invert(.92) hue-rotate(180deg)"  # as in the figures of the package: white becomes nearly black
 
-CARD, WHITE, PANEL, LINE, GREY, INK = "#fbfcfd", "#ffffff", "#f1f4f7", "#a3afbb", "#566473", "#1c2733"
-QUERY, KEY, VALUE = "#0072b2", "#d55e00", "#009e73"  # Okabe and Ito's blue, vermillion and bluish green
-TEXT_OF = {QUERY: "#00639b", KEY: "#a94b00", VALUE: "#00725a"}  # the same hues, dark enough for words
+class Colour(str):
+    """A colour of a light page, which knows what it is in a dark one."""
+
+    def __new__(cls, light, dark):
+        new = super().__new__(cls, light)
+        new.dark = dark
+        return new
+
+
+# Paper, ink and thread, as in the views and figures (widgets/shared/palette.js); a test compares them.
+PAPER = {
+    "paper": Colour("#fbfaf6", "#0e1217"),
+    "slab": Colour("#f0ede3", "#171c23"),
+    "ink": Colour("#16202b", "#ece9e2"),
+    "soft": Colour("#55606c", "#a7b0ba"),
+    "line": Colour("#e3dfd5", "#262d36"),
+    "edge": Colour("#808992", "#66717d"),
+    "amber": Colour("#e0a02e", "#f6bc43"),
+    "amber-edge": Colour("#bf7c00", "#f6bc43"),
+    "amber-ink": Colour("#8a5a00", "#f6bc43"),
+    "change": Colour("#a8337e", "#f28fcb"),
+    "query": Colour("#0067a5", "#62b5f0"),
+    "key": Colour("#b84a00", "#ff915a"),
+    "value": Colour("#007a58", "#35c79c"),
+}
+WHITE = CARD = PAPER["paper"]
+PANEL, HAIR, LINE, GREY, INK = (PAPER[name] for name in ("slab", "line", "edge", "soft", "ink"))
+QUERY, KEY, VALUE, CHANGE, AMBER = (PAPER[name] for name in ("query", "key", "value", "change", "amber"))
+EDGE_OF = {AMBER: PAPER["amber-edge"]}  # of what is filled with it, so that it stands out from the paper
+TEXT_OF = {AMBER: PAPER["amber-ink"]}
 
 
 def number(value):
@@ -27,15 +54,35 @@ def number(value):
 
 
 def mix(colour, amount):
-    """Blend white (amount 0) into a colour (amount 1)."""
-    channels = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(255 + (channel - 255) * amount):02x}" for channel in channels)
+    """Blend paper (amount 0) into a colour (amount 1)."""
+    return Colour(blended(CARD, colour, amount), blended(CARD.dark, colour.dark, amount))
+
+
+def blended(start, end, amount):
+    ways = [(int(start[i : i + 2], 16), int(end[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + (b - a) * amount):02x}" for a, b in ways)
 
 
 def readable_on(fill):
-    """Choose ink or white words for a fill, by its luminance."""
-    red, green, blue = (int(fill[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return INK if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.26 else WHITE
+    """Choose black or white words for a fill, whichever stands out more, in a light page and in a dark one."""
+    return Colour(*(max("#000000", "#ffffff", key=lambda one: contrast(one, of)) for of in (fill, fill.dark)))
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour):
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+
+
+def paint(**colours):
+    """The attributes that colour a shape, and the classes by which a dark page changes them."""
+    attributes = "".join(f' {what}="{colour}"' for what, colour in colours.items())
+    classes = [f"{what}{colour[1:]}-{colour.dark[1:]}" for what, colour in colours.items() if colour != "none"]
+    return f'{attributes} class="{" ".join(classes)}"' if classes else attributes
 
 
 def spans(words, size):
@@ -58,32 +105,32 @@ class Drawing:
     def __init__(self, height, title, description):
         self.height, self.title, self.description = height, title, description
         self.parts = []
-        self.rect(1, 1, WIDTH - 2, height - 2, fill=CARD, stroke="#cfd7df", radius=14)
+        self.rect(1, 1, WIDTH - 2, height - 2, fill=CARD, stroke=HAIR, radius=14)
 
     def rect(self, x, y, width, height, fill=WHITE, stroke=LINE, radius=7, thick=1.5):
         self.parts.append(
             f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" rx="{radius}"'
-            f' fill="{fill}" stroke="{stroke}" stroke-width="{thick}"/>'
+            f'{paint(fill=fill, stroke=EDGE_OF.get(stroke, stroke))} stroke-width="{thick}"/>'
         )
 
     def text(self, x, y, words, size=BODY, colour=INK, anchor="middle", bold=False):
         """Write words around (x, y): y is the middle of the small letters' height, not the base line."""
-        weight, fill = ' font-weight="600"' if bold else "", TEXT_OF.get(colour, colour)
+        weight = ' font-weight="600"' if bold else ""
         self.parts.append(
-            f'<text x="{number(x)}" y="{number(y + size * 0.35)}" font-size="{size}" fill="{fill}"'
-            f' text-anchor="{anchor}"{weight}>{spans(words, size)}</text>'
+            f'<text x="{number(x)}" y="{number(y + size * 0.35)}" font-size="{size}"'
+            f'{paint(fill=TEXT_OF.get(colour, colour))} text-anchor="{anchor}"{weight}>{spans(words, size)}</text>'
         )
 
     def path(self, data, stroke=GREY, thick=1.8, dash=""):
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         self.parts.append(
-            f'<path d="{data}" fill="none" stroke="{stroke}" stroke-width="{number(thick)}"'
+            f'<path d="{data}" fill="none"{paint(stroke=stroke)} stroke-width="{number(thick)}"'
             f' stroke-linecap="round" stroke-linejoin="round"{dashed}/>'
         )
 
     def disc(self, x, y, radius=3, fill=GREY, stroke="none"):
         self.parts.append(
-            f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}" fill="{fill}" stroke="{stroke}"'
+            f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"{paint(fill=fill, stroke=stroke)}'
             ' stroke-width="1.5"/>'
         )
 
@@ -104,7 +151,7 @@ class Drawing:
         dx, dy = (tip[1] - back[1]) * 0.5, (back[0] - tip[0]) * 0.5
         corners = [tip, (back[0] + dx, back[1] + dy), (back[0] - dx, back[1] - dy)]
         listed = " ".join(f"{number(x)},{number(y)}" for x, y in corners)
-        self.parts.append(f'<polygon points="{listed}" fill="{colour}"/>')
+        self.parts.append(f'<polygon points="{listed}"{paint(fill=colour)}/>')
 
     def badge(self, x, y, words):
         """Draw a lesson's number on a dark disc."""
@@ -136,14 +183,19 @@ class Drawing:
         self.text(x + 12, y, f"{count}", bold=True)
         self.text(x + 32, y, words, anchor="start")
 
+    def in_the_dark(self):
+        """The rules that give every colour its other one."""
+        used = sorted(set(re.findall(r"\b(fill|stroke)(\w{6})-(\w{6})\b", "".join(self.parts))))
+        return [f".{what}{light}-{dark} {{ {what}: #{dark}; }}" for what, light, dark in used]
+
     def svg(self):
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{self.height}"'
             f' viewBox="0 0 {WIDTH} {self.height}" role="img" font-family="{FONT}">\n'
             f"<title>{escape(self.title)}</title>\n<desc>{escape(self.description)}</desc>\n"
-            f"<style>@media (prefers-color-scheme: dark) {{ g {{ filter: {INVERTED}; }} }}</style>\n<g>\n"
+            f"<style>@media (prefers-color-scheme: dark) {{ {' '.join(self.in_the_dark())} }}</style>\n"
             + "\n".join(self.parts)
-            + "\n</g>\n</svg>\n"
+            + "\n</svg>\n"
         )
 
 

@@ -1,6 +1,6 @@
 """The map of the series: the 2017 Transformer, each block with the lesson that builds it."""
 
-from drawing import BODY, GREY, HEAD, KEY, LINE, PANEL, QUERY, SMALL, TIMES, VALUE, WHITE, Drawing
+from drawing import AMBER, BODY, GREY, HEAD, KEY, LINE, PANEL, QUERY, SMALL, TIMES, VALUE, WHITE, Drawing, mix
 
 LESSONS = [
     "start here",
@@ -14,7 +14,7 @@ LESSONS = [
     "decoding",
 ]
 BLOCK = 232  # the width of a block of the map
-ATTENTION, FORWARD = "#dfeaf5", "#faf1dd"
+ATTENTION, FORWARD = mix(AMBER, 0.22), PANEL
 
 
 class Tower:

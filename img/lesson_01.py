@@ -3,8 +3,10 @@
 import math
 
 from drawing import (
+    AMBER,
     BODY,
     DOT,
+    EDGE_OF,
     GREY,
     HEAD,
     INK,
@@ -58,7 +60,7 @@ def arc(d, start, end, y, weight):
     if start == end:
         start, end, lift, lean = start - 9, end + 9, 46, 12
     points = (start, y, start - lean, y - lift, end + lean, y - lift, end, y)
-    d.path("M{} {}C{} {} {} {} {} {}".format(*map(number, points)), VALUE, 1 + 18 * weight)
+    d.path("M{} {}C{} {} {} {} {} {}".format(*map(number, points)), EDGE_OF[AMBER], 1 + 18 * weight)
 
 
 def chips(tokens):
@@ -111,14 +113,14 @@ def dictionary(d, left, title, rule, query, entries, answer):
     """Draw a look-up: the query, lines to the keys as thick as the weights, and the values."""
     d.rect(left, 24, 368, 330, PANEL, "none", radius=12)
     d.text(left + 184, 50, title, 18, bold=True)
-    for x, name, colour in ((50, "query", QUERY), (166, "key", KEY), (246, "weight", INK), (322, "value", VALUE)):
+    for x, name, colour in ((50, "query", QUERY), (166, "key", KEY), (246, "weight", AMBER), (322, "value", VALUE)):
         d.text(left + x, 86, name, SMALL, colour, bold=True)
     for i, (key, weight, value) in enumerate(entries):
         y = 126 + 54 * i
         d.path(f"M{left + 88} 180L{left + 128} {y}", QUERY, 1 + 7 * weight, "" if weight else "2 6")
         d.box(left + 128, y - 19, 76, 38, key, mix(KEY, 0.14), KEY)
         d.rect(left + 216, y - 13, 60, 26, WHITE, LINE, 4)
-        d.rect(left + 216, y - 13, 60 * weight, 26, mix(INK, 0.24), "none", 4)
+        d.rect(left + 216, y - 13, 60 * weight, 26, mix(AMBER, 0.45), AMBER, 4)
         d.text(left + 246, y, short(weight) if 0 < weight < 1 else f"{weight:g}", bold=True)
         d.box(left + 292, y - 19, 60, 38, f"{value}", mix(VALUE, 0.14), VALUE)
     d.box(left + 12, 161, 76, 38, query, mix(QUERY, 0.14), QUERY)
@@ -211,7 +213,7 @@ def compare(d, y, scores, scaled):
 def mix_values(d, y, weights, output):
     """Steps 3 and 4, from the weights to the output."""
     d.step(145, 288, 3, "softmax of every row")
-    follow(d, named_matrix(d, 52, y, weights, INK, "weights", ("*T*", "*S*"), short, lambda weight: weight))
+    follow(d, named_matrix(d, 52, y, weights, AMBER, "weights", ("*T*", "*S*"), short, lambda weight: weight))
     d.text(127, y + 82, "every row sums to 1", SMALL, GREY)
     d.text(222, y, TIMES, HEAD)
     named_matrix(d, 268, y, V, VALUE, "V", ("*S*", "*d*_{v}"))

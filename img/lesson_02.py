@@ -1,6 +1,6 @@
 """The figure of lesson 02: several heads side by side."""
 
-from drawing import DOT, GREY, INK, KEY, QUERY, SMALL, TIMES, VALUE, Drawing, blend, dot, softmax
+from drawing import AMBER, DOT, GREY, INK, KEY, QUERY, SMALL, TIMES, VALUE, Drawing, blend, dot, softmax
 
 GRAIN, HEADS, HEAD_ROWS = 18, 3, (128, 240, 352)
 
@@ -36,7 +36,7 @@ def one_head(d, middle, head, query, key, value):
     for x, values, colour in ((272, query, QUERY), (318, key, KEY), (364, value, VALUE)):
         piece(d, x, middle, values, colour, head == 0)
     d.route([(406, middle), (426, middle)])
-    piece(d, 432, middle, weights, INK, head == 0)
+    piece(d, 432, middle, weights, AMBER, head == 0)
     d.route([(510, middle), (530, middle)])
     piece(d, 536, middle, output, VALUE, head == 0)
     if not head:

@@ -1,6 +1,6 @@
 """The figure of lesson 05: four masks as tables."""
 
-from drawing import BODY, GREY, INK, KEY, QUERY, SMALL, VALUE, Drawing, mix
+from drawing import BODY, GREY, HAIR, INK, KEY, QUERY, SMALL, VALUE, WHITE, Drawing, mix
 
 CELL = 30
 FRENCH, ENGLISH = ("Je", "suis", "ici", "pad"), ("I", "am", "here")
@@ -27,7 +27,7 @@ def table(d, x, y, rows, allowed, colour):
         for s in range(len(FRENCH)):
             may = allowed(t, s)
             left, top = x + s * CELL, y + t * CELL
-            d.rect(left, top, CELL, CELL, mix(colour, 0.3) if may else "#ffffff", "#ffffff" if may else "#e3e8ed", 3)
+            d.rect(left, top, CELL, CELL, mix(colour, 0.3) if may else WHITE, WHITE if may else HAIR, 3)
             if may:
                 middle, low = left + CELL / 2, top + CELL / 2
                 corners = ((-6, 0), (-2, 5), (7, -6))

@@ -18,7 +18,7 @@ def branch(d, start, end, probability, colour):
     strong = colour != GREY
     d.route([(start[0] + 48, start[1]), (end[0] - 50, end[1])], colour, thick=3.2 if strong else 1.6)
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
-    d.rect(x - 19, y - 11, 38, 22, "#fbfcfd", "none", radius=4)
+    d.rect(x - 19, y - 11, 38, 22, WHITE, "none", radius=4)
     d.text(x, y, f"{probability:.2f}", SMALL, colour if strong else INK, bold=strong)
 
 

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from drawing import BODY, GREY, INK, KEY, QUERY, SMALL, VALUE, Drawing, mix
+from drawing import BODY, GREY, HAIR, INK, KEY, QUERY, SMALL, VALUE, Drawing, mix
 
 TEXT = """\
 def area(r):
@@ -62,7 +62,7 @@ def next_character():
     for i, (context, one) in enumerate(zip(CONTEXTS, shares, strict=True)):
         x = 30 + 258 * i
         if i:
-            d.path(f"M{x - 16} 34V336", "#cfd7df", 1.2)
+            d.path(f"M{x - 16} 34V336", HAIR, 1.2)
         letters(d, x + 62, 34, context)
         bars(d, x, 100, one)
         d.text(x + 112, 326, f"uncertainty {abs(nats[i]):.2f} nats", SMALL, GREY)

@@ -1,6 +1,6 @@
 """The figure of lesson 15: what five designs of a layer still hold after twelve tokens, drawn to scale."""
 
-from drawing import BODY, GREY, INK, KEY, LINE, QUERY, SMALL, VALUE, Drawing, mix, number
+from drawing import BODY, CHANGE, GREY, INK, KEY, LINE, QUERY, SMALL, VALUE, Drawing, mix, number
 
 TOKENS, ROW, TOP = 12, 19, 100  # rows, their height, and where the first begins
 WIDE, STEP, LEFT = 120, 154, 30  # of all heads' keys and values, from panel to panel, of the first
@@ -35,7 +35,7 @@ def caches():
         "four tokens only. State: no bars, but one square matrix, which stays as large as it is.",
     )
     for i, (name, kept, first, said) in enumerate(DESIGNS):
-        x, colour = LEFT + i * STEP, (QUERY, QUERY, VALUE, KEY, "#cc79a7")[i]
+        x, colour = LEFT + i * STEP, (QUERY, QUERY, VALUE, KEY, CHANGE)[i]
         d.text(x, 38, name, BODY, INK, "start", bold=True)
         d.text(x, 64, "↓ tokens", SMALL, GREY, "start")
         column(d, x, kept, first, colour)

@@ -1,9 +1,9 @@
 """The figure of lesson 17: what each of four ranks holds, in five ways to cut a training."""
 
-from drawing import BODY, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, VALUE, Drawing, mix, readable_on
+from drawing import BODY, CHANGE, GREY, INK, KEY, LINE, PANEL, QUERY, SMALL, VALUE, WHITE, Drawing, mix, readable_on
 
 RANKS = 4
-COLOURS = (QUERY, KEY, VALUE, "#cc79a7")  # of the ranks; the last is Okabe and Ito's purple
+COLOURS = (QUERY, KEY, VALUE, CHANGE)  # of the ranks
 SIDE, STEP, LEFT = 108, 154, 38  # of a square, from panel to panel, of the first
 TEXTS, WEIGHTS = 118, 286  # where the squares begin
 BACK_AND_FORTH = [*range(RANKS), *reversed(range(RANKS))]
@@ -32,7 +32,7 @@ def square(d, x, y, parts):
         width = SIDE / len(row)
         for j, rank in enumerate(row):
             fill = mix(COLOURS[rank], 0.75)
-            d.rect(x + j * width, y + i * height, width, height, fill, "#ffffff", 3)
+            d.rect(x + j * width, y + i * height, width, height, fill, WHITE, 3)
             d.text(x + (j + 0.5) * width, y + (i + 0.5) * height, f"{rank}", SMALL, readable_on(fill), bold=True)
 
 

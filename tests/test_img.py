@@ -1,5 +1,6 @@
 """The drawn figures: what is committed is what the scripts draw, and every reader can read it."""
 
+import importlib
 import math
 import re
 import shutil
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from transformer_lab import widgets
+from transformer_lab.plots import picture
 from transformer_lab.training import after_pretraining, load_table
 from transformer_lab.training.after_pretraining import digit_sums
 from transformer_lab.training.experiments.clinic.bugs import BUGS
@@ -54,6 +57,25 @@ def test_check_names_a_changed_and_a_missing_figure_and_writes_nothing(tmp_path)
     assert not missing.exists()
     assert build(tmp_path / "img").stdout == "written: 01_bank.svg, 01_paths.svg\n"
     assert changed.read_bytes() == (IMG / "01_bank.svg").read_bytes()
+
+
+def test_the_colours_are_those_of_the_figures_and_of_the_views_in_the_light_and_in_the_dark(monkeypatch):
+    monkeypatch.syspath_prepend(str(IMG))
+    ours = importlib.import_module("drawing").PAPER
+    assert {name: picture.PAPER[name] for name in ours} == ours
+    table = Path(widgets.__file__).with_name("shared").joinpath("palette.js").read_text("utf-8")
+    dark = dict(re.findall(r'"?([\w-]+)"?: "(#\w{6})"', table.partition("dark: {")[2].partition("},\n}")[0]))
+    assert {name: dark[name] for name in ours} == {name: colour.dark for name, colour in ours.items()}
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.name)
+def test_every_colour_of_a_figure_has_another_in_the_dark(path):
+    svg = path.read_text("utf-8")
+    style, _, drawn = svg.partition("</style>")
+    pairs = re.findall(r'(?:fill|stroke)="#(\w{6})"', drawn)
+    used = set(re.findall(r"\b(?:fill|stroke)\w{6}-\w{6}\b", drawn))
+    assert len(re.findall(r"\b(?:fill|stroke)\w{6}-\w{6}\b", drawn)) == len(pairs) > 20
+    assert set(re.findall(r"\.(\w+-\w{6}) {", style)) == used
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.name)

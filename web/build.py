@@ -29,6 +29,7 @@ from downloads import write_downloads, write_wheel  # noqa: E402
 from front import front_page  # noqa: E402
 from lessons import as_page  # noqa: E402
 from mathematics import write_font  # noqa: E402
+from posters import hang  # noqa: E402
 from wall import put_up  # noqa: E402
 from whereabouts import Whereabouts  # noqa: E402
 
@@ -36,6 +37,10 @@ FONTS = ROOT / "transformer_lab" / "widgets" / "static" / "fonts"
 DESCRIBED = (
     "Build the Transformer yourself, in PyTorch, in notebooks that check every answer on the spot and say which "
     "mistake you have made. Every view is alive in the page."
+)
+UNKNOWN = (
+    "Nobody has said where the site will stand, so its pages name no canonical address and no picture for those who "
+    "share them, which must both be whole addresses: SITE_ADDRESS=https://… python web/build.py OUT"
 )
 # Sphinx lays these out for every theme; no page of ours names them.
 SPARE = ("basic.css", "doctools.js", "documentation_options.js", "language_data.js", "pygments.css", "searchtools.js")
@@ -52,12 +57,15 @@ def lay_out(source: Path, where: Whereabouts) -> None:
     write_font(source / "_static" / "mathematics.woff")
     stored = {path.stem: nbformat.read(path, as_version=4) for path in notebooks}
     write_downloads(stored, where.site, write_wheel(ROOT, extra / "wheel"), extra / "lessons")
+    lessons = lessons_of(stored, ROOT)
+    by_name = {lesson["name"]: lesson for lesson in lessons}
     for name, notebook in stored.items():
         page = as_page(notebook, name)
         if name == "gallery":
             put_up(page, extra / "lessons" / "wall")
+        elif name in by_name:
+            hang(page, by_name[name])
         nbformat.write(page, source / "lessons" / f"{name}.ipynb")
-    lessons = lessons_of(stored, ROOT)
     (source / "index.md").write_text(front_page(stored, lessons, where.repository, ROOT, source), "utf-8")
     (source / "course.json").write_text(json.dumps(about_all(lessons, where)), "utf-8")
     lay_out_texts(source)
@@ -86,9 +94,12 @@ def with_links(text: str) -> str:
 
 def build(out: Path) -> int:
     """Build the site in `out`, which is deleted before; returns 0 if all went well."""
+    where = Whereabouts.of(os.environ)
+    if not where.site:
+        print(UNKNOWN)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
-        lay_out(source, Whereabouts.of(os.environ))
+        lay_out(source, where)
         shutil.rmtree(out, ignore_errors=True)
         options = ["-b", "html", "-q", "-W", "--keep-going", "-c", str(WEB), "-d", str(Path(folder) / "doctrees")]
         status = build_main([*options, str(source), str(out)])

@@ -86,6 +86,8 @@ def folded_because(cell: NotebookNode, is_first: bool, in_gallery: bool) -> str:
         return "the set-up"
     if len(cell.source.splitlines()) <= FEW_LINES and not in_gallery:
         return ""
+    if in_gallery:
+        return "the code"
     if has_view(cell):
         return "the code of this view"
     return "the code of this figure" if "<img " in html_of(cell) else ""

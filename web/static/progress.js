@@ -107,8 +107,23 @@ function showRail(now) {
   }
 }
 
+// The poster of a lesson: a dot for each exercise, and what of the lesson is done, in words.
+function showPoster(now) {
+  const poster = document.querySelector(".poster");
+  if (!poster) return;
+  const { names, solved, share } = stateOf(poster, now);
+  const dots = poster.querySelector(".dots");
+  names.forEach((name, i) => (dots.children[i].className = `dot ${now.exercises[name] ?? ""}`));
+  const plural = names.length === 1 ? "exercise" : "exercises";
+  dots.setAttribute("aria-label", `${names.length} ${plural}, ${solved} solved`);
+  const read = share > 0 ? ` · ${Math.round(100 * share)} % read` : "";
+  const done = solved > 0 ? `${solved} of ${names.length} solved` : `${names.length} ${plural}`;
+  poster.querySelector("[data-done]").textContent = done + read;
+}
+
 function show() {
   const now = kept();
+  showPoster(now);
   if (document.querySelector(".knot")) showCourse(now);
   else showRail(now);
 }

@@ -1,0 +1,201 @@
+"""What the posters show: each lesson's question, drawn in threads, ribbons and words, before anything is answered.
+
+A sketch is 520 units wide and 220 high. Its colours are those of the page, by classes that `poster.css` styles.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+
+ACROSS, DOWN = 520, 220
+
+
+def word(x: float, y: float, text: str, kind: str = "", anchor: str = "middle") -> str:
+    """A word around a point: in the serif, in a label's type (kind "label") or in that of code (kind "code")."""
+    return f'<text x="{x:g}" y="{y + 7:g}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
+
+
+def line(*points: tuple[float, float], kind: str = "thread") -> str:
+    return f'<path class="{kind}" d="M{"L".join(f"{x:g} {y:g}" for x, y in points)}"/>'
+
+
+def curve(start: tuple[float, float], end: tuple[float, float], kind: str = "edge") -> str:
+    """From left to right, level at both ends."""
+    (x, y), (to, down), middle = start, end, (start[0] + end[0]) / 2
+    return f'<path class="{kind}" d="M{x:g} {y:g}C{middle:g} {y:g} {middle:g} {down:g} {to:g} {down:g}"/>'
+
+
+def arc(start: float, end: float, y: float, kind: str = "edge") -> str:
+    high = y - 22 - abs(end - start) * 0.32
+    return f'<path class="{kind}" d="M{start:g} {y:g}C{start:g} {high:g} {end:g} {high:g} {end:g} {y:g}"/>'
+
+
+def box(x: float, y: float, wide: float, high: float, kind: str = "hair", round_: float = 6) -> str:
+    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" rx="{round_:g}"/>'
+
+
+def ring(x: float, y: float, radius: float, kind: str = "ink") -> str:
+    return f'<circle class="{kind}" cx="{x:g}" cy="{y:g}" r="{radius:g}"/>'
+
+
+def row(words: Sequence[str], y: float, left: float = 12, right: float = ACROSS - 12) -> tuple[list[float], str]:
+    """Words in a line, as far apart as their lengths ask for: the middle of each, and the drawing."""
+    sizes = [10 * len(one) + 4 for one in words]
+    gap = (right - left - sum(sizes)) / max(1, len(words) - 1)
+    middles, x = [], left
+    for size in sizes:
+        middles.append(x + size / 2)
+        x += size + gap
+    return middles, "".join(word(x, y, one) for x, one in zip(middles, words, strict=True))
+
+
+def seen(parts: Iterable[str]) -> str:
+    return "".join(parts)
+
+
+def start_here() -> str:
+    names = [(90, "predict"), (260, "run"), (430, "check")]
+    tick = line((418, 100), (427, 109), (443, 91), kind="tick")
+    seals = ring(90, 100, 30) + ring(260, 100, 30) + '<path class="full" d="M260 70a30 30 0 0 0 0 60z"/>'
+    seals += ring(430, 100, 30, "ink full") + tick
+    threads = line((120, 100), (230, 100)) + line((290, 100), (400, 100))
+    return threads + seals + seen(word(x, 166, name) for x, name in names)
+
+
+def attention() -> str:
+    xs, words = row(["We", "sat", "on", "the", "bank", "of", "the", "river"], 168)
+    arcs = seen(arc(xs[4], x, 150) for x in xs if x != xs[4])
+    return arcs + words + line((xs[4] - 24, 188), (xs[4] + 24, 188), kind="query")
+
+
+def heads() -> str:
+    ys = (40, 87, 133, 180)
+    strands = seen(curve((70, 110), (180, y), "thread") + curve((340, y), (450, 110), "thread") for y in ys)
+    boxes = seen(box(180, y - 17, 160, 34) + word(260, y, f"head {i}: ?", "label") for i, y in enumerate(ys))
+    ends = line((10, 110), (70, 110), kind="thread thick") + line((450, 110), (510, 110), kind="thread thick")
+    return strands + boxes + ends
+
+
+def clocks() -> str:
+    xs, words = row(["dog", "bites", "man", "man", "bites", "dog"], 156, 24, ACROSS - 24)
+    hands = [(x, 80, math.pi * (0.5 - 0.42 * i)) for i, x in enumerate(xs)]
+    faces = seen(
+        ring(x, y, 26) + line((x, y), (x + 20 * math.cos(a), y - 20 * math.sin(a)), kind="ink") for x, y, a in hands
+    )
+    return line((8, 80), (512, 80)) + faces + words + line((260, 36), (260, 188), kind="dashed")
+
+
+def depth() -> str:
+    ys = range(20, 176, 13)
+    left = seen(box(110, y, 90, 9, "slab", 3) for y in ys) + line((155, 12), (155, 188))
+    right = seen(box(320, y, 90, 9, "slab", 3) for y in ys) + line((365, 12), (365, 188))
+    around = seen(f'<path class="thread" d="M365 {y + 11}C424 {y + 11} 424 {y - 2} 365 {y - 2}"/>' for y in ys)
+    names = word(155, 204, "layer by layer", "label") + word(365, 204, "and a way past each", "label")
+    return left + right + around + names + word(60, 100, "?") + word(470, 100, "?")
+
+
+def masks() -> str:
+    words = ["I", "am", "a", "student", "."]
+    cells = seen(box(220 + 38 * j, 38 + 34 * i, 34, 30, "dashed", 4) for i in range(5) for j in range(5))
+    rows = seen(word(206, 53 + 34 * i, one, anchor="end") for i, one in enumerate(words))
+    heads = word(315, 20, "which words may it see?", "label")
+    return cells + rows + heads
+
+
+def machine() -> str:
+    ins, outs = [50 + 34 * i for i in range(4)], [67 + 34 * i for i in range(3)]
+    threads = seen(line((92, y), (210, y)) for y in ins) + seen(line((330, y), (444, y)) for y in outs)
+    slabs = seen(box(x, 28, 38, 148, "slab", 8) for x in (112, 160, 342, 390))
+    looks = seen(curve((210, a), (330, b), "weight") for a in ins for b in outs)
+    knots = seen(ring(x, y, 4, "knot") for x in (131, 179) for y in ins)
+    knots += seen(ring(x, y, 4, "knot") for x in (361, 409) for y in outs)
+    words = seen(word(84, y, one, anchor="end") for y, one in zip(ins, ("thirty-", "four", "and", "one"), strict=True))
+    breakers = seen(
+        ring(x - 13, 200, 4, "knot full")
+        + ring(x + 13, 200, 4, "knot full")
+        + line((x - 13, 200), (x + 13, 200), kind="ink")
+        for x in (131, 179, 270, 361, 409)
+    )
+    return looks + slabs + threads + knots + words + seen(word(466, y, "?") for y in outs) + breakers
+
+
+def training() -> str:
+    left, right = [("twenty-", 76), ("one", 146)], [("ein", 50), ("und", 110), ("zwanzig", 170)]
+    looks = seen(curve((130, a), (370, b), "dashed") for _, a in left for _, b in right)
+    words = seen(word(118, y, one, anchor="end") for one, y in left)
+    return looks + words + seen(word(384, y, one, anchor="start") for one, y in right) + word(250, 30, "?")
+
+
+def decoding() -> str:
+    twigs, leaves = (50, 110, 170), [28 + 20.5 * i for i in range(9)]
+    first = seen(curve((70, 110), (220, y)) for y in twigs)
+    second = seen(curve((232, twigs[i // 3]), (390, y)) for i, y in enumerate(leaves))
+    ends = seen(ring(396, y, 4.5, "knot") for y in leaves) + seen(ring(226, y, 6, "knot") for y in twigs)
+    return first + second + ends + ring(62, 110, 8, "knot full") + word(450, 110, "which?", "label")
+
+
+def language_model() -> str:
+    typed = word(40, 78, "for i in ra", "code", "start") + line((188, 60), (188, 96), kind="ink")
+    ghosts = seen(box(40 + 44 * i, 136, 36, 40, "dashed") + word(58 + 44 * i, 156, "?", "label") for i in range(10))
+    return box(16, 40, 488, 76, "slab", 10) + typed + ghosts
+
+
+def induction() -> str:
+    xs, words = row(["the", "cat", "sat", "on", "the", "mat", "the", "cat"], 168, 12, 452)
+    arcs = seen(arc(x, xs[-1], 150, "dashed") for x in xs[:-1])
+    return arcs + words + box(466, 148, 42, 40, "dashed") + word(487, 168, "?")
+
+
+def swaps() -> str:
+    ys, old = (30, 72, 114, 156), ("LayerNorm", "ReLU", "sine", "all keys")
+    left = seen(box(40, y, 150, 34) + word(115, y + 17, one, "label") for y, one in zip(ys, old, strict=True))
+    right = seen(box(330, y, 150, 34, "dashed") + word(405, y + 17, "?") for y in ys)
+    between = seen(line((200, y + 17), (320, y + 17), kind="dashed") for y in ys)
+    return left + right + between + word(115, 206, "2017", "label") + word(405, 206, "today", "label")
+
+
+def weights() -> str:
+    lines = [("money in the bank", 60), ("bank of the river", 150)]
+    words = seen(word(30, y, one, anchor="start") for one, y in lines)
+    vectors = seen(box(250 + 22 * i, y - 14, 20, 28, "hair", 3) for _, y in lines for i in range(10))
+    return words + vectors + word(360, 107, "the same vector?", "label")
+
+
+def tiles() -> str:
+    sheet = seen(box(150 + 22 * j, 12 + 22 * i, 20, 20, "hair", 2) for i in range(9) for j in range(10))
+    desk = seen(box(216 + 22 * j, 56 + 22 * i, 20, 20, "amount", 2) for i in range(2) for j in range(2))
+    return (
+        sheet
+        + desk
+        + box(213, 53, 48, 48, "ink")
+        + word(76, 77, "in reach", "label")
+        + line((112, 77), (208, 77), kind="dashed")
+    )
+
+
+def clinic() -> str:
+    lengths = [150, 210, 120, 180, 90, 200, 160, 110, 190]
+    code = seen(box(110 + 24 * (i % 3), 22 + 20 * i, wide, 8, "bar", 4) for i, wide in enumerate(lengths))
+    return code + ring(300, 100, 46, "lens") + line((333, 133), (372, 172), kind="ink thick") + word(300, 100, "?")
+
+
+def designs() -> str:
+    ys, xs = (178, 132, 86, 40), [150 + 42 * i for i in range(8)]
+    looks = seen(arc(xs[-1], x, 172) for x in xs[:-1])
+    dots = seen(ring(x, y, 4, "knot") for y in ys for x in xs)
+    names = seen(word(110, y, name, "label", "end") for y, name in zip(ys, ("layer 0", "1", "2", "3"), strict=True))
+    return seen(line((130, y), (460, y)) for y in ys) + looks + dots + names + seen(word(490, y, "?") for y in ys[1:])
+
+
+def rewards() -> str:
+    ys = (34, 84, 134, 184)
+    tries = seen(curve((150, 110), (220, y), "thread") + box(224, y - 14, 180, 28, "dashed", 14) for y in ys)
+    return word(76, 110, "31639:?", "code") + tries + seen(ring(440, y, 14) for y in ys) + word(490, 110, "?")
+
+
+def ranks() -> str:
+    places = [(170, 30), (300, 30), (300, 140), (170, 140)]
+    boxes = seen(box(x, y, 56, 50) + box(x, y + 37.5, 56, 12.5, "amount", 3) for x, y in places)
+    ways = line((226, 55), (300, 55), kind="dashed") + line((328, 80), (328, 140), kind="dashed")
+    ways += line((300, 165), (226, 165), kind="dashed") + line((198, 140), (198, 80), kind="dashed")
+    return boxes + ways + word(263, 110, "?") + word(90, 110, "a quarter each", "label")

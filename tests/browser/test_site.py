@@ -35,6 +35,10 @@ SHIFTS = """() => new Promise(done => {
     new PerformanceObserver(add).observe({type: "layout-shift", buffered: true});
     setTimeout(() => done(sum), 300);
 })"""
+IN_SIGHT = """place => {
+    const { top } = document.querySelector(place).getBoundingClientRect();
+    return top > document.querySelector(".top").getBoundingClientRect().bottom && top < innerHeight;
+}"""
 TOLD_LIGHT = "() => document.body.dataset.jpThemeLight"  # what views go by
 INK = "() => getComputedStyle(document.querySelector('article')).color"
 
@@ -166,6 +170,8 @@ def test_a_formula_is_judged_by_the_names_of_the_package_and_progress_is_kept(pa
     verdict = check(exercise)
     expect(verdict.get_by_role("heading")).to_have_text("Right in all 8 cases")
     expect(verdict).to_contain_text("1 of 6 in this lesson")
+    expect(page.locator(".poster [data-done]")).to_contain_text("1 of 6 solved")
+    expect(page.locator(".poster .dot.solved")).to_have_count(1)
     page.goto(f"{site}index.html")
     knot = page.locator('.knot[data-knot="05_masking"]')
     expect(knot.locator(".dot.solved")).to_have_count(1)
@@ -307,8 +313,27 @@ def test_an_address_leads_to_a_heading_a_view_and_an_exercise(page, site):
         page.goto("about:blank")
         page.goto(f"{site}lessons/01_attention.html#{place}")
         wait_until_alive(page)
-        until(page, lambda place=place: 40 < page.locator(f"#{place}").bounding_box()["y"] < 450)
+        until(page, lambda place=place: 52 < page.locator(f"#{place}").bounding_box()["y"] < 450)
         expect(page.locator(f'.places a[href="#{place}"]')).to_have_count(1)
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_no_bar_covers_what_an_address_leads_to(page, site, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"{site}lessons/01_attention.html")
+    wait_until_alive(page)
+    places = page.locator(".places a").evaluate_all("all => all.map(one => one.hash)")
+    assert len(places) > 20
+    for place in places:
+        page.evaluate("place => { location.hash = place; }", place)
+        until(page, lambda place=place: page.evaluate(IN_SIGHT, place))
+
+
+def test_a_poster_leads_to_the_view(page, site):
+    page.goto(f"{site}lessons/01_attention.html")
+    page.get_by_role("link", name="Open the view").click()
+    expect(page).to_have_url(re.compile("#view-arcs$"))
+    until(page, lambda: page.evaluate(IN_SIGHT, "#view-arcs"))
 
 
 def test_a_phone_has_the_contents_in_a_drawer(page, site):
@@ -332,6 +357,7 @@ def test_without_scripts_a_page_has_its_pictures_its_contents_and_its_ways(brows
     with browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844}) as context:
         page = context.new_page()
         page.goto(f"{site}lessons/01_attention.html")
+        expect(page.locator(".poster svg")).to_be_visible()
         expect(page.locator("tl-x, [class=output] img, .text_html img").first).to_be_visible()
         page.get_by_role("button", name="Contents").click()
         expect(page.locator("#contents")).to_be_visible()

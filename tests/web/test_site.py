@@ -286,6 +286,34 @@ def test_the_gallery_opens_with_a_wall_whose_pictures_lead_to_all_views(pages, s
         assert (site / "lessons" / picture).read_text("utf-8").startswith("<svg xmlns=")
 
 
+@every_lesson
+def test_a_lesson_opens_with_a_poster_that_leads_to_its_view(pages, name):
+    html = pages[f"lessons/{name}"].html
+    poster = re.search(
+        rf'<div class="poster" data-knot="{name}" data-exercises="([\w ]*)">.*?</a></div>', html, re.DOTALL
+    )
+    assert poster is not None
+    assert html.index("<h1>") < poster.start() < html.index("<h2>")
+    assert poster[0].count("class=dot") == len(poster[1].split())
+    (place,) = re.findall(r'class="poster-picture" href="#([\w-]+)"', poster[0])
+    assert place in pages[f"lessons/{name}"].ids
+    assert place.startswith("view-") == ("<tl-" in html)
+    (alt,) = re.findall(r'<svg [^>]*role="img" aria-label="([^"]+)">', poster[0])
+    assert len(alt) > 20
+    assert re.findall(r"<text[^>]*>[^<]*\b[01]?\.\d", poster[0]) == [], "no number that a reader is to predict"
+
+
+def test_the_code_of_the_gallery_is_folded(pages):
+    html = pages["lessons/gallery"].html
+    inputs = html.count('class="cell_input docutils container"')
+    assert inputs == html.count("show the code") + html.count("show the set-up") > 20
+
+
+def test_what_answers_the_question_above_it_is_folded(pages):
+    before = pages["lessons/01_attention"].html.partition("without scale: above 0.9 at")[0]
+    assert before.rpartition("<details")[2].count("</details>") == 0
+
+
 # ── mathematics ──
 
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.transforms import Bbox, BboxBase
 
-INVERTED, PAPER = "invert(.92) hue-rotate(180deg)", "#141414"  # which is what becomes of white
+INVERTED, PAPER = "invert(.96) hue-rotate(180deg)", "#100f0b"  # which is what becomes of paper, close to a dark page's
 PAPER_TO_AMBER = ("amounts", "fading")  # colours that begin at paper, and so are inverted with it
 EDGE = 3  # pixels of the picture, half of them outside of the cells
 

@@ -26,6 +26,8 @@ FEW_LINES = 3  # code of a view or a figure that is not worth folding
 def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
     """A copy of the notebook for its page, `name`.html."""
     page = copy.deepcopy(notebook)
+    if name == "gallery":
+        join_code(page)
     seen: Counter[str] = Counter()
     page.metadata = NotebookNode(kernelspec=notebook.metadata.kernelspec, language_info={"name": "python"})
     first = next(cell for cell in page.cells if cell.cell_type == "code")
@@ -48,6 +50,16 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
             if has_view(cell):
                 cell.outputs = [*chain(*(addressed(output, seen) for output in cell.outputs))]
     return page
+
+
+def join_code(page: NotebookNode) -> None:
+    """Make one cell of the code of a view and of the cell before it that makes its data, so that both fold at once."""
+    kept: list[NotebookNode] = []
+    for cell in page.cells:
+        if has_view(cell) and kept[-1].cell_type == "code" and not kept[-1].outputs:
+            cell.source = f"{kept.pop().source}\n\n{cell.source}"
+        kept.append(cell)
+    page.cells = kept
 
 
 def fold(cell: NotebookNode, part: str, what: str) -> None:

@@ -15,7 +15,7 @@ def word(x: float, y: float, text: str, kind: str = "", anchor: str = "middle") 
     return f'<text x="{x:g}" y="{y + 7:g}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
 
 
-def line(*points: tuple[float, float], kind: str = "thread") -> str:
+def line(*points: tuple[float, float], kind: str = "stream") -> str:
     return f'<path class="{kind}" d="M{"L".join(f"{x:g} {y:g}" for x, y in points)}"/>'
 
 
@@ -70,9 +70,9 @@ def attention() -> str:
 
 def heads() -> str:
     ys = (40, 87, 133, 180)
-    strands = seen(curve((70, 110), (180, y), "thread") + curve((340, y), (450, 110), "thread") for y in ys)
+    strands = seen(curve((70, 110), (180, y), "stream") + curve((340, y), (450, 110), "stream") for y in ys)
     boxes = seen(box(180, y - 17, 160, 34) + word(260, y, f"head {i}: ?", "label") for i, y in enumerate(ys))
-    ends = line((10, 110), (70, 110), kind="thread thick") + line((450, 110), (510, 110), kind="thread thick")
+    ends = line((10, 110), (70, 110), kind="stream thick") + line((450, 110), (510, 110), kind="stream thick")
     return strands + boxes + ends
 
 
@@ -89,7 +89,7 @@ def depth() -> str:
     ys = range(20, 176, 13)
     left = seen(box(110, y, 90, 9, "slab", 3) for y in ys) + line((155, 12), (155, 188))
     right = seen(box(320, y, 90, 9, "slab", 3) for y in ys) + line((365, 12), (365, 188))
-    around = seen(f'<path class="thread" d="M365 {y + 11}C424 {y + 11} 424 {y - 2} 365 {y - 2}"/>' for y in ys)
+    around = seen(f'<path class="stream" d="M365 {y + 11}C424 {y + 11} 424 {y - 2} 365 {y - 2}"/>' for y in ys)
     names = word(155, 204, "layer by layer", "label") + word(365, 204, "and a way past each", "label")
     return left + right + around + names + word(60, 100, "?") + word(470, 100, "?")
 
@@ -107,12 +107,12 @@ def machine() -> str:
     threads = seen(line((92, y), (210, y)) for y in ins) + seen(line((330, y), (444, y)) for y in outs)
     slabs = seen(box(x, 28, 38, 148, "slab", 8) for x in (112, 160, 342, 390))
     looks = seen(curve((210, a), (330, b), "weight") for a in ins for b in outs)
-    knots = seen(ring(x, y, 4, "knot") for x in (131, 179) for y in ins)
-    knots += seen(ring(x, y, 4, "knot") for x in (361, 409) for y in outs)
+    knots = seen(ring(x, y, 4, "joint") for x in (131, 179) for y in ins)
+    knots += seen(ring(x, y, 4, "joint") for x in (361, 409) for y in outs)
     words = seen(word(84, y, one, anchor="end") for y, one in zip(ins, ("thirty-", "four", "and", "one"), strict=True))
     breakers = seen(
-        ring(x - 13, 200, 4, "knot full")
-        + ring(x + 13, 200, 4, "knot full")
+        ring(x - 13, 200, 4, "joint full")
+        + ring(x + 13, 200, 4, "joint full")
         + line((x - 13, 200), (x + 13, 200), kind="ink")
         for x in (131, 179, 270, 361, 409)
     )
@@ -130,8 +130,8 @@ def decoding() -> str:
     twigs, leaves = (50, 110, 170), [28 + 20.5 * i for i in range(9)]
     first = seen(curve((70, 110), (220, y)) for y in twigs)
     second = seen(curve((232, twigs[i // 3]), (390, y)) for i, y in enumerate(leaves))
-    ends = seen(ring(396, y, 4.5, "knot") for y in leaves) + seen(ring(226, y, 6, "knot") for y in twigs)
-    return first + second + ends + ring(62, 110, 8, "knot full") + word(450, 110, "which?", "label")
+    ends = seen(ring(396, y, 4.5, "joint") for y in leaves) + seen(ring(226, y, 6, "joint") for y in twigs)
+    return first + second + ends + ring(62, 110, 8, "joint full") + word(450, 110, "which?", "label")
 
 
 def language_model() -> str:
@@ -182,14 +182,14 @@ def clinic() -> str:
 def designs() -> str:
     ys, xs = (178, 132, 86, 40), [150 + 42 * i for i in range(8)]
     looks = seen(arc(xs[-1], x, 172) for x in xs[:-1])
-    dots = seen(ring(x, y, 4, "knot") for y in ys for x in xs)
+    dots = seen(ring(x, y, 4, "joint") for y in ys for x in xs)
     names = seen(word(110, y, name, "label", "end") for y, name in zip(ys, ("layer 0", "1", "2", "3"), strict=True))
     return seen(line((130, y), (460, y)) for y in ys) + looks + dots + names + seen(word(490, y, "?") for y in ys[1:])
 
 
 def rewards() -> str:
     ys = (34, 84, 134, 184)
-    tries = seen(curve((150, 110), (220, y), "thread") + box(224, y - 14, 180, 28, "dashed", 14) for y in ys)
+    tries = seen(curve((150, 110), (220, y), "stream") + box(224, y - 14, 180, 28, "dashed", 14) for y in ys)
     return word(76, 110, "31639:?", "code") + tries + seen(ring(440, y, 14) for y in ys) + word(490, 110, "?")
 
 

@@ -52,6 +52,8 @@ def test_a_text_of_ones_own_is_translated(screen):
 
 
 def test_every_output_token_has_its_probabilities(screen):
+    screen.slider.focus()
+    screen.press("Home")
     for at in range(1, 4):
         screen.slider.focus()
         screen.press("ArrowRight")
@@ -100,7 +102,7 @@ def test_what_has_changed_is_marked_beside_what_was(view):
 def test_a_reader_finds_the_source_word_and_the_encoding_without_searching(screen):
     """The answer stands under the weave, and what is cut most often has a breaker with its name."""
     maps = [shown(matrix=f"{CROSS}.weights.{head}")["map"] for head in (0, 1)]
-    looks = [(one + other) / 2 for one, other in zip(*(rows[0] for rows in maps), strict=True)]
+    looks = [(one + other) / 2 for one, other in zip(*(rows[shown()["at"]] for rows in maps), strict=True)]
     most = looks.index(max(looks))
     reads = screen.root.locator(".tl-reads span").all_text_contents()
     answer = screen.root.locator(".tl-answer")

@@ -9,6 +9,7 @@ import torch
 from transformer_lab import Transformer, record_attention
 from transformer_lab.analysis import swapped, switched_off, token_names
 from transformer_lab.data.tokenizer import Tokenizer
+from transformer_lab.widgets.machine.machine_picture import resting
 from transformer_lab.widgets.machine.machine_view import kept_tokens, sent_translator
 
 SET_UP = r"""
@@ -78,15 +79,30 @@ def written(model: Transformer, tokenizer: Tokenizer, src: torch.Tensor, longest
     return ids, steps
 
 
+@cache
+def rest(text: str) -> int:
+    """The output token that the view shows first."""
+    model, tokenizer = sent()
+    src = source_of(text)
+    ids, _ = written(model, tokenizer, src)
+    maps = recorded(model, src, torch.tensor([ids[:-1]]))
+    heads = [maps[f"decoder.layers.1.cross_attention.weights.{head}"] for head in (0, 1)]
+    return resting((sum(heads) / 2).tolist())
+
+
 def shown(
-    text: str = "ten two", off: Sequence[str] = (), at: int = 0, swap: dict | None = None, matrix: str = FIRST
+    text: str = "ten two", off: Sequence[str] = (), at: int | None = None, swap: dict | None = None, matrix: str = FIRST
 ) -> dict:
-    """What the view shows of a translation with parts switched off, or one vector swapped, and of the open matrix."""
+    """What the view shows of a translation with parts switched off, or one vector swapped, and of the open matrix.
+
+    Where nothing else is said it follows the token at which it rests.
+    """
     model, tokenizer = sent()
     src = source_of(text)
     with switched_off(model, *off), swapped(model, **swap) if swap else nullcontext():
         ids, steps = written(model, tokenizer, src)
         map_ = recorded(model, src, torch.tensor([ids[:-1]]))[matrix]
+    at = min(rest(text), len(steps) - 1) if at is None else at
     return {
         "text": text,
         "tokens": token_names(tokenizer, ids[1:]),

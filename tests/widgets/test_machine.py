@@ -16,7 +16,7 @@ from transformer_lab.data.tasks import number_names
 from transformer_lab.data.tokenizer import Tokenizer
 from transformer_lab.training import load_checkpoint, translate
 from transformer_lab.widgets.machine import machine_view
-from transformer_lab.widgets.machine.machine_picture import ROOM, TOP, looked_at, stacked
+from transformer_lab.widgets.machine.machine_picture import ROOM, TOP, looked_at, resting, stacked
 from transformer_lab.widgets.machine.machine_view import LARGEST, MOST_TEXT, finest, kept_tokens, sent_translator
 
 SHIPPED = "transformer_lab/checkpoints/en_de.safetensors"
@@ -89,6 +89,12 @@ def test_the_ribbons_of_the_picture_are_stacked_without_overlaps_around_their_to
     assert stacked([40.0, 40.0], [200.0, 210.0]) == [165.0, 205.0]
     assert stacked([60.0, 60.0], [TOP + 10.0, TOP + 20.0]) == [TOP, TOP + 60.0]
     assert stacked([60.0, 60.0], [TOP + ROOM, TOP + ROOM]) == [TOP + ROOM - 120, TOP + ROOM - 60]
+
+
+def test_the_picture_rests_where_the_translator_looks_back():
+    assert resting([[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]]) == 1
+    assert resting([[1, 0, 0], [0, 1, 0], [0, 0, 1]]) == 0, "it never looks back"
+    assert resting([[0, 0, 1], [0, 1, 0]]) == 0, "the last token is the end"
 
 
 def test_the_picture_shows_the_weights_and_the_probabilities_of_the_page():

@@ -17,6 +17,20 @@ const hashes = async (folder, names) =>
     await Promise.all(names.map(async (name) => [basename(name), hash(await readFile(folder + name))])),
   );
 
+// Styles are texts, which esbuild leaves as they are: their indents, and spaces and ends of lines around marks, are
+// not sent.
+const tight = {
+  name: "styles without spaces",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /_style\w*\.js$/ }, async ({ path }) => ({
+      contents: (await readFile(path, "utf8"))
+        .replace(/^ +/gm, "")
+        .replace(/ ?([{};:,]) /g, "$1")
+        .replace(/^(?!\/\/)(.*[{};,])\n/gm, "$1")
+        .replace(/;}/g, "}"),
+    })),
+};
+
 const all = (await readdir(here, { recursive: true })).map((name) => name.replaceAll("\\", "/"));
 const modules = all.filter((name) => /\.m?js$/.test(name) && !name.startsWith("static/")).sort();
 const views = modules.filter((name) => name.endsWith("_view.js"));
@@ -30,6 +44,7 @@ for (const view of views) {
     },
     write: false,
     bundle: true,
+    plugins: [tight],
     minify: true,
     format: "esm",
     target: "es2022",

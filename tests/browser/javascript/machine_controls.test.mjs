@@ -19,6 +19,7 @@ const CROSS = "decoder.layers.1.cross_attention";
 
 function controls() {
   const state = stateOf({ machine, tokenizer, text: "ten two" });
+  state.change({ at: 0 });
   const home = document.createElement("canvas");
   const change = (what) => {
     state.change(what);

@@ -20,10 +20,23 @@ test("names of numbers need no hint, in capitals neither", () => {
   assert.equal(translationOf("Twenty-One"), "einundzwanzig");
 });
 
-test("a missing hyphen, digits and other words are said", () => {
+test("a missing hyphen, numbers that are too large and other words are said", () => {
   assert.deepEqual(hintsOn("two hundred and Twenty  one", tokenizer), ["Write “twenty-one” with a hyphen."]);
-  assert.deepEqual(hintsOn("21", tokenizer), ["Write the number in words."]);
+  assert.deepEqual(hintsOn("1000000", tokenizer), ["It has learned numbers below a million."]);
   assert.deepEqual(hintsOn("hello two", tokenizer), ["“hello” is no word of the numbers that it has learned."]);
+});
+
+test("digits are read in words, and a mistake has its reason and the spelling that mends it", () => {
+  const state = stateOf({ machine, tokenizer, text: "34 021" });
+  assert.equal(state.reads, "thirty-four thousand and twenty-one");
+  assert.deepEqual([state.written(), state.mistake()], ["vierunddreißigtausendeinundzwanzig", null]);
+  const learned = "nine hundred and ninety-nine thousand, nine hundred and ninety-nine";
+  state.change({ text: learned.replace(",", ""), at: null }, true);
+  assert.deepEqual(state.mistake(), { number: 999999, spelling: learned });
+  state.change({ text: learned }, true);
+  assert.equal(state.mistake(), null);
+  state.change({ text: "hello" }, true);
+  assert.equal(state.mistake(), null, "what is no number has no right answer");
 });
 
 test("a machine that has learned something else says nothing of numbers", () => {

@@ -89,6 +89,15 @@ test("from every part the first term of a number leads to a number of that size"
   assert.ok(followed > 20, `${followed} of ${keys.length}`);
 });
 
+test("a word of the same sentence is put in where it is dragged", () => {
+  const [state, key] = [fresh(), "encoder.layers.0.residual_2.norm"];
+  state.change({ swaps: [{ key, ...place(state, key).part.swap, position: 1, from: 0 }] });
+  const rows = (run) => run.at.get("encoder.layers.0.residual_2").rows.map((row) => Array.from(row));
+  assertClose(rows(state.run)[1], rows(state.intact)[0], 1e-12);
+  assertClose(rows(state.run)[0], rows(state.intact)[0], 1e-12);
+  assert.match(state.swapName(state.now.swaps[0]), /^ten for /);
+});
+
 test("what cannot be read is said, and a text that is too long is cut", () => {
   const state = fresh();
   state.change({ text: "one 7" }, true);

@@ -47,6 +47,26 @@ test("amounts leave the paper all the way, so they can be read without seeing co
   }
 });
 
+test("numbers with a sign part at the page's ground, and stand out the more the farther from 0", () => {
+  try {
+    for (const theme of ["light", "dark"]) {
+      palette.useTheme(theme);
+      const shades = Array.from({ length: 101 }, (_, i) => palette.diverging(i / 100));
+      const lights = shades.map(luminance);
+      const ground = luminance(palette.rgbOf(palette.NOW.paper));
+      assert.ok(Math.abs(lights[50] - ground) < 0.06, `${theme}: ${lights[50]} on ${ground}`);
+      const leaves = theme === "light" ? (a, b) => a >= b : (a, b) => a <= b;
+      for (let i = 51; i < 101; i += 1) {
+        assert.ok(leaves(lights[i - 1], lights[i]), `${theme}: blue ${i}`);
+        assert.ok(leaves(lights[101 - i], lights[100 - i]), `${theme}: red ${100 - i}`);
+      }
+      assert.ok(shades[15][0] > shades[15][2] && shades[85][2] > shades[85][0], theme);
+    }
+  } finally {
+    palette.useTheme("light");
+  }
+});
+
 test("a theme changes what is drawn with, and keeps the meaning of each place", () => {
   palette.useTheme("dark");
   const [night, meanings] = [[...palette.COLOURS], { ...palette.MEANINGS }];

@@ -5,7 +5,9 @@ import test from "node:test";
 
 import { load } from "./support.mjs";
 
-const { pageOf, settingsOf } = await load("weave_page");
+const [{ pageOf, setOf, settingsOf }, { addressOf, askedOf }] = await Promise.all(
+  ["weave_page", "weave_address"].map(load),
+);
 const SET = { text: "two", at: 1, layer: 0, off: [], open: "" };
 
 function browser(owns, hash = "") {
@@ -40,9 +42,33 @@ test("an address sets what there is, and nothing else", () => {
     cuts: [{ key: "mask", ids: ["a.mask", "b.mask"] }],
     ids: ["a.mask", "b.mask", "c.norm"],
     n_layers: 2,
+    partOf: () => undefined,
   };
-  const asked = { text: "two".repeat(200), at: undefined, layer: 7, off: ["mask", "c.norm", "nonsense"], open: "" };
+  const asked = {
+    ...{ text: "two".repeat(200), at: undefined, layer: 7, off: ["mask", "c.norm", "nonsense"], open: "" },
+    ...{ swaps: [{ key: "nonsense", position: 0 }], other: "", view: "", cell: null },
+  };
   const set = settingsOf(asked, there);
-  assert.deepEqual([set.at, set.layer, set.text.length], [0, 1, 300]);
+  assert.deepEqual([set.at, set.layer, set.text.length, set.swaps.length, set.inside], [null, 1, 300, 0, false]);
   assert.deepEqual([...set.off], ["a.mask", "b.mask", "c.norm"]);
+});
+
+test("what an address says of a state is what it sets again: swaps, the map of all, a part and its number", () => {
+  const tabs = [{}, {}, {}];
+  const parts = { "a.norm": { part: { swap: { part: "a", head: null }, tabs } }, to_logits: { part: { tabs } } };
+  const there = { cuts: [], ids: [], n_layers: 2, partOf: (key) => parts[key] };
+  const base = { text: "two", at: 1, layer: 0, off: new Set(), other: "ten", trail: [], mode: 0, cell: null, tab: 0 };
+  const swaps = [
+    { key: "a.norm", part: "a", head: null, position: 2, from: 1 },
+    { key: "a.norm", part: "a", head: null, position: 0 },
+  ];
+  const states = [
+    { ...base, swaps: [], inside: false, zoomed: false, fromMap: false },
+    { ...base, swaps, inside: true, zoomed: false, fromMap: true, mode: 2 },
+    { ...base, swaps, inside: true, zoomed: true, fromMap: false, open: "to_logits", tab: 2, cell: [1, 7] },
+  ];
+  for (const now of states) {
+    const asked = askedOf(`#${addressOf(setOf({ now, cut: [], single: [] }))}`);
+    assert.deepEqual(settingsOf(asked, there), now);
+  }
 });

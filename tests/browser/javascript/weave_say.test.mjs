@@ -40,6 +40,8 @@ test("what a cut has changed, and what was before", () => {
   );
   assert.match(sayLook({ ...cut, before: { token: undefined, shares: [0] } }), /Before the sentence had ended here\.$/);
   assert.match(sayLook({ ...cut, cuts: [] }), /^With the change it looks/);
+  assert.match(sayLook({ ...cut, cuts: [], puts: ["four for one"] }), /^With four for one it looks/);
+  assert.match(sayLook({ ...cut, puts: ["four for one"] }), /^Without positions, with four for one it looks/);
 });
 
 test("how many tokens differ", () => {

@@ -14,6 +14,7 @@ const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols:
 
 function stage() {
   const state = stateOf({ machine, tokenizer, text: "ten two" });
+  state.change({ at: 0 });
   const did = [];
   const note = (name) => (what) => did.push(what === undefined ? name : [name, what?.id ?? what]);
   const names = ["step", "choose", "open", "cut", "play", "help", "swap", "moved"];

@@ -7,7 +7,7 @@ import { fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
 const [
-  { anotherOf, fitted, judged, topOf, widthIn },
+  { anotherOf, fitted, judged, sayMistake, topOf, widthIn },
   { OTHERS },
   { stateOf },
   { tokenizerOf },
@@ -27,6 +27,16 @@ test("a translation is right if it is the number that was read", () => {
   assert.equal(says("hello", "zwei").right, null);
 });
 
+test("a wrong answer is said beside the right one, with what it has learned", () => {
+  const comma = sayMistake({ number: 999999, spelling: "…" }, 999099, "a comma");
+  assert.equal(comma, "It says 999\u202f099, not 999\u202f999. It has learned such numbers");
+  assert.match(sayMistake({ number: 21, spelling: "…" }, 20, ""), /It has learned to read$/);
+  assert.equal(
+    sayMistake({ number: 21, spelling: null }, null, ""),
+    "It says no number, not 21. Here it has not learned enough.",
+  );
+});
+
 test("letters are as large as there is room, from the largest to the least", () => {
   assert.deepEqual([fitted(10, 1000), fitted(20, 500), fitted(100, 500)], [35, 25, 17]);
   assert.equal(widthIn("abcd", "serif"), 2);
@@ -39,6 +49,7 @@ test("each number leads to another, in a circle", () => {
 
 test("what is followed is marked, what a cut has changed stands beside what was, and a part of it while it plays", () => {
   const state = stateOf({ machine, tokenizer, text: "ten two" });
+  state.change({ at: 0 });
   const input = document.createElement("input");
   const top = topOf({ state, change: () => {}, tokenizer, input, eos: machine.eos });
   const show = (shown = Infinity) => top.show({ room: 600, shown, family: "serif" });

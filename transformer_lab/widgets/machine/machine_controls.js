@@ -69,10 +69,13 @@ export function tokenRows({ state, nameOf, change }) {
   return me;
 }
 
-// Colour each input token by how much it is looked at: the blue that it has in the drawing.
+// Colour each input token by how much it is looked at: the amber that it has in the drawing.
 function shade(tokens, shares) {
   tokens.forEach((token, s) => {
-    token.style.cssText = shares[s] >= 0.05 ? `background: rgb(0 114 178 / ${0.15 + 0.55 * shares[s]});` : "";
+    token.style.cssText =
+      shares[s] >= 0.05
+        ? `background: color-mix(in srgb, var(--tl-amber) ${Math.round(10 + 35 * shares[s])}%, transparent)`
+        : "";
   });
 }
 

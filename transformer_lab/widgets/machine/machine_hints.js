@@ -2,9 +2,9 @@
 // what in the text is no such number. Of a machine that has learned something else nothing is said.
 //   hintsOn("twenty one", tokenizer) → ["Write “twenty-one” with a hyphen."]
 
+import { TENS, UNITS } from "./weave/weave_spelling.js";
+
 const list = (words) => words.split(" ");
-const UNITS = list("one two three four five six seven eight nine");
-const TENS = list("twenty thirty forty fifty sixty seventy eighty ninety");
 const WORDS = new Set([
   ...["zero", ...UNITS, ...TENS, "hundred", "thousand", "and"],
   ...list("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"),
@@ -32,7 +32,7 @@ export function rangeOf(tokenizer) {
 export function hintsOn(text, tokenizer) {
   if (!learnedNumbers(tokenizer)) return [];
   const [apart, hints] = [text.match(APART), []];
-  if (/\d/.test(text)) hints.push("Write the number in words.");
+  if (/\d/.test(text)) hints.push("It has learned numbers below a million.");
   if (apart) hints.push(`Write “${apart.slice(1).join("-").toLowerCase()}” with a hyphen.`);
   const strange = (text.toLowerCase().match(/\p{L}+/gu) ?? []).filter((word) => !WORDS.has(word));
   if (strange.length) hints.push(`“${strange[0]}” is no word of the numbers that it has learned.`);

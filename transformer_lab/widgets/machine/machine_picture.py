@@ -26,6 +26,8 @@ NAME, CLOCK, ENCODER, FROM, TO, WRITES = 158, 202, 236, 458, 837, 1062  # where 
 SLAB, GAP, MOST_PITCH = 104, 14, 54
 SLABS, INK, SOFT, LINE, THREAD = "#f0ede3", "#16202b", "#55606c", "#e3dfd5", "#6b7885"
 AMBER, EDGE = "#e0a02e", "#bf7c00"
+OTHERS: dict[str, Any] = {"alpha": 0.3, "linewidth": 0}  # ribbons
+FOLLOWED: dict[str, Any] = {"edgecolor": EDGE, "linewidth": 0.8}
 SERIF: dict[str, Any] = {"family": "DejaVu Serif", "parse_math": False}  # which matplotlib brings
 
 
@@ -42,7 +44,7 @@ def drawn(model: Transformer, tokenizer: Tokenizer, source: Tensor, target: Tens
         ax.set_axis_off()
         sentences(ax, tokenizer.decode(source[0].tolist()), tokenizer.decode(target[0].tolist()))
         headings(ax, model.config.n_layers - 1)
-        ribbons(ax, weights, left, right, 0.68 * pitch)
+        ribbons(ax, weights, left, right, 0.68 * pitch, resting(weights))
         for side, ys in ((ENCODER, left), (TO, right)):
             slabs(ax, side, ys, model.config.n_layers)
         words(ax, texts, left, right, sure, min(19.0, 0.42 * pitch))
@@ -85,15 +87,24 @@ def stacked(heights: list[float], centres: list[float]) -> list[float]:
     return [max(float(TOP), min(shift, most)) + above for shift, above in zip(shifts, before, strict=False)]
 
 
-def ribbons(ax: Axes, weights: list[list[float]], left: list[float], right: list[float], unit: float) -> None:
-    """Draw a ribbon for each weight of at least a hundredth; the first token's stand out."""
+def resting(weights: list[list[float]]) -> int:
+    """The last token after which the translator looks back, to a word before the one it looked at, or the first token.
+
+    There the two languages have another order. The live machine rests there, too (weave/weave_seen.js).
+    """
+    looks = [row.index(max(row)) for row in weights]
+    return max((t for t in range(len(looks) - 2) if looks[t + 1] < looks[t]), default=0)
+
+
+def ribbons(ax: Axes, weights: list[list[float]], left: list[float], right: list[float], unit: float, at: int) -> None:
+    """Draw a ribbon for each weight of at least a hundredth; those of the token `at` stand out."""
     starts = stacked([unit * sum(row[s] for row in weights) for s in range(len(left))], left)
     for t, row in enumerate(weights):
         end = right[t] - unit / 2
         for s, weight in enumerate(row):
             wide = weight * unit
             if weight >= 0.01:
-                look: dict[str, Any] = {"alpha": 0.3, "linewidth": 0} if t else {"edgecolor": EDGE, "linewidth": 0.8}
+                look = FOLLOWED if t == at else OTHERS
                 ax.add_patch(PathPatch(ribbon(starts[s], end, wide), facecolor=AMBER, **look))
             starts[s] += wide
             end += wide

@@ -4,10 +4,12 @@
 //   state.run, state.intact  // as `translated` returns them: with what is switched off and swapped, and without
 
 import { valuesOf } from "./drawing/machine_detail.js";
-import { OTHERS, hintsOn } from "./machine_hints.js";
+import { OTHERS, hintsOn, learnedNumbers } from "./machine_hints.js";
 import { NOTHING, translated, writtenAs } from "./computing/machine_model.js";
 import { bare } from "./weave/weave_layout.js";
-import { meanOf } from "./weave/weave_seen.js";
+import { readGerman } from "./weave/weave_numerals.js";
+import { meanOf, restingAt } from "./weave/weave_seen.js";
+import { learnedSpelling, spelledOut } from "./weave/weave_spelling.js";
 import { boxesOf, pathOf } from "./computing/machine_parts.js";
 
 export function stateOf({ machine, tokenizer, text }) {
@@ -17,7 +19,7 @@ export function stateOf({ machine, tokenizer, text }) {
   );
   const last = `decoder.layers.${machine.n_layers - 1}.cross_attention`;
   const fresh = () => ({
-    ...{ text, other: "", at: 0, mode: 0, off: new Set(), swaps: [], spot: 0 },
+    ...{ text, other: "", at: null, mode: 0, off: new Set(), swaps: [], spot: 0 },
     ...{
       layer: machine.n_layers - 1,
       open: `${last}.head.0`,
@@ -28,7 +30,9 @@ export function stateOf({ machine, tokenizer, text }) {
       cursor: null,
     },
   });
-  const me = { boxes, now: fresh(), run: null, intact: null, unknown: "" };
+  const me = { boxes, now: fresh(), run: null, intact: null, unknown: "", reads: "" };
+  const numbers = learnedNumbers(tokenizer);
+  const inWords = (written) => (numbers ? spelledOut(written) : written);
   const idsThat = (belong) => parts.map(({ part }) => part.off).filter((id) => id && belong(id));
   me.groups = [
     { name: "the input's positional encoding", ids: ["src_embedding.positions"] },
@@ -36,12 +40,12 @@ export function stateOf({ machine, tokenizer, text }) {
     { name: "the last layer's cross-attention", ids: idsThat((id) => id.startsWith(`${last}.head.`)) },
   ];
   me.ids = idsThat(() => true);
-  let [other, changes] = [null, new Map()];
+  let [other, changes, mistake] = [null, new Map(), null];
 
   // ── computing ──
 
   const readable = (written) => {
-    const { ids, unknown: strange } = tokenizer.encode(written);
+    const { ids, unknown: strange } = tokenizer.encode(inWords(written));
     return { src: [...ids.slice(0, machine.longest - 1), machine.eos], strange, cut: ids.length >= machine.longest };
   };
   const compute = (anew) => {
@@ -50,7 +54,8 @@ export function stateOf({ machine, tokenizer, text }) {
       const { src, strange, cut } = readable(now.text);
       const letters = strange.length ? [`Left out: ${strange.map((one) => `“${one}”`).join(", ")}.`] : [];
       const long = cut ? [`The text is cut behind ${machine.longest - 1} tokens.`] : [];
-      me.unknown = [...letters, ...hintsOn(now.text, tokenizer), ...long].join(" ");
+      me.reads = inWords(now.text);
+      me.unknown = [...letters, ...hintsOn(me.reads, tokenizer), ...long].join(" ");
       me.intact = translated(machine, src, NOTHING, { draft: me.intact?.target });
     }
     const swaps = now.swaps.map((swap) => ({ ...swap, value: me.valueOf(swap) })).filter(({ value }) => value);
@@ -59,8 +64,9 @@ export function stateOf({ machine, tokenizer, text }) {
       ? me.intact
       : translated(machine, me.intact.src, { off: now.off, swaps }, { draft: me.intact.target });
     changes = new Map();
-    now.at = Math.min(now.at, me.run.target.length - 1);
+    now.at = anew && now.at === null ? me.resting() : Math.min(now.at, me.run.target.length - 1);
   };
+  me.resting = () => restingAt(me.run, last, machine.n_heads);
   me.change = (what, anew = false) => {
     Object.assign(me.now, what);
     if ("other" in what) other = what.other.trim() ? translated(machine, readable(what.other).src) : null;
@@ -78,7 +84,11 @@ export function stateOf({ machine, tokenizer, text }) {
       0,
       me.intact.src.findIndex((id, i) => id !== other?.src[i]),
     );
-  me.swapName = ({ key, position }) => {
+  me.swapName = ({ key, position, from: source }) => {
+    if (source !== undefined) {
+      const [word, old] = [source, position].map((i) => bare(tokenizer.name(me.intact.src[i])));
+      return `${word} for ${old}`;
+    }
     const side = me.partOf(key).side;
     const [there, here] = [other, me.intact].map((run) =>
       run ? (side === "encoder" ? run.src : [machine.bos, ...run.target])[position] : undefined,
@@ -87,9 +97,11 @@ export function stateOf({ machine, tokenizer, text }) {
     const [to, from] = [there, here].map((id) => bare(tokenizer.name(id)));
     return to === from ? `${to} of the other sentence` : `${to} for ${from}`;
   };
-  // What a part writes at a position of the other sentence; nothing where that is shorter.
-  me.valueOf = ({ part, head, position }) => {
-    const row = other?.at.get(writtenAs({ part, head })).rows[position];
+  // What a part writes at a position of the other sentence, or of this one where a word of it was dragged; nothing
+  // where that is shorter.
+  me.valueOf = ({ part, head, position, from }) => {
+    const run = from === undefined ? other : me.intact;
+    const row = run?.at.get(writtenAs({ part, head })).rows[from ?? position];
     const d = machine.d_model / machine.n_heads;
     return row && (head === null ? row : row.slice(head * d, (head + 1) * d));
   };
@@ -130,6 +142,20 @@ export function stateOf({ machine, tokenizer, text }) {
     translated(machine, me.intact.src, { off: new Set(ids), swaps: [] }, { draft: me.intact.target });
 
   me.written = () => tokenizer.decode(me.run.target);
+  // Where the machine makes a mistake: the number that it was to write, and the spelling that it has learned, if with
+  // that it writes the right one. Null where all is right, or the text is no number.
+  me.mistake = () => {
+    if (mistake?.src === me.intact.src) return mistake.found;
+    const learned = numbers ? learnedSpelling(me.reads) : null;
+    const right = (run) => readGerman(tokenizer.decode(run.target)) === learned.number;
+    let found = null;
+    if (learned && !right(me.intact)) {
+      const other = learned.text === me.reads ? null : translated(machine, readable(learned.text).src);
+      found = { number: learned.number, spelling: other && right(other) ? learned.text : null };
+    }
+    mistake = { src: me.intact.src, found };
+    return found;
+  };
   me.partOf = (id) => parts.find(({ part }) => part.key === id);
   me.names = () => ({
     source: me.run.src.map(tokenizer.name),

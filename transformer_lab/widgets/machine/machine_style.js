@@ -3,20 +3,20 @@
 export const STYLE = `
 .tl-machine .tl-bar label { max-width: 100%; min-width: 0; white-space: nowrap; }
 .tl-machine input[type=text] {
-  font: inherit; font-size: 15px; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.7);
+  font: inherit; font-size: 15px; color: inherit; background: transparent; border: 1px solid var(--tl-edge);
   border-radius: 4px; padding: 3px 8px; width: 34em; min-width: 0; box-sizing: border-box;
 }
 .tl-machine .tl-tokens { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0;
   font-size: 15px; }
 .tl-machine .tl-tokens i { width: 5.2em; opacity: .75; font-size: 13px; }
 .tl-machine .tl-tokens :is(span, button) {
-  font: inherit; color: inherit; background: transparent; border: 1px solid rgba(127,127,127,.4); border-radius: 4px;
+  font: inherit; color: inherit; background: transparent; border: 1px solid var(--tl-line); border-radius: 4px;
   padding: 1px 6px; min-height: 26px; box-sizing: border-box;
 }
 .tl-machine .tl-tokens button { cursor: pointer; font-weight: 600; min-width: 26px; }
-.tl-machine .tl-tokens button[aria-pressed=true] { border-color: #0072b2; box-shadow: 0 0 0 1px #0072b2; }
+.tl-machine .tl-tokens button[aria-pressed=true] { border-color: var(--tl-ink); box-shadow: 0 0 0 1px var(--tl-ink); }
 .tl-machine .tl-tokens button.tl-changed {
-  background: linear-gradient(#d55e00, #d55e00) bottom / 100% 3px no-repeat, rgba(213,94,0,.18);
+  color: var(--tl-change); border: 1px dashed var(--tl-change); border-bottom: 3px solid var(--tl-change);
 }
 .tl-machine .tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
 .tl-machine .tl-tokens b { min-width: 0; overflow-wrap: anywhere; padding-left: 6px; }
@@ -32,12 +32,12 @@ export const STYLE = `
 .tl-machine .tl-spot { position: absolute; pointer-events: none; scroll-margin: 44px 8px 8px; }
 .tl-machine .tl-tip {
   position: absolute; bottom: calc(100% + 7px); width: max-content; box-sizing: border-box; padding: 1px 8px;
-  border-radius: 4px; border: 1px solid rgba(127,127,127,.7); background: #222; color: #fff;
+  border-radius: 4px; background: var(--tl-ink); color: var(--tl-paper);
 }
 .tl-machine .tl-before span { opacity: .85; border-style: dashed; }
 .tl-machine .tl-bar button { min-height: 26px; }
 .tl-machine :is(input[type=range], select) { min-height: 26px; }
-.tl-machine .tl-crumbs { border-bottom: 1px solid rgba(127,127,127,.4); padding-bottom: 5px; }
+.tl-machine .tl-crumbs { border-bottom: 1px solid var(--tl-line); padding-bottom: 5px; }
 .tl-machine.tl-wide .tl-both { display: grid; grid-template-columns: minmax(0, 460px) minmax(0, 1fr); gap: 32px; }
 .tl-machine .tl-mini svg {
   width: min(100%, 460px); height: auto; border: 1px solid var(--tl-line); border-radius: 12px; padding: 8px;
@@ -48,8 +48,8 @@ export const STYLE = `
   display: grid; grid-template-columns: repeat(auto-fill, minmax(206px, 1fr)); gap: 8px; margin-top: 8px;
 }
 .tl-machine .tl-zoom .tl-wall button {
-  display: grid; gap: 6px; justify-items: start; border-color: var(--tl-line); border-radius: 12px; padding: 10px;
-  font-variant-numeric: tabular-nums; color: var(--tl-ink); overflow: hidden;
+  display: grid; grid-template-columns: minmax(0, 1fr); gap: 6px; border-color: var(--tl-line); border-radius: 12px; padding: 10px;
+  font-variant-numeric: tabular-nums; color: var(--tl-ink); overflow: hidden; white-space: normal; text-align: left;
 }
 .tl-machine .tl-zoom .tl-wall button[aria-pressed=true] { border: 2px solid var(--tl-ink); padding: 9px; }
 .tl-machine .tl-mini .w-cursor { stroke-dasharray: none; stroke-width: 6; }
@@ -61,7 +61,7 @@ export const STYLE = `
   background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper);
 }
 .tl-machine .tl-zoom button { border-color: var(--tl-edge); }
-.tl-machine .tl-sum { border-top: 1px solid rgba(127,127,127,.4); margin-top: 8px; padding-top: 8px; }
+.tl-machine .tl-sum { border-top: 1px solid var(--tl-line); margin-top: 8px; padding-top: 8px; }
 .tl-machine .tl-sum, .tl-machine .tl-crumbs { scroll-margin: 8px; }
 .tl-machine .tl-sum .tl-go {
   font: inherit; color: inherit; background: transparent; border: 0; border-bottom: 1px solid currentColor;

@@ -9,7 +9,8 @@ import { tokenizerOf } from "./computing/machine_tokenizer.js";
 import { weightsOf } from "./computing/machine_weights.js";
 import { inksOn } from "./drawing/machine_sketch.js";
 import { dividedOff } from "./weave/weave_cuts.js";
-import { pageOf, settingsOf } from "./screen/weave_page.js";
+import { pageOf, setOf, settingsOf } from "./screen/weave_page.js";
+import { nameOf, pictureFor, saved } from "./screen/weave_save.js";
 import { screenOf } from "./screen/weave_screen.js";
 import { FOOT } from "./screen/weave_style_foot.js";
 import { STEPS } from "./screen/weave_style_steps.js";
@@ -45,7 +46,7 @@ function begin({ el, machine, tokenizer, state }) {
     if (String(Object.keys(what)) === "cursor") hover();
     else draw();
   };
-  const input = field("text to translate", () => screen.act({ text: input.value }, true));
+  const input = field("text to translate", () => screen.act({ text: input.value, at: null }, true));
   input.classList.add("tl-sentence");
   const open = (key, more = {}) => {
     screen.player.touch();
@@ -63,7 +64,24 @@ function begin({ el, machine, tokenizer, state }) {
     if (!state.hasOther()) workshop.propose();
   };
   const table = weaveTable({ state, machine, redraw: () => draw() });
-  const link = button("copy link", () => page.copy().then(() => (link.textContent = "link copied")));
+  // A button whose first word is left out where there is little room.
+  const plain = (word, rest, act) => {
+    const long = element("span", { class: "tl-long" }, `${word} `);
+    const one = button("", act, { class: "tl-plain", "aria-label": `${word} ${rest}` });
+    one.append(long, rest);
+    return one;
+  };
+  const link = plain("copy", "link", () =>
+    page.copy().then(() => {
+      link.textContent = "link copied";
+      link.setAttribute("aria-label", "link copied");
+    }),
+  );
+  const save = plain("save", "picture", () => {
+    const from = page.owns && location.protocol.startsWith("http") ? location.host + location.pathname : "";
+    const canvas = pictureFor({ ...screen.pictured(), el, from: from.replace(/(index\.html|\/)$/, "") });
+    return saved(canvas, nameOf(state.now.text));
+  });
   const reset = button("reset", () => {
     screen.player.touch();
     state.reset();
@@ -73,18 +91,14 @@ function begin({ el, machine, tokenizer, state }) {
     draw();
   });
   const every = button("every matrix", () => open(state.now.open, { zoomed: false, fromMap: true }));
-  const tools = [link, every, button("swap a word", swap), table.button, reset];
-  const screen = screenOf({ ...{ state, machine, tokenizer, change, input, open, swap, tools }, redraw: () => draw() });
+  const tools = [every, button("swap a word", swap), table.button, reset];
+  const parts = { state, machine, tokenizer, change, input, open, swap, tools, share: [link, save] };
+  const screen = screenOf({ ...parts, redraw: () => draw() });
   const workshop = workshopOf({ ...{ el, state, machine, tokenizer, change, away }, draw: () => draw() });
   const restore = (asked) => {
     if (!asked) return;
-    const { cuts } = screen;
-    const part =
-      asked.open && state.partOf(asked.open) ? { open: asked.open, zoomed: true, inside: true } : { inside: false };
-    state.change(
-      { ...settingsOf(asked, { cuts, ids: state.ids, n_layers: machine.n_layers }), ...part, tab: 0, cell: null },
-      true,
-    );
+    const there = { cuts: screen.cuts, ids: state.ids, n_layers: machine.n_layers, partOf: state.partOf };
+    state.change(settingsOf(asked, there), true);
     draw();
   };
   const page = pageOf(el, { onback: restore });
@@ -115,15 +129,12 @@ function begin({ el, machine, tokenizer, state }) {
   });
   const hover = eachFrame(() => workshop.hover());
   const settings = () => {
-    const { text, at, layer, off, inside, zoomed, open: part } = state.now;
-    const { whole: cut, single } = dividedOff(screen.cuts, off);
-    return { text, at, layer, off: [...cut.map(({ key }) => key), ...single], open: inside && zoomed ? part : "" };
+    const { whole: cut, single } = dividedOff(screen.cuts, state.now.off);
+    return setOf({ now: state.now, cut, single });
   };
   el.append(element("style", {}, STYLE + WEAVE + FOOT + STEPS), screen.top, screen.node, workshop.node, table.room);
   const asked = page.asked();
   if (asked) restore(asked);
   watch(el, draw);
-  if (!page.owns || asked) return;
-  if (still()) change({ at: screen.home() });
-  else screen.player.begin();
+  if (page.owns && !asked && !still()) screen.player.begin();
 }

@@ -18,7 +18,7 @@ from transformer_lab.widgets.shared.view import View
 MOST_TEXT = 430_000  # letters that the matrices may take
 LARGEST = (127, 95, 63, 47, 31, 23, 19, 17, 15, 13, 11, 9, 7, 5)  # whole numbers to both sides of 0, finest first
 LONGEST = 32  # tokens that are read or written
-HEIGHTS = {0: 1150, 620: 980, 1000: 842}  # of the live machine, from so many pixels of width on
+HEIGHTS = {0: 950, 620: 1090, 1000: 850}  # of the live machine, from so many pixels of width on
 
 
 class MachineView(View):

@@ -107,6 +107,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
     help.textContent = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
     swapBar.hidden = now.mode !== 2;
+    if (document.activeElement !== from) from.value = now.other;
     chips.show();
     crumbs.show(at);
     el.classList.toggle("tl-changing", now.mode !== 0);

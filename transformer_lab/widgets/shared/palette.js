@@ -66,20 +66,21 @@ export function amounts(x) {
   return shades(x);
 }
 
-// For numbers with a sign, which part at 0: red below it, blue above.
-export const diverging = ramp(
-  "#67001f",
-  "#b2182b",
-  "#d6604d",
-  "#f4a582",
-  "#fddbc7",
-  "#f7f7f7",
-  "#d1e5f0",
-  "#92c5de",
-  "#4393c3",
-  "#2166ac",
-  "#053061",
-);
+// For numbers with a sign, which part at 0: red below it, blue above. By day they part at white, by night at the dark
+// ground: what is far from 0 stands out from the page in both.
+const SIGNED = {
+  light: ramp(
+    ...["#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7", "#f7f7f7"],
+    ...["#d1e5f0", "#92c5de", "#4393c3", "#2166ac", "#053061"],
+  ),
+  dark: ramp(
+    ...["#ffc9b8", "#f7785c", "#b8402f", "#64281f", "#171c23"],
+    ...["#1c3f60", "#2b77b5", "#6ab8f0", "#cbe7ff"],
+  ),
+};
+export function diverging(x) {
+  return SIGNED[NOW.dark ? "dark" : "light"](x);
+}
 
 export function css([r, g, b]) {
   return `rgb(${r} ${g} ${b})`;

@@ -136,7 +136,7 @@ function strips({ terms }, el, sketch) {
   const limit = most((term) => term.product);
   terms.forEach(({ product }, k) => {
     const tall = (28 * product) / limit;
-    context.fillStyle = product < 0 ? "#b2182b" : "#2166ac";
+    context.fillStyle = css(diverging(product < 0 ? 0.1 : 0.9));
     context.fillRect(left + k * each, 85 - Math.max(tall, 0), Math.max(each - 0.6, 0.8), Math.abs(tall));
   });
   return [sketch.node];

@@ -1,7 +1,8 @@
 // The lines of the machine's drawing: the way up, the residual connections, the memory; and what its colours mean.
 
 import { diverging } from "../../shared/grid.js";
-import { ACCENT, BLUE, SMALL } from "./machine_thumbs.js";
+import { SMALL } from "./machine_thumbs.js";
+import { NOW } from "../../shared/palette.js";
 import { amounts, css } from "../../shared/ui.js";
 
 // Residual connections around the sub-layers, the way up, and the memory.
@@ -18,7 +19,7 @@ export function paintLines(context, plan, { ink, off }) {
       const edge = side === "encoder" ? left : left + width;
       const from = below.y + below.height + 5;
       const gone = off.has(box.parts[0].off);
-      context.strokeStyle = gone ? ACCENT : ink;
+      context.strokeStyle = gone ? NOW.change : ink;
       if (gone) context.setLineDash([2, 4]);
       line(context, [middle, from], [out, from], [out, y + height / 2], [edge, y + height / 2]);
       context.setLineDash([]);
@@ -80,10 +81,10 @@ export function paintKey(context, { columns: [{ left, width, top }] }, { ink }) 
   shades(22, amounts, ["0", "1"]);
   say("other numbers", left, 60);
   shades(68, diverging, ["below 0", "above 0"]);
-  context.fillStyle = BLUE;
+  context.fillStyle = ink;
   context.fillRect(left, 101, 4, 12);
   say("this output token", left + 10, 107);
-  context.fillStyle = ACCENT;
+  context.fillStyle = NOW.change;
   context.fillRect(left, 120, 4, 12);
   say(width > 240 ? "change (full height: 100 % of its size)" : "change, in its size", left + 10, 126);
 }

@@ -3,9 +3,10 @@
 
 import { FONT, keyCursor } from "../../shared/grid.js";
 import { frame, markCell } from "./machine_marks.js";
+import { NOW } from "../../shared/palette.js";
 import { canvas, css, element, onKeys, onLeave, readout, tableSwitch, widthOf } from "../../shared/ui.js";
 
-const [NARROWEST, TALLEST, ACCENT] = [5, 22, "#d55e00"];
+const [NARROWEST, TALLEST] = [5, 22];
 
 // Where the cells of T × S stand: `across` columns in each band.
 export function bandsOf({ total, T, S, left }) {
@@ -67,11 +68,12 @@ export function wideMap({ el, label, rows, columns, axes, describe, redraw, onpr
     const around = (cell) => cornerOf(plan, cell).map((x) => x - 1);
     if (marked) markCell(context, [...around(marked), plan.wide + 1, plan.tall + 1]);
     if (me.cursor) {
-      Object.assign(context, { strokeStyle: ACCENT, lineWidth: 2.5 });
+      Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2.5 });
       context.strokeRect(...around(me.cursor), plan.wide + 1, plan.tall + 1);
     }
     const most = Math.max(Math.abs(low), Math.abs(high));
-    me.note.textContent = low < 0 ? `Red is below 0, blue above; the darkest are ±${Number(most.toPrecision(3))}.` : "";
+    me.note.textContent =
+      low < 0 ? `Red is below 0, blue above; the strongest are ±${Number(most.toPrecision(3))}.` : "";
     says.say(describe(values, me.cursor));
     table.fill(() => [
       [axes.join(" \\ "), ...columns],

@@ -2,7 +2,7 @@
 // seen. They are what `tokenMap` (grid.js) draws beside its cells, and `wideMap` over them.
 
 import { FONT } from "../../shared/grid.js";
-import { BLUE } from "./machine_thumbs.js";
+import { NOW } from "../../shared/palette.js";
 
 const [ROOM, NARROW] = [110, 520]; // pixels beside a map for what a row writes, and maps that have none to spare
 
@@ -36,7 +36,7 @@ export function marksBeside({ writer, cell, width, layout }) {
 }
 
 export function frame(context, place) {
-  Object.assign(context, { strokeStyle: BLUE, lineWidth: 3 });
+  Object.assign(context, { strokeStyle: NOW.ink, lineWidth: 3 });
   context.strokeRect(...place);
 }
 

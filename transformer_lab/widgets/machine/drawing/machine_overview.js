@@ -5,10 +5,12 @@
 import { FONT } from "../../shared/grid.js";
 import { paintKey, paintLines } from "./machine_lines.js";
 import * as thumbs from "./machine_thumbs.js";
-import { ACCENT, BLUE, GREEN, SMALL } from "./machine_thumbs.js";
+import { SMALL } from "./machine_thumbs.js";
+import { NOW } from "../../shared/palette.js";
 
 const PAD = 8;
-const HUES = { embedding: "#cc79a7", attention: "#e69f00", feed: BLUE, residual: "#7f8c99", output: GREEN };
+// What a box has to do with: attention is amber everywhere, the residual stream a thread, all else ink.
+const HUES = { embedding: "soft", attention: "amber-edge", feed: "soft", residual: "thread", output: "ink" };
 
 // `names`: the tokens of both sides; `at`: the output token that is looked at; `shares`: how much each input token is
 // looked at; `chosen`: the part that is open; `cursor`: the one under the mouse or the keys; `change(name)`: 0 … 1.
@@ -22,14 +24,16 @@ export function paintMachine(context, plan, seen) {
     paintFrames(context, column, look);
     for (const one of column.boxes) paintBox(context, one, column, look, ink);
   }
-  for (const [item, colour, width] of [
-    [look.chosen, look.dark ? "#56b4e9" : BLUE, 2],
-    [look.cursor, ACCENT, 2],
+  for (const [item, dashes] of [
+    [look.chosen, []],
+    [look.cursor, [3, 3]],
   ]) {
     if (!item) continue;
-    Object.assign(context, { strokeStyle: colour, lineWidth: width });
+    Object.assign(context, { strokeStyle: NOW.ink, lineWidth: 2 });
+    context.setLineDash(dashes);
     context.strokeRect(item.x - 2.5, item.y - 2.5, item.width + 5, item.height + 5);
   }
+  context.setLineDash([]);
 }
 
 function rounded(context, x, y, width, height, radius) {
@@ -62,7 +66,7 @@ function paintBox(context, { box, x, y, width, height, parts }, { side }, look) 
   context.fill();
   Object.assign(context, { strokeStyle: dim, lineWidth: 0.7 });
   context.stroke();
-  context.fillStyle = HUES[box.kind];
+  context.fillStyle = NOW[HUES[box.kind]];
   rounded(context, x, y, 4, height, [5, 0, 0, 5]);
   context.fill();
   Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "left", textBaseline: "middle" });

@@ -5,7 +5,6 @@ import { diverging } from "../../shared/grid.js";
 import { amounts, css, stripes } from "../../shared/ui.js";
 import { NOW } from "../../shared/palette.js";
 
-export const [ACCENT, BLUE, GREEN] = ["#d55e00", "#0072b2", "#009e73"];
 export const SMALL = "11px system-ui, sans-serif";
 
 // 256 shades as the bytes of pixels.
@@ -75,7 +74,7 @@ export function paintMatrix(context, { picture, places }, name, { x, y, width, h
 
 // The row of the output token that is looked at, as a notch.
 export function here(context, { x, y, height }, n, at) {
-  context.fillStyle = BLUE;
+  context.fillStyle = NOW.ink;
   if (at < n) context.fillRect(x - 5, y + (at * height) / n, 4, height / n);
 }
 
@@ -86,15 +85,15 @@ export function paintTokens(context, { x, y, height, labels }, side, { names, at
   tokens.forEach((token, t) => {
     const [top, middle] = [y + t * tall, y + (t + 0.5) * tall];
     if (side === "encoder" && shares[t] >= 0.05) {
-      context.fillStyle = BLUE;
-      context.globalAlpha = 0.15 + 0.55 * shares[t];
+      context.fillStyle = NOW.amber;
+      context.globalAlpha = 0.1 + 0.35 * shares[t];
       context.fillRect(x - labels, top + 0.5, labels - 4, tall - 1);
       context.globalAlpha = 1;
     }
     if (t % every) return;
     const bold = side === "decoder" && t === at;
     const font = `${Math.min(12, Math.max(9, tall - 1))}px system-ui, sans-serif`;
-    const colour = changedInput(side, t) ? ACCENT : ink;
+    const colour = changedInput(side, t) ? NOW.change : ink;
     Object.assign(context, { font: bold ? `bold ${font}` : font, fillStyle: colour });
     Object.assign(context, { textAlign: "right", textBaseline: "middle" });
     context.fillText(fitted(context, token, labels - 10), x - 7, middle);
@@ -132,7 +131,7 @@ export function paintOutput(context, { x, y, width, height }, { best, ink, targe
     context.textBaseline = "middle";
     context.fillText(fitted(context, name, room - 8), x + room - 6, middle);
     const wide = Math.max(1, (width - room - 34) * p);
-    context.fillStyle = GREEN;
+    context.fillStyle = ink;
     context.globalAlpha = key === target ? 1 : 0.55;
     context.fillRect(x + room, middle - tall / 2 + 2, wide, tall - 4);
     context.globalAlpha = 1;
@@ -144,7 +143,7 @@ export function paintOutput(context, { x, y, width, height }, { best, ink, targe
 // By how much of its size a matrix has changed: a bar beside it.
 export function paintChange(context, { x, y, width, height }, by) {
   if (by <= 0.005) return;
-  context.fillStyle = ACCENT;
+  context.fillStyle = NOW.change;
   const tall = Math.max(3, height * Math.min(1, by));
   context.fillRect(x + width + 1.5, y + height - tall, 3, tall);
 }
@@ -153,7 +152,7 @@ export function paintChange(context, { x, y, width, height }, by) {
 export function crossed(context, { x, y, width, height }, dark) {
   context.fillStyle = dark ? "rgb(0 0 0 / .65)" : "rgb(255 255 255 / .55)";
   context.fillRect(x, y, width, height);
-  Object.assign(context, { strokeStyle: ACCENT, lineWidth: 2.5 });
+  Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2.5 });
   context.beginPath();
   for (const [from, to] of [
     [y, y + height],
@@ -166,7 +165,7 @@ export function crossed(context, { x, y, width, height }, dark) {
 }
 
 export function swapped(context, { x, y, width, height }) {
-  Object.assign(context, { strokeStyle: ACCENT, lineWidth: 2.5 });
+  Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2.5 });
   context.setLineDash([5, 3]);
   context.strokeRect(x, y, width, height);
   context.setLineDash([]);

@@ -13,6 +13,7 @@ export function answerTo({ state, machine, nameOf, lacks }) {
   const before = { token: old === undefined ? undefined : nameOf(old), shares: shares(intact, new Set()) };
   return sayLook({
     ...{ token: nameOf(run.target[now.at]), p: run.steps[now.at][run.target[now.at]], names: state.names().source },
+    puts: now.swaps.map(state.swapName).filter(Boolean),
     ...{ shares: shares(run, now.off), layer: now.layer, heads: machine.n_heads },
     ...{ before: run === intact ? null : before, cuts: lacks },
   });

@@ -104,7 +104,8 @@ export function became({ decode, mend, mendAll }) {
   const [before, after] = [element("span", { class: "tl-text" }), element("span", { class: "tl-text" })];
   const all = button("mend all", mendAll, { class: "tl-outline" });
   const line = (name, node) => element("div", { class: "tl-line" }, element("span", { class: "tl-quiet" }, name), node);
-  const head = element("div", { class: "tl-head" }, element("b", { class: "tl-title" }, "Cut"), chips, all);
+  const title = element("b", { class: "tl-title" });
+  const head = element("div", { class: "tl-head" }, title, chips, all);
   const says = element("div", { class: "tl-how" });
   const node = element("div", {}, head, line("before", before), line("after", after), says);
   let seen = "";
@@ -117,6 +118,7 @@ export function became({ decode, mend, mendAll }) {
         ),
       );
     seen = key;
+    title.textContent = changes.some(({ ids }) => ids?.length) ? "Cut" : "Swapped";
     const { start, before: old, after: now } = differenceOf(intact.target, run.target);
     before.replaceChildren(...excerpt(intact, start, old, decode));
     after.replaceChildren(...excerpt(run, start, now, decode));

@@ -11,7 +11,7 @@ export function pageOf(el, { onback }) {
   // A part that is opened is a step of the history; all else takes the place of what was there.
   me.write = (set) => {
     if (!owns) return;
-    const [now, opened] = [`#${addressOf(set)}`, set.open ?? ""];
+    const [now, opened] = [`#${addressOf(set)}`, set.open || set.view || ""];
     if (now === location.hash) return void (last = opened);
     const push = last !== null && opened !== "" && last === "";
     last = opened;
@@ -24,10 +24,33 @@ export function pageOf(el, { onback }) {
   return me;
 }
 
+const VIEWS = ["map", "off", "swap"];
+
+// What of a state an address says.
+export function setOf({ now, cut, single }) {
+  const { text, at, layer, swaps, other, inside, zoomed, fromMap, mode, open, tab, cell } = now;
+  const near = inside && zoomed;
+  const view = inside && (fromMap || !zoomed) ? VIEWS[mode] : "";
+  const off = [...cut.map(({ key }) => key), ...single];
+  return { text, at, layer, off, swaps, other, view, ...(near ? { open, tab: tab || "", cell } : { open: "" }) };
+}
+
 // What a page asks a state for: parts by the keys of cuts or by their own names, everything within what there is.
-export function settingsOf(asked, { cuts, ids, n_layers }) {
+// `partOf(key)` is a part of the machine, or undefined.
+export function settingsOf(asked, { cuts, ids, n_layers, partOf }) {
   const known = new Set(ids);
   const whole = (name) => cuts.find(({ key }) => key === name)?.ids ?? (known.has(name) ? [name] : []);
   const layer = asked.layer === undefined ? n_layers - 1 : Math.min(asked.layer, n_layers - 1);
-  return { text: asked.text.slice(0, 300), at: asked.at ?? 0, layer, off: new Set(asked.off.flatMap(whole)) };
+  const swaps = asked.swaps.flatMap(({ key, position, from }) => {
+    const swap = partOf(key)?.part.swap;
+    return swap ? [{ key, ...swap, position, ...(from === undefined ? {} : { from }) }] : [];
+  });
+  const part = partOf(asked.open)?.part;
+  const mode = Math.max(0, VIEWS.indexOf(asked.view));
+  return {
+    ...{ text: asked.text.slice(0, 300), at: asked.at ?? null, layer, off: new Set(asked.off.flatMap(whole)) },
+    ...{ other: asked.other.slice(0, 300), swaps, mode, trail: [], cell: part ? asked.cell : null },
+    ...{ inside: Boolean(part || asked.view), zoomed: Boolean(part), fromMap: Boolean(asked.view) },
+    ...(part ? { open: asked.open, tab: part.tabs[asked.tab] ? asked.tab : 0 } : { tab: 0 }),
+  };
 }

@@ -4,26 +4,27 @@
 
 import { answerTo, lacksOf } from "./weave_answer.js";
 import { breakersOf, layersOf, placesOf, playBar } from "./weave_controls.js";
-import { cutsOf, dividedOff, isCut } from "../weave/weave_cuts.js";
+import { cutsOf, dividedOff, isCut, outcomeOf } from "../weave/weave_cuts.js";
+import { numeral } from "../weave/weave_numerals.js";
 import { became, candidates, riddle, tell } from "./weave_foot.js";
 import { outcomesOf } from "./weave_outcomes.js";
 import { playerOf } from "./weave_player.js";
 import { sayDiffers, sayGuess, sayLabel } from "../weave/weave_say.js";
-import { differenceOf, restingAt } from "../weave/weave_seen.js";
+import { differenceOf } from "../weave/weave_seen.js";
 import { stageOf } from "./weave_stage.js";
 import { STEPS, tourOf } from "./weave_tour.js";
-import { topOf } from "./weave_top.js";
+import { judged, topOf } from "./weave_top.js";
 import { element } from "../../shared/ui.js";
 
 const ORDER = "Drawn in simplified order: in each decoder layer self-attention comes first, then cross-attention.";
 const HELP = "↑ ↓ , . token · ← → part · Enter opens · X cuts · S swaps · Space plays · Esc back";
 
-export function screenOf({ state, machine, tokenizer, change, input, open, swap, tools, redraw }) {
+export function screenOf({ state, machine, tokenizer, change, input, open, swap, tools, share = [], redraw }) {
   const cuts = cutsOf(state.ids).filter(({ ids }) => ids.length);
   const me = { cuts, guess: { wanted: null, said: "" } };
   const last = () => state.run.target.length - 1;
   const go = (at) => change({ at: Math.max(0, Math.min(at, last())) });
-  const home = () => restingAt(state.run, `decoder.layers.${machine.n_layers - 1}.cross_attention`, machine.n_heads);
+  const home = () => state.resting();
   const player = playerOf({ last, go, home });
   me.home = home;
   const act = (what, anew) => {
@@ -36,12 +37,20 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     player.touch();
     playing ? redraw() : player.play();
   };
-  // A cut leads to the first token that it changes.
+  // What is changed leads to the first token that it changes.
+  const toChange = () => {
+    const { start } = differenceOf(state.intact.target, state.run.target);
+    if (String(state.run.target) !== String(state.intact.target)) change({ at: Math.min(start, last()) });
+  };
   const press = (cut) => {
     const open = !isCut(cut, state.now.off);
     act(state.flipped(...cut.ids.filter((id) => !open || !state.now.off.has(id))));
-    const { start } = differenceOf(state.intact.target, state.run.target);
-    if (open && String(state.run.target) !== String(state.intact.target)) change({ at: Math.min(start, last()) });
+    if (open) toChange();
+  };
+  const drop = ({ part: key, to: position, from }) => {
+    const others = state.now.swaps.filter((one) => one.key !== key || one.position !== position);
+    act({ swaps: [...others, { key, ...state.partOf(key).part.swap, position, from }] });
+    toChange();
   };
   const byKey = (key) => key && press(cuts.find((cut) => cut.key === key));
   const moved = (part) => {
@@ -51,11 +60,10 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
   const nameOf = (key) => cuts.find((cut) => cut.key === key)?.name ?? key;
 
   const note = element("span", { class: "tl-part", "aria-live": "polite" }, ORDER);
-  const top = topOf({ state, change: act, tokenizer, input, eos: machine.eos });
   const stage = stageOf({
     ...{ state, machine },
     act: {
-      ...{ step, play, moved, cut: byKey, swap, choose: (at) => act({ at: Math.min(at, last()) }) },
+      ...{ step, play, moved, drop, cut: byKey, swap, choose: (at) => act({ at: Math.min(at, last()) }) },
       ...{
         open: (part, row) => open(part.open, row),
         help: () => (note.textContent = note.textContent === HELP ? ORDER : HELP),
@@ -92,6 +100,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     },
     done: () => breakers.node.querySelector("button").focus(),
   });
+  const top = topOf({ state, change: act, tokenizer, input, eos: machine.eos, tools: [tour.button, ...share] });
   const outcomes = outcomesOf({ ...{ cuts, state, machine, decode: tokenizer.decode }, done: redraw });
   bar.node.append(layers.node);
   const first = element("div", { class: "tl-pinned" }, bar.node, answer);
@@ -102,9 +111,24 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     could.node,
     element("div", {}, tour.node, puzzle.node, cutOff.node),
   );
-  const footer = element("div", { class: "tl-tools" }, tour.button, ...tools, note);
+  const footer = element("div", { class: "tl-tools" }, ...tools, note);
   Object.assign(me, { player, stage, outcomes, top: top.node, act });
   me.node = element("div", { class: "tl-stage" }, stage.node, breakers.node, foot, footer);
+
+  // What a picture of the stage shows of it.
+  me.pictured = () => {
+    const { now, run } = state;
+    const { whole, single } = dividedOff(cuts, now.off);
+    const { label } = outcomeOf(run, { decode: tokenizer.decode, eos: machine.eos });
+    const { asked, right } = judged(state.reads, state.written());
+    return {
+      ...{ seen: stage.seen(), at: now.at, layer: now.layer, cut: new Set(whole.map(({ key }) => key)) },
+      ...{ puts: stage.puts(), layers: machine.n_layers, english: state.reads, german: state.written() },
+      asked: asked === null ? "" : numeral(asked),
+      verdict: right === null ? { text: "" } : { text: `${label} ${right ? "✓" : "✗"}`, wrong: !right },
+      says: answerTo({ state, machine, nameOf: tokenizer.name, lacks: lacksOf(state, whole, single) }),
+    };
+  };
 
   const drawn = {}; // the run and the layer that are seen, and the run that was judged as an answer
   me.show = ({ family, width }) => {
@@ -114,6 +138,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     guessed(whole, single);
     const room = width < 620 ? width : (width - 24) / 2;
     top.show({ room, shown: player.shown(), family });
+    tour.button.hidden = me.node.hidden;
     if (me.node.hidden) return;
     const kinds = new Set(whole.map(({ key }) => key));
     const again = (drawn.run !== run || drawn.layer !== now.layer) && !player.playing();

@@ -8,6 +8,7 @@ import { beside, frameOf, partsOf } from "../weave/weave_parts.js";
 import { between, ribbonsOf } from "../weave/weave_ribbons.js";
 import { seenOf } from "../weave/weave_seen.js";
 import { windowed } from "../weave/weave_window.js";
+import { draggable } from "../weave/weave_drag.js";
 import { element, onKeys } from "../../shared/ui.js";
 import { motion } from "../../shared/motion.js";
 
@@ -34,6 +35,17 @@ export function stageOf({ state, machine, act }) {
     const svg = `${head} aria-hidden="true">${pictureOf({ ...plan, ribbons }, seen, look)}${frame}</svg>`;
     if (svg !== node.drawn) node.innerHTML = node.drawn = svg;
   };
+  // The words whose vectors stand in the place of others in the encoder.
+  me.puts = () =>
+    state.now.swaps.flatMap((swap) => {
+      const slab = swap.key.match(/^encoder\.layers\.(\d+)/)?.[1] ?? (swap.key.startsWith("src_") ? -1 : null);
+      const text = state.swapName(swap)?.split(" ")[0];
+      return slab === null || !text || !state.valueOf(swap) ? [] : [{ slab: Number(slab), row: swap.position, text }];
+    });
+  me.seen = () => {
+    const { now, run, intact } = state;
+    return seenOf({ run, intact, machine, off: now.off, layer: now.layer, names: state.names() });
+  };
   // The weave as it is, with a frame around the part of the machine that is open.
   me.mini = (open) => {
     const module = (key) => key.replace(/\.(head\.\d+|skip|norm|mask|tokens|positions)$/, "");
@@ -53,7 +65,7 @@ export function stageOf({ state, machine, act }) {
     const { first } = seen;
     const plan = weaveOf({ width, cross: seen.cross, layers: machine.n_layers });
     const old = run === intact ? null : oldRibbons(windowed(of(intact), { ...rows, first }), plan, now.at - first);
-    look = { at: now.at - first, shown: shown - first, layer: now.layer, cut, old };
+    look = { at: now.at - first, shown: shown - first, layer: now.layer, cut, old, puts: me.puts() };
     from = last?.plan.ribbons ?? null;
     const moves = again && last && last.plan.width === width;
     last = { plan, seen };
@@ -74,7 +86,9 @@ export function stageOf({ state, machine, act }) {
     const row = part === "reads" && s !== undefined ? { cell: [Number(s), 0] } : {};
     return { id: part, t: t === undefined ? null : Number(t) + last.seen.first, row };
   };
+  const drag = draggable(node, { plan: () => me.plan, above: () => aboveOf(me.plan), drop: (what) => act.drop(what) });
   node.onclick = (event) => {
+    if (drag.dragged()) return;
     const found = partAt(event);
     if (!found) return;
     if (found.id === "writes") return act.choose(found.t);

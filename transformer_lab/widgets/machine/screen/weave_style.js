@@ -9,10 +9,10 @@ export const WEAVE = `
 .tl-machine .tl-stage { color: var(--tl-ink); font-size: 13px; line-height: 1.4; }
 .tl-machine .tl-stage b { font-weight: 650; }
 .tl-machine .tl-top {
-  display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 24px; color: var(--tl-ink);
+  position: relative; display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 24px; color: var(--tl-ink);
 }
 .tl-machine input.tl-sentence {
-  font-family: var(--tl-serif); font-size: 35px; height: max(50px, var(--tl-target)); width: 100%; padding: 0 2px;
+  font-family: var(--tl-serif); font-size: 35px; display: block; margin: 0; height: max(50px, var(--tl-target)); width: 100%; padding: 0 2px;
   border: 0; border-radius: 0;
   border-bottom: 2px solid var(--tl-edge); color: inherit; background: transparent; box-sizing: border-box;
 }
@@ -56,13 +56,24 @@ export const WEAVE = `
 .tl-machine .tl-segments button[aria-pressed=true] {
   background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper);
 }
-.tl-machine .tl-hint { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.tl-machine .tl-weave { margin-top: 8px; touch-action: pan-y; }
+.tl-machine .tl-hint { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
+.tl-machine .tl-hint + .tl-plain { margin-right: auto; }
+.tl-machine .tl-answered { position: relative; }
+.tl-machine .tl-reason { position: absolute; right: 110px; left: 0; justify-content: flex-end; line-height: 1.25; }
+.tl-machine .tl-top button.tl-chip { flex: none; border-radius: 18px; min-height: 30px; padding: 1px 12px; }
+.tl-machine .tl-weave { margin-top: 8px; touch-action: pan-y; position: relative; user-select: none; }
+.tl-machine .tl-weave [data-part=reads][data-s] { cursor: grab; }
+.tl-machine .tl-ghost {
+  position: absolute; transform: translate(-50%, -50%); pointer-events: none; padding: 1px 9px; border-radius: 8px;
+  border: 2px dashed var(--tl-soft); background: var(--tl-paper); font: 19px var(--tl-serif); white-space: nowrap;
+}
+.tl-machine .tl-ghost.tl-lands { border: 2px solid var(--tl-change); color: var(--tl-change); }
 .tl-machine .tl-picture { display: block; overflow: visible; }
 .tl-machine .w-word { font-family: var(--tl-serif); fill: var(--tl-ink); }
 .tl-machine .w-special, .tl-machine .w-joined { font-style: italic; fill: var(--tl-soft); }
 .tl-machine .w-loud { font-weight: 700; }
 .tl-machine .w-new { fill: var(--tl-change); font-weight: 700; }
+.tl-machine .w-put { fill: var(--tl-paper); stroke: var(--tl-change); stroke-width: 2; pointer-events: none; }
 .tl-machine .w-struck {
   fill: var(--tl-soft); text-decoration: line-through; text-decoration-color: var(--tl-change);
 }

@@ -93,6 +93,7 @@ export const FOOT = `
 .tl-machine .tl-stage button:disabled { opacity: .5; cursor: default; }
 .tl-machine .tl-calls .tl-icon { outline: 2px solid var(--tl-amber-edge); outline-offset: 4px; border-radius: 8px; }
 .tl-machine .tl-purposes { display: grid; gap: 0; margin: 2px 0; line-height: 1.45; }
+@container (max-width: 1239px) { .tl-machine .tl-roomy { display: none; } }
 @container (max-width: 1149px) {
   .tl-machine .tl-stage .tl-breaker { min-width: 58px; padding-inline: 1px; }
   .tl-machine .tl-breaker b { font-size: 12px; }
@@ -100,7 +101,8 @@ export const FOOT = `
 }
 @container (max-width: 999px) {
   .tl-machine .tl-foot { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); row-gap: 16px; }
-  .tl-machine .tl-foot > :last-child {
+  .tl-machine .tl-foot > :last-child { grid-area: 1 / 2; }
+  .tl-machine .tl-foot > :nth-child(2) {
     grid-column: 1 / -1; padding: 12px 0 0; border: 0; border-top: 1px solid var(--tl-line);
   }
 }
@@ -108,9 +110,15 @@ export const FOOT = `
   .tl-machine .tl-top { grid-template-columns: minmax(0, 1fr); gap: 0; }
   .tl-machine input.tl-sentence { height: max(36px, var(--tl-target)); }
   .tl-machine .tl-german { text-align: left; min-height: 32px; max-height: 56px; padding-top: 2px; }
-  .tl-machine .tl-answered { position: relative; }
-  .tl-machine .tl-verdict { position: absolute; right: 0; top: -29px; }
-  .tl-machine .tl-hint { display: none; }
+  .tl-machine .tl-answered { position: static; }
+  .tl-machine .tl-verdict { position: absolute; right: 0; top: calc(max(36px, var(--tl-target)) + 3px); }
+  .tl-machine .tl-hint:not(.tl-told), .tl-machine .tl-long { display: none; }
+  .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }
+  .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }
+  .tl-machine .tl-top button.tl-plain { font-size: 12px; min-width: 0; }
+  .tl-machine .tl-hint.tl-told { order: 9; flex-basis: calc(100% + 86px); margin-right: -86px; white-space: normal; line-height: 1.3; }
+  .tl-machine .tl-hint + .tl-plain { margin: 0; }
+  .tl-machine .tl-reason { position: static; justify-content: flex-start; }
   .tl-machine .tl-stage:not([hidden]) { display: flex; flex-direction: column; gap: 6px; }
   .tl-machine .tl-foot { display: contents; }
   .tl-machine .tl-foot > * { padding: 0 !important; border: 0; }

@@ -1,10 +1,11 @@
 // The two sentences over a weave: the English one is the field itself, the German one stands beside it; under each the
-// number that it is, so that no one has to know the language.
+// number that it is, so that no one has to know the language. Where the two differ it is said why.
 
 import { OTHERS, learnedNumbers } from "../machine_hints.js";
 import { outcomeOf } from "../weave/weave_cuts.js";
 import { numeral, readEnglish, readGerman } from "../weave/weave_numerals.js";
 import { differenceOf } from "../weave/weave_seen.js";
+import { differenceIn } from "../weave/weave_spelling.js";
 import { button, element } from "../../shared/ui.js";
 
 const [MOST, LEAST] = [35, 17]; // pixels of a sentence's letters
@@ -29,41 +30,54 @@ export function judged(english, german) {
   return { asked, said, right: asked === null ? null : asked === said };
 }
 
-export function topOf({ state, change, tokenizer, input, eos }) {
+export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
   const numbers = learnedNumbers(tokenizer);
-  const hint = numbers ? "type any number below a million, in words" : "type a text";
+  const more = element("span", { class: "tl-roomy" }, " below a million, words or digits");
+  const hint = element("span", { class: "tl-hint" });
   const asked = element("b");
-  const another = button("another", () => change({ text: anotherOf(state.now.text) }, true), { class: "tl-plain" });
+  const say = (text) => change({ text, at: null }, true);
+  const another = button("another", () => say(anotherOf(state.now.text)), { class: "tl-plain" });
+  const mend = button("", () => say(mend.text), { class: "tl-chip" });
+  const why = element("span", { class: "tl-why", "aria-live": "polite" });
   const notice = element("div", { class: "tl-note", "aria-live": "polite" });
-  const under = element(
-    "div",
-    { class: "tl-under" },
-    asked,
-    element("span", { class: "tl-hint" }, hint),
-    numbers ? another : "",
-  );
+  const under = element("div", { class: "tl-under" }, asked, hint, ...(numbers ? [another] : []), ...tools);
   const said = element("div");
   const german = element("div", { class: "tl-german", lang: "de" }, said);
   const verdict = element("div", { class: "tl-under tl-verdict" });
+  const reason = element("div", { class: "tl-under tl-reason", hidden: true }, why, mend);
   const node = element(
     "div",
     { class: "tl-top" },
     element("div", {}, input, under, notice),
-    element("div", { class: "tl-answered" }, german, verdict),
+    element("div", { class: "tl-answered" }, german, reason, verdict),
   );
   const show = ({ room, shown, family }) => {
     const { now, run, intact, unknown } = state;
     if (input.value !== now.text) input.value = now.text;
     input.style.fontSize = `${fitted(widthIn(now.text, family), room - 4, MOST, 20)}px`;
     const [text, before] = [run, intact].map(({ target }) => tokenizer.decode(target));
-    const { asked: number, right } = judged(now.text, text);
+    const { asked: number, said: written, right } = judged(state.reads, text);
     asked.textContent = numbers && number !== null ? numeral(number) : "";
-    notice.textContent = unknown;
-    under.hidden = Boolean(unknown);
     const playing = shown < run.target.length;
+    const mistake = playing || run !== intact ? null : state.mistake();
+    reason.hidden = !mistake;
+    if (mistake) {
+      const learned = mistake.spelling && differenceIn(state.reads, mistake.spelling);
+      why.textContent = sayMistake(mistake, written, learned);
+      mend.hidden = !mistake.spelling;
+      mend.text = mistake.spelling;
+      mend.textContent = learned ? `with ${learned}` : (mistake.spelling ?? "");
+    }
+    notice.textContent = reason.hidden ? unknown : "";
+    const spelled = state.reads !== now.text && !unknown;
+    const told = spelled ? [`read as “${state.reads}”: it knows words, no digits`] : ["type a number", more];
+    if (hint.said !== told[0]) hint.replaceChildren(...(numbers ? told : ["type a text"]));
+    hint.said = told[0];
+    hint.classList.toggle("tl-told", spelled);
+    under.hidden = Boolean(notice.textContent);
     said.replaceChildren(...germanIn({ state, tokenizer, shown }));
     german.style.fontSize = `${fitted(widthIn(german.textContent, family), room - 4)}px`;
-    const other = judged(now.text, before);
+    const other = judged(state.reads, before);
     const asOther = now.swaps.length > 0 && judged(now.other, text).right === true;
     const struck = !playing && text !== before && other.said !== null ? [element("s", {}, numeral(other.said))] : [];
     verdict.replaceChildren(
@@ -73,6 +87,14 @@ export function topOf({ state, change, tokenizer, input, eos }) {
     );
   };
   return { node, show };
+}
+
+// What is wrong with an answer, and why, as far as it is known: the numbers that the machine has learned were all
+// spelled in one way.
+export function sayMistake({ number, spelling }, said, learned) {
+  const says = `It says ${said === null ? "no number" : numeral(said)}, not ${numeral(number)}.`;
+  if (!spelling) return `${says} Here it has not learned enough.`;
+  return `${says} It has learned ${learned ? "such numbers" : "to read"}`;
 }
 
 // A swapped word is judged by its own name: what is said may be the other sentence's number.

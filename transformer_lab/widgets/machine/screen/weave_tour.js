@@ -10,7 +10,7 @@ export const STEPS = [
   ["encoder.0.attention", "In each encoder layer every token looks around (the thin crossings), then thinks (◇)."],
   ["cross", "The ribbons are cross-attention: to write a German token the decoder looks here, the thicker the more."],
   ["decoder.0.attention", "Before that, in each layer, a token looks back at what was written, never ahead."],
-  [null, "Every part can be cut. Open a breaker ●—● and see which number it says then."],
+  [null, "Open a breaker ●—● and see which number it says then. Or drag an English word onto another’s thread."],
 ];
 
 export function tourOf({ frame, done }) {
@@ -24,7 +24,10 @@ export function tourOf({ frame, done }) {
     ...["div", { class: "tl-tour", role: "group", "aria-label": "tour", hidden: true }],
     ...[title, says, element("div", { class: "tl-play" }, back, on, leave)],
   );
-  me.button = button("tour", () => (me.at === null ? go(0) : me.leave()), { "aria-expanded": "false" });
+  me.button = button("tour", () => (me.at === null ? go(0) : me.leave()), {
+    "aria-expanded": "false",
+    class: "tl-plain",
+  });
   const go = (to) => {
     if (to >= STEPS.length) return me.leave();
     me.at = Math.max(0, to);

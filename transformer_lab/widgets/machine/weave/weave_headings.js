@@ -1,8 +1,8 @@
-// What stands over the columns of a weave.
+// What stands over the columns of a weave: a name, and under it what the column does, as far as there is room.
 
 import { label } from "./weave_marks.js";
 
-const ROOMY = 1000; // from here on there is room for what each column does
+const [NAME, MORE, APART] = [8.4, 6.9, 12]; // pixels of a letter of either, and between two texts
 
 export function headings(
   { columns, narrow, width },
@@ -19,18 +19,50 @@ export function headings(
       label(`looks · layer ${layer}`, middle, -13, { anchor: "middle" }),
       label(some || "writes", columns.writes, -13, { more: "w-strong" }),
     ].join("");
-  const written = width < ROOMY ? "German tokens" : "German tokens, and how sure it is";
+  const german = some ? [`tokens ${some}`] : ["German tokens, and how sure it is", "German tokens"];
   const heads = [
-    ["reads", "English tokens", columns.name, "end"],
-    ["encoder", width < ROOMY ? "" : `each looks around, then thinks${times}`, over(columns.encoder), "middle"],
-    [`cross-attention, layer ${layer}`, "where it looks: mean of the heads", middle, "middle"],
-    ["decoder", width < ROOMY ? "" : "looks back, then across, thinks", over(columns.decoder), "middle"],
-    ["writes", some ? `tokens ${some}` : written, columns.writes, "start"],
+    { at: columns.name, anchor: "end", names: ["reads"], more: ["English tokens"] },
+    {
+      ...{ at: over(columns.encoder), anchor: "middle", names: ["encoder"] },
+      more: [`each looks around, then thinks${times}`, "looks around, then thinks", "looks, then thinks"],
+    },
+    {
+      ...{ at: middle, anchor: "middle", names: [`cross-attention, layer ${layer}`, `looks, layer ${layer}`, "looks"] },
+      more: ["where it looks: mean of the heads", "mean of the heads"],
+    },
+    {
+      ...{ at: over(columns.decoder), anchor: "middle", names: ["decoder"] },
+      more: ["looks back, then across, thinks", "looks back, thinks"],
+    },
+    { at: columns.writes, anchor: "start", names: ["writes"], more: german },
   ];
-  return heads
-    .map(
-      ([name, more, x, anchor]) =>
-        label(name, x, -31, { anchor, more: "w-strong", size: 15 }) + label(more, x, -13, { anchor }),
-    )
-    .join("");
+  const line = (key, letter, y, look) =>
+    fitting(
+      heads.map(({ at, anchor, [key]: texts }) => ({ at, anchor, texts })),
+      letter,
+      width,
+    ).map((text, i) => label(text, heads[i].at, y, { anchor: heads[i].anchor, ...look }));
+  return [...line("names", NAME, -31, { more: "w-strong", size: 15 }), ...line("more", MORE, -13, {})].join("");
+}
+
+// Of each column the longest of its texts, the first one, beside which its neighbours have room; of two that meet the
+// wider one gives way. A column whose shortest text has no room is left without.
+export function fitting(columns, letter, width) {
+  const left = columns.map(({ texts }) => [...texts, ""]);
+  const wide = (i) => letter * left[i][0].length;
+  const span = (i) => {
+    const from = columns[i].at - wide(i) * { start: 0, middle: 0.5, end: 1 }[columns[i].anchor];
+    return [from, from + wide(i)];
+  };
+  for (;;) {
+    const seen = left.findIndex(
+      (_, i) => (i > 0 && wide(i) && wide(i - 1) && span(i)[0] < span(i - 1)[1] + APART) || span(i)[1] > width + 1,
+    );
+    if (seen < 0) return left.map(([text]) => text);
+    const pair = seen > 0 && wide(seen - 1) && span(seen)[1] <= width + 1 ? [seen - 1, seen] : [seen];
+    const longest = pair.reduce((a, b) => (wide(b) > wide(a) ? b : a));
+    const other = pair.find((i) => i !== longest);
+    const gives = left[longest].length > 2 || other === undefined || left[other].length <= 2 ? longest : other;
+    left[gives].shift();
+  }
 }

@@ -1,6 +1,7 @@
 // The weave as SVG: `pictureOf(plan, seen, look)` → the text of an <svg>'s content. `plan` is of weave_layout.js,
 // `seen` of weave_seen.js; `look` = { at, shown, layer, cut, old }: the output token that is followed, how many are
-// written by now, which kinds of part are cut, and the ribbons that the followed token had before the cut.
+// written by now, which kinds of part are cut, and the ribbons that the followed token had before the cut; `puts` are
+// words in the place of others, { slab, row, text }.
 
 import { apart, wordsOf } from "./weave_layout.js";
 import { bracket, clock, pill, sureness, word } from "./weave_marks.js";
@@ -31,6 +32,7 @@ export function pictureOf(plan, seen, look) {
     ribbonsIn(plan, all),
     sideOf({ ...decoder, ...common, ...outputs }),
     inputsIn(plan, seen, all),
+    putsIn(plan, all),
     outputsIn(plan, seen, all),
     labelsIn(plan, all),
   ];
@@ -127,6 +129,19 @@ function written(text, before, chosen, x, y, size, room) {
     word(before, x, y, { size: 0.68 * size, more: "w-struck" }) +
     word(text, x + shift, y, { size, more, room: room - shift })
   );
+}
+
+// What was dragged there or swapped, at the slab whose numbers it has; before the first at the clock.
+function putsIn({ columns, left, narrow, size }, { puts = [] }) {
+  const one = ({ slab, row, text }) => {
+    const { x, wide } = columns.encoder[slab] ?? { x: columns.clock ?? columns.name, wide: 0 };
+    const [middle, y, letters] = [x + wide / 2, left[row], narrow ? 13 : 0.7 * size];
+    const room = 0.55 * letters * text.length + 14;
+    const place = `x="${r(middle - room / 2)}" y="${r(y - 0.75 * letters)}" width="${r(room)}" height="${r(1.5 * letters)}"`;
+    const said = word(text, middle, y, { size: letters, anchor: "middle", more: "w-new" });
+    return `<rect class="w-put" ${place} rx="8"/>${said}`;
+  };
+  return puts.map(one).join("");
 }
 
 // The weights of the followed token on their ribbons, none over another.

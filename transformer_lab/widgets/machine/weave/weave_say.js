@@ -5,17 +5,20 @@ import { bare } from "./weave_layout.js";
 const quoted = (token) => `“${bare(token)}”`;
 
 // Where the followed token looks; what it was and where it looked before a cut.
-//   { token, p, names, shares, layer, heads, before: { token, shares } | null, cuts: ["positions"] }
-export function sayLook({ token, p, names, shares, layer, heads, before, cuts }) {
+//   { token, p, names, shares, layer, heads, before: { token, shares } | null, cuts: ["positions"], puts: ["four for one"] }
+export function sayLook({ token, p, names, shares, layer, heads, before, cuts, puts = [] }) {
   const most = likeliestOf(shares);
   const now = most < 0 ? "it looks at no input token" : `it looks most at ${quoted(names[most])}`;
-  if (!before || (before.token === token && !cuts.length)) {
+  if (!before || (before.token === token && !cuts.length && !puts.length)) {
     const share =
       most < 0 ? "" : `: ${shares[most].toFixed(2)} of its attention, on the mean of ${heads} heads in layer ${layer}`;
     return `To write ${quoted(token)} (${p.toFixed(2)}) ${now}${share}.`;
   }
   const share = most < 0 ? "" : `, ${shares[most].toFixed(2)}`;
-  const what = cuts.length ? `Without ${listed(cuts)} ` : "With the change ";
+  const without = cuts.length ? `without ${listed(cuts)}` : "";
+  const put = puts.length ? `with ${listed(puts)}` : "";
+  const changed = [without, put].filter(Boolean).join(", ") || "with the change";
+  const what = `${changed[0].toUpperCase()}${changed.slice(1)} `;
   return `${what}${now}${share}, and writes ${quoted(token)}. ${sayBefore(before, token, names)}`;
 }
 

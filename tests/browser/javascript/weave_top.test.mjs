@@ -53,7 +53,8 @@ test("what is followed is marked, what a cut has changed stands beside what was,
   const input = document.createElement("input");
   const top = topOf({ state, change: () => {}, tokenizer, input, eos: machine.eos });
   const show = (shown = Infinity) => top.show({ room: 600, shown, family: "serif" });
-  const spans = () => top.node.querySelectorAll("span").filter((one) => one.getAttribute("class") !== "tl-hint");
+  const spans = () =>
+    top.node.querySelectorAll("span").filter((one) => !/^tl-(hint|why)/.test(one.getAttribute("class")));
   show();
   assert.equal(input.value, "ten two");
   assert.equal(

@@ -103,6 +103,8 @@ print("it says", model(x).tolist(), "and we want", wanted.tolist())
 
 # %% [markdown]
 # The **loss** is one number that says how wrong the model is, here the mean of the squared errors. The **gradient** holds the derivative of the loss with respect to each parameter, so it points to where the loss grows fastest. `loss.backward()` computes it. An **optimiser** then moves each parameter a small step the other way. [Adam](https://arxiv.org/abs/1412.6980) is the one that we use in these lessons. It averages the latest gradients, and adapts the length of the step to each parameter. `lr`, the **learning rate**, makes all steps longer or shorter.
+#
+# **Predict:** which `w` and which `b` should the training find?
 
 # %% tolerance=0.01
 optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
@@ -117,6 +119,8 @@ for step in range(201):
 
 # %% [markdown]
 # The loss falls from 21 to almost nothing, and the model has found $w = 2$ and $b = 1$. Every training in these lessons is this same loop, with a larger model.
+#
+# Now run the cell with the model once more, so that it starts afresh, change `lr` to 0.001, and train again. After 50 steps $w$ is only 0.05, because a step of Adam at first moves a parameter by about `lr`, and after 200 steps the loss is still 16.
 #
 # Where the answer is a choice, such as the next word, the model gives each choice a probability, and the loss is the **cross-entropy**, $-\log p = \log(1/p)$, where $p$ is the probability of the right choice. It is 0 if the model is sure and right, and grows without limit as $p$ goes to 0:
 
@@ -209,3 +213,5 @@ exercises.progress()
 # - Run the cells from top to bottom, and predict before you run.
 # - Views come alive when their cell has run in your notebook.
 # - A loss says how wrong a model is, its gradient says which way is worse, and the optimiser steps the other way.
+#
+# **Next:** [Lesson 01](01_attention.ipynb) begins with *bank*, a word that means two things, and lets it look at the words around it.

@@ -64,7 +64,7 @@ for name, values in (("red, car", torch.stack([red, car])), ("car, red", torch.s
 # %% [markdown]
 # ## By hand
 #
-# Let us first see what it means that heads share a vector among them. A token is one item of a sequence, here a whole word, and a **feature** is one number of its vector. Take two tokens with four features, and two heads with two features each: head 0 owns the first block of features, head 1 the second. To keep the example small we leave out $W^Q$ and $W^K$, so that head 0 simply compares the tokens by their first two features:
+# Let us first see what it means that heads share a vector among them. A token is one item of a sequence, here a whole word. Take two tokens with four features, and two heads with two features each: head 0 owns the first block of features, head 1 the second. To keep the example small we leave out $W^Q$ and $W^K$, so that head 0 simply compares the tokens by their first two features:
 
 # %%
 x = torch.tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 2.0, 0.0]])
@@ -164,7 +164,7 @@ def place_in_heads(token, feature, length, d_model, n_heads):
 # %%
 exercises.place_in_heads.check(place_in_heads)
 # %% [markdown]
-# The package's layer with all heads is `MultiHeadAttention`. It holds the four matrices and adds a bias to each product, as PyTorch's module does, although the formula of the paper has none; the biases start at 0. Let us compute one head by itself, for the first sentence, and look for it in the layer:
+# The package's layer with all heads is `MultiHeadAttention`. It holds the four matrices and adds a bias to each product, as PyTorch's module does, although the formula of the paper has none; the biases start at 0. Where are its heads? `nn.Linear` stores its matrix transposed, so a block of *columns* of $W^Q$, which belongs to one head, is a block of *rows* of `w_q.weight`. Let us compute head 1 by itself from its block, for the first sentence, and look for it in the layer:
 
 # %%
 fused = MultiHeadAttention(d_model=12, n_heads=3)
@@ -177,7 +177,7 @@ print("weights of one head", tuple(weights.shape), "and of the layer", tuple(of_
 difference = (of_layer[0, 1] - weights).abs().max()
 print(f"this head = head 1 of the layer, max difference < 1e-6: {difference < 1e-6}")
 # %% [markdown]
-# Is the whole layer really the same as the list of heads? To find out, we copy the weights. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked weight, because `nn.Linear` stores its matrix transposed, so that its *rows* are our features:
+# Is the whole layer really the same as the list of heads? To find out, we copy the weights. Head $i$ of the list owns rows $i \cdot d_{head}$ to $(i+1) \cdot d_{head} - 1$ of the stacked weight, so we lay the weights of the heads on top of each other:
 
 # %%
 with torch.no_grad():
@@ -268,12 +268,12 @@ for layer, heads in enumerate(trained):
     print(f"layer {layer}: mean difference {pairs.mean():.2f}, largest {pairs.max():.2f}")
     assert pairs.mean() > 0.1
 # %% [markdown]
-# Two heads of a layer differ in about half of their weight. They all start from different random weights and share a single loss. Is it this loss that drives them apart, or do they differ only because they started so? The next experiment tells.
+# Two heads of a layer differ in about half of their weight. They all start from different random weights and share a single loss. Is it this loss that drives them apart, or do they differ only because they started so? The translator can't tell us, because we did not see it start. So we train small models of our own, whose start we can choose, and come back to this question with them.
 
 # %% [markdown]
 # ## Why several heads: the experiment
 #
-# Now we measure the question of the beginning. A sequence holds 12 tokens of 8 kinds. The vector of each is a one-hot token beside a one-hot position, which makes 20 features. At each position the model must name two tokens, the one that stands 1 back and the one that stands 3 back. The model is one `MultiHeadAttention` and a linear layer that reads its output. Whether it has 1, 2 or 4 heads, it has exactly the same number of parameters.
+# Now we put the question of the beginning to the test. A sequence holds 12 tokens of 8 kinds. The vector of each is a one-hot token beside a one-hot position, which makes 20 features. At each position the model must name two tokens, the one that stands 1 back and the one that stands 3 back. The model is one `MultiHeadAttention` and a linear layer that reads its output. Whether it has 1, 2 or 4 heads, it has exactly the same number of parameters.
 #
 # **Predict:** how often does it get both names right with a single head?
 
@@ -317,7 +317,7 @@ def share_right(back, seed, n_heads, network=False, by_position=False, twins=Fal
     right = (model(x).argmax(-1) == target)[:, first:]
     return right.all(-1).float().mean().item()
 # %% [markdown]
-# Two more comparisons come along. In one of them, a small *network* stands between a single head and the last linear layer, which shows whether a better reader helps. In the other the task is harder, since it asks for four tokens, those 1, 2, 3 and 5 back. The next cell trains 8 versions from three seeds each, in about 7 seconds:
+# We add two more comparisons. In one of them, a small *network* stands between a single head and the last linear layer, which shows whether a better reader helps. In the other the task is harder, since it asks for four tokens, those 1, 2, 3 and 5 back. The next cell trains 8 versions from three seeds each, in about 7 seconds:
 
 # %%
 models = {"1 head": (1,), "2 heads": (2,), "4 heads": (4,), "1 head, network": (1, True)}
@@ -367,7 +367,12 @@ assert long > 0.8
 
 # %% [markdown]
 # <details><summary>Proof: fixed weights and a linear reader cannot name both tokens</summary>
-# Let the weights be <i>a</i> on a token of kind <i>i</i> and <i>b</i> ≤ <i>a</i> on one of kind <i>j</i>. A linear layer shall name <i>j</i>, and M<sub>kl</sub> is what kind <i>l</i> adds to the logit of kind <i>k</i>. (1) The logit of <i>j</i> must exceed that of <i>i</i>, and if the two tokens are exchanged, that of <i>i</i> must exceed that of <i>j</i>. Added up, (a − b)(M<sub>ij</sub> + M<sub>ji</sub>) > (a − b)(M<sub>ii</sub> + M<sub>jj</sub>). Summed over all pairs of N kinds, O > (N − 1) D, with O the sum of the entries off the diagonal and D that of the diagonal. (2) It must also exceed that of each third kind <i>k</i>. Summed over all triples, this says O < (N − 1) D, a contradiction. (A bias cancels in both sums.)
+# Of the two tokens, let the one with the larger weight <i>a</i> be of kind <i>i</i>, and the one with the smaller weight <i>b</i> of kind <i>j</i>. Suppose that a linear layer always names <i>j</i>. Let M<sub>kl</sub> be what a token of kind <i>l</i> with weight 1 adds to the logit of kind <i>k</i>.
+# <ol>
+# <li><i>j</i> must beat <i>i</i>: a M<sub>ji</sub> + b M<sub>jj</sub> > a M<sub>ii</sub> + b M<sub>ij</sub>. If the tokens change places, <i>i</i> must beat <i>j</i>: a M<sub>ij</sub> + b M<sub>ii</sub> > a M<sub>jj</sub> + b M<sub>ji</sub>. Add the two: (a − b)(M<sub>ij</sub> + M<sub>ji</sub>) > (a − b)(M<sub>ii</sub> + M<sub>jj</sub>).</li>
+# <li><i>j</i> must beat every third kind <i>k</i>: a M<sub>ji</sub> + b M<sub>jj</sub> > a M<sub>ki</sub> + b M<sub>kj</sub>.</li>
+# </ol>
+# Let D be the sum of the N entries on the diagonal of M, and O that of all others. Added up over all pairs of kinds, (1) says O > (N − 1) D. Added up over all triples, (2) says (N − 1) D > O, since its terms with <i>a</i> are then the same on both sides. Both cannot hold. (A bias, and whatever the other tokens add, cancels in both sums. With a = b, (1) says 0 > 0.)
 # </details>
 
 # %% [markdown]

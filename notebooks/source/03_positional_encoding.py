@@ -209,7 +209,7 @@ exercises.first_repeat.check(first_repeat)
 # %% [markdown]
 # ## A shift is a rotation
 #
-# We have seen why there are many hands, but not why each needs a sine *and* a cosine when one of them would also wave. The authors give a reason: "we hypothesized it would allow the model to easily learn to attend by relative positions, since for any fixed offset $k$, $PE_{pos+k}$ can be represented as a linear function of $PE_{pos}$" (§3.5). Which linear function is that?
+# We have seen why there are many hands, but not why each needs a sine *and* a cosine when one of them would also wave. Exercise 2 shows one reason, since a sine alone takes the same value twice in each turn. The authors give another: "we hypothesized it would allow the model to easily learn to attend by relative positions, since for any fixed offset $k$, $PE_{pos+k}$ can be represented as a linear function of $PE_{pos}$" (§3.5). Which linear function is that?
 
 # %% [markdown]
 # Take a single hand. At position $p$ its angle is $a = p\,\omega$, and $k$ positions later it is $a + b$ with $b = k\,\omega$. The angle-addition formulas say that $\sin(a + b) = \sin a \cos b + \cos a \sin b$ and $\cos(a + b) = \cos a \cos b - \sin a \sin b$. On the right-hand sides stands the old pair, $\sin a$ and $\cos a$, multiplied by numbers that depend on the offset alone. So you need both to compute either of them, and the step can be written as a matrix:

@@ -39,9 +39,12 @@ softmax_jacobian = Exercise(
         Property("it is symmetric", lambda given, jacobian: torch.allclose(jacobian, jacobian.mT, atol=1e-4)),
     ),
     hints=(
-        "Two parts: one has the weights on its diagonal, the other is a product of each weight with each weight.",
-        "`torch.diag` and `torch.outer` take a single row. For a batch, look for `diag_embed`, and for `unsqueeze` or "
-        "`None`.",
+        "Work out one case by hand. For the weights 0.25 and 0.75 the entries (0, 0) and (0, 1) are 0.25 - 0.25² and "
+        "-0.25 · 0.75. What are the other two?",
+        "For a single row, `torch.diag` makes the first part and `torch.outer` the second. What does each of them make "
+        "of its row, entry by entry?",
+        "For a batch, `diag_embed` makes the first part. In the second, every weight meets every weight of its own "
+        "row: multiply the weights as columns by the weights as rows. `unsqueeze` or `None` adds the axis of size 1.",
     ),
 )
 

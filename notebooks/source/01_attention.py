@@ -80,7 +80,7 @@ for words in (first, second):
 # ![Left: a query equals one key of a dictionary and returns its value. Right: a query is similar to each key to some degree; weights that sum to 1 blend the values.](../img/01_lookup.svg)
 
 # %% [markdown]
-# We need a number that says how well a key fits. Each number of a vector is called a **feature**, since it says how much the vector has of something. The dot product multiplies two vectors feature by feature and adds up the products. Features that both vectors have push the sum up, and features in which they disagree push it down, so it is large if the two point the same way, 0 if they are at right angles, and negative if they point in opposite directions. It is called the **score** of the key. Scores become **weights**, which are positive and sum to 1, by the **softmax**: take the exponential of each score, then divide by the sum of all exponentials.
+# We need a number that says how well a key fits, and the dot product of query and key is one. Call each number of a vector a **feature**, since it says how much the vector has of something. The dot product multiplies two vectors feature by feature and adds up the products. Features that both vectors have push the sum up, and features in which they disagree push it down, so it is large if the two point the same way, 0 if they are at right angles, and negative if they point in opposite directions. It is called the **score** of the key. Scores become **weights**, which are positive and sum to 1, by the **softmax**: take the exponential of each score, then divide by the sum of all exponentials.
 #
 # Here are the keys, the values and the query of the drawing. `sharpness` multiplies the scores, and at 1 you get the weights of the drawing:
 
@@ -518,7 +518,7 @@ print(f"shuffle, then attend = attend, then shuffle: max difference < 1e-6: {dif
 # %% [markdown]
 # ## Break it
 #
-# The checks of the exercises know the usual mistakes as small functions. Here is what attention becomes with five of them. The first three get the weights wrong, the fourth averages keys instead of values, and the fifth adds the values up whatever the weights are. Would you notice them by the *shapes*? The values here are as wide as the keys, as they are in most models:
+# In your own projects no check will know the right answer. How would you notice that your attention is wrong? The exercises keep the usual mistakes as small functions, and here is what attention becomes with five of them. The first three get the weights wrong, the fourth averages keys instead of values, and the fifth adds the values up whatever the weights are. Would you notice them by the *shapes*? The values here are as wide as the keys, as they are in most models:
 
 # %% tolerance=0.1
 torch.manual_seed(0)

@@ -218,7 +218,7 @@ for (loss, honest, wrong), (leaky_loss, leaky_honest, _) in zip(results[True], r
     assert honest < 0.8 < leaky_honest - 0.1
     assert wrong < 0.03
 # %% [markdown]
-# Without the mask the training loss falls far below what is possible without cheating, and a careless reader of the log would celebrate. But where there is no next token to copy, the same model does much worse than the honest one, and some of these models often write steps that no walk can have. (Ten times as much training mends only a part. After 2000 steps, the losses of six such models on beginnings were still 1.09 to 3.29, but one alone wrote an impossible step in more than 2 % of its steps.) So this is how a leak shows itself: **the loss in training is too good, and the predictions are poor where it counts.**
+# Without the mask the training loss falls far below what is possible without cheating, and a careless reader of the log would celebrate. But where there is no next token to copy, the same model does much worse than the honest one, and some of these models often write steps that no walk can have. (More training mends only a part of that. After 2000 steps, five of six such models took an impossible step in at most 2 % of their steps. But their losses on beginnings were still 1.09 to 3.29, where the honest models have about 0.73.) So this is how a leak shows itself: **the loss in training is too good, and the predictions are poor where it counts.**
 
 # %% [markdown]
 # ## Who influences whom?
@@ -330,16 +330,18 @@ assert found["causal"] == (0, 0)
 # With the last leak it is the other way round. Its effect lies below 1e-6, the tolerance that a test needs because numbers are rounded, so that only the gradient sees it. **Either test can find a leak, and neither can exclude one.**
 
 # %% [markdown]
-# What *does* exclude a leak is the way in which the layer is made:
+# ## The proof
 #
-# 1. With the mask before the softmax, forbidden weights are 0 and count for nothing in the sum. So output $t$ is computed from rows $0 \dots t$ alone.
-# 2. Projections, norms and feed-forward networks treat each position by itself.
-# 3. So if the rows of one layer depend on nothing later, neither do those of the next layer, and by **induction** this holds for any number of layers.
+# So tests alone can't answer our question. What *does* exclude a leak is the way in which a model is made:
+#
+# 1. Positions meet in attention alone. Projections, norms and feed-forward networks treat each position by itself, so nothing can leak there.
+# 2. In attention, a mask before the softmax makes the forbidden weights 0. They then count for nothing, neither in the sum by which the softmax divides nor in the sum of the values (as long as all numbers are finite). So output $t$ is computed from rows $0 \dots t$ alone.
+# 3. Rows $0 \dots t$ of the next layer are computed from rows $0 \dots t$ of this one, which in turn depend on nothing later. By **induction** this holds for any number of layers.
 #
 # The proof leaves one job to the tests, which is to check that the code really does what the proof assumes.
 
 # %% [markdown]
-# One more trap lies in the third step. A mask limits what a word can see in *one* layer. What can reach it in two? Let each word look at itself and at the one before, and put two such layers on top of each other:
+# The third step deserves a second look, because it does not work for every mask. A mask limits what a word can see in *one* layer. What can reach it in two? Let each word look at itself and at the one before, and put two such layers on top of each other:
 
 # %%
 torch.manual_seed(1)
@@ -352,12 +354,24 @@ def two_layers(x, mask):
     return second(x, x, x, mask)[0]
 
 
-show_table(influence(lambda x: two_layers(x, window), x) > 0, sentence, sentence)
+measured = influence(lambda x: two_layers(x, window), x) > 0
+show_table(measured, sentence, sentence)
 # %% [markdown]
-# *un* depends on *Je*, two positions back, although the mask forbids that in each of the layers, because *suis* passes it on. A causal mask has no such detour into the future, since no step of the way leads ahead.
+# *un* depends on *Je*, two positions back, although the mask forbids that in each of the layers, because *suis* passes it on. In two layers, word $t$ can be reached from word $s$ if there is some word that $t$ may see and that may see $s$. If you write the mask as a matrix of ones and zeros, these are the entries above 0 in its product with itself:
+
+# %%
+def in_two_layers(mask):
+    return mask.float() @ mask.float() > 0
+
+
+causal = masks.causal_mask(4)
+print("the window's product is what we measured:", torch.equal(in_two_layers(window), measured))
+print("the causal mask's product is the mask:   ", torch.equal(in_two_layers(causal), causal))
+# %% [markdown]
+# A causal mask has no detour into the future, since no step of the way leads ahead. So a mask keeps its promise in a stack of layers if its product with itself allows nothing new.
 
 # %% [markdown]
-# **Exercise 2** (write the test; 15 minutes, medium). Now you are the one who checks. `noticed` above is a beginning: it changes one position of one short sentence, by numbers of one size. What does it miss? `layer` maps `(B, T, 16)` to the same shape. Is there an output that depends on a later input? Your test is tried on layers that leak and on layers that don't, and it is scored.
+# **Exercise 2** (write the test; 15 minutes, medium). Now you are the one who checks. You are handed a function `layer`, from `(B, T, 16)` to the same shape, and find out whether any output depends on a later input. `noticed` above is a beginning, but it changes only one position of one short sentence, by numbers of one size. What does it miss? Your test is tried on layers that leak and on layers that don't, and it is scored.
 
 # %% exercise="leaks"
 def leaks(layer):

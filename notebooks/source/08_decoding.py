@@ -213,7 +213,9 @@ assert unheard["T = 1, top-p 0.9"] < unheard["T = 1"] - 0.04
 # As the temperature rises, the repetitions go and the strange words come. Greedy choice has hardly a strange word, but more than a quarter of what it writes stood there before. At temperature 1.5 nothing is repeated, but about every second word is strange. Even at temperature 1, words are strange several times as often as in real code, and the cut shows why: top-p 0.9 takes away only the improbable characters, and most of the strange words are gone.
 
 # %% [markdown]
-# If you take both columns together, sampling from the nucleus comes nearest to real code. (At sixteen other places, with two seeds, it repeated nothing, and its shares of strange words were 0.04 and 0.06. Those of temperature 1 were 0.13 and 0.14, and that of the real code was 0.06. At the places above, the smaller model `python_small` repeated 0.58 by greedy choice, 0.00 at temperature 1 and 0.02 from the nucleus, with 0.01, 0.25 and 0.10 strange words.) Here is the beginning of the lesson once more, written in this way:
+# If you take both columns together, sampling from the nucleus comes nearest to real code among these five. Other places and another model say the same. At sixteen other places, with two seeds, the nucleus repeated nothing, and 0.04 and 0.06 of its words were strange, where the real code had 0.06 and temperature 1 had 0.13 and 0.14. At the places above, the smaller model `python_small` repeated 0.58 by greedy choice, 0.00 at temperature 1 and 0.02 from the nucleus, and 0.01, 0.25 and 0.10 of its words were strange.
+#
+# Here is the beginning of the lesson once more, written in this way:
 
 # %%
 print(continued(beginning, 300, top_p=0.9)[0])
@@ -640,16 +642,17 @@ def by_beam_of(size, ids, n):
 
 
 @torch.no_grad()
-def log_prob_of_new(texts):
-    """The sum of ln P of the characters from the 101st on, for each text."""
+def log_probs_of_new(texts):
+    """ln P of each character from the 101st on, for each text: (texts, 150)."""
     ids = torch.stack([characters.encode(text) for text in texts]).to(default_device())
     log_probs = writer(ids)[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None])[..., 0]
-    return log_probs[:, 99:].sum(1)
+    return log_probs[:, 99:]
 
 # %% tolerance=0.1
 eight = {name: texts[name][:8] for name in ("real code", "T = 1", "greedy")}
 eight["a beam of 4"] = [by_beam_of(4, ids, 150) for ids in first_100[:8]]
-total = {name: log_prob_of_new(each) for name, each in eight.items()}
+by_character = {name: log_probs_of_new(each) for name, each in eight.items()}
+total = {name: log_probs.sum(1) for name, log_probs in by_character.items()}
 again = {name: sum(repeats(text[100:]) for text in each) / 8 for name, each in eight.items()}
 for name in eight:
     print(f"{name:12} ln P of a character {total[name].mean() / 150:.2f}", end=", ")
@@ -659,7 +662,24 @@ print((total["a beam of 4"] > total["greedy"] + 0.01).sum().item(), "of 8")
 assert total["a beam of 4"].mean() > total["greedy"].mean() > total["real code"].mean() + 30
 
 # %% [markdown]
-# The search is again better at its own task, since its texts are mostly more probable than those of greedy choice. But it repeats itself no less. And look at the real code: no line of the table has less probable characters. What people write is far from the most probable text. Here is what the beam made of the first beginning:
+# The search is again better at its own task, since its texts are mostly more probable than those of greedy choice. But it repeats itself no less. And look at the real code: no line of the table has less probable characters. What people write is far from the most probable text. You can see this character by character. Here are the real code and the beam's text behind the first beginning:
+
+# %%
+figure, axes = plots.figure(width=9, height=3.4, columns=2)
+for ax, name in zip(axes, ("real code", "a beam of 4")):
+    curve = {name: by_character[name][0].exp().tolist()}
+    plots.plot_lines(range(1, 151), curve, ax, x_label="character", log_y=True)
+    ax.set(title=name, ylim=(1e-5, 1.5))
+axes[0].set(ylabel="probability")
+alt = "Probability of each of 150 characters: real code falls below 0.1 often, the beam's text never."
+plots.show(figure, alt)
+# %% tolerance=0.05
+unexpected = {name: (each.exp() < 0.1).float().mean().item() for name, each in by_character.items()}
+print("less probable than 0.1:", ", ".join(f"{name} {n:.2f}" for name, n in unexpected.items()))
+assert min(unexpected["real code"], unexpected["T = 1"]) > 0.08
+assert max(unexpected["greedy"], unexpected["a beam of 4"]) < 0.03
+# %% [markdown]
+# Real code is easy to foresee for a while, and then comes a character that the model did not expect. (At the sixteen places, four in ten of these are the first letter of a word, although only one character in ten is.) Sampling has such moments about as often as real code. The search has hardly any, because each of them would cost it dearly. Here is what the beam made of the first beginning:
 
 # %%
 print(eight["a beam of 4"][0])

@@ -3,6 +3,7 @@
     python -m tests.claims 07 --seeds 5     lesson 07 five times: every seed shifted by 1000, by 2000, … by 5000
     python -m tests.claims --seeds 1        every lesson once
     python -m tests.claims 02 --longer 10   lesson 02 with ten times as many training steps, and every seed shifted
+    python -m tests.claims --count          how many claims each lesson makes; nothing is executed
 
 A claim is an `assert` of a cell, or a printed line with a verdict (`above 90 %: True`), which is compared with the
 stored notebook. Shifted are the seeds that torch, numpy and `random` are given, by the lesson or by what it calls; not
@@ -17,6 +18,7 @@ The exit code is 1 if a claim falls. Then weaken the sentence that claims it, no
 """
 
 import argparse
+import ast
 import json
 import os
 import re
@@ -33,7 +35,8 @@ from nbformat.v4 import new_code_cell
 
 from notebooks.build import NOTEBOOKS, SOURCES, execute, text_to_notebook
 from tests.nbval_numbers import words_between
-from tests.notebook_rules import multiplied, numbers_of_steps
+from tests.notebook_rules import multiplied, numbers_of_steps, without_magics
+from tests.shifted_seeds import NoteAsserts
 
 STEP = 1000  # more than a lesson has seeds of its own, so that a shifted seed is none of them
 BEGIN = f"import sys; sys.path.insert(0, {str(NOTEBOOKS.parent)!r})\nfrom tests import shifted_seeds"
@@ -90,6 +93,23 @@ def note(outcome: Outcome, claim: Claim, held: bool, instead: list[str]) -> None
         outcome.held.add(claim)
 
 
+def claims_of(text: NotebookNode, stored: NotebookNode) -> set[Claim]:
+    """The asserts of a lesson's text, and the lines with a verdict that its stored notebook holds."""
+    outputs, claims = {cell.id: cell for cell in stored.cells}, set()
+    for number, cell in enumerate(text.cells, start=1):
+        if cell.cell_type == "code":
+            noted = ast.walk(NoteAsserts().visit(ast.parse(without_magics(cell.source))))
+            claims |= {(number, f"assert {call.args[1].value}") for call in noted if is_noted(call)}
+            lines = printed(outputs[cell.id]) if cell.id in outputs else []
+            claims |= {(number, line.strip()) for line in lines if VERDICT.search(line)}
+    return claims
+
+
+def is_noted(node: ast.AST) -> bool:
+    """Whether a call notes an assert."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "note_assert"
+
+
 def printed(cell: NotebookNode) -> list[str]:
     """The lines of plain text that a cell has put out."""
     texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
@@ -138,6 +158,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=1, metavar="K", help="begin with the shift K * 1000 (default: 1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time (default: cores)")
     parser.add_argument("--longer", type=int, default=1, metavar="N", help="N times the training steps (default: 1)")
+    parser.add_argument("--count", action="store_true", help="only count the claims, and execute nothing")
     parser.add_argument("--device", default="cpu", help="where the lessons compute (default: cpu)")
     chosen = parser.parse_args()
     chosen.sources = [s for s in sorted(SOURCES.glob("*.py")) if s.name.startswith(tuple(chosen.names) or "")]
@@ -150,6 +171,11 @@ def options() -> argparse.Namespace:
 
 def main() -> int:
     chosen = options()
+    if chosen.count:
+        for source in chosen.sources:
+            stored = nbformat.read(NOTEBOOKS / f"{source.stem}.ipynb", as_version=4)
+            print(source.stem, len(claims_of(text_to_notebook(source), stored)))
+        return 0
     os.environ |= {"TRANSFORMER_LAB_DEVICE": chosen.device, "TRANSFORMER_LAB_PROGRESS": "off"}
     if chosen.jobs > 1:
         os.environ.setdefault("OMP_NUM_THREADS", "1")

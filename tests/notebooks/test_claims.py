@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 from notebooks.build import text_to_notebook
-from tests.claims import Outcome, compare, report, try_claims
+from tests.claims import Outcome, claims_of, compare, report, try_claims
 from transformer_lab.data import tasks
 
 SHIFT = 1000
@@ -78,6 +78,17 @@ def test_an_assert_that_fails_is_noted_and_the_lesson_goes_on(outcome):
 
 def test_an_assert_inside_a_function_or_an_expected_one_is_no_claim(outcome):
     assert {claim for claim in outcome.held if claim[0] == 4} == {(4, "refused: True")}
+
+
+def test_claims_are_counted_without_executing_them(tmp_path):
+    source = tmp_path / "99_synthetic.py"
+    source.write_text(LESSON)
+    stored = text_to_notebook(source)
+    stored.cells[2].outputs = [nbformat.v4.new_output("stream", text="first 0.95 above 0.9: True\nno verdict\n")]
+    claims = claims_of(text_to_notebook(source), stored)
+    assert {(3, "assert first > limit"), (3, "first 0.95 above 0.9: True")} <= claims
+    assert len(claims) == 8
+    assert not any(claim == "assert x >= 0" for _, claim in claims)
 
 
 def test_cells_that_print_other_words_are_named(outcome):

@@ -72,7 +72,7 @@ word = torch.eye(len(vocabulary))[[vocabulary.index(w) for w in words]]
 position = torch.eye(len(words))
 one_back = torch.cat([position[:1], position[:-1]])  # position 0, the first, asks for itself
 
-notes, _ = attention.scaled_dot_product_attention(50 * one_back, position, word)
+notes, _ = attention.scaled_dot_product_attention(50 * one_back, position, word)  # 50: sharp
 print([f"{w}: after {vocabulary[note.argmax()]}" for w, note in zip(words, notes)][1:6])
 # %% [markdown]
 # The second head sits one layer above. Its query is the current word, and its keys are the *notes*. So the last *cat* asks: where does it say "after *cat*"? It says so at *sat*, and the value that is found there is the word *sat* itself:
@@ -211,7 +211,7 @@ for name, shares in right.items():
 assert min(right["two layers"]) > 0.95
 assert max(right["one layer"] + right["one layer, wide and long"]) < 0.5
 # %% [markdown]
-# Two layers name nearly all of the symbols. One layer names about one in six, and with twice the parameters of the two layers and twice the steps it still names only about one in four. Is one layer unable, or only slow? We have trained it for ten times as many steps as the two layers had, with five seeds. The narrow model, `train(seed, n_layers=1, steps=5000)`, then reaches 0.24 to 0.29. The wide one reaches 0.39 to 0.55 at four seeds, and 0.91 at the fifth.
+# Two layers name nearly all of the symbols. One layer names about one in six, where a guess among the symbols of the beginning would name one in eleven, and with twice the parameters of the two layers and twice the steps it still names only about one in four. Is one layer unable, or only slow? We have trained it for ten times as many steps as the two layers had, with five seeds. The narrow model, `train(seed, n_layers=1, steps=5000)`, then reaches 0.24 to 0.29. The wide one reaches 0.39 to 0.55 at four seeds, and 0.91 at the fifth.
 #
 # So width and time help, as the theorem allows, and we must not say that one layer cannot do it. But what two layers learn easily is hard for it, since with twice the parameters and ten times the steps it has come near them at a single seed of five. Here is the loss at each position, in sequences of period 12:
 
@@ -492,16 +492,20 @@ assert nine > six + 0.1
 # %% [markdown]
 # ## Inside the code model
 #
-# Our small model was trained to repeat, so it is no surprise that it has a part for repeating. The models of Python were trained only to continue Python, they have feed-forward networks and norms as well, and yet the larger one repeats and the small one does not. Do the same tools find the reason? (We take only heads away; what the feed-forward networks do is a question of its own, see [Geva et al., 2021](https://arxiv.org/abs/2012.14913).) First the score, on the letters of the beginning:
+# Our small model was trained to repeat, so it is no surprise that it has a part for repeating. The models of Python were trained only to continue Python, they have feed-forward networks and norms as well, and yet the larger one repeats and the small one does not. Do the same tools find the reason? (We take only heads away; what the feed-forward networks do is a question of its own, see [Geva et al., 2021](https://arxiv.org/abs/2012.14913).) First the score, on the letters of the beginning, and at a second period, since one period alone can fool it:
 
 # %% tolerance=0.1
 scores = {name: induction_scores(one, again) for name, one in code_models.items()}
 for name, found in scores.items():
     layer, head = divmod(found.argmax().item(), 4)
     print(f"{name}, {found.numel()} heads: highest score {found.max():.2f}, of head {layer}.{head}")
+    at_25 = induction_scores(code_models[name], again[:, :25].repeat(1, 2))
+    layer, head = divmod(at_25.argmax().item(), 4)
+    print(f"  and at period 25 {at_25.max():.2f}, of head {layer}.{head}")
+    assert (at_25.max() > 0.4) == (name == "python")
 assert scores["python_small"].max() < 0.2 < 0.4 < scores["python"].max()
 # %% [markdown]
-# In the small model the score finds nothing. This means something, because the same detector has found the heads that were planted and those that were trained. In the larger model it finds a single head. Does the model need this head, and which other heads does it need? We take away each of its 16 heads in turn. **Predict:** which of them will matter for the letters that are read for the second time?
+# In the small model the score finds nothing. This means something, because the same detector has found the heads that were planted and those that were trained. In the larger model it finds a single head, and the same one at both periods. Does the model need this head, and which other heads does it need? We take away each of its 16 heads in turn. **Predict:** which of them will matter for the letters that are read for the second time?
 #
 # A head can also cost something because the model is damaged as a whole. The control is therefore the loss of the very same letters when they are new:
 

@@ -227,7 +227,7 @@ assert effect("RMSNorm").abs().max() < 0.02
 # The loss shows no sign of missing that invariance that would stand out from the seeds. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and 25 % of the time. So it is worth while to have a shorter norm, although a count of FLOPs would not tell you (lesson 13 says more about such counts).
 
 # %% [markdown]
-# **Exercise 1** (10 minutes, medium). Since about 2024 the same norm stands in one more place. Qwen 3 and Gemma 3 give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that no score can grow without bound (**QK-norm**). The heads lie side by side in the last axis, and the weight belongs to one head and serves them all. How many heads there are follows from the sizes.
+# **Exercise 1** (10 minutes, medium). Since about 2024 the same norm stands in one more place. Qwen 3 and Gemma 3 give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that scores can no longer grow with the size of queries and keys (**QK-norm**). The heads lie side by side in the last axis, and the weight belongs to one head and serves them all. How many heads there are follows from the sizes.
 
 # %% exercise="rms_norm"
 def rms_norm(x, weight, eps):
@@ -696,4 +696,4 @@ for name, model in {"free": free, "balanced": balanced}.items():
 assert shares["balanced"].std() < shares["free"].std()
 
 # %% [markdown]
-# Without the loss, the shares of a layer drift apart. With it, they stay nearer to a quarter each. For each token the mixture computes as much as the dense network, and it holds twice as many weights. Whether that lowers the loss is a question for a longer training than this one.
+# Without the loss, the shares drift apart, here in one layer much more than in the other. With it, they stay near a quarter in both. For each token the mixture computes as much as the dense network, and it holds twice as many weights. Whether that lowers the loss is a question for a longer training than this one.

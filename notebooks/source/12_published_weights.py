@@ -284,7 +284,9 @@ assert gaps["crane"][3] < 0.02 < gaps["bank"][3]
 # So the vectors go with the senses. But do they hold the sense of the *word*? The two heaps also differ in what the *sentences* are about. As a control, we take another token of the same sentences, one that has no senses at all, the full stop.
 
 # %% [markdown]
-# The gaps of two tokens can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions, of which a coin gets 38 to 58 right in 97 % of all runs. **Predict** how many the full stops get right.
+# The gaps of two tokens can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions.
+#
+# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. We have dealt the sentences into heaps at random instead, 300 times. About half of the answers were right on average, and 25 to 67 in 95 % of the deals, after any layer. So only more than that means something. **Predict** how many the full stops get right.
 
 # %%
 def leave_one_out(x):
@@ -301,12 +303,13 @@ of_words, of_stops = (sum(map(leave_one_out, xs.values())) for xs in (words, sto
 for place, word, stop in zip(places, of_words.tolist(), of_stops.tolist()):
     print(f"{place:>2}: right for the words {word}, for the full stops {stop} of 96")
 assert of_words[3:].min() > 75
-assert 58 < of_stops.min() < of_words[6]
+assert of_stops[1:].min() > 65
+assert of_stops[6] < of_words[6]
 
 # %% [markdown]
 # The full stops do nearly as well. A full stop has no senses, so the sense of a word is not all that tells the two heaps apart: after a few layers even the full stop holds something of what its sentence is about. The words are ahead of it after every layer, but by no more than ten sentences of 96.
 #
-# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right more often than a coin, because for some of the words (*spring* and *plant*) the sentences of one sense happen to be longer than those of the other. So this control has found two rivals of the word's sense, the topic of the sentence and the position in it.
+# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which none of the 300 deals at this place came to. The position of a full stop is the length of its sentence, so the sentences of the two senses must happen to differ in length, and they do so most for *spring*, with 9.3 and 11.1 tokens on average. So this control has found two rivals of the word's sense, the topic of the sentence and the position in it.
 
 # %% [markdown]
 # A harder control separates the two explanations. In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
@@ -414,7 +417,7 @@ assert min(parted[name] for name in ("another_eps", "without_types")) > 0.7 * ga
 # %% [markdown]
 # ## Search by meaning
 #
-# What are such vectors good for? This model was made for a search. A text's vector is the mean of its tokens' vectors, and a question finds the paragraphs whose vectors point in its direction. The text to search in are the paragraphs of the lessons 01 to 10 themselves, which come with the package:
+# What are such vectors good for? This model was made for a search. A text's vector is the mean of its tokens' vectors, and a question finds the paragraphs whose vectors point in its direction. We let it search the paragraphs of the lessons 01 to 10 themselves, which come with the package:
 
 # %%
 library = word_senses.paragraphs()  # pairs of a lesson and a paragraph of it
@@ -724,6 +727,19 @@ print("without all heads of a layer, 0 to 5:", ", ".join(f"{share:.2f}" for shar
 assert both < without[head] - 0.03
 
 # %% [markdown]
-# The loss of both heads together is larger than the losses of each alone add up to, so the two stand in for each other to some extent, and the first ablation made head 0.2 look more dispensable than it is. Still, even without both of them most of the distance is left, and the layer that is missed most is layer 2, not the layer of the head with the perfect score.
+# What is lost without both heads is more than the losses of each alone add up to. Does that hold for any two heads, or only for these two? The control puts each other head of layer 0 in the place of head 0.2:
+
+# %% tolerance=0.02
+beyond = []  # what is lost without both, less what is lost without either
+for other in range(12):
+    both = distance_without((layer, [other]), pair[1])
+    beyond.append(without[other] + alone - 1 - both)
+rest = [abs(loss) for i, loss in enumerate(beyond) if i != head]
+print(f"beyond the sum: with head {layer}.{head} {beyond[head]:.3f}", end=", ")
+print(f"with another of its layer at most {max(rest):.3f}")
+assert beyond[head] > 3 * max(rest)
+
+# %% [markdown]
+# With any other head of layer 0 the two losses add up, to within 0.01. So it is these two that stand in for each other to some extent, and the first ablation made head 0.2 look more dispensable than it is. Still, even without both of them most of the distance is left, and the layer that is missed most is layer 2, not the layer of the head with the perfect score.
 #
 # So a score says where a head looks. What the model would lose without it must be measured, and one head at a time can show too little.

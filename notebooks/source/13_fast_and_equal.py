@@ -419,7 +419,7 @@ print({name: f"{1000 * time:.0f} ms" for name, time in took.items()})
 assert took["fused kernel"] < took["plain"]
 assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # %% [markdown]
-# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on the one processor from above, and 47 to 57 per cent in four runs on the other. Our tiles in Python profit as well, in spite of their loops.
+# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on the one processor from above, and 46 to 57 per cent in five runs on the other. Our tiles in Python profit as well, in spite of their loops.
 #
 # The operating system keeps count of it. `resource.getrusage` reports 16 385 **page faults** (first touches of a page) for one product into fresh memory, and at most 5 for one into memory that is there; 64 MiB are 16 384 pages of 4 KiB.
 
@@ -462,9 +462,9 @@ for name, ratio in times.items():
     print(f"{name}: 8 tokens take {ratio:.1f} times as long as 1")
 assert max(times["a matrix of 64 MB"], times["the code model"]) < 8
 # %% [markdown]
-# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The small one lies in the cache, so its tokens have less to share: on both of our machines its ratio was about twice that of the large one.
+# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The small one lies in the cache, so its tokens have less to share, and its ratio is the larger one: in our runs it was 1.1 to 2 times that of the large one. (With half the width, 64 kB, it was down to 2.5 to 2.9 in five runs, as small as that of the large one, although that matrix lies in the cache as well. So tokens share something else, too.)
 #
-# But the matrices of the code model are small, too, the largest of them 332 kB, and yet eight of its tokens take less than twice as long as one. What do they share? Each pass calls some two hundred operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
+# Indeed, the matrices of the code model are small, the largest of them 332 kB, and yet eight of its tokens take less than twice as long as one. What do they share? Each pass calls some two hundred operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
 
 # %% tolerance=3
 narrow = LanguageModel(replace(code_model.config, d_model=16, d_ff=64)).to(device).eval()

@@ -22,9 +22,11 @@ from transformer_lab.distributed.pipeline import waiting_share
 from transformer_lab.distributed.processes import ATTEMPTS, RankError, Ranks
 from transformer_lab.distributed.tensor_parallel import split_columns_rows
 from transformer_lab.distributed.trials import (
+    ORDERS,
     SCHEMES,
     Outcome,
     against_torch,
+    micro_batches_held,
     new_model,
     ring_sum,
     train,
@@ -113,6 +115,24 @@ def test_ranks_learn_what_one_process_learns_and_send_what_the_formula_says(conf
     expected_bytes, expected_calls = predicted(scheme, n, config, alone[config])
     assert sum(outcome.bytes for outcome in outcomes) == pytest.approx(expected_bytes, rel=1e-12)
     assert calls == expected_calls
+
+
+@pytest.mark.parametrize(
+    ("config", "n"), [(GPT, 2), (GPT, 3), (GPT, 4), (LLAMA, 4)], ids=lambda x: getattr(x, "positions", x)
+)
+def test_a_pipeline_may_take_one_forward_and_one_back_in_turns(config, n, ranks, alone):
+    """1F1B: the same numbers, bytes and calls as in GPipe's order."""
+    outcomes = ranks.call(work_of_ranks.train_with, "1F1B", config, batches(), PAD, {"n_micro": N_MICRO}, n=n)
+    assert_as_one_process(outcomes, alone[config])
+    calls = sum(number for outcome in outcomes for name, number in outcome.calls.items() if name != "receive")
+    expected_bytes, expected_calls = predicted("pipeline", n, config, alone[config])
+    assert (sum(outcome.bytes for outcome in outcomes), calls) == (expected_bytes, expected_calls)
+
+
+@pytest.mark.parametrize("n_micro", [1, 3, 7])
+def test_in_turns_a_rank_holds_few_micro_batches(n_micro, ranks):
+    held = {order: ranks.call(micro_batches_held, order, GPT, batches()[0], n_micro) for order in ORDERS}
+    assert held == {"GPipe": [n_micro] * 4, "1F1B": [min(n_micro, 4 - rank) for rank in range(4)]}
 
 
 def test_data_parallel_has_the_gradients_of_torchs_own(ranks):

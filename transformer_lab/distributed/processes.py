@@ -22,7 +22,8 @@ import torch.distributed as dist
 from transformer_lab.checks import check_least
 
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # so that the ranks of one machine open no port to the network
-GRACE = 5.0  # seconds beyond the limit: a group ends itself there, and its error says more
+GRACE = 30.0  # seconds beyond the limit: a group ends itself there, and its error says more
+LIMIT = 600.0  # seconds for a call, unless it names fewer: a machine may be busy
 START = 300.0  # seconds that a process may take to start: it has to import torch
 ATTEMPTS = 3  # at making a group: now and then a rank of gloo finds that another has closed their connection at once
 
@@ -60,7 +61,7 @@ class Ranks:
             self.processes.append(process)
         self.collect(n, START)
 
-    def call(self, function: Callable[..., Any], *arguments: Any, n: int | None = None, limit: float = 60.0) -> list:
+    def call(self, function: Callable[..., Any], *arguments: Any, n: int | None = None, limit: float = LIMIT) -> list:
         """Run `function(*arguments)` in each of the first `n` ranks, by default all; returns their results in order.
 
         Where a rank raises an error, those that wait for it are told so by their group, and all can be called again.

@@ -16,7 +16,7 @@ from transformer_lab.distributed.context_parallel import ContextParallel
 from transformer_lab.distributed.data_parallel import DataParallel
 from transformer_lab.distributed.memory import Kept, local
 from transformer_lab.distributed.parallel import NO_PADDING, Parallel, loss_sum, seed_dropout, targets_of
-from transformer_lab.distributed.pipeline import Pipeline
+from transformer_lab.distributed.pipeline import OneForwardOneBack, Pipeline
 from transformer_lab.distributed.sharded import Sharded
 from transformer_lab.distributed.tensor_parallel import TensorParallel
 from transformer_lab.distributed.traffic import Traffic
@@ -29,6 +29,7 @@ SCHEMES: dict[str, type[Parallel]] = {
     "context": ContextParallel,
     "pipeline": Pipeline,
 }
+ORDERS: dict[str, type[Pipeline]] = {"GPipe": Pipeline, "1F1B": OneForwardOneBack}
 
 
 class MeanOfMeans(DataParallel):
@@ -96,7 +97,7 @@ def train(
 
     Weights and gradients are those of rank 0 alone, because they are the same everywhere.
     """
-    parallel = (SCHEMES | BROKEN)[scheme](new_model(config), pad_id, **options)
+    parallel = (SCHEMES | ORDERS | BROKEN)[scheme](new_model(config), pad_id, **options)
     adam, outcome = torch.optim.Adam(parallel.parameters(), rate, eps=EPS), Outcome([], {}, {})
     for step, tokens in enumerate(batches):
         adam.zero_grad()
@@ -114,6 +115,13 @@ def train(
     if parallel.rank:
         outcome.gradients, outcome.weights = {}, {}
     return outcome
+
+
+def micro_batches_held(order: str, config: LanguageModelConfig, tokens: Int[Tensor, "B T"], n_micro: int) -> int:
+    """The largest number of micro-batches whose activations this rank has held at once, in a step of a pipeline."""
+    pipeline = ORDERS[order](new_model(config), n_micro=n_micro)
+    pipeline.backward(tokens)
+    return pipeline.most_held
 
 
 def ring_sum(size: int) -> tuple[float, int, float]:

@@ -87,9 +87,9 @@ class Pipeline(Parallel):
         came = self.exchange(None, None, turns[0], tokens=micro[0][0])
         for turn, following in zip(turns, [*turns[1:], None], strict=True):
             if turn.forward:
-                held[turn.micro] = self.forward(came, *micro[turn.micro], count)
-                made: Tensor | None = held[turn.micro][1].detach()
-                loss = loss + made if self.last else loss
+                _, result = held[turn.micro] = self.forward(came, *micro[turn.micro], count)
+                made: Tensor | None = result.detach()
+                loss = loss + result.detach() if self.last else loss
             else:
                 made = self.backward_of(*held.pop(turn.micro), came)
             self.most_held = max(self.most_held, len(held))

@@ -145,7 +145,7 @@ assert follows[0] < 0.8 < 0.9 < follows[2:].min()
 # %% [markdown]
 # It is the first digit, which is a mere copy. The adding behind it is nearly as good as it was. In that place most of the demonstrations had shown the answer, which a model that has not worked anything out can only guess. So now it often begins with a guess, and if a colon is to follow, it adds on to that. What was damaged is the beginning.
 #
-# Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in eighteen ways, most of them with five seeds. From here on, the lesson often reads its table:
+# Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in nineteen ways, most of them with five seeds. From here on, the lesson often reads its table:
 
 # %%
 table = training.load_table("answers")
@@ -375,7 +375,7 @@ for group, advantages in zip(rewards.tolist(), ap.group_advantages(rewards).toli
     print(group, "→", [round(value, 2) for value in advantages])
 
 # %% [markdown]
-# The only right answer of a group gets much weight, each of three right answers gets little, and a group in which all answers are alike says nothing.
+# The only right answer of a group gets much weight, each of three right answers gets little, and a group in which all answers are alike says nothing. (The mean alone would give 0.75 and 0.25 in place of 1.73 and 0.58. The division makes groups that are nearly always right, or nearly always wrong, count for more, and [Dr. GRPO](https://arxiv.org/abs/2503.20783) leaves it out for that reason.)
 
 # %% [markdown]
 # **Exercise 5** (15 minutes, medium). Write the advantages of GRPO. A row holds the rewards of one prompt's samples.
@@ -595,7 +595,7 @@ for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
 assert over_seeds("digit anywhere, KL 0.05").min() > 0.8 > over_seeds("digit anywhere").mean()
 
 # %% [markdown]
-# On the leash nearly all answers keep the form, with every seed. The lazy verifier gives a little less reward, since its hole stays unused, but the exact one finds more answers to be right. The hole is still there. What has changed is the price of the way to it.
+# On the leash nearly all answers keep the form, with every seed. The lazy verifier gives a little less reward, since its hole stays unused, but the exact one finds more answers to be right. The hole is still there. What has changed is the price of the way to it. (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
 
 # %% [markdown]
 # **Exercise 8** (find the bug; 25 minutes, hard). This is a whole loss of GRPO, with a price of divergence, and it has three defects. Before the first step $\rho$ is not 1. Behind a longer prompt, the same answers teach less. And however far the model drifts from the reference, it hardly pays for it.
@@ -622,7 +622,7 @@ say("random rewards", "well_formed")
 assert over_seeds("random rewards").max() < 0.3
 
 # %% [markdown]
-# Nothing is learned, and what was there gets lost. Four of the five seeds end without the form. The fifth works most problems out, but with sums that are wrong. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947). The authors find the cause in clipping, which favours what those models did most often anyway. Here there is one step on each batch of answers, so that nothing is ever clipped, and this control does not speak about their case.)
+# Nothing is learned, and what was there gets lost. Four of the five seeds end without the form. The fifth works most problems out, but with sums that are wrong. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947). The authors find the cause in clipping, which favours what those models did most often anyway. Here there is one step on each batch of answers, so that nothing is ever clipped, and this control does not speak about their case. [Others](https://arxiv.org/abs/2507.10532) find that those models had met the test problems before, and that on sums drawn afresh nothing but right rewards helps, as here.)
 #
 # And what does clipping do? With four steps on each batch of answers, the ratio moves away from 1. Here are such trainings with $\epsilon = 0.2$, and with one so large that it clips nothing (three seeds):
 
@@ -633,18 +633,28 @@ for arm in ("four inner steps", "four inner steps, not clipped"):
 # %% [markdown]
 # In these thirty steps it makes no difference that three seeds could show. Clipping is an insurance against a step that goes much too far. Whether a longer training would have needed it, we have not tried.
 #
-# What does the baseline do? Without it, the weight of a right answer is 1 and that of a wrong one 0. **Predict** what that costs:
+# What does the baseline do? Without it, the weight of a right answer is 1 and that of a wrong one 0. But GRPO does two things to a reward. It takes off the group's mean and divides by the standard deviation. So the table also has *not divided*, where the mean is taken off and that is all. **Predict** what each of them costs:
 
 # %%
-for arm in ("rewards", "no baseline"):
+for arm in ("rewards", "not divided", "no baseline"):
     say(arm)
-assert over_seeds("no baseline").min() > 0.95
+assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 
 # %% [markdown]
-# It costs nothing here. On the contrary, with each of the five seeds the model ends a little better without a baseline. Do the estimates of the gradient not scatter more, as we have reckoned? We measured it over 24 batches of answers. At first the mean reward is so small that it makes hardly a difference whether the group's mean is taken off. After thirty steps, estimates with a baseline even scatter *more*, because nearly every answer is right by then. Without a baseline the few wrong ones have no weight at all, and with it they have a large one, of answers that are unlikely and so have steep gradients. (The reckoning above was for one policy, and is no law. The best baseline is a mean in which each answer counts by the square of its gradient.)
+# To leave out the division changes nothing here, and to leave out the baseline costs nothing. On the contrary, with each of the five seeds the model ends a little better without it.
 
 # %% [markdown]
-# So it was not by learning from what went wrong that GRPO got further than four rounds of rejection sampling. With rewards of 0 and 1 this is rejection sampling in thirty rounds, and of large models it is reported as well that it comes [close to GRPO](https://arxiv.org/abs/2504.11343).
+# Do the estimates of the gradient not scatter more, as we have reckoned? We measured it over 24 batches of answers. At first the mean reward is so small that it makes hardly a difference whether the group's mean is taken off. After thirty steps, estimates with a baseline even scatter *more*, because nearly every answer is right by then. Without a baseline the few wrong ones have no weight at all, and with it they have a large one, of answers that are unlikely and so have steep gradients. (The reckoning above was for one policy, and is no law. The best baseline is a mean in which each answer counts by the square of its gradient.)
+
+# %% [markdown]
+# So it was not by learning from what went wrong that GRPO got further than four rounds of rejection sampling. With rewards of 0 and 1, a training without a baseline *is* rejection sampling, in thirty rounds, and of large models it is reported as well that it comes [close to GRPO](https://arxiv.org/abs/2504.11343).
+
+# %% [markdown]
+# ## Back to the two questions
+#
+# How do you make a model answer in the form that you want? Some hundred demonstrations do it in seconds, whether all its weights learn or one in forty-five. But a model learns all that it is shown, and so demonstrations without work damaged a skill.
+#
+# How do you make it answer *right*, if all you can say is whether an answer is right? Let it try, and make likelier what passes. Every way of doing so made our model work out more problems, and those ways got furthest that drew new answers most often. They found what the model could do already, and where the verifier had a hole, they found that as well.
 
 # %% [markdown]
 # ## Remember

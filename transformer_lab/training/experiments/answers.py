@@ -80,6 +80,13 @@ def adapted(base: LanguageModel, characters: Characters, seed: int, rank: int) -
     return merge_lora(shown(add_lora(base, rank, 2.0 * rank), characters, seed, rate=1e-2))
 
 
+class NotDivided(RewardTraining):
+    """The group's mean is taken off each reward, which is not divided by the group's standard deviation."""
+
+    def advantages(self, rewards: Tensor) -> Tensor:
+        return rewards - rewards.mean(1, keepdim=True)
+
+
 class WithoutBaseline(RewardTraining):
     """Each answer's weight is its reward, from which nothing is taken off."""
 
@@ -149,6 +156,7 @@ ARMS: dict[str, tuple[str | None, Teach]] = {  # what each begins with, None for
     "rejection": (SHOWN, filtered),
     "four rounds": (SHOWN, by(filtered, rounds=4)),
     "preferences": (SHOWN, preferring),
+    "not divided": (SHOWN, by(rewarded, kind=NotDivided)),
     "no baseline": (SHOWN, by(rewarded, kind=WithoutBaseline)),
     "random rewards": (SHOWN, by(rewarded, reward="random")),
     "digit anywhere": (SHOWN, by(rewarded, reward="digit")),

@@ -254,7 +254,20 @@ for m in (1, 4, 12, 48):
     print(f"{m:2} micro-batches: {idle:.2f} counted, {pipeline.waiting_share(4, m):.2f} predicted")
 
 # %% [markdown]
-# More micro-batches make less waiting, as long as there are texts enough. But in this order, which is GPipe's, no way back begins before all $m$ micro-batches have gone forward, so that a rank keeps the activations of the whole batch. In [a later order](https://arxiv.org/abs/2104.04473), which is called **1F1B**, the last rank sends each micro-batch back at once, and every rank then does one forward and one back in turns. The waiting stays what it is. But a micro-batch's activations are freed when it comes back, so that rank $r$ never keeps more than $n - r$ of them, however large $m$ is. (Ours is GPipe's order.) What a pipeline can't cut is a single layer.
+# More micro-batches make less waiting, as long as there are texts enough. But in this order, which is GPipe's, no way back begins before all $m$ micro-batches have gone forward, so that a rank keeps the activations of the whole batch. In [a later order](https://arxiv.org/abs/2104.04473), which is called **1F1B**, the last rank sends each micro-batch back at once, and every rank then does one forward and one back in turns. The waiting stays what it is. But a micro-batch's activations are freed when it comes back. **Predict** how many micro-batches each of four ranks then keeps at most, of four and of eight:
+
+# %%
+for order in trials.ORDERS:
+    for m in (4, 8):
+        held = ranks.call(trials.micro_batches_held, order, config, batches[0], m)
+        print(f"{order:5} keeps, on ranks 0 to 3, {held} of {m} micro-batches")
+in_turns = ranks.call(trials.train, "1F1B", config, batches)
+print("1F1B, same weights as one process:", difference(in_turns) < 1e-5)
+assert held == [4, 3, 2, 1]
+assert difference(in_turns) < 1e-5
+
+# %% [markdown]
+# In turns, rank $r$ never keeps more than $n - r$ micro-batches, however many there are, while in GPipe's order every rank keeps all of them. The numbers that come out are the same. (`distributed/pipeline.py` has both orders, and the trainings below go by GPipe's.) What a pipeline can't cut is a single layer.
 
 # %% [markdown]
 # **Exercise 4** (predict; 15 minutes, medium). Put into formulas what the last sections said in words. How many bytes do all ranks together send in a training step in float32, for "data", "tensor", "context" and "pipeline"? `n_tokens` are those of the whole batch. Ask each time what is sent, how often, and by whom.
@@ -343,7 +356,7 @@ assert held["data"][0] == held["context"][0] == 1
 assert max(held["sharded"]) < 0.3 < 0.4 < held["tensor"][1] < 0.5
 
 # %% [markdown]
-# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. The mask of a layer is everywhere, too, except in context parallel, which makes none but copies what the heads have read. That is why these ways keep a little more than a quarter. Sharding and the pipeline divide both by about four. But sharding sends most weights twice and their gradients once, and has each layer whole for the moment in which it computes, which the table leaves out. The pipeline pays by waiting, has embeddings and logits at its ends, which makes these two ranks fuller than the others, and can use no more ranks than there are layers. Each way has its limit, so large trainings combine several.
+# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. The mask of a layer is everywhere, too, so that data parallel and sharding keep a little more than a quarter of the activations. (Context parallel makes no mask, but it copies what the heads have read.) Sharding and the pipeline divide both by about four. But sharding sends most weights twice and their gradients once, and has each layer whole for the moment in which it computes, which the table leaves out. The pipeline pays by waiting, has embeddings and logits at its ends, which makes these two ranks fuller than the others, and can use no more ranks than there are layers. Each way has its limit, so large trainings combine several.
 
 # %% [markdown]
 # ## Break it
@@ -534,6 +547,11 @@ assert min(slow - plain for plain, _, slow in times.values()) > 150
 
 # %% [markdown]
 # Data and sharded training send what the arithmetic that runs at the same time does not need, so most of their sending disappears behind it. A pipeline gains a little, context also a little, and tensor parallel nothing, because here each of its sums is needed at once. (The view takes a layer's way back for one piece of work. Cut into the gradients of inputs and of weights, as in Megatron-LM, it would gain there.) And in every way a single rank that takes twice as long makes the others wait, so that four ranks need about one and a half times as long, or almost twice as long, for the same work.
+
+# %% [markdown]
+# ## Back to the question
+#
+# Four processes, and the same numbers: what must they tell each other, and how often? That follows from what is cut. Where a *sum* runs over what is cut, its parts must be added up. A gradient is a sum over texts, so that data and sharded training add up gradients, once a step (and a sharded rank asks for the weights that it no longer keeps). What a half of a layer puts out is a sum over features, so that tensor parallel adds up twice in each layer, on each way. A softmax sums over positions, so that in context parallel all keys and values must come by, in each layer. Only a pipeline cuts where there is no sum. All that a layer needs is what the one before hands over, once for each micro-batch.
 
 # %% [markdown]
 # ## Remember

@@ -33,23 +33,22 @@ torch.set_num_threads(1)  # for models as small as these, more would only wait f
 # %% [markdown]
 # ## The question
 #
-# Lesson 11 ended at Llama, whose layers are all alike. The configurations of four later models come with `transformers`, without their weights. Let us ask them what their layers do (`transformers` takes some seconds to load):
+# Lesson 11 ended at Llama, whose layers are all alike. The configurations of later models come with `transformers`, without their weights. Let us ask some of them what their layers do (`transformers` takes some seconds to load):
 
 # %%
 import transformers
 
-for name in ("Qwen3Next", "Gemma3Text", "GptOss"):
+for name in ("Qwen3Next", "Qwen3_5Text", "Gemma3Text", "Gemma4Text", "GptOss"):
     kinds = getattr(transformers, f"{name}Config")().layer_types
     n_full = kinds.count("full_attention")
-    print(f"{name}: {n_full} of {len(kinds)} layers see everything. The first four:")
-    print("  ", *kinds[:4])
+    print(f"{name:11} {n_full:2} of {len(kinds)} layers see everything; the first: {kinds[0]}")
 deepseek = transformers.DeepseekV3Config()
 kept = deepseek.kv_lora_rank + deepseek.qk_rope_head_dim
 print(f"DeepSeek-V3: {kept} numbers a token; keys and values of", end=" ")
 print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 
 # %% [markdown]
-# In these models most layers no longer look at the whole text, and where they do, they keep little of it. The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so that the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
+# In most of these models few layers still look at the whole text, and DeepSeek's layers, which all do, keep little of it. (Qwen 3.5 and Gemma 4 are of 2026. We shall take their predecessors apart, which mix their layers alike.) The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so that the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
 #
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
@@ -223,8 +222,9 @@ print("key:", (latent @ w_uk).tolist(), "score:", (query @ (latent @ w_uk)).item
 print("absorbed query:", (query @ w_uk.T).tolist(), "score:", (query @ w_uk.T @ latent).item())
 
 # %% [markdown]
-# One product for the query replaces one for each position that was read. The values work alike, because a weighted sum of $c W^{UV}$ is the weighted sum of $c$, times $W^{UV}$. This is called **absorbing** the matrices.
-#
+# One product for the query replaces one for each position that was read. The values work alike, because a weighted sum of $c W^{UV}$ is the weighted sum of $c$, times $W^{UV}$. This is called **absorbing** the matrices. (It is not free: a score is then a product of vectors as long as the latent, 512 numbers in DeepSeek-V3, where a key would have 128. But whoever writes token by token waits for what is read from memory, and that is little now.)
+
+# %% [markdown]
 # RoPE stands in the way, however. Between query and key it puts a rotation that differs from position to position, so that no single matrix could be absorbed. Therefore a query has two parts. One does not turn and is compared with the latent. The other has a few features that do turn, and is compared with one small turning key that all heads share. The score is the sum of both, divided by $\sqrt{d_{nope} + d_{rope}}$.
 
 # %%
@@ -271,19 +271,6 @@ for arm in ("all heads", "one group", "latent"):
 # At this size the latent buys nothing. The single group is as good as all heads, as far as three seeds can tell, and the latent, with equally many numbers, is 0.14 nats behind. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
 #
 # There is a third way, which makes reading cheaper and not the cache smaller. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**, and we do not build it here.
-
-# %% [markdown]
-# **Exercise 4** (predict; 10 minutes, medium). How many bytes does the cache of each design hold for a token, that is, for a whole text, divided by its `length`? Work it out on paper; the cell is only the last step.
-
-# %% exercise="bytes_per_token"
-def bytes_per_token(
-    kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length
-):
-    """kind is "mha", "gqa", "mla", "window" or "state". Every number takes 2 bytes."""
-    return ...
-
-# %%
-exercises.bytes_per_token.check(bytes_per_token)
 
 # %% [markdown]
 # ## Keep nothing of each: a state
@@ -335,7 +322,7 @@ in_steps = states.delta_rule(query, key, value, beta, whole)
 print("at once = in steps, max difference < 1e-5:", (at_once - in_steps).abs().max().item() < 1e-5)
 
 # %% [markdown]
-# **Exercise 5** (20 minutes, medium). Write the delta rule with its decay, in steps.
+# **Exercise 4** (20 minutes, medium). Write the delta rule with its decay, in steps.
 
 # %% exercise="delta_rule"
 def delta_rule(query, key, value, beta, decay):
@@ -407,6 +394,19 @@ qwen = compare("Qwen3Next", **few)
 print([type(layer.self_attention).__name__ for layer in qwen.layers])
 
 # %% [markdown]
+# **Exercise 5** (predict; 10 minutes, medium). Now you have met five designs. How many bytes does the cache of each hold for a token, that is, for a whole text, divided by its `length`? Work it out on paper; the cell is only the last step.
+
+# %% exercise="bytes_per_token"
+def bytes_per_token(
+    kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length
+):
+    """kind is "mha", "gqa", "mla", "window" or "state". Every number takes 2 bytes."""
+    return ...
+
+# %%
+exercises.bytes_per_token.check(bytes_per_token)
+
+# %% [markdown]
 # How much does each design hold, then? We count the bytes in real caches, of layers with 8 heads of 16 features, after texts of growing length:
 
 # %%
@@ -440,7 +440,7 @@ ax = plots.plot_lines(lengths, grown, x_label="tokens", y_label="bytes", log_x=T
 plots.show(ax, alt="Three lines rise with the text, a window's and a state's stay flat.")
 
 # %% [markdown]
-# A state is dear at first. It holds as much as many tokens of keys and values would, and only pays after these have been read. From there on it costs nothing more, and neither does a window.
+# A state is dear at first. Here it holds as much as 12 tokens of all heads, as 50 of two groups, or as 100 latents, and it pays only for longer texts than that. From there on it costs nothing more, and neither does a window.
 #
 # Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. **Predict** first: after about 2 900 tokens, which of these models still know something of the very first one? In a layer with a state, let 99.95 % be kept at each step, and a share of 0.2 be written ($\beta$). Then point at the first token, and move the decay.
 
@@ -510,10 +510,10 @@ last = {name: over_seeds("bounded scores", f"{name}, rate 0.3", "nats") for name
 assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"]) - 0.1
 
 # %% [markdown]
-# At the lowest rate it makes no difference. At three and ten times that rate the plain model gets worse and worse, and its largest score is in the thousands. With the norm the second rate is even the best, and the third costs much less. So far this is what the papers promise.
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and its largest score is in the thousands. With QK-norm the second rate is even the best, with each of the three seeds, and the third costs much less. So far this is what the papers promise.
 
 # %% [markdown]
-# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. The learned weights are not what counts either, because at the highest rate the norm alone does as well. Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
+# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. The learned weights do not explain it either, because at the highest rate the norm alone does as well (at the second one they bring another tenth of a nat). Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
 
 # %% [markdown]
 # What else has the norm, and the cap has not? With it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
@@ -588,9 +588,11 @@ def last_states(layer=None, head=None, way=None):
         return weights @ value, weights
 
     attention = minilm.layers[layer or 0].self_attention
-    attention.attend = attend if way else type(attention).attend.__get__(attention)
+    if way:
+        attention.attend = attend
     states = torch.cat([minilm(text)[0, 1:] for text in texts])
-    del attention.attend
+    if way:
+        del attention.attend
     return states
 
 # %% tolerance=0.02
@@ -629,11 +631,11 @@ print("within  64:", [round(turn, 2) for turn in turns])
 print("within 256:", [round(4 * turn, 2) for turn in turns])
 
 # %% [markdown]
-# The first two pairs have seen every angle many times. The others have never finished a turn, so that a longer text shows them angles that the model has never met. There are several recipes:
+# The first pair has seen every angle ten times, and the second twice. The others have never finished a turn, so that a longer text shows them angles that the model has never met. There are several recipes:
 #
 # - **linear** ([position interpolation](https://arxiv.org/abs/2306.15595)): all pairs turn four times as slowly, as if positions were pressed together,
 # - **Llama 3**: only the pairs that make few turns are slowed down, and the fast ones stay as they are,
-# - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores become a little larger.
+# - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores become larger, by 30 % where the text is four times as long.
 #
 # Are ours the real ones? Here are three tiny Llamas, whose file says that they were trained on 16 positions, and which read 20. A fourth one with the same weights and no recipe shows that the recipes change what they say:
 
@@ -649,28 +651,31 @@ for kind, more in {"linear": {}, "llama3": bounds, "yarn": {}}.items():
     assert change > 0.05
 
 # %% [markdown]
-# No recipe trains anything here. The table has models that were trained on 64 characters at a time, and then read 256. **Predict**: which recipe costs something within the *first* 64? And there is a control, the model as it was trained but with a window of 64, so that it meets no new distance.
+# No recipe trains anything here. The table has models that were trained on 64 characters at a time, and then read 256. **Predict**: which recipe costs something within the *first* 64?
+#
+# There are two controls as well. One is the model as it was trained, but with a window of 64. It meets no new distance, but it also never sees more keys than in training. So the other one sees all positions, and takes every one that is further away than 63 for one at a distance of 63.
 
 # %%
-recipes = ("as trained", "linear", "Llama 3", "YaRN", "as trained, window of 64")
-for arm in recipes:
+recipes = ("as trained", "linear", "Llama 3", "YaRN")
+controls = ("as trained, window of 64", "as trained, distances up to 63")
+for arm in recipes + controls:
     loss = over_seeds("reading on", arm, "nats").mean(0)
-    print(f"{arm:24}", *(f"{part:.2f} " for part in loss), "nats in four quarters")
-loss = {arm: over_seeds("reading on", arm, "nats") for arm in recipes}
+    print(f"{arm:30}", *(f"{part:.2f} " for part in loss), "nats in four quarters")
+loss = {arm: over_seeds("reading on", arm, "nats") for arm in recipes + controls}
 assert loss["as trained"][:, 3].min() > loss["linear"][:, 3].max()
 assert loss["linear"][:, 0].min() > loss["Llama 3"][:, 0].max()
-assert loss["Llama 3"][:, 3].min() > loss["as trained, window of 64"][:, 3].max()
+assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in controls)
 
 # %% [markdown]
 # As it was trained, the model loses more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat from the first character on, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fast pairs alone, and cost a third of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done. After ten times as much training on 64 characters, by one seed, linear scaling costs 1.5 nats and the others 0.4.)
 
 # %% [markdown]
-# The control is better than all recipes. With a window of 64 the model reads on as if nothing had happened, so what hurts is not the length of the text but the distances that are new. It also knows nothing of what lies further back than its windows reach, of course. A recipe is worth its price where that is needed, and for this small model it is not.
+# Both controls are better than all recipes. With a window of 64 the model reads on as if nothing had happened, and with all keys in sight it very nearly does so, too. So what hurts is neither the length of the text nor the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where that is needed, and for this small model it is not.
 
 # %% [markdown]
 # ## Who gets the work: routing without a loss
 #
-# Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. **DeepSeek-V3** has a bias for each expert instead, which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where too seldom. By hand, two of three experts:
+# Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. **DeepSeek-V3** has a bias for each expert instead, which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where too seldom. (A very small loss is left beside it, so that no single text uses a few experts alone.) By hand, two of three experts:
 
 # %%
 logits = torch.tensor([[2.0, 0.0, -1.0]])
@@ -695,6 +700,8 @@ assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 # ## Back to the question
 #
 # What did the models of 2026 give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory, and each price shows only on a task that needs what was given up.
+#
+# The question is still open. MiniMax-M2 went [back to full attention](https://sebastianraschka.com/blog/2026/minimax-m2-technical-report.html) in all its layers, because cheaper ones had lost too much for its makers. [DeepSeek-V4](https://huggingface.co/docs/transformers/main/model_doc/deepseek_v4) goes further the other way: beside a window of 128 tokens, its layers keep one entry for every 4 tokens or for every 128.
 
 # %% [markdown]
 # ## Remember

@@ -100,10 +100,23 @@ def test_sizes_are_kept_where_they_shall_be_and_turns_are_counted(kept):
 def test_a_recipe_that_changes_nothing_and_a_window_leave_the_first_characters_as_they_are():
     model = parts.python_model(0, max_len=reading_on.LONGER).eval()
     plain = reading_on.nats_by_position(model)
-    assert_close(reading_on.nats_by_position(reading_on.rescaled(model, reading_on.ARMS["as trained"])), plain)
+    assert_close(reading_on.nats_by_position(reading_on.rescaled(model, reading_on.SCALINGS["as trained"])), plain)
     windowed = reading_on.nats_by_position(reading_on.windowed(model))
     assert_close(windowed[:63], plain[:63], within=1e-4)
     assert (windowed[64:] - plain[64:]).abs().max() > 1e-5
+    near = reading_on.nats_by_position(reading_on.without_new_distances(model))
+    assert_close(near[:63], plain[:63], within=1e-4)
+    assert min((near[64:] - other[64:]).abs().max() for other in (plain, windowed)) > 1e-5
+
+
+def test_without_new_distances_a_key_far_back_is_as_far_as_the_furthest_of_the_training():
+    """Where all keys are alike, their scores differ by distance alone."""
+    model = reading_on.without_new_distances(parts.python_model(0, max_len=reading_on.LONGER))
+    attention, x = model.layers[0].self_attention, torch.ones(1, 100, parts.D_MODEL)
+    with torch.no_grad():
+        weights = attention(x, x, x, transformer_lab.causal_mask(100), need_weights=True)[1][0, :, -1].flip(-1)
+    assert_close(weights[:, 64:], weights[:, 63:64].expand(-1, 36))
+    assert (weights[:, 62] - weights[:, 63]).abs().max() > 1e-5
 
 
 def test_a_group_and_a_latent_hold_equally_many_numbers():
@@ -136,8 +149,7 @@ def test_a_bias_falls_where_the_load_is_high_and_a_load_of_one_is_even():
 def expected_rows() -> list[tuple[str, int, str]]:
     modules = command.BY_ARM | {"reading on": reading_on}
     found = [(name, seed, arm) for name, module in modules.items() for seed in (0, 1, 2) for arm in module.ARMS]
-    longer = command.LONGER | {"reading on": reading_on.ARMS}
-    return found + [(f"{name}, ten times as long", 0, arm) for name, arms in longer.items() for arm in arms]
+    return found + [(f"{name}, ten times as long", 0, arm) for name, arms in command.LONGER.items() for arm in arms]
 
 
 def test_the_committed_table_has_a_row_for_each_arm_and_seed():

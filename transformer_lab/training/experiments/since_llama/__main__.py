@@ -41,8 +41,9 @@ LONGER = {  # arms that are trained ten times as long
         *("linear, 32 pairs", "delta, 32 pairs", "two delta, 32 pairs"),
     ),
     "bounded scores": ("plain, rate 0.3", "norm only, rate 0.3", "soft cap, rate 0.3"),
+    "reading on": (*reading_on.SCALINGS, reading_on.WINDOW),
 }
-EXPERIMENTS = (*BY_ARM, "reading on", *(f"{name}, ten times as long" for name in (*LONGER, "reading on")))
+EXPERIMENTS = (*BY_ARM, "reading on", *(f"{name}, ten times as long" for name in LONGER))
 
 
 def rows(experiment: str, seed: int) -> Iterator[Row]:
@@ -50,12 +51,12 @@ def rows(experiment: str, seed: int) -> Iterator[Row]:
     name, longer, _ = experiment.partition(", ten")
     about: Row = {"experiment": experiment, "seed": seed}
     module = BY_ARM.get(name, reading_on)
-    n_steps = module.STEPS * (10 if longer else 1)
+    n_steps, arms = module.STEPS * (10 if longer else 1), LONGER[name] if longer else module.ARMS
     if module is reading_on:
-        for arm, found in reading_on.measure_all(seed, n_steps).items():
-            yield {**about, "arm": arm, **found}
+        found = reading_on.measure_all(seed, n_steps)
+        yield from ({**about, "arm": arm, **found[arm]} for arm in arms)
         return
-    for arm in LONGER[name] if longer else module.ARMS:
+    for arm in arms:
         yield {**about, "arm": arm, **module.measure(arm, seed, n_steps)}
 
 

@@ -4,9 +4,10 @@ from copy import deepcopy
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from transformer_lab.models.since_llama.layers import OpenAttention
 from transformer_lab.models.since_llama.open_model import OpenModel
 from transformer_lab.models.since_llama.rope_scaling import (
     LinearScaling,
@@ -17,9 +18,12 @@ from transformer_lab.models.since_llama.rope_scaling import (
     yarn_magnitude,
 )
 from transformer_lab.models.since_llama.sliding_window import SlidingWindowLayer
+from transformer_lab.nn.attention import masked_softmax
 from transformer_lab.training.experiments.since_llama.parts import (
     D_HEAD,
+    D_MODEL,
     LENGTH,
+    N_HEADS,
     python_ids,
     python_model,
     train_on_python,
@@ -28,13 +32,41 @@ from transformer_lab.training.experiments.since_llama.parts import (
 FACTOR, BASE = 4, 10000.0
 LONGER = FACTOR * LENGTH
 STEPS, RATE, SEEDS, N_TEXTS = 400, 1e-2, (0, 1, 2), 100
-ARMS: dict[str, Scaling | None] = {
+SCALINGS: dict[str, Scaling] = {
     "as trained": LinearScaling(1.0),
     "linear": LinearScaling(float(FACTOR)),
     "Llama 3": Llama3Scaling(float(FACTOR), low=1.0, high=4.0, original_length=LENGTH),
     "YaRN": YarnScaling(float(FACTOR), LENGTH, yarn_magnitude(float(FACTOR)), fast=4.0, slow=1.0),
-    "as trained, window of 64": None,
 }
+WINDOW, NEAR = "as trained, window of 64", "as trained, distances up to 63"
+ARMS = (*SCALINGS, WINDOW, NEAR)
+
+
+class NoNewDistances(OpenAttention):
+    """`OpenAttention` for which all keys that are further away than any was in training are as far as the furthest."""
+
+    def apply_positions(
+        self, queries: Float[Tensor, "B h T d_head"], keys: Float[Tensor, "B g S d_head"], start: int
+    ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B g S d_head"]]:
+        return queries, keys  # `attend` turns them, as it does so in two ways
+
+    def attend(
+        self,
+        queries: Float[Tensor, "B h T d_head"],
+        keys: Float[Tensor, "B h S d_head"],
+        values: Float[Tensor, "B h S d_head"],
+        mask: Bool[Tensor, "..."] | None,
+        need_weights: bool,
+    ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h T S"] | None]:
+        turned, turned_keys = self.positions(queries, keys, 0)
+        alone = queries.reshape(
+            -1, 1, 1, queries.size(-1)
+        )  # each query as a text of one position, the last of training
+        furthest = self.positions(alone, alone, LENGTH - 1)[0].view_as(queries)
+        back = torch.arange(queries.size(-2))[:, None] - torch.arange(keys.size(-2))  # (T, S)
+        scores = torch.where(back < LENGTH, turned @ turned_keys.mT, furthest @ keys.mT) / queries.size(-1) ** 0.5
+        weights = scores.softmax(-1) if mask is None else masked_softmax(scores, mask)
+        return weights @ values, weights
 
 
 def rescaled(model: OpenModel, scaling: Scaling) -> OpenModel:
@@ -57,6 +89,17 @@ def windowed(model: OpenModel) -> OpenModel:
     return model
 
 
+def without_new_distances(model: OpenModel) -> OpenModel:
+    """A copy of a model that sees all positions, none of them from further away than in training."""
+    model = deepcopy(model)
+    layer: Any
+    for layer in model.layers:
+        attention = NoNewDistances(D_MODEL, N_HEADS, N_HEADS, D_HEAD, layer.self_attention.positions)
+        attention.load_state_dict(layer.self_attention.state_dict())
+        layer.self_attention = attention
+    return model
+
+
 @torch.no_grad()
 def nats_by_position(model: OpenModel) -> Float[Tensor, " T"]:
     """The loss of each character but the first of a text, a mean over texts of LONGER characters."""
@@ -72,8 +115,10 @@ def measure_all(seed: int, n_steps: int = STEPS) -> dict[str, dict[str, list[flo
     """
     model = train_on_python(python_model(seed, max_len=LONGER), seed, n_steps, RATE)
     found = {}
-    for arm, scaling in ARMS.items():
-        losses = nats_by_position(windowed(model) if scaling is None else rescaled(model, scaling))
+    changed = {arm: rescaled(model, scaling) for arm, scaling in SCALINGS.items()}
+    changed |= {WINDOW: windowed(model), NEAR: without_new_distances(model)}
+    for arm, changed_model in changed.items():
+        losses = nats_by_position(changed_model)
         parts = [part.mean().item() for part in losses.split([LENGTH - 1, *[LENGTH] * (FACTOR - 1)])]
         found[arm] = {"nats": [round(part, 3) for part in parts]}
     return found

@@ -345,6 +345,16 @@ def test_a_bubblewrap_that_does_not_work_is_said_to(tmp_path, monkeypatch):
         find_bwrap()
 
 
+def test_a_bubblewrap_that_makes_namespaces_and_no_sandbox_is_said_to(tmp_path, monkeypatch):
+    """As in a plain container of podman, where a file system is shown, and the sandbox's own options are refused."""
+    fake = tmp_path / "bwrap"
+    fake.write_text('#!/bin/sh\ncase "$*" in *--hostname*) echo no hostname >&2; exit 1; esac\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(NoSandbox, match="can't make a sandbox here: no hostname"):
+        find_bwrap()
+
+
 AS_A_USER = """
 from transformer_lab.exercises.engine.running import Case
 from transformer_lab.grading.sandbox.sandbox import Sandbox

@@ -86,7 +86,7 @@ def by_kind(folder: Path, name: str) -> dict[str, set[float]]:
     points = {row["id"]: float(row["points"]) for row in rows(folder / f"{name}-grades" / "grades.csv")}
     kinds: dict[str, set[float]] = {}
     for number, _, kind in sixty.students():
-        kinds.setdefault(kind, set()).add(points[f"Participant {number}"])
+        kinds.setdefault(kind, set()).add(points[f"{number}@example.org"])
     return kinds
 
 
@@ -131,7 +131,7 @@ def record_of(kind: str) -> str:
 
 def test_everybody_was_asked_other_numbers_and_only_one_s_own_count(term):
     graded = {row["id"]: row for row in rows(term / "hw3-grades" / "grades.csv")}
-    borrowing = next(graded[f"Participant {n}"] for n, _, kind in sixty.students() if kind == "borrowing")
+    borrowing = next(graded[f"{n}@example.org"] for n, _, kind in sixty.students() if kind == "borrowing")
     assert (borrowing["kv_cache_bytes"], borrowing["computed"]) == ("0", "4")
     assert "worked with the numbers of `1000@example.org`, who is somebody else" in borrowing["notes"]
     programs = {
@@ -223,13 +223,13 @@ def test_a_decision_and_a_new_grading_leave_each_other_alone(term):
     for more in ([], ["--regrade"]):
         assert grade(term, "hw1", *more) == 0
         given = {row["id"]: row for row in rows(folder / "grades.csv")}
-        assert given[f"Participant {number}"]["points"] == "5"
-        assert (given[f"Participant {mistaken}"]["points"], given[f"Participant {mistaken}"]["computed"]) == (
+        assert given[f"{number}@example.org"]["points"] == "5"
+        assert (given[f"{mistaken}@example.org"]["points"], given[f"{mistaken}@example.org"]["computed"]) == (
             "1.5",
             "0",
         )
-        assert given[f"Participant {absent}"]["points"] == "4"
-        assert given[f"Participant {mistaken}"]["by hand"] == "softmax: 1.5 (explained it)"
+        assert given[f"{absent}@example.org"]["points"] == "4"
+        assert given[f"{mistaken}@example.org"]["by hand"] == "softmax: 1.5 (explained it)"
         assert "was ill" in (folder / "overrides.csv").read_text()
     (folder / "overrides.csv").write_text("student,exercise,points,comment\n")
     assert grade(term, "hw1") == 0

@@ -101,7 +101,7 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
         print(f"Sandbox: {described(options.sandbox)}.", file=sys.stderr)
         refuse_readable(options.submitted, options.assignment, options.private, options.roster, options.out)
     so_far = records.graded_so_far(options.out)
-    names = {one.student for one in found} | {one.student for one in ([] if options.regrade else so_far)}
+    names = {*final_grades.who_handed_in([*found, *([] if options.regrade else so_far)])}
     final_grades.check_decisions(so_far, names, assignment, roster, options.out)
     if options.regrade:
         course.forget(options.out)

@@ -15,6 +15,7 @@ from transformer_lab.grading.handout.roster import Person, Roster
 from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.marking.scoring import Mark
 from transformer_lab.grading.marking.variant_owner import Borrowed, owner_of_numbers
+from transformer_lab.grading.submissions.pile import Submission
 
 NOTHING = "handed in nothing"
 
@@ -83,20 +84,22 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
     Raises:
         ValueError: decisions can't be read; says which.
     """
-    decided = read_overrides(folder, assignment, [one.student for one in graded], roster)
+    decided = read_overrides(folder, assignment, who_handed_in(graded), roster)
     marked, fingerprints = read_marked(folder / MARKED, assignment), read_fingerprints(folder)
     whose = {one.student: roster.find(one.student) for one in graded}
     others = owner_of_numbers({one.student: one.own_id for one in graded}, roster) if assignment.variants else {}
     rest = (assignment, decided, marked, others, roster, fingerprints, slip_days.kept(folder))
     finals = [final(one.student, one, whose[one.student], *rest) for one in graded]
-    there = {person.id for person in whose.values() if person}
+    there = {person.id for person in whose.values() if person} | set(whose)
+    groups = {one.student for one in graded if not whose[one.student] and roster.group_of(one.student)}
+    finals = [one for one in finals if one.student not in groups]  # a group's name is nobody's
     for one in graded:  # a group's work is that of all of it who handed in nothing themselves
-        for person in roster.group_of(one.student):
-            if person.id not in there:
-                finals.append(final(person.id, one, person, *rest))
-                there.add(person.id)
-    grouped = {one.graded.student for one in finals if one.graded and one.student != one.graded.student}
-    finals = [one for one in finals if one.person or one.student not in grouped]  # a group's name is nobody's
+        partners = [(name, roster.find(name)) for name in one.together]
+        for name, person in (*partners, *((member.id, member) for member in roster.group_of(one.student))):
+            student = person.id if person else name
+            if student not in there:
+                finals.append(final(student, one, person, *rest))
+                there.add(student)
     absent = [person for person in roster.people if person.id not in there]
     finals += [final(person.id, None, person, *rest) for person in absent]
     return Gradebook(assignment, roster, tuple(finals))
@@ -118,6 +121,11 @@ def check_decisions(
     read_marked(folder / MARKED, assignment)
     if decided and folder.is_dir():
         keep_fingerprints(folder, decided, graded, roster)
+
+
+def who_handed_in(found: Iterable[Graded | Submission]) -> list[str]:
+    """The names of all who did, alone or with others."""
+    return [name for one in found for name in (one.student, *one.together)]
 
 
 def late_in_words(days: int, slips: int) -> str:

@@ -13,7 +13,7 @@ from transformer_lab.grading.handout.moodle_columns import LANGUAGES, moodle_dat
 from transformer_lab.grading.handout.roster import Person
 
 WRITTEN = ("%d/%m/%y, %H:%M",)  # by Moodle, where somebody has set it so
-TRUSTED = ("nbgrader", "Moodle", "Moodle LATE")
+TRUSTED = ("nbgrader", "Gradescope", "Moodle", "Moodle LATE")
 DAYS = re.compile(r"\+?(\d+(?:\.\d+)?)\s*(?:d|days?)?")
 
 
@@ -52,7 +52,8 @@ def due_for(assignment: Assignment, person: Person | None) -> datetime | None:
 def handed_in_at(assignment: Assignment, person: Person | None, submitted: str, by: str) -> tuple[datetime | None, str]:
     """When work came, as far as something tells that the student can't write, and what that is.
 
-    The roster comes first; then nbgrader's own note, and the files in what Moodle zips. Canvas tells only what is late.
+    The roster comes first; then nbgrader's own note and Gradescope's, and the files in what Moodle zips. Canvas tells
+    only what is late.
     """
     if told := person.submitted.strip("-") if person else "":  # Moodle's `-` is none
         whose = person.name or person.id if person else ""

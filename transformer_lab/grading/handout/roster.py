@@ -1,7 +1,7 @@
 """The roster of a course: who is in it, under which names systems know them, and who was given more time.
 
-A table (CSV) of one's own, with a column `id` and any of `name`, `email`, `extension`, `submitted`; or what Canvas's
-gradebook and Moodle's grading worksheet export, as it is.
+A table (CSV) of one's own, with a column `id` and any of `name`, `email`, `extension`, `group`, `submitted`; or what
+Canvas's gradebook and Moodle's grading worksheet export, as it is or with such columns added.
 """
 
 import re
@@ -16,12 +16,13 @@ from transformer_lab.grading.handout.spreadsheets import read_table
 
 KEPT = "roster-used.csv"  # beside the grades: the roster that they were made with
 CANVAS = ("Student", "ID")  # columns by which its table is known
-COLUMNS = {  # of ours: by what names each may go; of Moodle's exports too
-    "id": ("id", "id number", "student id", "sis user id", "student", "username", "identifier"),
+OURS = ("extension", "group", "team", "submitted")  # which no system exports
+COLUMNS = {  # of ours: by what names each may go; of Moodle's exports too, whose identifiers differ by assignment
+    "id": ("id", "id number", "student id", "sis user id", "student", "username", "email address", "identifier"),
     "name": ("name", "full name", "student name"),
     "email": ("email", "email address", "sis login id"),
     "extension": ("extension",),
-    "group": ("group", "team"),
+    "group": OURS[1:3],
     "submitted": ("submitted", "last modified (submission)"),
 }
 
@@ -42,7 +43,9 @@ class Person:
         """What a submission may call this person, the surest first."""
         number = re.sub(r"\D", "", self.row.get("Identifier", ""))  # `Participant 123`
         told = [self.row.get(column, "") for column in ("ID", "SIS User ID", "SIS Login ID", "Username")]
-        yield from filter(None, [self.id, number, *told, self.email, self.email.partition("@")[0]])
+        yield from filter(
+            None, [self.id, number, self.row.get("Identifier", ""), *told, self.email, self.email.partition("@")[0]]
+        )
 
     def names(self) -> Iterator[str]:
         """The name in the orders in which it is written: `Doe, Ann` is `annDoe` and `doeann`."""
@@ -135,10 +138,10 @@ def kept_roster(folder: Path) -> Roster:
 
 def person(row: dict[str, str]) -> Person | None:
     """The person of a row; None for one that is nobody's, such as Canvas's `Points Possible`."""
-    if set(CANVAS) <= set(row):
-        id_ = row.get("SIS User ID") or row["ID"]
-        return Person(id_, row["Student"], row.get("SIS Login ID", ""), row=row) if row["ID"] else None
     small = {name.casefold().strip(): value for name, value in row.items()}
     told = {one: next((small[name] for name in names if small.get(name)), "") for one, names in COLUMNS.items()}
+    if set(CANVAS) <= set(row):
+        own = {"id": row.get("SIS User ID") or row["ID"], "name": row["Student"], "email": row.get("SIS Login ID", "")}
+        return Person(**told | own, row=row) if row["ID"] else None
     told["name"] = told["name"] or " ".join(filter(None, (small.get("first name"), small.get("last name"))))
     return Person(**told, row=row) if told["id"] else None

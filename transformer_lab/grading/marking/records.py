@@ -22,6 +22,7 @@ class Graded:
     left_out: tuple[str, ...] = ()  # of the notes, what says that something could not be read
     came_by: str = ""  # who says when it came: see Submission
     hand_back: str = ""
+    together: tuple[str, ...] = ()  # the others who handed it in
 
     @property
     def points(self) -> float | int:
@@ -47,7 +48,8 @@ class Graded:
             words = dict(record.get("texts", {}))
             more = (record.get("submitted", ""), words, record.get("own_id", ""))
             came = (tuple(record.get("left_out", ())), record.get("came_by", ""), record.get("hand_back", ""))
-            return Graded(record["student"], marks, notes, record["digest"], *more, *came)
+            others = tuple(record.get("together", ()))
+            return Graded(record["student"], marks, notes, record["digest"], *more, *came, others)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(
                 f"{path} must be a record of grading ({type(error).__name__}: {error}): "

@@ -14,6 +14,7 @@ MOST_NAMED = 5
 TIMES = {  # who tells when work came
     "roster": "the roster's time",
     "nbgrader": "nbgrader's timestamp.txt",
+    "Gradescope": "Gradescope's submission_metadata.yml",
     "Moodle": "the time of the file in Moodle's zip file",
     "Canvas": "whether Canvas calls it LATE, which is one day",
     "files": "the times of files",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from transformer_lab.grading.gradebook.final_grades import FinalGrade, Gradebook
 from transformer_lab.grading.gradebook.overrides import LATE, TOTAL
 from transformer_lab.grading.handout.moodle_columns import english_names
-from transformer_lab.grading.handout.roster import Roster
+from transformer_lab.grading.handout.roster import OURS, Roster
 from transformer_lab.grading.marking.records import Graded
 
 USUAL = ("ok", "wrong", "missing")
@@ -74,7 +74,8 @@ def moodle(book: Gradebook) -> str:
         return written(head, rows)
     english = english_names(book.roster.columns)
     known = [english.get(c, c) for c in book.roster.columns]
-    columns = [*book.roster.columns, *(c for c in MOODLE[3:] if c not in known)]
+    theirs = [c for c in book.roster.columns if c.casefold().strip() not in OURS]
+    columns = [*theirs, *(c for c in MOODLE[3:] if c not in known)]
     rows, finals = [], {one.id: one for one in book.finals if one.person}
     for person in book.roster.people:  # all are there: who handed in nothing, too
         one = finals[person.id]

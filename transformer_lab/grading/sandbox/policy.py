@@ -58,7 +58,8 @@ def find_bwrap() -> str:
             "with `apt install bubblewrap` (found no `bwrap`). `--trust` grades without a sandbox: every answer "
             "can then read and write all that you can."
         )
-    tried = subprocess.run([path, "--ro-bind", "/", "/", "--unshare-all", "true"], capture_output=True, text=True)
+    # with the options of the sandbox itself: a container may allow the namespaces, and not what is done in them
+    tried = subprocess.run([path, *bwrap_options(), sys.executable, "-I", "-c", ""], capture_output=True, text=True)
     if tried.returncode != 0:
         raise NoSandbox(
             f"bubblewrap is there, but can't make a sandbox here: {tried.stderr.strip()}. It needs the right to make "

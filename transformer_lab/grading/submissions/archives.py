@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from transformer_lab.grading.submissions.file_names import READ
+from transformer_lab.grading.submissions.gradescope_export import METADATA
 
 MOST_FILE, MOST_ARCHIVE = 20 << 20, 100 << 20  # bytes of a file
-WANTED = (*READ, ".zip")
+WANTED, NOTED = (*READ, ".zip"), ("timestamp.txt", METADATA)
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, OSError)
 
 
@@ -79,7 +80,7 @@ def unpack(archive: Path, folder: Path, budget_of: Callable[[Path], Budget]) -> 
 
 def unpack_one(opened: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path, budget: Budget) -> str:
     """Write one file; why it is left out, if it is."""
-    most = MOST_ARCHIVE if place.suffix.lower() == ".zip" else MOST_FILE
+    most = MOST_ARCHIVE if place.suffix.lower() == ".zip" or place.name == METADATA else MOST_FILE
     try:
         with opened.open(member) as file:
             content = file.read(most + 1)
@@ -97,7 +98,7 @@ def place_of(member: zipfile.ZipInfo, folder: Path) -> Path | None:
     parts = [part for part in PurePosixPath(member.filename.replace("\\", "/")).parts if part not in ("/", "..", ".")]
     hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
     kind = stat.S_IFMT(member.external_attr >> 16)
-    wanted = bool(parts) and (parts[-1].lower().endswith(WANTED) or parts[-1] == "timestamp.txt")
+    wanted = bool(parts) and (parts[-1].lower().endswith(WANTED) or parts[-1] in NOTED)
     if member.is_dir() or hidden or not wanted or kind not in (0, stat.S_IFREG):
         return None
     return folder.joinpath(*(part.replace("\0", "")[-150:] for part in parts))

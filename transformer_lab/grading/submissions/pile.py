@@ -23,7 +23,8 @@ MOST_DEPTH, MOST_NAMED = 6, 5
 class Submission:
     """A student, the files that count, the oldest first, when they came, and what was odd.
 
-    `came_by` tells who says so: nbgrader, Moodle's zip file, Canvas, which says only whether it was late, or the files.
+    `came_by` tells who says so: nbgrader, Gradescope, Moodle's zip file, Canvas, which says only whether it was late,
+    or the files.
     """
 
     student: str
@@ -33,10 +34,11 @@ class Submission:
     left_out: tuple[str, ...] = ()  # of the notes, what says that something could not be read
     came_by: str = ""
     hand_back: str = ""  # as what its system takes back a file for this student
+    together: tuple[str, ...] = ()  # the others who handed it in, where its system says so
 
     def digest(self) -> str:
         """Changes when a file does."""
-        whole = hashlib.sha256()
+        whole = hashlib.sha256(repr(self.together).encode() if self.together else b"")
         for path in map(Path, self.paths):
             whole.update(repr((path.name, path.stat().st_size)).encode())
             if os.access(path, os.R_OK):
@@ -54,7 +56,8 @@ class Pile:
         self.notes: list[str] = []
         self.left_out: list[str] = []
         self.others: list[str] = []
-        self.stamp = ""  # nbgrader's
+        self.stamp = ""  # nbgrader's, or Gradescope's
+        self.together: tuple[str, ...] = ()
         self.system, self.hand_back, self.is_late = "", "", False
         self.times: list[float] = []  # of what lies in the class itself: what a student zipped may have any
         self.archives = 0  # in which the file lies that is being taken
@@ -109,11 +112,13 @@ class Pile:
             rest = ", ".join(self.others[:MOST_NAMED])
             notes.append(f"no notebook was handed in ({f'but {rest}' if rest else 'the folder is empty'})")
         paths = tuple(map(str, in_order(self.files)))
-        return Submission(student, paths, self.came, tuple(notes), left_out, self.came_by, self.hand_back)
+        return Submission(
+            student, paths, self.came, tuple(notes), left_out, self.came_by, self.hand_back, self.together
+        )
 
     @property
     def came(self) -> str:
-        """When it came: what nbgrader noted, or the time of the newest file that lies in the class itself."""
+        """When it came: what its system noted, or the time of the newest file that lies in the class itself."""
         return next(stamps(self.stamp), "") or ("" if self.system == "Canvas" else latest(self.times))
 
     @property

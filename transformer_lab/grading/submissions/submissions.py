@@ -8,6 +8,7 @@ from pathlib import Path
 from transformer_lab.grading.submissions.archives import for_each_student, unpack
 from transformer_lab.grading.submissions.file_names import READ
 from transformer_lab.grading.submissions.file_owners import CANVAS, owner_of
+from transformer_lab.grading.submissions.gradescope_export import METADATA, NAMELESS, read_export
 from transformer_lab.grading.submissions.pile import Pile, Submission
 
 HOLDS = "must hold notebooks, one for each student or in a folder for each"
@@ -17,7 +18,8 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
     """The submissions in a folder or a zip file; `name` is the assignment's, `unpacked` a folder for what is in zips.
 
     A student's are `ann.ipynb`, `ann/**/*.ipynb`, nbgrader's `ann/<name>/*.ipynb`, the same in a zip file, or what
-    Canvas and Moodle make of them. Links are not followed. Paths are absolute: who grades may stand in another folder.
+    Canvas, Moodle and Gradescope make of them. Links are not followed. Paths are absolute: who grades may stand in
+    another folder.
 
     Raises:
         ValueError: there is no such place, or no submission in it.
@@ -28,21 +30,31 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
     if not place.is_dir():
         raise ValueError(f"the submissions must be a folder or a zip file (there is none at {place})")
     refuse_our_own(place)
+    exported = read_export(place)
     found: dict[str, Pile] = {}
+
+    def pile_of(entry: str, is_file: bool) -> Pile:
+        told = exported.get(entry)
+        owner = told.owner(entry) if told else owner_of(entry, is_file)
+        pile = found.setdefault(owner.student, Pile(name, unpacked))
+        pile.system, pile.hand_back = owner.system, owner.hand_back
+        pile.is_late |= owner.late
+        if told:
+            pile.stamp, pile.together = told.came, told.students[1:]
+            pile.notes += [] if told.students else [NAMELESS]
+        return pile
+
     for entry in sorted(place.absolute().iterdir()):
         if entry.name.startswith("._") or (entry.name.startswith(".") and entry.is_dir()):  # not a student's
             continue
         is_file = not entry.is_dir() or entry.is_symlink()
         if is_file and not entry.is_symlink() and not entry.name.lower().endswith((*READ, ".zip")):
             continue
-        owner = owner_of(entry.name, is_file)
-        pile = found.setdefault(owner.student, Pile(name, unpacked))
-        pile.system, pile.hand_back = owner.system, owner.hand_back
-        pile.add(entry)
-        pile.is_late |= owner.late
+        pile_of(entry.name, is_file).add(entry)
     for entry_name, is_file, why in left_out:
-        pile = found.setdefault(owner_of(entry_name, is_file).student, Pile(name, unpacked))
-        pile.left_out.append(why)
+        pile_of(entry_name, is_file).left_out.append(why)
+    for folder in exported:  # of which there is nothing to read
+        pile_of(folder, is_file=False)
     if not found:
         raise ValueError(f"{place} {HOLDS} (it holds none)")
     return [pile.submission(student) for student, pile in sorted(found.items())]
@@ -114,4 +126,5 @@ def top_of(inner: list[Path], whole: Path) -> Path:
     """The folder in which the submissions lie: where all is in one folder, that one."""
     within = [*inner[0].iterdir()] if len(inner) == 1 and inner[0].is_dir() else []
     folders = len(within) > 1 and all(one.is_dir() for one in within)
+    folders |= any(one.name == METADATA for one in within)
     return inner[0] if folders or any(CANVAS.fullmatch(one.name) for one in within) else whole

@@ -63,7 +63,7 @@ def test_a_press_in_the_picture_goes_there(views):
     view.canvas.scroll_into_view_if_needed()
     left, width = view.canvas.evaluate("canvas => [canvas.layout.left, canvas.layout.width]")
     box = view.canvas.bounding_box()
-    view.page.mouse.move(box["x"] + left + width * 0.75, box["y"] + 60)
+    view.page.mouse.move(box["x"] + left + width * 0.75, box["y"] + 100)
     view.page.mouse.down()
     view.page.mouse.up()
     assert view.values()["moment"] == pytest.approx(0.75 * shown()["seconds"], rel=0.01)
@@ -72,7 +72,7 @@ def test_a_press_in_the_picture_goes_there(views):
 def test_a_press_on_a_bar_chooses_its_way(views):
     view = views["ranks"]
     bars = view.root.locator("canvas").nth(1)
-    bars.click(position={"x": 120, "y": 24 + 26 * 4 + 13})
+    bars.click(position={"x": 120, "y": 26 + 30 * 4 + 15})
     near(view.values(), shown("pipeline"))
 
 

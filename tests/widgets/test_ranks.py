@@ -7,7 +7,7 @@ from tests.view_outputs import state_of
 from transformer_lab import widgets
 from transformer_lab.analysis.rank_tasks import Stack, Step
 from transformer_lab.distributed.costs import Cluster
-from transformer_lab.widgets.views.ranks.ranks_picture import draw_step
+from transformer_lab.widgets.views.ranks.ranks_picture import BARS, draw_step
 
 
 def test_the_view_carries_sizes_and_where_it_begins():
@@ -38,9 +38,10 @@ def test_the_picture_has_a_bar_for_each_time_that_a_rank_computes(scheme):
     step = Step(Stack(), 3, Cluster(989e12, 50e9))
     drawn = draw_step(scheme, step).axes[1]
     tasks = schedule(scheme, step)
-    assert len(drawn.collections) == 2 * sum(task.computes for task in tasks)  # a bar and its edge
+    bars = [one for one in drawn.collections if one.get_zorder() == BARS]
+    assert len(bars) == sum(task.computes for task in tasks)
     messages = sum(task.rounds * (1 if task.kind == "send" else 3) for task in tasks if not task.computes)
-    assert len(drawn.lines) == messages + 3
+    assert len(drawn.lines) == messages + 3  # and the wires
     assert drawn.get_xlim()[1] == pytest.approx(1000 * max(task.end for task in tasks))
 
 

@@ -5,13 +5,14 @@ import test from "node:test";
 
 import { fixtures, load } from "./support.mjs";
 
-const [view, { lengthOf, schedule }] = [await load("ranks_view"), await load("ranks_schedule")];
+const { doing, gathered, lengthOf, schedule } = await load("ranks_schedule");
+const { atMoment } = await load("ranks_view");
 
 test("what each rank does at a moment", () => {
   for (const [way, moments] of Object.entries(fixtures.moments)) {
     const tasks = schedule(way, fixtures.step);
     for (const { moment, does } of moments) {
-      const found = does.map((_, rank) => view.doing(tasks, rank, moment));
+      const found = does.map((_, rank) => doing(tasks, rank, moment));
       assert.deepEqual(
         found.map(({ computes, sends }) => `${computes ?? ""}|${sends ?? ""}`),
         does,
@@ -23,13 +24,21 @@ test("what each rank does at a moment", () => {
 test("which layers' weights all ranks have", () => {
   const tasks = schedule("sharded", fixtures.step);
   fixtures.gathered.forEach((layers, i) => {
-    assert.deepEqual(view.gathered(tasks, (i / fixtures.gathered.length) * lengthOf(tasks)), layers);
+    assert.deepEqual(gathered(tasks, (i / fixtures.gathered.length) * lengthOf(tasks)), layers);
   });
   assert.ok(fixtures.gathered.some((layers) => layers.length > 0));
 });
 
-test("times have three digits and a unit", () => {
-  assert.equal(view.inTime(0), "0 ms");
-  assert.equal(view.inTime(0.28184), "282 ms");
-  assert.equal(view.inTime(1.264), "1.26 s");
+test("a moment in words: ranks that do the same are named together", () => {
+  const does = [
+    { computes: "F2", sends: null },
+    { computes: "F2", sends: null },
+    { computes: null, sends: "gather F3" },
+    { computes: null, sends: null },
+  ];
+  assert.equal(
+    atMoment(does, 0.0979, "data"),
+    "At 97.9 ms, ranks 0, 1 compute layer 2 forward; rank 2 is on the wire; rank 3 waits.",
+  );
+  assert.match(atMoment(does, 0, "pipeline"), /ranks 0, 1 compute micro-batch 2 forward/);
 });

@@ -201,3 +201,19 @@ export function reads(way, rank, n) {
   if (way === "context") return [rank, 2 * n - 1 - rank].map((i) => [i / (2 * n), 0, (i + 1) / (2 * n), 1]);
   return [[0, 0, 1, 1]];
 }
+
+// What a rank does at a moment: the names of what it computes, sends and has gathered.
+export function doing(tasks, rank, moment) {
+  const now = tasks.filter(({ ranks, start, end }) => ranks.includes(rank) && start <= moment && moment < end);
+  const name = (task) => task?.name.replace(/@\d+$/, "") ?? null;
+  return { computes: name(now.find(computes)), sends: name(now.find((task) => !computes(task))) };
+}
+
+// The layers whose weights all ranks have at a moment, though each keeps but a part: from the end of their gathering
+// to the end of the computing behind it.
+export function gathered(tasks, moment) {
+  return tasks
+    .filter(({ kind, end }) => kind === "gather" && end <= moment)
+    .filter(({ name }) => tasks.some((task) => task.name === `${name.slice(7)}@0` && moment < task.end))
+    .map(({ name }) => +name.slice(8));
+}

@@ -1,13 +1,14 @@
 """The view of trainings by rewards in Python: what it carries, says and draws, and what is refused."""
 
 import copy
+import math
 
 import pytest
 
 from tests.view_examples.rewards import data
 from tests.view_outputs import state_of
 from transformer_lab import widgets
-from transformer_lab.widgets.views.rewards.rewards_picture import draw_rewards
+from transformer_lab.widgets.views.rewards.rewards_picture import DOOR, FROM, THICKEST, draw_rewards
 
 RUNS = data["reward_runs"]
 
@@ -28,16 +29,25 @@ def test_the_summary_counts():
     )
 
 
-def test_the_picture_has_a_line_for_each_answer_from_before_to_after():
+def test_the_threads_of_the_picture_are_as_thick_as_answers_are_probable():
     group, curves = draw_rewards(RUNS[1]["steps"], 2).axes
     one = RUNS[1]["steps"][2]
-    lines = [line for line in group.lines if len(line.get_xdata()) == 2]
-    drawn = [[float(x) for x in line.get_xdata()] for line in lines]
-    assert drawn == [
-        pytest.approx([2.718281828**before, 2.718281828**after], rel=1e-6)
-        for before, after in zip(one["before"], one["after"], strict=True)
-    ]
+    assert len(group.collections) == len(one["texts"])
+    for thread, before, after in zip(group.collections, one["before"], one["after"], strict=True):
+        corners = thread.get_paths()[0].vertices
+        for x, chance in ((FROM, before), (DOOR, after)):
+            heights = corners[corners[:, 0] == x, 1]
+            assert heights.max() - heights.min() == pytest.approx(THICKEST * math.exp(chance), rel=1e-6)
     assert list(curves.lines[0].get_ydata()) == [step["rewarded"] for step in RUNS[1]["steps"]]
+
+
+def test_the_doors_of_the_picture_are_those_of_the_verifier():
+    one = RUNS[1]["steps"][2]
+    pairs = list(zip(one["rewards"], one["exact"], strict=True))
+    doors = {"✓ right": (1, 1), "✗ side door": (1, 0)}
+    written = {text.get_text() for text in draw_rewards(RUNS[1]["steps"], 2).axes[0].texts}
+    assert {f"{name}\n{pairs.count(pair)} of 6" for name, pair in doors.items() if pair in pairs} <= written
+    assert f"no reward\n{6 - sum(one['rewards'])} of 6" in written
 
 
 def test_rewards_refuses_what_it_cannot_show():

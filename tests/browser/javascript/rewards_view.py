@@ -2,7 +2,6 @@
 
 import torch
 
-from tests.view_examples.rewards import data
 from transformer_lab.training.after_pretraining import group_advantages
 from transformer_lab.training.after_pretraining.digit_sums import draw_problems, running_sums
 
@@ -17,5 +16,4 @@ def numbers() -> dict:
         "advantages": group_advantages(rewards).tolist(),
         "problems": problems,
         "digits": [running_sums(problem)[-1] for problem in problems],
-        "steps": data["reward_runs"][1]["steps"],
     }

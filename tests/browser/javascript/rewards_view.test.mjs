@@ -20,9 +20,3 @@ test("a hole is found when more than a tenth is rewarded that is wrong", () => {
   assert.equal(view.holeFound(steps), 2);
   assert.equal(view.holeFound(steps.slice(0, 2)), null);
 });
-
-test("the axis reaches down to the least probability, but not below a billionth", () => {
-  const least = Math.min(...fixtures.steps.flatMap(({ before, after }) => [...before, ...after])) / Math.LN10;
-  assert.equal(view.lowestOf(fixtures.steps), Math.floor(least));
-  assert.equal(view.lowestOf([{ before: [-50], after: [-1] }]), -9);
-});

@@ -49,15 +49,16 @@ export function layoutOf(width, n_layers, n) {
   const wide = width >= 720;
   const pieces = width >= 980 ? 336 : wide ? 276 : width;
   const [lane, machine] = wide ? [92, 92] : [74, 74];
-  const below = HEAD + n * lane + FOOT;
+  const top = wide ? HEAD : HEAD + 18;
+  const below = top + n * lane + FOOT;
   return {
     wide,
-    top: HEAD,
+    top,
     lane,
     left: wide ? pieces : 16,
     width: width - (wide ? pieces : 16) - 6,
     bar: wide ? 16 : 8, // from the top of a lane to its slab
-    machine: { top: wide ? HEAD : below + 30, pitch: machine, width: wide ? pieces - 16 : width, left: 66 },
+    machine: { top: wide ? top : below + 30, pitch: machine, width: wide ? pieces - 16 : width, left: 66 },
     cell: (pieces - (wide ? 98 : 84)) / n_layers,
     high: wide ? below : below + 30 + n * machine,
   };
@@ -83,16 +84,18 @@ export function paint(sketch, { width, way, step, tasks, uses, time }) {
 
 // What fills a lane, and the share of the step that it takes on average of the ranks.
 function paintLegend({ context, layout, whole }, uses) {
-  const y = layout.top - 28;
-  const [size, room] = layout.width < 360 ? [12, 8] : [14, 24];
+  let y = layout.wide ? layout.top - 28 : 12;
+  const [size, room] = layout.wide ? [14, 24] : [13, 12];
   let x = layout.left;
   for (const [name, list] of Object.entries({
     computes: uses.computing,
     sends: uses.sending,
     waits: uses.waiting,
   })) {
-    paintSwatch(context, name, x, y);
     const text = `${name} ${Math.round((100 * mean(list)) / whole)} %`;
+    write(context, "", 0, 0, { size, bold: true });
+    if (x + 24 + context.measureText(text).width > layout.left + layout.width) [x, y] = [layout.left, y + 20];
+    paintSwatch(context, name, x, y);
     write(context, text, x + 24, y, { size, bold: true });
     x += 24 + context.measureText(text).width + room;
   }

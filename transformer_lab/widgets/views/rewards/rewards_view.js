@@ -1,9 +1,6 @@
 // Training from right and wrong, step by step: a group of answers, their rewards, and the probabilities that move.
 
-import { drawLines } from "../../shared/chart.js";
-import { FONT } from "../../shared/grid.js";
 import { player } from "../../shared/motion.js";
-import { COLOURS, MEANINGS, NOW, SANS } from "../../shared/palette.js";
 import {
   bar,
   button,
@@ -20,6 +17,7 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { visible } from "../lens/lens_view.js";
+import { paint, signed, small } from "./rewards_picture.js";
 
 // How much better each sample is than the others of its group: mean 0 and standard deviation 1, or zeros if all are
 // worth the same. `group_advantages` of after_pretraining.
@@ -41,13 +39,6 @@ export function holeFound(steps) {
   return at < 0 ? null : at;
 }
 
-const shares = () => [
-  ["rewarded", "rewarded", COLOURS[0]],
-  ["right", "right", COLOURS[1]],
-  ["worked", "worked out", COLOURS[2]],
-  ["formed", "well formed", NOW.thread],
-];
-
 export default {
   render({ model, el }) {
     const runs = model.get("runs");
@@ -67,7 +58,7 @@ export default {
       el.values = { arm, seed, step: now.step, advantages, before, after, rewarded, right, worked, formed };
       ways.forEach((one, i) => one.setAttribute("aria-pressed", arms[i] === arm));
       many.forEach((one, i) => one.setAttribute("aria-pressed", seeds[i] === seed));
-      paint(sketch, el, { steps, at: now.step, step, advantages });
+      sketch.node.plot = paint(sketch, { width: widthOf(el), steps, at: now.step, step, advantages });
       const words = describe({ arm, seed, steps, at: now.step, step });
       says.say(words);
       sketch.describe(words);
@@ -122,8 +113,8 @@ export default {
     });
     el.append(
       element("style", {}, STYLE),
-      bar("rewarded by", element("div", { class: "tl-choice" }, ...ways)),
-      bar(element("div", { class: "tl-choice" }, ...many), play.node, at.node),
+      bar("rewarded by", element("div", { class: "tl-segments" }, ...ways)),
+      bar(element("div", { class: "tl-segments" }, ...many), play.node, at.node),
       sketch.node,
       says,
       element("div", { class: "tl-note" }, NOTE),
@@ -135,21 +126,17 @@ export default {
 };
 
 const STYLE = `
-.tl-rewards .tl-choice { display: flex; flex-wrap: wrap; }
-.tl-rewards .tl-choice button { border-radius: 0; margin-left: -1px; }
 .tl-rewards canvas { touch-action: pan-y; margin: 6px 0; }
 `;
 
 // ── words ──
 
 const NOTE =
-  "✓ and ✗: the verifier that rewards; a dashed ring: rewarded, though the exact verifier says wrong. An open circle " +
-  "is the probability of the whole answer before the step, an arrow that after it. A: the advantage over the group. " +
-  "The group is one of those from which the step has learned.";
+  "✓ and ✗ beside an answer: whether it is right. Where its thread ends is what the verifier makes of it. A thread is " +
+  "as thick as the answer is probable, at its left before the step and at its right after it; dashed lines go on as it " +
+  "was. A: the advantage over the group. The group is one of those from which the step has learned.";
 
 const percent = (share) => `${Math.round(100 * share)} %`;
-
-const small = (p) => (p >= 0.001 ? String(Number(p.toPrecision(3))) : p.toExponential(1).replace("-", "−"));
 
 function describe({ arm, seed, steps, at, step }) {
   const [n, rewarded, exact] = [
@@ -183,105 +170,4 @@ function asTable({ texts, rewards, exact }, advantages, before, after) {
     small(after[i]),
   ]);
   return [["answer", "rewarded", "right", "advantage", "p before", "p after"], ...rows];
-}
-
-const signed = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(2)}`;
-
-// ── drawing ──
-
-const [ROW, HEAD, FOOT] = [32, 34, 44];
-const MONO = "15px ui-monospace, Menlo, Consolas, monospace";
-
-function paint(sketch, el, { steps, at, step, advantages }) {
-  const total = widthOf(el);
-  const wide = total >= 820;
-  const high = HEAD + step.texts.length * ROW + FOOT;
-  const context = sketch.resize(total, wide ? high : high + 280);
-  const ink = getComputedStyle(el).color;
-  context.textBaseline = "middle";
-  const left = wide ? Math.round(total * 0.54) : total;
-  paintGroup(context, { width: left - 8, ink, step, advantages, lowest: lowestOf(steps) });
-  const box = wide
-    ? { x: left + 16, y: 0, width: total - left - 16, height: high }
-    : { x: 0, y: high + 8, width: total, height: 270 };
-  const xs = steps.map((_, i) => i + 1);
-  const plot = drawLines(context, box, {
-    title: "Of all answers in a step",
-    x: { name: "step", low: 1, high: steps.length },
-    y: { name: "share", low: 0, high: 1 },
-    series: shares().map(([key, name, colour]) => ({ name, colour, xs, ys: steps.map((one) => one[key]) })),
-    at,
-    ink,
-  });
-  const [first, end] = [plot.across(1), plot.across(steps.length)];
-  sketch.node.plot = { x: first, width: end - first, top: wide ? 0 : high };
-}
-
-// The least power of ten that the answers of a run need, so that the axis stays where it is from step to step.
-export function lowestOf(steps) {
-  const least = Math.min(...steps.flatMap(({ before, after }) => [...before, ...after]));
-  return Math.max(-9, Math.floor(least / Math.LN10));
-}
-
-function paintGroup(context, { width, ink, step, advantages, lowest }) {
-  const [text, mark, room] = [126, 30, 52];
-  const from = text + mark;
-  const across = (log) => from + (1 - clamp(log / Math.LN10 / lowest, 0, 1)) * (width - from - room);
-  Object.assign(context, { fillStyle: ink, font: `bold ${FONT}`, textAlign: "left" });
-  context.fillText(`${step.problem} = ?`, 0, 14);
-  context.textAlign = "right";
-  context.fillText("A", width - 6, 14);
-  context.font = FONT;
-  context.textAlign = "center";
-  context.fillText("probability of the answer", (from + width - room) / 2, 14);
-  const bottom = HEAD + step.texts.length * ROW;
-  for (let power = 0; power >= lowest; power -= Math.max(1, Math.ceil(-lowest / (width > 480 ? 5 : 3)))) {
-    const x = across(power * Math.LN10);
-    Object.assign(context, { globalAlpha: 0.25, fillStyle: ink });
-    context.fillRect(x, HEAD - 6, 1, bottom - HEAD + 10);
-    context.globalAlpha = 1;
-    context.fillText(power > -4 ? String(10 ** power) : `1e−${-power}`, x, bottom + 18);
-  }
-  step.texts.forEach((one, i) => {
-    const y = HEAD + (i + 0.5) * ROW;
-    Object.assign(context, { fillStyle: ink, font: MONO, textAlign: "left" });
-    context.fillText(visible(one), 0, y, text - 6);
-    paintMark(context, { x: text + 6, y, ink, rewarded: step.rewards[i], exact: step.exact[i] });
-    paintMove(context, { y, from: across(step.before[i]), to: across(step.after[i]) });
-    Object.assign(context, { fillStyle: ink, font: FONT, textAlign: "right" });
-    context.fillText(signed(advantages[i]), width - 2, y);
-  });
-}
-
-function paintMark(context, { x, y, ink, rewarded, exact }) {
-  Object.assign(context, { fillStyle: ink, font: `bold 15px ${SANS}`, textAlign: "center" });
-  context.fillText(rewarded ? "✓" : "✗", x, y);
-  if (!rewarded || exact) return;
-  Object.assign(context, { strokeStyle: COLOURS[3], lineWidth: 2 });
-  context.setLineDash([4, 3]);
-  context.beginPath();
-  context.arc(x, y, 12, 0, 2 * Math.PI);
-  context.stroke();
-  context.setLineDash([]);
-}
-
-// From an open circle to an arrow: blue to the right if the answer became likelier, orange to the left if less likely.
-function paintMove(context, { y, from, to }) {
-  const gains = to >= from;
-  const colour = gains ? MEANINGS.with : MEANINGS.without;
-  Object.assign(context, { strokeStyle: colour, fillStyle: colour, lineWidth: 3 });
-  context.beginPath();
-  context.moveTo(from, y);
-  context.lineTo(to, y);
-  context.stroke();
-  context.lineWidth = 2;
-  context.beginPath();
-  context.arc(from, y, 4, 0, 2 * Math.PI);
-  context.stroke();
-  const tip = gains ? 7 : -7;
-  context.beginPath();
-  context.moveTo(to + tip, y);
-  context.lineTo(to - tip * 0.4, y - 6);
-  context.lineTo(to - tip * 0.4, y + 6);
-  context.fill();
 }

@@ -37,9 +37,10 @@ def test_a_key_or_a_pointer_asks_for_another_token(views):
     view.press("ArrowLeft")
     near(view.values(), shown(place=39))
     expect(view.canvas).to_be_focused()
-    left, wide = view.canvas.evaluate("canvas => [canvas.layout.left, canvas.layout.wide]")
-    view.canvas.hover(position={"x": left + wide * 0.25, "y": 100})
-    near(view.values(), shown(place=10))
+    for column in (0, 3):
+        strip = view.canvas.evaluate(f"canvas => canvas.layout.columns[{column}].strip")
+        view.canvas.hover(position={"x": strip["x"] + strip["width"] * 0.25, "y": 90})
+        near(view.values(), shown(place=10))
     assert f"Known of token {shown(place=10)['token'] + 1:,}: " in view.says()
     view.page.mouse.move(0, 0)
     near(view.values(), shown())

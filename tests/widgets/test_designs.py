@@ -33,7 +33,7 @@ def test_the_summary_has_the_bytes():
 @pytest.mark.parametrize("length", [40, 5000])
 def test_areas_in_the_picture_are_bytes(designs, length):
     drawn = draw_designs(designs, length, 0.999, 0.5).axes[0]
-    filled = [one for one in drawn.patches if one.get_fill() and one.get_alpha() != 0.15]
+    filled = [one for one in drawn.patches if one.get_fill()]
     assert all(isinstance(one, matplotlib.patches.Rectangle) for one in filled)
     area = sum(one.get_width() * one.get_height() for one in filled)
     first = sum(one.get_width() * one.get_height() for one in filled[:2])  # keys and values of the first design

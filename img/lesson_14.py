@@ -1,6 +1,6 @@
 """The figure of lesson 14: which bugs the five steps see, by the file that the bug is in."""
 
-from drawing import BODY, GREY, INK, KEY, LINE, SMALL, WHITE, Drawing, mix
+from drawing import BODY, GREY, INK, KEY, LINE, PANEL, SMALL, WHITE, Drawing
 
 FILES = {"data": 4, "model": 8, "training": 10, "generation": 5}  # how many bugs there are in each
 STEPS = (  # what one does, and how many of the bugs in each file it sees
@@ -41,7 +41,7 @@ def what_sees_what():
         d.text(LEFT + WIDE * i, 62, f"{FILES[file]} bugs", SMALL, GREY, "start")
     for row, (name, seen) in enumerate(STEPS):
         y = TOP + ROW * row + ROW / 2
-        d.rect(24, TOP + ROW * row + 2, 752, ROW - 4, mix(KEY, 0.03 + 0.03 * row), "none", 8)
+        d.rect(24, TOP + ROW * row + 2, 752, ROW - 4, PANEL, "none", 8)
         d.badge(46, y, f"{row + 1}")
         d.text(68, y, name, BODY, INK, "start")
         for i, (count, found) in enumerate(zip(FILES.values(), seen, strict=True)):

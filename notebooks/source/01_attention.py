@@ -80,7 +80,7 @@ for words in (first, second):
 # ![Left: a query equals one key of a dictionary and returns its value. Right: a query is similar to each key to some degree; weights that sum to 1 blend the values.](../img/01_lookup.svg)
 
 # %% [markdown]
-# We need a number that says how well a key fits, and the dot product of query and key is one. Call each number of a vector a **feature**, since it says how much the vector has of something. The dot product multiplies two vectors feature by feature and adds up the products. Features that both vectors have push the sum up, and features in which they disagree push it down, so it is large if the two point the same way, 0 if they are at right angles, and negative if they point in opposite directions. It is called the **score** of the key. Scores become **weights**, which are positive and sum to 1, by the **softmax**: take the exponential of each score, then divide by the sum of all exponentials.
+# We need a number that says how well a key fits, and the dot product is one. It multiplies two vectors number by number, or **feature** by feature, as we call the numbers of a vector, and adds up the products. Features that both vectors have push the sum up, and features in which they disagree push it down, so it is large if the two point the same way, 0 if they are at right angles, and negative if they point in opposite directions. It is called the **score** of the key. Scores become **weights**, which are positive and sum to 1, by the **softmax**: take the exponential of each score, then divide by the sum of all exponentials.
 #
 # Here are the keys, the values and the query of the drawing. `sharpness` multiplies the scores, and at 1 you get the weights of the drawing:
 
@@ -472,7 +472,7 @@ for version, shares in found.items():
 # %% [markdown]
 # (The columns are the widths 32 to 256, with the worst and the best of three starts.)
 #
-# After 80 steps the model without scale is behind at every width. (Its line seems to fall as the width grows, but three starts are too few to say so: over 16 starts the narrowest model found from 0.23 to 0.82 of the names.) A smaller start does about as well as the scale, so what matters is the *size of the first scores* and not the division. But large scores alone do not stop the learning either: a model that is told the right name finds nearly all of them, although its scores start just as large. It depends on the loss, and the first *Extra* takes that loss apart.
+# After 80 steps the model without scale is behind at every width. (Does its line fall? Three starts can't tell: over 16 of them the narrowest model found 0.23 to 0.82.) A smaller start does about as well as the scale, so what matters is the *size of the first scores* and not the division. But large scores alone do not stop the learning either: a model that is told the right name finds nearly all of them, although its scores start just as large. It depends on the loss, and the first *Extra* takes that loss apart.
 #
 # Inside a Transformer nobody tells attention the right name. Does it then fail without the scale, or is it only slow? Train four times as long:
 
@@ -582,8 +582,9 @@ for told in ("number", "name, no logarithm", "name"):
 assert max(by_loss["number"]) < 0.75 < min(by_loss["name, no logarithm"])
 assert sum(by_loss["name, no logarithm"]) < sum(by_loss["name"])
 # %% [markdown]
-# Most of the difference comes from the name, and the logarithm adds the rest. Part of it is chance, since another number in the list may lie near the right one. (Averaged over all numbers, which takes this chance away, the squared error is $(1 - p)^2 + \sum_i p_i^2$ over the wrong names $i$. With that loss 0.57 to 0.78 of the names were found in four runs, more than with the number and fewer than with the name.)
-#
+# Most of the difference comes from the name, and the logarithm adds the rest. Part of it is chance, since another number of a list may lie near the right one. (Averaged over all numbers, which takes this chance away, the squared error is $(1 - p)^2 + \sum_i p_i^2$ over the wrong names $i$. With that loss 0.57 to 0.78 of the names were found in four runs, more than with the number and fewer than with the name.)
+
+# %% [markdown]
 # The logarithm is worth a closer look, since every classifier has it in its loss: the cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. It is largest where the model is sure and wrong, and nothing in it can vanish there:
 
 # %% tolerance=0.01

@@ -363,20 +363,28 @@ assert short < 0.5 > fixed
 assert long > 0.8
 
 # %% [markdown]
-# So one head *can* fetch both tokens. It needs more than ten times as many steps as two heads do, because it has to find a trick: it makes its weights depend on the tokens themselves, and in this way hides their order in the amounts of the blend. The head whose weights cannot depend on the tokens never gets there, and for such a head the impossibility is real, as the box proves.
+# So one head *can* fetch both tokens here. It needs more than ten times as many steps as two heads do, because it has to find a trick: it makes its weights depend on the tokens themselves, and in this way hides their order in the amounts of the blend. The head whose weights cannot depend on the tokens never gets there, and for such a head the impossibility is real, as the two boxes prove.
 
 # %% [markdown]
-# <details><summary>Proof: fixed weights and a linear reader cannot name both tokens</summary>
-# Of the two tokens, let the one with the larger weight <i>a</i> be of kind <i>i</i>, and the one with the smaller weight <i>b</i> of kind <i>j</i>. Suppose that a linear layer always names <i>j</i>. Let M<sub>kl</sub> be what a token of kind <i>l</i> with weight 1 adds to the logit of kind <i>k</i>.
-# <ol>
-# <li><i>j</i> must beat <i>i</i>: a M<sub>ji</sub> + b M<sub>jj</sub> > a M<sub>ii</sub> + b M<sub>ij</sub>. If the tokens change places, <i>i</i> must beat <i>j</i>: a M<sub>ij</sub> + b M<sub>ii</sub> > a M<sub>jj</sub> + b M<sub>ji</sub>. Add the two: (a − b)(M<sub>ij</sub> + M<sub>ji</sub>) > (a − b)(M<sub>ii</sub> + M<sub>jj</sub>).</li>
-# <li><i>j</i> must beat every third kind <i>k</i>: a M<sub>ji</sub> + b M<sub>jj</sub> > a M<sub>ki</sub> + b M<sub>kj</sub>.</li>
-# </ol>
-# Let D be the sum of the N entries on the diagonal of M, and O that of all others. Added up over all pairs of kinds, (1) says O > (N − 1) D. Added up over all triples, (2) says (N − 1) D > O, since its terms with <i>a</i> are then the same on both sides. Both cannot hold. (A bias, and whatever the other tokens add, cancels in both sums. With a = b, (1) says 0 > 0.)
+# <details><summary>Proof: fixed weights and a linear reader cannot name both tokens (first half)</summary>
+# Let the token with the larger weight <i>a</i> be of kind <i>i</i>, and the one with the smaller weight <i>b</i> of kind <i>j</i>. Suppose that a linear layer always names <i>j</i>, and let M<sub>kl</sub> be what kind <i>l</i>, with weight 1, adds to the logit of kind <i>k</i>. Then <i>j</i> beats <i>i</i>:
+# <br>a M<sub>ji</sub> + b M<sub>jj</sub> > a M<sub>ii</sub> + b M<sub>ij</sub>.
+# <br>If the tokens change places, <i>i</i> beats <i>j</i>:
+# <br>a M<sub>ij</sub> + b M<sub>ii</sub> > a M<sub>jj</sub> + b M<sub>ji</sub>.
+# <br>Added up and divided by a − b (with a = b the sum would say 0 > 0): M<sub>ij</sub> + M<sub>ji</sub> > M<sub>ii</sub> + M<sub>jj</sub>.
 # </details>
 
 # %% [markdown]
-# The answer to our question is therefore not that several heads can do what a single head can't. They make it *easy*. With two heads each token arrives in its own features, the reader needs no trick, and training finds the solution at once.
+# <details><summary>The second half of the proof</summary>
+# Let D be the sum of the N entries on the diagonal of M, and O that of all others. Summed over all pairs of kinds, the first half says O > (N − 1) D.
+# <br>But <i>j</i> must also beat every third kind <i>k</i>:
+# <br>a M<sub>ji</sub> + b M<sub>jj</sub> > a M<sub>ki</sub> + b M<sub>kj</sub>.
+# <br>Sum this over all triples of different kinds. The terms with <i>a</i> are then the same on both sides, and what is left says (N − 1) D > O, a contradiction. (A bias, and whatever the other tokens add, cancels in both sums.)
+# </details>
+# %% [markdown]
+# How far does the trick carry? In sentences of 24 tokens of 16 kinds two heads named everything after 150 steps, from each of three starts. One head still named only a fifth after 6,000 steps, from each of two.
+#
+# The answer to our question is therefore not that one head can't. It is that several heads make it *easy*: with two heads each token arrives in its own features, the reader needs no trick, and training finds the solution at once.
 #
 # Do the two heads divide the work only because they start from *different* random weights? We start head 1 as an exact copy of head 0, train on two tokens again, and compare with the two heads above:
 

@@ -212,7 +212,8 @@ assert min(right["two layers"]) > 0.95
 assert max(right["one layer"] + right["one layer, wide and long"]) < 0.5
 # %% [markdown]
 # Two layers name nearly all of the symbols. One layer names about one in six, where a guess among the symbols of the beginning would name one in eleven, and with twice the parameters of the two layers and twice the steps it still names only about one in four. Is one layer unable, or only slow? We have trained it for ten times as many steps as the two layers had, with five seeds. The narrow model, `train(seed, n_layers=1, steps=5000)`, then reaches 0.24 to 0.29. The wide one reaches 0.39 to 0.55 at four seeds, and 0.91 at the fifth.
-#
+
+# %% [markdown]
 # So width and time help, as the theorem allows, and we must not say that one layer cannot do it. But what two layers learn easily is hard for it, since with twice the parameters and ten times the steps it has come near them at a single seed of five. Here is the loss at each position, in sequences of period 12:
 
 # %%

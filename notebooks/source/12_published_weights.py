@@ -285,7 +285,8 @@ assert gaps["crane"][3] < 0.02 < gaps["bank"][3]
 
 # %% [markdown]
 # The gaps of two tokens can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions.
-#
+
+# %% [markdown]
 # How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. We have dealt the sentences into heaps at random instead, 300 times. About half of the answers were right on average, and 25 to 67 in 95 % of the deals, after any layer. So only more than that means something. **Predict** how many the full stops get right.
 
 # %%
@@ -308,7 +309,8 @@ assert of_stops[6] < of_words[6]
 
 # %% [markdown]
 # The full stops do nearly as well. A full stop has no senses, so the sense of a word is not all that tells the two heaps apart: after a few layers even the full stop holds something of what its sentence is about. The words are ahead of it after every layer, but by no more than ten sentences of 96.
-#
+
+# %% [markdown]
 # A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which none of the 300 deals at this place came to. The position of a full stop is the length of its sentence, so the sentences of the two senses must happen to differ in length, and they do so most for *spring*, with 9.3 and 11.1 tokens on average. So this control has found two rivals of the word's sense, the topic of the sentence and the position in it.
 
 # %% [markdown]

@@ -463,7 +463,8 @@ for name, ratio in times.items():
 assert max(times["a matrix of 64 MB"], times["the code model"]) < 8
 # %% [markdown]
 # The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The small one lies in the cache, so its tokens have less to share, and its ratio is the larger one: in our runs it was 1.1 to 2 times that of the large one. (With half the width, 64 kB, it was down to 2.5 to 2.9 in five runs, as small as that of the large one, although that matrix lies in the cache as well. So tokens share something else, too.)
-#
+
+# %% [markdown]
 # Indeed, the matrices of the code model are small, the largest of them 332 kB, and yet eight of its tokens take less than twice as long as one. What do they share? Each pass calls some two hundred operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
 
 # %% tolerance=3

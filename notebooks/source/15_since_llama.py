@@ -670,7 +670,7 @@ assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in contro
 # As it was trained, the model loses more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat from the first character on, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fast pairs alone, and cost a third of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done. After ten times as much training on 64 characters, by one seed, linear scaling costs 1.5 nats and the others 0.4.)
 
 # %% [markdown]
-# Both controls are better than all recipes. With a window of 64 the model reads on as if nothing had happened, and with all keys in sight it very nearly does so, too. So what hurts is neither the length of the text nor the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where that is needed, and for this small model it is not.
+# Both controls are better than all recipes. With a window of 64 the model reads on as if nothing had happened, and with all keys in sight it loses less than a tenth of a nat. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where that is needed, and for this small model it is not.
 
 # %% [markdown]
 # ## Who gets the work: routing without a loss

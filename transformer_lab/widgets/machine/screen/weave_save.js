@@ -83,7 +83,8 @@ export function pictureFor({ el, seen, at, layer, cut, puts, layers, english, ge
   const [top, tall] = [128, heightOf(plan)];
   const height = Math.max(LEAST, top + tall + 92);
   const holder = element("div", { class: "tl-stage", style: "position:absolute;visibility:hidden" });
-  holder.innerHTML = `<svg width="${room}" height="${tall}">${pictureOf(plan, rows, { at: at - rows.first, layer, cut, puts })}</svg>`;
+  const drawn = pictureOf(plan, rows, { at: at - rows.first, layer, cut, puts });
+  holder.innerHTML = `<svg width="${room}" height="${tall}">${drawn}</svg>`;
   el.append(holder);
   const canvas = element("canvas", { width: SHARP * WIDTH, height: SHARP * height });
   const context = canvas.getContext("2d");

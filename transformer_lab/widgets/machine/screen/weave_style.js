@@ -9,10 +9,12 @@ export const WEAVE = `
 .tl-machine .tl-stage { color: var(--tl-ink); font-size: 13px; line-height: 1.4; }
 .tl-machine .tl-stage b { font-weight: 650; }
 .tl-machine .tl-top {
-  position: relative; display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 24px; color: var(--tl-ink);
+  position: relative; display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 24px;
+  color: var(--tl-ink);
 }
 .tl-machine input.tl-sentence {
-  font-family: var(--tl-serif); font-size: 35px; display: block; margin: 0; height: max(50px, var(--tl-target)); width: 100%; padding: 0 2px;
+  font-family: var(--tl-serif); font-size: 35px; display: block; margin: 0; height: max(50px, var(--tl-target));
+  width: 100%; padding: 0 2px;
   border: 0; border-radius: 0;
   border-bottom: 2px solid var(--tl-edge); color: inherit; background: transparent; box-sizing: border-box;
 }
@@ -28,7 +30,8 @@ export const WEAVE = `
 .tl-machine .tl-new { color: var(--tl-change); font-weight: 650; }
 .tl-machine .tl-caret { border-left: 2px solid var(--tl-ink); margin-left: 2px; }
 .tl-machine .tl-under {
-  display: flex; gap: 10px; align-items: center; min-height: max(28px, var(--tl-target)); font-size: 13px; color: var(--tl-soft);
+  display: flex; gap: 10px; align-items: center; min-height: max(28px, var(--tl-target)); font-size: 13px;
+  color: var(--tl-soft);
 }
 .tl-machine .tl-under b { color: var(--tl-ink); font-size: 15px; font-variant-numeric: tabular-nums; }
 .tl-machine .tl-verdict { justify-content: flex-end; font-variant-numeric: tabular-nums; font-size: 15px; }

@@ -116,7 +116,9 @@ export const FOOT = `
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }
   .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }
   .tl-machine .tl-top button.tl-plain { font-size: 12px; min-width: 0; }
-  .tl-machine .tl-hint.tl-told { order: 9; flex-basis: calc(100% + 86px); margin-right: -86px; white-space: normal; line-height: 1.3; }
+  .tl-machine .tl-hint.tl-told {
+    order: 9; flex-basis: calc(100% + 86px); margin-right: -86px; white-space: normal; line-height: 1.3;
+  }
   .tl-machine .tl-hint + .tl-plain { margin: 0; }
   .tl-machine .tl-reason { position: static; justify-content: flex-start; }
   .tl-machine .tl-stage:not([hidden]) { display: flex; flex-direction: column; gap: 6px; }

@@ -132,14 +132,16 @@ function written(text, before, chosen, x, y, size, room) {
 }
 
 // What was dragged there or swapped, at the slab whose numbers it has; before the first at the clock.
-function putsIn({ columns, left, narrow, size }, { puts = [] }) {
+function putsIn(plan, { puts = [] }) {
+  const { columns, left, narrow } = plan;
   const one = ({ slab, row, text }) => {
     const { x, wide } = columns.encoder[slab] ?? { x: columns.clock ?? columns.name, wide: 0 };
-    const [middle, y, letters] = [x + wide / 2, left[row], narrow ? 13 : 0.7 * size];
+    const [middle, y, letters] = [x + wide / 2, left[row], narrow ? 13 : 0.7 * plan.size];
     const room = 0.55 * letters * text.length + 14;
-    const place = `x="${r(middle - room / 2)}" y="${r(y - 0.75 * letters)}" width="${r(room)}" height="${r(1.5 * letters)}"`;
+    const corner = `x="${r(middle - room / 2)}" y="${r(y - 0.75 * letters)}"`;
+    const size = `width="${r(room)}" height="${r(1.5 * letters)}"`;
     const said = word(text, middle, y, { size: letters, anchor: "middle", more: "w-new" });
-    return `<rect class="w-put" ${place} rx="8"/>${said}`;
+    return `<rect class="w-put" ${corner} ${size} rx="8"/>${said}`;
   };
   return puts.map(one).join("");
 }

@@ -5,7 +5,8 @@ import { bare } from "./weave_layout.js";
 const quoted = (token) => `“${bare(token)}”`;
 
 // Where the followed token looks; what it was and where it looked before a cut.
-//   { token, p, names, shares, layer, heads, before: { token, shares } | null, cuts: ["positions"], puts: ["four for one"] }
+//   { token, p, names, shares, layer, heads, before: { token, shares } | null, cuts: ["positions"],
+//     puts: ["four for one"] }
 export function sayLook({ token, p, names, shares, layer, heads, before, cuts, puts = [] }) {
   const most = likeliestOf(shares);
   const now = most < 0 ? "it looks at no input token" : `it looks most at ${quoted(names[most])}`;

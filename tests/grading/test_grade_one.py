@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -19,6 +20,7 @@ from transformer_lab.grading.marking import course
 
 RIGHT = "def causal_mask(length):\n    import torch\n    return torch.ones(length, length).tril().bool()"
 WRONG = "def padding_mask(tokens, pad_id):\n    return tokens == pad_id"
+PADDING = "def padding_mask(tokens, pad_id):\n    return (tokens != pad_id)[:, None, None, :]"
 
 # What https://gradescope-autograders.readthedocs.io/en/latest/specs/ lets results.json say, and of each test
 VISIBILITY = {"hidden", "after_due_date", "after_published", "visible"}
@@ -89,8 +91,7 @@ def test_gradescope_s_own_steps_end_in_results_that_it_reads(handed_out, tmp_pat
 @pytest.mark.parametrize(("second", "points", "code"), [(WRONG, 2, 1), (None, 3, 0)])
 def test_the_result_for_github_adds_to_the_points(handed_out, tmp_path, monkeypatch, capsys, second, points, code):
     monkeypatch.setattr(course, "SANDBOX", [])
-    padding = "def padding_mask(tokens, pad_id):\n    return (tokens != pad_id)[:, None, None, :]"
-    (tmp_path / "ann.ipynb").write_text(notebook(RIGHT, second or padding))
+    (tmp_path / "ann.ipynb").write_text(notebook(RIGHT, second or PADDING))
     own = handed_out / "github" / ".github" / "grade" / "assignment.json"
     words = [str(tmp_path), "--assignment", str(own), "--github", str(tmp_path / "outputs")]
     assert cli.main(["grade-one", *words]) == code
@@ -108,6 +109,46 @@ def test_the_workflow_hands_the_result_to_the_reporter(handed_out):
     assert reporter["with"]["runners"] == "grade"
     assert reporter["env"] == {"GRADE_RESULTS": "${{ steps.grade.outputs.result }}"}
     assert any(step.get("run") == 'pip install "lab @ git+https://host.org/lab"' for step in steps)
+
+
+STAND_INS = {  # what a test does not do to this machine: each writes down what it was asked for
+    "sudo": 'echo "sudo $*" >> "$ASKED"',
+    "pip": 'echo "pip $*" >> "$ASKED"',
+    "transformer-lab": f'exec "{sys.executable}" -m transformer_lab.cli "$@"',
+}
+
+
+@needs_bwrap
+@pytest.mark.parametrize(("second", "points", "status"), [(WRONG, 2, "fail"), (PADDING, 3, "pass"), (None, 0, "fail")])
+def test_the_workflow_s_own_lines_grade_what_was_pushed(handed_out, tmp_path, second, points, status):
+    """In their order, as GitHub runs them, by `bash -e` in the checkout; without `second` nothing that can be read."""
+    checkout, programs = tmp_path / "checkout", tmp_path / "bin"
+    shutil.copytree(handed_out / "github", checkout)
+    text = notebook(RIGHT, second) if second else "{broken"
+    (checkout / "05_masking.ipynb").write_text(text)
+    programs.mkdir()
+    for name, line in STAND_INS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / name).chmod(0o755)
+    outputs, asked = tmp_path / "outputs", tmp_path / "asked"
+    environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "GITHUB_OUTPUT": str(outputs)}
+    environment |= {"ASKED": str(asked), "PYTHONPATH": str(Path(course.__file__).parents[3])}
+    job = yaml.safe_load((checkout / ".github" / "workflows" / "grade.yml").read_text())["jobs"]["grade"]
+    for step in job["steps"]:
+        if "run" in step:
+            subprocess.run(["bash", "-e", "-c", step["run"]], cwd=checkout, env=environment, check=True)
+    assert asked.read_text().splitlines() == [
+        "sudo apt-get update",
+        "sudo apt-get install -y bubblewrap libseccomp2",
+        "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+        "pip install lab @ git+https://host.org/lab",
+    ]
+    (line,) = outputs.read_text().splitlines()
+    told = json.loads(base64.b64decode(line.removeprefix("result=")))
+    assert (told["status"], sum(one["score"] for one in told["tests"]), told["max_score"]) == (status, points, 3)
+    (checkout / ".github" / "grade" / "assignment.json").write_text("{}")  # what can't be graded fails the step
+    last = [step["run"] for step in job["steps"] if "run" in step][-1]
+    assert subprocess.run(["bash", "-e", "-c", last], cwd=checkout, env=environment).returncode != 0
 
 
 def test_no_seed_of_the_class_lies_where_students_may_get_at_it(handed_out):

@@ -104,7 +104,7 @@ def levers(rows: Sequence[Lever], ends: tuple[str, str], width: int) -> str:
     parts = []
     for number, row in enumerate(rows):
         y = (number + 0.5) * each + (LINE / 2 if above else 0)
-        parts.append(text(0, y - 9 if above else y + 4, fitting(row.name, width - 8 if above else left - 8)))
+        parts.append(text(0, y - 13 if above else y + 4, fitting(row.name, width - 8 if above else left - 8)))
         parts.append(text(width, y + 4, row.told, "end", small=True))
         parts.append(line(left, y, right, y))
         if row.value is not None:

@@ -58,10 +58,11 @@ def mistakes(book: Gradebook) -> str:
                 made.setdefault((mark.mistake, mark.exercise), set()).add(place)
     if not made:
         return ""
-    common = sorted(made.items(), key=lambda one: -len(one[1]))[:MOST_MISTAKES]
+    shared = {mistake: who for mistake, who in made.items() if len(who) > 1} or made
+    common = sorted(shared.items(), key=lambda one: -len(one[1]))[:MOST_MISTAKES]
     rows = [charts.Row(mistake, exercise, frozenset(who)) for (mistake, exercise), who in common]
     told = [f"{row.name} in {row.below} {words(len(row.filled), 'student', 'students')}" for row in rows]
-    more = f" The commonest {MOST_MISTAKES} of {len(made)} are shown." if len(made) > MOST_MISTAKES else ""
+    more = f" The commonest {len(rows)} of {len(made)} are shown." if len(made) > len(rows) else ""
     caption = "Each column is a student, each row a mistake that has a name. "
     caption += f"One that is made on the left, too, is for the whole class.{more}"
     names = [one.name or one.student for one in order]

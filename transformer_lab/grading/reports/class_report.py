@@ -16,7 +16,7 @@ from transformer_lab.grading.reports.marking_page import NAME as MARKING
 from transformer_lab.grading.reports.pages import code_link, page, words
 from transformer_lab.grading.reports.to_look_at import to_look_at
 
-MOST_TO_TEACH, MOST_EXAMPLES = 3, 3
+MOST_TO_TEACH, MOST_EXAMPLES, MANY = 3, 3, 12
 
 
 def class_report(book: Gradebook) -> str:
@@ -127,10 +127,16 @@ def mistakes_of(name: str, graded: list[Graded]) -> Counter:
 
 
 def mistakes_list(name: str, graded: list[Graded]) -> str:
-    counted, rows = mistakes_of(name, graded).most_common(), ""
+    counted, rows, rare = mistakes_of(name, graded).most_common(), "", ""
     for mistake, count in counted:
         who = [student for student, mark in marks_of(name, graded) if mark.mistake == mistake]
         links = ", ".join(code_link(student, name) for student in who)
+        if count == 1 and len(graded) >= MANY:  # of a large class, it is for that student alone
+            rare += f"<li><strong>{mistake}</strong> ({links}): {explanation(name, mistake)}</li>"
+            continue
         rows += f"<li>{count} × <strong>{mistake}</strong>: {explanation(name, mistake)}<br>"
         rows += f"<details><summary>who</summary>{links}</details></li>"
+    if rare:
+        alone = words(sum(count == 1 for _, count in counted), "mistake", "mistakes")
+        rows += f"<li><details><summary>{alone} made by one student</summary><ul>{rare}</ul></details></li>"
     return f"<h3>{name}</h3><ul>{rows}</ul>" if rows else ""

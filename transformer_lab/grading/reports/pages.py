@@ -19,6 +19,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 10px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td.text { overflow-wrap: anywhere; min-width: 12rem; }
 td.number, th.number { text-align: right; } td.number { white-space: nowrap; }
+@media screen and (max-width: 30rem) { .broad th, .broad td { padding: 3px; font-size: 15px; } }
 section { border-left: 4px solid var(--line); padding: 2px 14px; margin: 1.2rem 0; break-inside: avoid; }
 section.ok { border-color: var(--ok); } section.wrong { border-color: var(--bad); }
 section h2, section h3 { margin: 0.3rem 0; font-size: 1.15rem; }

@@ -278,6 +278,19 @@ def test_moodle_s_worksheet_comes_back_in_its_order(tmp_path):
     assert lines[1]["Last modified (submission)"] == "-", "as it was"
 
 
+def test_in_a_large_class_what_one_student_got_wrong_is_folded_away(tmp_path):
+    two, one = [*catalogue["softmax"].mistakes][:2]
+    for size in (11, 12):
+        made = [two, two, one, *[None] * (size - 3)]
+        marks = [Mark("softmax", "wrong" if m else "ok", 0 if m else 4, 4, mistake=m) for m in made]
+        (tmp_path / f"{size}").mkdir()
+        write_reports([Graded(f"s{i}", (m,), ()) for i, m in enumerate(marks)], HW, tmp_path / f"{size}")
+        told = (tmp_path / f"{size}" / "report.html").read_text().partition("<h2>Commonest mistakes</h2>")[2]
+        assert f"2 × <strong>{two}</strong>" in told
+        assert (f"1 × <strong>{one}</strong>" in told) == (size == 11)
+        assert ("<summary>1 mistake made by one student</summary>" in told) == (size == 12)
+
+
 def test_nothing_in_a_name_adds_a_row_or_a_formula(tmp_path):
     book = gradebook([graded("eve\r\nann\x1b[2J", 4, 6), graded("=1+1", 4, 6)], HW, Roster(), tmp_path)
     lines = table(book).split("\n")

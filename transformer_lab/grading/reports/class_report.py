@@ -137,6 +137,7 @@ def mistakes_list(name: str, graded: list[Graded]) -> str:
         rows += f"<li>{count} × <strong>{mistake}</strong>: {explanation(name, mistake)}<br>"
         rows += f"<details><summary>who</summary>{links}</details></li>"
     if rare:
-        alone = words(sum(count == 1 for _, count in counted), "mistake", "mistakes")
-        rows += f"<li><details><summary>{alone} made by one student</summary><ul>{rare}</ul></details></li>"
+        once = sum(count == 1 for _, count in counted)
+        alone = words(once, "mistake made by one student", "mistakes made by one student each")
+        rows += f"<li><details><summary>{alone}</summary><ul>{rare}</ul></details></li>"
     return f"<h3>{name}</h3><ul>{rows}</ul>" if rows else ""

@@ -190,7 +190,7 @@ print("max difference < 1e-4:", (at_once - one_by_one).abs().max().item() < 1e-4
 # %% [markdown]
 # One pass gives the same logits as four, so all positions of a target can be learned at once. When the model *writes*, there is no target that could be shifted. It starts with *begin* and appends its own tokens one by one.
 #
-# Could the shift belong there instead, to **inference**, which is another word for writing? Further down we shall train a model without it, and see what becomes of that.
+# The paper's Figure 1 calls the input of the decoder "Outputs (shifted right)", which sounds as if the model shifted what it puts out. Could the shift belong there instead, to **inference**, which is another word for writing? Further down we shall train a model without it, and see what becomes of that.
 
 # %% [markdown]
 # **Exercise 3** (5 minutes, easy). Write the decoder's input for a batch of targets.
@@ -486,7 +486,7 @@ widgets.own_sentence(model, tokenizer, ["twenty-one"])
 # %% [markdown]
 # ## Break it: training without the shift
 #
-# Now we can come back to the question from above. Suppose that the shift belonged to inference and not to training, so that the decoder's input and its target are the same. **Predict:** how many tokens will this model get right when it is *told* the beginning, and how many names when it writes *alone*? (5 seconds)
+# Now we can come back to the question about Figure 1. Suppose that the shift belonged to inference and not to training, so that the decoder's input and its target are the same. **Predict:** how many tokens will this model get right when it is *told* the beginning, and how many names when it writes *alone*? (5 seconds)
 
 # %%
 def fresh(kind=Transformer, seed=0):

@@ -391,7 +391,7 @@ assert right["the input's encoding"] < right["a residual connection"] < right["a
 # Without the encoding hardly a number is right, and without this residual connection only about half of them are. The model can do without this norm and this head, at least on these numbers. Such a test tells us what a *finished* model leans on. It does not tell us whether a model could have learned without the part, for which we would have to train it anew; an *Extra* does so. Try some more parts in the picture: which single residual connection does the decoder need most?
 #
 # <details><summary>After you have tried</summary>
-# It is the one around the first cross-attention. Without it, 7 of the hundred numbers are right, and without the one around the second cross-attention 47 are. Without any single one of the other four, all hundred are. There, what attention brings from the source is not enough, and the vector has to keep what it was as well.
+# It is the one around the first cross-attention. Without it, 7 of the hundred numbers are right, and without the one around the second cross-attention 47 are. In these two places, what attention brings from the source is not enough, and the vector has to keep what it was as well. Without any single one of the other four, all hundred numbers are right.
 # </details>
 
 # %% [markdown]

@@ -535,7 +535,7 @@ plots.show(ax, alt="Loss by steps for two widths: it falls most from 200 to 400 
 # %% [markdown]
 # ## Extra: a wider model, or more steps?
 #
-# Suppose that you can pay for a fixed amount of arithmetic. Would you spend it on a wider model or on more steps? A training step costs about 6 FLOPs for each parameter and each token that it reads: one multiplication and one addition in the forward pass, and twice as many in the backward pass. (This leaves out the pairs of queries and keys, which are few in so short a window; lesson 06 counts them.) The table of small trainings has an answer for its sizes. **Predict**: which is better, a model of width 64, or one of width 32 with twice the steps?
+# Suppose that you can pay for a fixed amount of arithmetic. Would you spend it on a wider model or on more steps? A training step costs about 6 FLOPs for each parameter and each token that it reads: one multiplication and one addition in the forward pass, and twice as many in the backward pass. (This leaves out the pairs of queries and keys, which lesson 06 counts. Here they add an eighth at width 64 and a quarter at width 32.) The table of small trainings has an answer for its sizes. **Predict**: which is better, a model of width 64, or one of width 32 with twice the steps?
 
 # %%
 from dataclasses import replace
@@ -548,7 +548,7 @@ for of_the_wide in (50, 100, 200):
         print(f"d_model {width}, {n:3} steps: {flops / 1e9:5.1f} GFLOPs, loss {mean[width, n]:.2f}")
     assert mean[32, 2 * of_the_wide] < mean[64, of_the_wide] + 0.01
 # %% [markdown]
-# Half the width and twice the steps cost about half as much, and end as low or lower all three times. At these budgets, and at the one learning rate that was tried, more steps are worth more than more width. That need not stay so: for models of 70 million to 16 billion parameters, [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) found that size and text should grow in equal proportion.
+# Half the width and twice the steps cost little more than half as much, and end as low or lower all three times. At these budgets, and at the one learning rate that was tried, more steps are worth more than more width. That need not stay so: for models of 70 million to 16 billion parameters, [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) found that size and text should grow in equal proportion.
 #
 # **Go on by yourself** (nobody checks this one). From which number of steps on does the wider model win? Write down a guess and the reason for it. Then pay for the trainings that could prove you wrong: `small_trainings.train(corpus, 64, 800, seed=0)` is one, and `small_trainings.nats` measures it.
 

@@ -332,7 +332,7 @@ assert found["causal"] == (0, 0)
 # %% [markdown]
 # ## The proof
 #
-# So tests alone can't answer our question. What *does* exclude a leak is the way in which a model is made:
+# What *does* exclude a leak is the way in which a model is made:
 #
 # 1. Positions meet in attention alone. Projections, norms and feed-forward networks treat each position by itself, so nothing can leak there.
 # 2. In attention, a mask before the softmax makes the forbidden weights 0. They then count for nothing, neither in the sum by which the softmax divides nor in the sum of the values (as long as all numbers are finite). So output $t$ is computed from rows $0 \dots t$ alone.

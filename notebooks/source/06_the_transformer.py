@@ -338,7 +338,8 @@ print(reads["layer 1, self-attention"][0], "→", reads["layer 1, cross-attentio
 assert reads["layer 1, cross-attention"][0] == "ein" != reads["layer 1, self-attention"][0]
 # %% [markdown]
 # The answer thus comes in where it should, through the attention to the source. Is that so for other numbers, too? Of the first 200 of the test, 192 first read as the right token behind this box, and the other 8 one box earlier. To see whether this attention is the one that counts, we gave it *another* number to read, while all other boxes read the right one. In 193 of the 200 cases the first token became that of the other number. When we did the same to the cross-attention of layer 0, the first token stayed as it was in 190 cases.
-#
+
+# %% [markdown]
 # One thing about these shapes may still seem odd. The decoder has four positions here and the source has three tokens, so how can the one read the other? The shapes of the weights show it. Self-attention compares a sentence with itself, while the cross-attention has a row for each token of the target and a column for each of the source:
 
 # %%
@@ -388,7 +389,10 @@ for name, share in right.items():
     print(f"without {name:22} {share:.2f} are right")
 assert right["the input's encoding"] < right["a residual connection"] < right["a head"]
 # %% [markdown]
-# Without the encoding hardly a number is right, and without this residual connection only about half of them are. The model can do without this norm and this head, at least on these numbers. Such a test tells us what a *finished* model leans on. It does not tell us whether a model could have learned without the part, for which we would have to train it anew; an *Extra* does so. Try some more parts in the picture: which single residual connection does the decoder need most?
+# Without the encoding hardly a number is right, and without this residual connection only about half of them are. The model can do without this norm and this head, at least on these numbers. Such a test tells us what a *finished* model leans on. It does not tell us whether a model could have learned without the part, for which we would have to train it anew; an *Extra* does so.
+
+# %% [markdown]
+# Try some more parts in the picture: which single residual connection does the decoder need most?
 #
 # <details><summary>After you have tried</summary>
 # It is the one around the first cross-attention. Without it, 7 of the hundred numbers are right, and without the one around the second cross-attention 47 are. In these two places, what attention brings from the source is not enough, and the vector has to keep what it was as well. Without any single one of the other four, all hundred numbers are right.

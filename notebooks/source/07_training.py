@@ -435,7 +435,8 @@ assert min(scores.values()) > 0.6
 assert score > 0.9
 # %% [markdown]
 # None of these names was among the training pairs, so the score cannot come from the memory of whole names. But could the model know *einundzwanzig* by heart, as a piece of longer names? We left out all 123 names that contain *twenty-one*, and trained again with four seeds (0 to 3) and the same tokenizer. All four models still said 21 as *einundzwanzig*, and of 140 longer names that end in it, such as 7021 and 14 021, they got 98 % or more right. So the model has learned words, and how they are put together, from ten thousand pairs and with fewer than two hundred thousand parameters.
-#
+
+# %% [markdown]
 # Is it really as good as it looks? Two more measurements will help us to judge scores from now on. *Told* gives the decoder the right beginning, as in training, and counts the tokens that it gets right. *Alone* lets the model write, and counts whole names:
 
 # %%

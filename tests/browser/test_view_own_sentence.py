@@ -1,4 +1,4 @@
-"""Own sentence in a page: torch's weights for each example, layer and head; each output token, by slider and by mouse.
+"""Own sentence in a page: torch's weights for each example, layer and head; and each output token.
 
 What is typed is translated by the kernel: test_live_views.py.
 """
@@ -21,7 +21,7 @@ def test_each_layer_and_head_of_each_example_shows_the_weights_of_torch(views):
                 near(view.values(), cross_map(text, layer, head))
 
 
-def test_the_slider_goes_over_the_output_and_colours_what_each_token_looks_at(views):
+def test_the_slider_goes_over_the_output(views):
     view = views["own sentence"]
     names = token_names(data["vocabulary"], translation("ah <i> d"))
     rows = cross_map("ah <i> d")
@@ -29,11 +29,39 @@ def test_the_slider_goes_over_the_output_and_colours_what_each_token_looks_at(vi
     view.press("End")
     assert view.says().startswith(f"To write “{names[-1]}”, the decoder gives ")
     assert f"{max(rows[-1]):.3f}, the largest of all." in view.says()
-    colours = view.root.locator(".tl-strip span").evaluate_all("all => all.map(token => token.style.background)")
-    assert [bool(colour) for colour in colours] == [weight >= 0.05 for weight in rows[-1]]
-    view.hover(0, 2)
-    assert f"“{names[0]}”, the decoder gives “d” a weight of {rows[0][2]:.3f}" in view.says()
-    expect(view.slider).to_have_value("0")
+
+
+def test_the_mouse_chooses_an_output_token_and_reads_a_weight(views):
+    view = views["own sentence"]
+    names = token_names(data["vocabulary"], translation("ah <i> d"))
+    rows = cross_map("ah <i> d")
+    middle = "canvas => ['source', 'target'].map(side => [0, 1, 2].map(i => canvas.layout.middle(side, i)))"
+    source, target = view.canvas.evaluate(middle)
+    width = view.canvas.bounding_box()["width"]
+    view.canvas.hover(position={"x": width - 20, "y": target[1]})
+    assert view.says().startswith(f"To write “{names[1]}”, ")
+    expect(view.slider).to_have_value("1")
+    view.canvas.hover(position={"x": 20, "y": source[2]})
+    assert f"“{names[1]}”, the decoder gives “d” a weight of {rows[1][2]:.3f}" in view.says()
+
+
+def test_the_arrow_keys_do_what_the_mouse_does(views):
+    view = views["own sentence"]
+    names = token_names(data["vocabulary"], translation("ah <i> d"))
+    rows = cross_map("ah <i> d")
+    view.canvas.focus()
+    view.press("ArrowDown", *["ArrowRight"] * 4, "ArrowLeft")
+    assert f"“{names[1]}”, the decoder gives “d” a weight of {rows[1][2]:.3f}" in view.says()
+    expect(view.canvas).to_be_focused()
+
+
+def test_the_table_has_a_row_for_each_output_token(views):
+    view = views["own sentence"]
+    view.button("show as table").click()
+    view.values()
+    table = [row.locator("th, td").all_inner_texts() for row in view.root.locator("tr").all()]
+    assert table[0] == ["output", "ah", "<i>", "d", "end"]
+    assert [row[1:] for row in table[1:]] == [[f"{weight:.3f}" for weight in row] for row in cross_map("ah <i> d")]
 
 
 def test_layer_and_output_token_may_change_within_one_frame(views):

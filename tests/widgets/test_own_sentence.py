@@ -10,6 +10,7 @@ from tests.view_outputs import numbers, state_of
 from transformer_lab import Transformer, TransformerConfig, widgets
 from transformer_lab.analysis import token_names
 from transformer_lab.data.tasks import Vocabulary
+from transformer_lab.widgets.views.own_sentence.own_sentence_picture import FAINT, THICK, draw_weave
 from transformer_lab.widgets.views.own_sentence.own_sentence_view import OwnSentence
 
 SMALL, WORDS = data["small"], data["vocabulary"]
@@ -32,6 +33,17 @@ def test_each_example_carries_its_tokens_its_translation_and_the_weights_of_ever
 def test_the_summary_says_what_is_translated():
     view = widgets.own_sentence(SMALL, WORDS, ["b b"])
     assert repr(view) == f"“b b” is translated as “{WORDS.decode(translation('b b'))}”; cross-attention of 2 × 2 heads."
+
+
+def test_the_ribbons_of_the_picture_are_as_thick_as_the_weights():
+    rows = cross_map("b b")
+    drawn = draw_weave(rows, ["b", "b", "end"], token_names(WORDS, translation("b b"))).axes[0]
+    shown = [weight for row in rows for weight in row if weight >= FAINT]
+    assert len(drawn.collections) == len(shown)
+    for ribbon, weight in zip(drawn.collections, shown, strict=True):
+        corners = ribbon.get_paths()[0].vertices
+        ends = corners[corners[:, 0] == 1, 1]
+        assert ends.max() - ends.min() == pytest.approx(THICK * weight, rel=1e-6)
 
 
 def test_tokens_are_named_as_a_person_reads_them():

@@ -1,16 +1,11 @@
-// Where a row looks most, against torch's argmax, and how a cell is told.
+// How a weight is told.
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { fixtures, load } from "./support.mjs";
+import { load } from "./support.mjs";
 
-const { argmax, describe } = await load("own_sentence_view");
-
-test("argmax finds the largest weight, of equals the first", () => {
-  assert.deepEqual(fixtures.rows.map(argmax), fixtures.largest);
-  assert.equal(argmax([0.5, 0.5]), 0);
-});
+const { describe } = await load("own_sentence_view");
 
 test("describe says what a cell means, and where the row looks most", () => {
   const names = { source: ["one", "two"], target: ["eins", "zwei"] };

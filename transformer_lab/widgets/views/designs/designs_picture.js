@@ -26,7 +26,8 @@ export function capacityOf(designs, length) {
   return { most, numbers: Math.max(...designs.map((design) => allOf(design, most))) };
 }
 
-// What fills a cabinet, from its bottom: { kind, from, to } as shares of a full one; keys and values stand side by side.
+// What fills a cabinet, from its bottom: { kind, from, to } as shares of a full one. Keys and values stand side by
+// side.
 export function fillOf({ parts }, length, capacity) {
   let from = 0;
   return parts.map((part) => {

@@ -1,15 +1,31 @@
-// Own sentence: the kernel translates what is typed; the map shows where the decoder looked for each token.
+// Own sentence: the kernel translates what is typed; ribbons show where the decoder looked for each token.
 
-import { bar, button, eachFrame, element, floats, resetButton, slider, tensor, watch } from "../../shared/ui.js";
-import { largestIn, tokenMap } from "../../shared/grid.js";
-import { amounts, css, inkOn } from "../../shared/palette.js";
+import {
+  bar,
+  button,
+  canvas,
+  clamp,
+  eachFrame,
+  element,
+  floats,
+  onKeys,
+  readout,
+  resetButton,
+  sideBySide,
+  slider,
+  tableSwitch,
+  tensor,
+  watch,
+  widthOf,
+} from "../../shared/ui.js";
 import { linked } from "../../shared/link.js";
 import { mapOf, stackChoice } from "../../shared/stack.js";
+import { argmax, paint, placeAt } from "./own_sentence_weave.js";
 
 export default {
   render({ model, el }) {
     const examples = model.get("examples").map((example) => ({ ...example, weights: tensor(example.weights) }));
-    let [shown, map, step, values, at] = [null, null, null, null, 0]; // at: the output token that is looked at
+    let [shown, values, at, from] = [null, null, 0, null]; // the output token, and a token of the source if one is read
 
     const input = element("input", {
       type: "text",
@@ -24,65 +40,71 @@ export default {
     const note = element("div", { class: "tl-note", role: "status" }, WITHOUT);
     const said = element("div", { class: "tl-said", "aria-live": "polite" });
     const waiting = element("div", { class: "tl-note", "aria-live": "polite" });
-    const place = element("div");
+    const says = readout();
+    const sketch = canvas("Cross-attention.", {
+      how: "Up and down go from output token to output token, left and right over what it looks at.",
+    });
     const chips = examples.map((example) => [example, button(example.text, () => lay(example))]);
 
-    // Show a translation: its own map, slider and strip, for it has other tokens than the one before.
     const lay = (example) => {
-      shown = example;
-      at = 0;
-      const { source, target } = example;
-      map = tokenMap({
-        el,
-        label: `Cross-attention for “${example.text}”.`,
-        state: (rows, names) => `${describe(rows, [at, argmax(rows[at])], example)} ${largestIn(rows, names)}`,
-        rows: target,
-        columns: source,
-        axes: ["output", "input"],
-        redraw: draw,
-        describe: (rows, cell) => describe(rows, cell ?? [at, argmax(rows[at])], example),
-        onmove: (cell) => {
-          if (cell) {
-            at = cell[0];
-            step.set(at);
-          }
-        },
-      });
-      step = slider(
-        "output token",
-        { min: 0, max: target.length - 1, step: 1, value: 0, show: (t) => target[t] },
-        (t) => map.move([t, argmax(weights()[t])]),
-      );
-      const tokens = source.map((token) => element("span", {}, token));
-      place.replaceChildren(
-        bar(step.node),
-        element("div", { class: "tl-strip" }, "looks at: ", ...tokens.flatMap((token) => [token, " "])),
-        map.beside(bar(...map.buttons, reset)),
-        map.table,
-      );
-      place.tokens = tokens;
+      [shown, at, from, values] = [example, 0, null, null];
+      step.node.querySelector("input").max = example.target.length - 1;
+      step.set(0);
       chips.forEach(([one, chip]) => chip.setAttribute("aria-pressed", one === example));
       said.replaceChildren("→ ", element("b", {}, example.translation || "(nothing)"));
-      values = null;
-      paint();
+      draw();
     };
+    const look = (t, s = null) => {
+      [at, from] = [clamp(t, 0, shown.target.length - 1), s];
+      step.set(at);
+      draw();
+    };
+    const step = slider(
+      "output token",
+      { min: 0, max: 0, step: 1, value: 0, show: (t) => shown?.target[t] ?? "" },
+      look,
+    );
     const weights = () => (values ??= mapOf(shown.weights, heads.now)); // null: another layer or head was chosen
-    const paint = () => {
+    const draw = eachFrame(() => {
       el.values = weights();
-      map.show(values, { name: "weight", range: [0, 1] });
-      shade(place.tokens, values[at]);
+      const width = widthOf(el);
+      const room = width >= 760 ? Math.min(720, width - 320) : width; // what is said stands beside it
+      sketch.node.layout = paint(sketch, { ...shown, width: room, rows: values, at, from });
+      const words = describe(values, [at, from ?? argmax(values[at])], shown);
+      says.say(words);
+      sketch.describe(`Cross-attention for “${shown.text}”. ${words}`);
+      table.fill(() => [
+        ["output", ...shown.source],
+        ...values.map((row, t) => [shown.target[t], ...row.map((weight) => weight.toFixed(3))]),
+      ]);
+    });
+    const point = (event) => {
+      const { side, place } = placeAt(sketch.node.layout, sketch.at(event));
+      if (side === "target") look(place);
+      else if (side === "source") look(at, place);
     };
-    const draw = eachFrame(paint);
+    Object.assign(sketch.node, {
+      onpointermove: point,
+      onpointerdown: point,
+      onkeydown: onKeys((key) => {
+        const over = from ?? argmax(values[at]);
+        const last = shown.source.length - 1;
+        if (key === "ArrowLeft" || key === "ArrowRight")
+          return look(at, clamp(over + (key === "ArrowLeft" ? -1 : 1), 0, last));
+        const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: shown.target.length - 1 }[key];
+        return to === undefined ? false : look(to);
+      }),
+    });
+    const table = tableSwitch(draw);
     const heads = stackChoice(...examples[0].weights.shape.slice(0, 2), () => {
       values = null;
       draw();
     });
-    const reset = resetButton([heads], () => {
+    const reset = resetButton([heads, table], () => {
       input.value = "";
       asked = wanted = null;
       waiting.textContent = "";
       lay(examples[0]);
-      reset.focus(); // it was put into the page anew
     });
 
     // One question at a time; what is typed meanwhile is the next one.
@@ -136,43 +158,38 @@ export default {
       bar(element("span", {}, "examples "), ...chips.map(([, chip]) => chip)),
       waiting,
       said,
-      bar(...heads.nodes),
-      place,
+      bar(...heads.nodes, step.node),
+      sideBySide(sketch.node, says, element("div", { class: "tl-note" }, NOTE), bar(table.button, reset)),
+      table.room,
     );
     lay(examples[0]);
     return watch(el, draw);
   },
 };
 
+const NOTE =
+  "A ribbon is as thick as the weight; those into a word are together as high as its row. Point at a word on " +
+  "the right to see what it looked at, and then at one on the left to read its weight.";
 const WITHOUT = "To type a sentence of your own, run the cell: its kernel does the translation.";
 const GONE =
   "The kernel that translated is gone: it was shut down or started anew. To type a sentence of your own, run the " +
   "notebook's cells from the first to this one.";
 
 const STYLE = `
+@media (max-width: 600px) { .tl-view.tl-own_sentence .tl-said { font-size: 19px; } }
 .tl-own_sentence .tl-bar label { max-width: 100%; min-width: 0; }
 .tl-own_sentence input[type=text] {
-  font: inherit; color: inherit; background: transparent; border: 1px solid var(--tl-edge); border-radius: 6px;
+  font: 18px var(--tl-serif); color: inherit; background: transparent;
+  border: 1px solid var(--tl-edge); border-radius: 6px;
   padding: 3px 8px; width: 36em; min-width: 0; box-sizing: border-box;
 }
-.tl-own_sentence .tl-said { font-size: 17px; margin: 4px 0; min-height: 1.5em; overflow-wrap: anywhere; }
+.tl-own_sentence canvas { touch-action: pan-y; margin: 4px 0; }
+.tl-own_sentence .tl-said { font: 25px/1.4 var(--tl-serif); margin: 4px 0; min-height: 1.5em; overflow-wrap: anywhere; }
 `;
-
-export function argmax(row) {
-  return row.indexOf(Math.max(...row));
-}
 
 export function describe(rows, [t, s], { source, target }) {
   const best = argmax(rows[t]);
   const said = `To write “${target[t]}”, the decoder gives “${source[s]}” a weight of ${rows[t][s].toFixed(3)}`;
   if (s === best) return `${said}, the largest of all.`;
   return `${said}; the largest is that of “${source[best]}”, ${rows[t][best].toFixed(3)}.`;
-}
-
-// Colour each input token by its weight.
-function shade(tokens, row) {
-  tokens.forEach((token, s) => {
-    const rgb = amounts(row[s]);
-    token.style.cssText = row[s] >= 0.05 ? `background: ${css(rgb)}; color: ${inkOn(rgb)};` : "";
-  });
 }

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 import torch
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from transformer_lab.analysis import cross_attention, token_names
 from transformer_lab.data.tokenizer import TokenizerLike
 from transformer_lab.decoding.batched import greedy
 from transformer_lab.nn.transformer import Transformer
-from transformer_lab.plots import plot_attention
 from transformer_lab.widgets.shared.link import connect
 from transformer_lab.widgets.shared.view import View, to_bytes
+from transformer_lab.widgets.views.own_sentence.own_sentence_picture import draw_weave
 
 
 def own_sentence(model: Transformer, tokenizer: TokenizerLike, examples: Sequence[str]) -> View:
@@ -75,6 +75,6 @@ def summary(example: dict) -> str:
     return f"{said}; cross-attention of {layers} × {heads} heads."
 
 
-def fallback(example: dict) -> Axes:
-    """A plot of the mean over the last layer's heads."""
-    return plot_attention(example["weights"][-1].mean(0), example["target"], example["source"])
+def fallback(example: dict) -> Figure:
+    """Draw the mean over the last layer's heads as a weave."""
+    return draw_weave(example["weights"][-1].mean(0).tolist(), example["source"], example["target"])

@@ -188,10 +188,10 @@ const STYLE = `
 // ── words ──
 
 const NOTE =
-  "F2 is layer 2 forward and B2 backward; in a pipeline, the third micro-batch. An amber thread is a message, from the " +
-  "wire of the rank that sends it to that of the rank that gets it. In each machine: the part of the batch that it " +
-  "computes with, and the pieces that it holds of the first and the last matrix of each layer, hatched where all have " +
-  "gathered the rest, with a line under what it works on.";
+  "F2 is layer 2 forward and B2 backward; in a pipeline, the third micro-batch. An amber thread is a message, " +
+  "from the wire of the rank that sends it to that of the rank that gets it. In each machine: the part of the " +
+  "batch that it computes with, and the pieces that it holds of the first and the last matrix of each layer, " +
+  "hatched where all have gathered the rest, with a line under what it works on.";
 
 const percent = (share) => `${Math.round(100 * share)} %`;
 

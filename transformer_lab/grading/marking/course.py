@@ -50,9 +50,9 @@ def grade_one(submission: Submission, assignment: Assignment, private: str = "",
             marks[name] = made
         notes = (*submission.notes, *notebook.notes, *odd)
         left_out = (*submission.left_out, *notebook.left_out)
-        rest = (digest, submission.submitted, texts, own_id, left_out, submission.came_by)
-        rest = (*rest, submission.hand_back, submission.together)
-        return Graded(submission.student, tuple(marks.values()), notes, *rest)
+        about = (digest, submission.submitted, texts, own_id, left_out)
+        came = (submission.came_by, submission.hand_back, submission.together)
+        return Graded(submission.student, tuple(marks.values()), notes, *about, *came)
 
 
 def mark_own(name: str, answer: Answer, student: str, assignment: Assignment, box: Sandbox) -> Mark:

@@ -5,6 +5,7 @@ word are lit and bear their weights.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -28,7 +29,7 @@ def draw_weave(rows: list[list[float]], source: list[str], target: list[str]) ->
             if weight >= FAINT:
                 middle = [(most - len(source)) / 2 + s + start * THICK, (most - len(target)) / 2 + t + end * THICK]
                 draw_ribbon(ax, middle, weight, lit=t == 0)
-        words = {"family": ["serif", "sans-serif"], "va": "center", "size": 13, "parse_math": False}
+        words: dict[str, Any] = {"family": ["serif", "sans-serif"], "va": "center", "size": 13, "parse_math": False}
         for s, word in enumerate(source):
             bold = "bold" if rows[0][s] >= SAID else "normal"
             ax.text(-0.03, (most - len(source)) / 2 + s, word, ha="right", weight=bold, **words)
@@ -57,7 +58,9 @@ def stacked(rows: list[list[float]]) -> Iterator[tuple[int, int, float, float, f
 def draw_ribbon(ax: Axes, ends: list[float], weight: float, lit: bool) -> None:
     """Draw a ribbon as thick as its weight, and where it is lit the number."""
     middle, half = ends[0] + (ends[1] - ends[0]) * SMOOTH, THICK * weight / 2
-    look = {"alpha": 1.0, "edgecolor": PAPER["amber-edge"]} if lit else {"alpha": 0.24, "edgecolor": "none"}
+    look: dict[str, Any] = (
+        {"alpha": 1.0, "edgecolor": PAPER["amber-edge"]} if lit else {"alpha": 0.24, "edgecolor": "none"}
+    )
     ax.fill_between(CURVE, middle - half, middle + half, facecolor=PAPER["amber"], zorder=2 if lit else 1, **look)
     if lit and weight >= SAID:
         at = len(CURVE) // 4

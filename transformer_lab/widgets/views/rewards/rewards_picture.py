@@ -51,7 +51,7 @@ def draw_group(ax: Axes, step: Mapping[str, Any]) -> None:
         shown = text.replace("\n", "⏎").replace(" ", "␣")
         right, weight = ("✓", "bold") if step["exact"][row] else ("✗", "normal")
         words = ax.text(0, row - 0.16, shown, ha="left", va="center", parse_math=False, weight=weight)
-        words.set_family(["serif", "sans-serif"])
+        words.set_fontfamily(["serif", "sans-serif"])
         colour = INK if right == "✓" else PAPER["change"]
         ax.text(FROM - 0.2, row - 0.16, right, ha="right", va="center", color=colour, weight="bold")
         before, after = math.exp(step["before"][row]), math.exp(step["after"][row])
@@ -81,7 +81,8 @@ def draw_doors(ax: Axes, step: Mapping[str, Any]) -> dict[int, float]:
         doors["no reward" if not reward else "✓ right" if exact else "✗ side door"].append(i)
     n, used = len(step["rewards"]), sum(bool(inside) for inside in doors.values())
     slot = (n - (used - 1) * GAP) / n
-    top, ends = -0.5, {}
+    top = -0.5
+    ends: dict[int, float] = {}
     for name, inside in doors.items():
         if not inside:
             continue

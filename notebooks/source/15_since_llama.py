@@ -53,7 +53,7 @@ print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
 # %% [markdown]
-# **What did they give up, and what remembers in the other three layers?** We take the designs one at a time. Then come four smaller parts, which make models trainable, let them read on, or share out the work. Most questions were tried beforehand on small models, with three seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
+# **What did they give up, and what remembers in the other three layers?** We take the designs one at a time. Then come four smaller parts, which make models trainable, let them read on, or share out the work. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
 
 # %%
 table = training.load_table("since_llama")
@@ -159,7 +159,7 @@ assert right[:22].min() > 0.9
 assert right[22:].max() < 0.4
 
 # %% [markdown]
-# Up to a distance of 21 the answers are right, and from 22 on they are guesses, one in eight. No training can change that, since the gradient is zero there. If the window is the cause, then two layers should fail after 14, and it should help to open a *single* layer. The table has both, with three seeds, and *last layer sees all* differs from *three windows* in one mask alone:
+# Up to a distance of 21 the answers are right, and from 22 on they are guesses, one in eight. No training can change that, since the gradient is zero there. If the window is the cause, then two layers should fail after 14, and it should help to open a *single* layer. The table has both, with five seeds, and *last layer sees all* differs from *three windows* in one mask alone:
 
 # %%
 curves = {arm: over_seeds("distance", arm, "right").mean(0) for arm in distance.ARMS}
@@ -268,7 +268,7 @@ for arm in ("all heads", "one group", "latent"):
     say("caches", arm, "nats")
 
 # %% [markdown]
-# At this size the latent buys nothing. The single group is as good as all heads, as far as three seeds can tell, and the latent, with equally many numbers, is 0.14 nats behind. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
+# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is 0.13 nats behind. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
 #
 # There is a third way, which makes reading cheaper and not the cache smaller. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**, and we do not build it here.
 
@@ -359,7 +359,7 @@ best = [max(map(three.count, three)) / 3 for three in product(range(16), repeat=
 print(f"the best guess without the order: {sum(best) / len(best):.4f}")
 
 # %% [markdown]
-# The table has three seeds and more tasks: twice and four times as many pairs, and 8 pairs that follow 40 others, which a mark then declares void. It also has more layers. *Attention* sees all pairs, *two delta* has two layers with a state, and *hybrid* has one layer with a state and one that attends.
+# The table has five seeds and more tasks: twice and four times as many pairs, and 8 pairs that follow 40 others, which a mark then declares void. It also has more layers. *Attention* sees all pairs, *two delta* has two layers with a state, and *hybrid* has one layer with a state and one that attends.
 
 # %%
 for task in memory.TASKS:
@@ -510,10 +510,10 @@ last = {name: over_seeds("bounded scores", f"{name}, rate 0.3", "nats") for name
 assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"]) - 0.1
 
 # %% [markdown]
-# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and its largest score is in the thousands. With QK-norm the second rate is even the best, with each of the three seeds, and the third costs much less. So far this is what the papers promise.
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and its largest score is in the thousands. With QK-norm the second rate is even the best, with four of the five seeds, and the third costs much less. So far this is what the papers promise.
 
 # %% [markdown]
-# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. The learned weights do not explain it either, because at the highest rate the norm alone does as well (at the second one they bring another tenth of a nat). Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
+# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. The learned weights do not explain it either, because at the highest rate the norm alone does as well (at the second one they bring a little less than another tenth of a nat). Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
 
 # %% [markdown]
 # What else has the norm, and the cap has not? With it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
@@ -527,7 +527,7 @@ free, kept = (over_seeds("kept sizes", f"norm only, {sizes}", "turn") for sizes 
 assert kept.min() > 1.5 * free.max()
 
 # %% [markdown]
-# With their sizes kept, the matrices are turned about twice as far in each step, and the model with the norm is hardly worse, by less than 0.1 with each seed. So smaller turns are not what helps. The plain model *gains* 0.15 to 0.32. So a part of its trouble is that its matrices grow, and its scores with them. What else the norm may do, we do not know.
+# With their sizes kept, the matrices are turned about twice as far in each step, and the model with the norm is hardly worse, by less than 0.1 with each seed. So smaller turns are not what helps. The plain model *gains* 0.14 to 0.32. So a part of its trouble is that its matrices grow, and its scores with them. What else the norm may do, we do not know.
 
 # %% [markdown]
 # ## A head that has nothing to look at
@@ -694,7 +694,7 @@ loads = {arm: over_seeds("balance", arm, "largest load") for arm in ("free", "lo
 assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 
 # %% [markdown]
-# Left alone, the busiest expert gets more than three times its share. A bias balances about as well as the loss does, and needs no gradient. In the quality of the models three seeds show no difference, neither between the two nor from the model that is not balanced. So at this size nothing is gained but order. It is the machines that need it. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.
+# Left alone, the busiest expert gets about three times its share. A bias balances nearly as well as the loss does, and needs no gradient. In the quality of the models five seeds show no difference, neither between the two nor from the model that is not balanced. So at this size nothing is gained but order. It is the machines that need it. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.
 
 # %% [markdown]
 # ## Back to the question

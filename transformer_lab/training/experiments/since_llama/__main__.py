@@ -2,7 +2,7 @@
 
     python -m transformer_lab.training.experiments.since_llama --out since_llama.json
 
-trains a small model for each arm of each experiment, with three seeds, and writes a row for each of them. Arms on which
+trains a small model for each arm of each experiment, with five seeds, and writes a row for each of them. Arms on which
 the lesson leans most are also trained ten times as long, with the first seed.
 """
 
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     name = "python -m transformer_lab.training.experiments.since_llama"
     parser = argparse.ArgumentParser(name, description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=writable, default="since_llama.json", help="(default: %(default)s)")
-    parser.add_argument("--seeds", type=whole(0), nargs="+", default=(0, 1, 2), help="(default: %(default)s)")
+    parser.add_argument("--seeds", type=whole(0), nargs="+", default=(0, 1, 2, 3, 4), help="(default: %(default)s)")
     parser.add_argument("--only", choices=EXPERIMENTS, nargs="+", default=EXPERIMENTS, help="(default: all)")
     options, found = parser.parse_args(arguments), []
     torch.set_num_threads(1)  # sums are then rounded alike whatever the machine

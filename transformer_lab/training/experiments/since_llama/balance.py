@@ -14,7 +14,7 @@ from transformer_lab.training.experiments.since_llama.bounded_scores import nats
 from transformer_lab.training.experiments.since_llama.parts import D_MODEL, PythonTraining, python_ids, python_model
 from transformer_lab.training.text_training import TextRecipe
 
-N_EXPERTS, TOP_K, STEPS, RATE, SEEDS = 8, 2, 100, 1e-2, (0, 1, 2)
+N_EXPERTS, TOP_K, STEPS, RATE = 8, 2, 100, 1e-2
 WEIGHTS = {"loss": 0.1}
 MOVES = {"bias": 0.02}  # by which a bias is moved after each step
 ARMS = ("free", *WEIGHTS, *MOVES)

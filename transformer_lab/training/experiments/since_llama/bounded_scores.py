@@ -21,7 +21,7 @@ from transformer_lab.training.experiments.since_llama.parts import (
     train_on_python,
 )
 
-STEPS, RATES, SEEDS, READ = 150, (0.03, 0.1, 0.3), (0, 1, 2), 30_000  # characters of the validation that are read
+STEPS, RATES, READ = 150, (0.03, 0.1, 0.3), 30_000  # characters of the validation that are read
 CAP = 5.0
 
 

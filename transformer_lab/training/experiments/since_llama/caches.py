@@ -14,7 +14,7 @@ from transformer_lab.training.experiments.since_llama.parts import (
     train_on_python,
 )
 
-STEPS, RATE, SEEDS = 200, 3e-2, (0, 1, 2)
+STEPS, RATE = 200, 3e-2
 NUMBERS = {"all heads": 2 * D_MODEL, "one group": 2 * D_HEAD, "latent": 2 * D_HEAD}  # for a position of a layer
 ARMS = NUMBERS
 

@@ -15,7 +15,7 @@ from transformer_lab.nn.positions import RotaryPositions
 from transformer_lab.training.experiments.since_llama.parts import NOT_ASKED, open_layer, open_model, train_on_task
 
 N_SYMBOLS, LENGTH, WINDOW, D_MODEL, N_HEADS = 8, 64, 8, 32, 2  # a marked symbol has an id of its own
-STEPS, RATE, SEEDS = 300, 1e-2, (0, 1, 2)
+STEPS, RATE = 300, 1e-2
 ARMS: dict[str, tuple[int | None, ...]] = {  # the window of each layer
     "three windows": (WINDOW,) * 3,
     "two windows": (WINDOW,) * 2,

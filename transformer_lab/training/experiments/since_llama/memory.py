@@ -21,7 +21,7 @@ from transformer_lab.training.experiments.since_llama.parts import NOT_ASKED, tr
 N_KEYS, N_VALUES, ASKED = 64, 16, 16  # so many questions at the end of a row
 VOID, QUESTION = N_VALUES, N_VALUES + 1  # in place of a value: the mark, and a question
 D_MODEL, D_STATE = 32, 16  # a state has D_STATE² numbers
-STEPS, RATE, SEEDS = 400, 1e-2, (0, 1, 2)
+STEPS, RATE = 400, 1e-2
 
 
 class Task(NamedTuple):

@@ -31,7 +31,7 @@ from transformer_lab.training.experiments.since_llama.parts import (
 
 FACTOR, BASE = 4, 10000.0
 LONGER = FACTOR * LENGTH
-STEPS, RATE, SEEDS, N_TEXTS = 400, 1e-2, (0, 1, 2), 100
+STEPS, RATE, N_TEXTS = 400, 1e-2, 100
 SCALINGS: dict[str, Scaling] = {
     "as trained": LinearScaling(1.0),
     "linear": LinearScaling(float(FACTOR)),

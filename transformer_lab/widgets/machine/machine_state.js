@@ -41,6 +41,7 @@ export function stateOf({ machine, tokenizer, text }) {
   ];
   me.ids = idsThat(() => true);
   let [other, changes, mistake] = [null, new Map(), null];
+  let wanted = null; // the position that was asked for last: a cut may end the output before it, until it is mended
 
   // ── computing ──
 
@@ -64,17 +65,19 @@ export function stateOf({ machine, tokenizer, text }) {
       ? me.intact
       : translated(machine, me.intact.src, { off: now.off, swaps }, { draft: me.intact.target });
     changes = new Map();
-    now.at = anew && now.at === null ? me.resting() : Math.min(now.at, me.run.target.length - 1);
+    if (anew) wanted ??= me.resting();
+    now.at = Math.min(wanted, me.run.target.length - 1);
   };
   me.resting = () => restingAt(me.run, last, machine.n_heads);
   me.change = (what, anew = false) => {
     Object.assign(me.now, what);
+    if ("at" in what) wanted = what.at;
     if ("other" in what) other = what.other.trim() ? translated(machine, readable(what.other).src) : null;
     if (anew || "off" in what || "swaps" in what || "other" in what) compute(anew);
   };
   me.reset = () => {
     me.now = fresh();
-    other = null;
+    [other, wanted] = [null, null];
     compute(true);
   };
   me.hasOther = () => other !== null;

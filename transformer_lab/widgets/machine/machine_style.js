@@ -16,7 +16,8 @@ export const STYLE = `
 .tl-machine .tl-tokens button { cursor: pointer; font-weight: 600; min-width: 26px; }
 .tl-machine .tl-tokens button[aria-pressed=true] { border-color: var(--tl-ink); box-shadow: 0 0 0 1px var(--tl-ink); }
 .tl-machine .tl-tokens button.tl-changed {
-  color: var(--tl-change); border: 1px dashed var(--tl-change); border-bottom: 3px solid var(--tl-change);
+  color: var(--tl-change); border: 1px dashed var(--tl-change);
+  background: linear-gradient(var(--tl-change), var(--tl-change)) bottom / 100% 3px no-repeat;
 }
 .tl-machine .tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
 .tl-machine .tl-tokens b { min-width: 0; overflow-wrap: anywhere; padding-left: 6px; }

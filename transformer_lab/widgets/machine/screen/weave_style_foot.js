@@ -115,7 +115,7 @@ export const FOOT = `
   .tl-machine .tl-hint:not(.tl-told), .tl-machine .tl-long { display: none; }
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }
   .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }
-  .tl-machine .tl-top button.tl-plain { font-size: 12px; min-width: 0; }
+  .tl-machine .tl-top button.tl-plain { font-size: 12px; min-width: var(--tl-target); }
   .tl-machine .tl-hint.tl-told {
     order: 9; flex-basis: calc(100% + 86px); margin-right: -86px; white-space: normal; line-height: 1.3;
   }

@@ -98,7 +98,7 @@ INK = """root => {
     for (const canvas of root.querySelectorAll('canvas')) {
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         for (let i = 0; i < pixels.length && found < 20; i += 4)
-            if (pixels[i + 3] > 200 && [0, 1, 2].every(c => Math.abs(pixels[i + c] - ink[c]) <= 24)) found += 1;
+            if (pixels[i + 3] > 200 && [0, 1, 2].every(c => Math.abs(pixels[i + c] - ink[c]) <= 48)) found += 1;
     }
     let behind = root;
     while (rgb(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;

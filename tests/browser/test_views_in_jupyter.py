@@ -56,7 +56,8 @@ def test_a_change_of_theme_repaints_every_view_in_view_or_not(notebook, views_in
             assert notebook.page.evaluate(WIDTHS) == widths
             for name, view in views_in_notebook.items():
                 view.root.scroll_into_view_if_needed()
-                ink, found, background = drawn(view)
+                view.values()  # the next frame is drawn
+                ink, found, background = view.root.evaluate(INK)
                 assert found >= 20, (theme, name, "the canvas is not drawn in the colour of the text")
                 assert contrast(ink, background) >= 4.5, (theme, name, ink, background)
                 inks[name].append(ink)
@@ -65,17 +66,6 @@ def test_a_change_of_theme_repaints_every_view_in_view_or_not(notebook, views_in
         window_the_cells(notebook, "none")
     assert all(luminance(light) < 0.2 < 0.4 < luminance(dark) for light, dark in inks.values())
     assert notebook.cells(CELLS) == before
-
-
-def drawn(view: Live) -> tuple[list[int], int, list[int]]:
-    """What INK finds as soon as it finds the text's colour: a view that gets its size only now draws a frame later."""
-    for _ in range(100):
-        view.values()  # the next frame is drawn
-        found = view.root.evaluate(INK)
-        if found[1] >= 20:
-            break
-        view.page.wait_for_timeout(50)
-    return found
 
 
 def first(views: dict[str, Live]) -> Live:

@@ -143,7 +143,7 @@ class Live:
     def controls(self) -> list:
         """What each control says of itself."""
         # The answers of the machine's riddle come by themselves, when there is nothing else to do.
-        return self.root.locator("input, select, button:not(.tl-chip), output").evaluate_all(
+        return self.root.locator("input, select, button:not(.tl-chip, .tl-spelled), output").evaluate_all(
             "all => all.map(control => [control.value, control.checked, control.ariaPressed, control.ariaValueText])"
         )
 

@@ -63,7 +63,7 @@ export const WEAVE = `
 .tl-machine .tl-hint + .tl-plain { margin-right: auto; }
 .tl-machine .tl-answered { position: relative; }
 .tl-machine .tl-reason { position: absolute; right: 110px; left: 0; justify-content: flex-end; line-height: 1.25; }
-.tl-machine .tl-top button.tl-chip { flex: none; border-radius: 18px; min-height: 30px; padding: 1px 12px; }
+.tl-machine .tl-top button.tl-spelled { flex: none; border-radius: 18px; min-height: 30px; padding: 1px 12px; }
 .tl-machine .tl-weave { margin-top: 8px; touch-action: pan-y; position: relative; user-select: none; }
 .tl-machine .tl-weave [data-part=reads][data-s] { cursor: grab; }
 .tl-machine .tl-ghost {

@@ -26,9 +26,9 @@ def test_a_view_that_leaves_the_page_watches_nothing_and_comes_back_as_it_was(bl
         view.root.evaluate(REMOVE)
         page.evaluate(FRAMES)
         assert page.evaluate("[...listening].map(String)") == []
-        page.evaluate("() => { document.body.style.color = 'rgb(200, 0, 0)'; document.body.append(away); }")
+        page.evaluate("() => { document.body.style.color = 'rgb(236, 233, 226)'; document.body.append(away); }")
         assert repr((view.values(), view.says(), view.controls())) == repr((before[0], *before[2:]))
-        assert view.picture() != before[1], "drawn again, in the colour of the page"
+        assert view.picture() != before[1], "drawn again, for the dark page"
         page.evaluate("() => { document.body.style.color = 'black'; document.body.className = 'other'; }")
         assert view.picture() == before[1], "the theme is watched again"
 

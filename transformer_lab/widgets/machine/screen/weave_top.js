@@ -38,7 +38,7 @@ export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
   const asked = element("b");
   const say = (text) => change({ text, at: null }, true);
   const another = button("another", () => say(anotherOf(state.now.text)), { class: "tl-plain" });
-  const mend = button("", () => say(mend.text), { class: "tl-spelled" });
+  const mend = button("another spelling", () => say(mend.text), { class: "tl-spelled" });
   const why = element("span", { class: "tl-why", "aria-live": "polite" });
   const notice = element("div", { class: "tl-note", "aria-live": "polite" });
   const under = element("div", { class: "tl-under" }, asked, hint, ...(numbers ? [another] : []), ...tools);

@@ -87,10 +87,13 @@ RESET = """() => {
 }"""
 
 
-# The colour that the view writes in, how many pixels of its canvases have it, at most 20, and what is behind it.
+# The colour of the page's text, how many pixels of the view's canvases have it or the ink of the view's own pictures,
+# at most 20, and what is behind it.
 INK = """root => {
     const rgb = colour => colour.match(/[\\d.]+/g).map(Number);
     const ink = rgb(getComputedStyle(root).color);
+    const own = getComputedStyle(root).getPropertyValue('--tl-ink').match(/[0-9a-f]{2}/gi)?.map(x => parseInt(x, 16));
+    const isNear = (pixels, i, one) => [0, 1, 2].every(c => Math.abs(pixels[i + c] - one[c]) <= 24);
     let found = 0;
     const close = fill => [0, 1, 2].every(c => Math.abs(rgb(fill)[c] - ink[c]) <= 48);
     const words = [...root.querySelectorAll('svg.tl-picture text')].map(word => getComputedStyle(word).fill);
@@ -98,7 +101,7 @@ INK = """root => {
     for (const canvas of root.querySelectorAll('canvas')) {
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         for (let i = 0; i < pixels.length && found < 20; i += 4)
-            if (pixels[i + 3] > 200 && [0, 1, 2].every(c => Math.abs(pixels[i + c] - ink[c]) <= 48)) found += 1;
+            if (pixels[i + 3] > 200 && [ink, own ?? ink].some(one => isNear(pixels, i, one))) found += 1;
     }
     let behind = root;
     while (rgb(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;

@@ -166,3 +166,8 @@ def bare(across: float, width: float, height: float) -> Axes:
     ax.set_axis_off()
     ax.set_xlim(0, across)
     return ax
+
+
+def eased(start: float, end: float, at: np.ndarray) -> np.ndarray:
+    """Where a curve is after these shares of its way from start to end, with no slope at either (smoothstep)."""
+    return start + (end - start) * (at**2 * (3 - 2 * at))

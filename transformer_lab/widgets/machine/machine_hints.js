@@ -2,7 +2,7 @@
 // what in the text is no such number. Of a machine that has learned something else nothing is said.
 //   hintsOn("twenty one", tokenizer) → ["Write “twenty-one” with a hyphen."]
 
-import { TENS, UNITS } from "./weave/weave_spelling.js";
+import { TENS, UNITS } from "./computing/machine_numerals.js";
 
 const list = (words) => words.split(" ");
 const WORDS = new Set([

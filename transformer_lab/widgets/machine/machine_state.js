@@ -7,9 +7,9 @@ import { valuesOf } from "./drawing/machine_detail.js";
 import { OTHERS, hintsOn, learnedNumbers } from "./machine_hints.js";
 import { NOTHING, translated, writtenAs } from "./computing/machine_model.js";
 import { bare } from "./weave/weave_layout.js";
-import { readGerman } from "./weave/weave_numerals.js";
+import { readGerman } from "./computing/machine_numerals.js";
 import { meanOf, restingAt } from "./weave/weave_seen.js";
-import { learnedSpelling, spelledOut } from "./weave/weave_spelling.js";
+import { learnedSpelling, spelledOut } from "./computing/machine_spelling.js";
 import { boxesOf, pathOf } from "./computing/machine_parts.js";
 
 export function stateOf({ machine, tokenizer, text }) {

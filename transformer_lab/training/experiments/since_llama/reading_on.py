@@ -59,9 +59,8 @@ class NoNewDistances(OpenAttention):
         need_weights: bool,
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h T S"] | None]:
         turned, turned_keys = self.positions(queries, keys, 0)
-        alone = queries.reshape(
-            -1, 1, 1, queries.size(-1)
-        )  # each query as a text of one position, the last of training
+        # Each query as a text of its own, with a single position: the last one of the training.
+        alone = queries.reshape(-1, 1, 1, queries.size(-1))
         furthest = self.positions(alone, alone, LENGTH - 1)[0].view_as(queries)
         back = torch.arange(queries.size(-2))[:, None] - torch.arange(keys.size(-2))  # (T, S)
         scores = torch.where(back < LENGTH, turned @ turned_keys.mT, furthest @ keys.mT) / queries.size(-1) ** 0.5

@@ -5,7 +5,7 @@
 import { answerTo, lacksOf } from "./weave_answer.js";
 import { breakersOf, layersOf, placesOf, playBar } from "./weave_controls.js";
 import { cutsOf, dividedOff, isCut, outcomeOf } from "../weave/weave_cuts.js";
-import { numeral } from "../weave/weave_numerals.js";
+import { numeral } from "../computing/machine_numerals.js";
 import { became, candidates, riddle, tell } from "./weave_foot.js";
 import { outcomesOf } from "./weave_outcomes.js";
 import { playerOf } from "./weave_player.js";

@@ -3,9 +3,9 @@
 
 import { OTHERS, learnedNumbers } from "../machine_hints.js";
 import { outcomeOf } from "../weave/weave_cuts.js";
-import { numeral, readEnglish, readGerman } from "../weave/weave_numerals.js";
+import { numeral, readEnglish, readGerman } from "../computing/machine_numerals.js";
 import { differenceOf } from "../weave/weave_seen.js";
-import { differenceIn } from "../weave/weave_spelling.js";
+import { differenceIn } from "../computing/machine_spelling.js";
 import { button, element } from "../../shared/ui.js";
 
 const [MOST, LEAST] = [35, 17]; // pixels of a sentence's letters

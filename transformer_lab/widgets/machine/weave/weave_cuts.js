@@ -2,7 +2,7 @@
 //   const cuts = cutsOf(state.parts, machine);  // [{ key, name, under, ids }]
 //   outcomeOf({ target, ended }, …) → { text, number, label }
 
-import { numeral, readGerman } from "./weave_numerals.js";
+import { numeral, readGerman } from "../computing/machine_numerals.js";
 
 // `under` is the part of the weave whose breaker it is.
 const KINDS = [

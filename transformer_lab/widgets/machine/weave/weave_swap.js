@@ -2,7 +2,7 @@
 //   otherOf("thirty-four thousand and twenty-one") → { text: "thirty-five thousand and twenty-one", from: "four",
 //   to: "five" }
 
-import { TENS, UNITS } from "./weave_spelling.js";
+import { TENS, UNITS } from "../computing/machine_numerals.js";
 
 // The first unit becomes the next one; where there is none the first ten; else the first word that the text has twice
 // or more letters of is left as it is, and null is the answer.

@@ -12,11 +12,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from transformer_lab.plots.picture import INK, PAPER, THEME
+from transformer_lab.plots.picture import INK, PAPER, THEME, eased
 
 THICK, FAINT, SAID = 0.84, 0.02, 0.1  # of a row; a weight below FAINT is not drawn, one below SAID bears no number
 CURVE = np.linspace(0, 1, 25)
-SMOOTH = CURVE**2 * (3 - 2 * CURVE)
 
 
 def draw_weave(rows: list[list[float]], source: list[str], target: list[str]) -> Figure:
@@ -57,7 +56,7 @@ def stacked(rows: list[list[float]]) -> Iterator[tuple[int, int, float, float, f
 
 def draw_ribbon(ax: Axes, ends: list[float], weight: float, lit: bool) -> None:
     """Draw a ribbon as thick as its weight, and where it is lit the number."""
-    middle, half = ends[0] + (ends[1] - ends[0]) * SMOOTH, THICK * weight / 2
+    middle, half = eased(ends[0], ends[1], CURVE), THICK * weight / 2
     look: dict[str, Any] = (
         {"alpha": 1.0, "edgecolor": PAPER["amber-edge"]} if lit else {"alpha": 0.24, "edgecolor": "none"}
     )

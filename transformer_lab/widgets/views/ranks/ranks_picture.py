@@ -12,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from transformer_lab.analysis.rank_tasks import FORWARD, Step, Task
 from transformer_lab.analysis.ranks import held, reads, schedule, use_of_time
-from transformer_lab.plots.picture import GREY, INK, PAPER, THEME
+from transformer_lab.plots.picture import GREY, INK, PAPER, THEME, eased
 
 HIGH, WIRE = 0.36, 0.54  # of a rank's bar, and how far below its top messages leave
 PALE, BARS = "#b3b4b2", 3  # the colour of what goes backward, and how far up bars are: threads pass behind them
@@ -109,6 +109,6 @@ def draw_messages(ax: Axes, task: Task) -> None:
     for i in range(task.rounds):
         for sender, receiver in pairs:
             time = 1000 * (task.start + (i + CURVE) * seconds)
-            height = sender + WIRE + (receiver - sender) * CURVE**2 * (3 - 2 * CURVE)
+            height = eased(sender, receiver, CURVE) + WIRE
             back = task.kind != "send" and sender > receiver  # around the ring, across all lanes
             ax.plot(time, height, color=PAPER["amber-edge"], linewidth=0.8, alpha=0.45 if back else 1, zorder=2)

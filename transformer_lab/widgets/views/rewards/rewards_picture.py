@@ -15,14 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from transformer_lab.plots import plot_lines
-from transformer_lab.plots.picture import GREY, INK, PAPER, THEME
+from transformer_lab.plots.picture import GREY, INK, PAPER, THEME, eased
 
 SHARES = {"rewarded": "rewarded", "right": "right", "worked": "worked out", "formed": "well formed"}
 LOOKS = {"rewarded": "amber-edge", "right": "ink", "worked out": "thread", "well formed": "edge"}
 FROM, TO, DOOR, WIDTH = 3.0, 4.4, 6.0, 1.5  # where threads begin, have changed and end; how wide a door is
 THICKEST, GAP = 0.72, 0.3  # rows that a certain answer takes, and rows between two doors
 CURVE = np.linspace(0, 1, 21)
-SMOOTH = CURVE**2 * (3 - 2 * CURVE)
 
 
 def draw_rewards(steps: Sequence[Mapping[str, Any]], at: int) -> Figure:
@@ -66,8 +65,8 @@ def draw_thread(ax: Axes, ends: tuple[float, float], chances: tuple[float, float
     """Draw a thread from its row, where it gets as thick as the answer becomes probable, to its place at a door."""
     thin, thick = (THICKEST * chance for chance in chances)
     x = np.concatenate([FROM + (TO - FROM) * CURVE, TO + (DOOR - TO) * CURVE])
-    middle = np.concatenate([np.full_like(CURVE, ends[0]), ends[0] + (ends[1] - ends[0]) * SMOOTH])
-    half = np.concatenate([thin + (thick - thin) * SMOOTH, np.full_like(CURVE, thick)]) / 2
+    middle = np.concatenate([np.full_like(CURVE, ends[0]), eased(*ends, CURVE)])
+    half = np.concatenate([eased(thin, thick, CURVE), np.full_like(CURVE, thick)]) / 2
     face, edge = ("amber", "amber-edge") if rewarded else ("line", "edge")
     ax.fill_between(x, middle - half, middle + half, facecolor=PAPER[face], edgecolor=PAPER[edge], linewidth=1)
     for sign in (-1, 1):

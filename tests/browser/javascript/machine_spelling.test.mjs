@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { fixtures, load } from "./support.mjs";
 
-const { differenceIn, englishOf, learnedSpelling, spelledOut } = await load("weave_spelling");
+const { differenceIn, englishOf, learnedSpelling, spelledOut } = await load("machine_spelling");
 const LONG = "nine hundred and ninety-nine thousand, nine hundred and ninety-nine";
 
 test("a number is spelled as in the pairs that the machine has learned", () => {

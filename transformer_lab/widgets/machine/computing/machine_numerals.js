@@ -7,11 +7,11 @@
 const list = (words) => words.split(" ");
 const counted = (words, first, step = 1) => Object.fromEntries(words.map((word, i) => [word, first + i * step]));
 
-const ENGLISH = {
-  units: counted(list("one two three four five six seven eight nine"), 1),
-  teens: counted(list("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"), 10),
-  tens: counted(list("twenty thirty forty fifty sixty seventy eighty ninety"), 20, 10),
-};
+export const UNITS = list("one two three four five six seven eight nine");
+export const TEENS = list("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen");
+export const TENS = list("twenty thirty forty fifty sixty seventy eighty ninety");
+
+const ENGLISH = { units: counted(UNITS, 1), teens: counted(TEENS, 10), tens: counted(TENS, 20, 10) };
 const GERMAN = {
   units: { ...counted(list("ein zwei drei vier fünf sechs sieben acht neun"), 1), eins: 1 },
   teens: counted(list("zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn"), 10),

@@ -3,12 +3,8 @@
 //   englishOf(999999) → "nine hundred and ninety-nine thousand, nine hundred and ninety-nine"
 //   spelledOut("34 021") → "thirty-four thousand and twenty-one"
 
-import { readEnglish } from "./weave_numerals.js";
+import { TEENS, TENS, UNITS, readEnglish } from "./machine_numerals.js";
 
-const list = (words) => words.split(" ");
-export const UNITS = list("one two three four five six seven eight nine");
-export const TENS = list("twenty thirty forty fifty sixty seventy eighty ninety");
-const TEENS = list("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen");
 const APART = new RegExp(`\\b(${TENS.join("|")})\\s+(?=(?:${UNITS.join("|")})\\b)`, "gi");
 const DIGITS = /\d{1,3}(?:[,.'’\s]?\d{3})(?!\d)|\d+/g; // thousands may stand apart
 

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { fixtures, load } from "./support.mjs";
 
-const { numeral, readEnglish, readGerman } = await load("weave_numerals");
+const { numeral, readEnglish, readGerman } = await load("machine_numerals");
 
 test("every name of a number is read as that number, in both languages", () => {
   for (const [n, english, german] of fixtures.named) {

@@ -84,7 +84,7 @@ for name, chosen in {"2017": (), "today": today}.items():
     print(f"{name}: {numbers:,} parameters, {counter.get_total_flops():,} FLOPs for 64 tokens")
 
 # %% [markdown]
-# For each swap there are 32 pairs of models that differ in it alone. We take the mean of their differences for each seed, so that we get three numbers that owe nothing to each other. And so that nothing rests on one length of training, today's block, and today's block without one of the three swaps that show an effect, were trained again for four times as long:
+# For each swap there are 32 pairs of models that differ in it alone. We take the mean of their differences for each seed, so that we get three numbers that owe nothing to each other. Beside this mean we print what the swap adds when it comes last, to a block that has the five others. And so that nothing rests on one length of training, today's block, and today's block without one of the three swaps that show an effect, were trained again for four times as long:
 
 # %%
 rows = load_table("swaps")
@@ -124,7 +124,7 @@ print(f"64 models, from {every.min():.2f} to {every.max():.2f} nats a character"
 print(f"the best and the worst seed of one model differ by {between:.3f} on average")
 
 # %% [markdown]
-# So a single pair that differs by 0.03 nats says nothing, because the seeds of one and the same model differ as much. The mean of 32 pairs is steadier, but even there we must be careful. Three seeds agree in their sign by chance alone in one case of four, and since we look at six swaps, one or two of them may well "agree" although they do nothing. So we believe an effect only if it is several times as large as the distance between its seeds, and no smaller than those 0.03 nats. **Predict** before you go on: which of the six swaps lowers the loss most, and which do nothing?
+# So a single pair that differs by 0.03 nats says nothing, because the seeds of one and the same model differ as much. The mean of 32 pairs is steadier, but even there we must be careful. Three seeds agree in their sign by chance alone in one case of four, and since we look at six swaps, one or two of them may well "agree" although they do nothing. So we believe an effect only if it is larger than the distance between its own seeds, and no smaller than those 0.03 nats. **Predict** before you go on: which of the six swaps lowers the loss most, and which do nothing?
 
 # %% [markdown]
 # ## Swap 1: the norm moves
@@ -174,7 +174,7 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 # Here the move decides everything. After 200 steps at our rate of 0.01 the deep post-norm model is where the bare frequencies of the characters are, so it has learned nothing about what follows what. The deep pre-norm model has come as far as the best models of two layers in the same time.
 
 # %% [markdown]
-# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? No, because with a warm-up of 500 steps to the same rate, in a training of 1000, post-norm ends at 3.16 again. What decides is the rate itself. At a tenth of it, and with the same warm-up of 50, post-norm is still at 3.16 after 200 steps with each of two seeds, but after 1000 steps it has come to 2.10 and 2.23. So what pre-norm buys here is not a lower loss in a shallow model, but a deep model that bears a large rate, and therefore learns sooner.
+# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? No, because with a warm-up of 500 steps to the same rate, in a training of 1000, post-norm ends at 3.16 again. But the rate matters. At a tenth of it, with the same warm-up of 50, post-norm is still at 3.16 after 200 steps with each of two seeds, and after 1000 steps it has come to 2.10 and 2.23. Is pre-norm ahead only because it bears the larger rate, then? No: at that small rate, too, it has come to 2.52 and 2.49 after 200 steps. So what pre-norm buys here is not a lower loss in a shallow model, but a deep model that begins to learn sooner at either rate, and that learns at the large one at all.
 
 # %% [markdown]
 # Not everybody has moved the norm to the same place. [OLMo 2](https://arxiv.org/abs/2501.00656) norms what comes *out* of the sub-layer, still inside of the residual branch, $x + \text{norm}(f(x))$, and [Gemma 2](https://arxiv.org/abs/2408.00118) norms before and after the sub-layer. In all three the sum itself is left alone.
@@ -224,7 +224,7 @@ say_all("RMSNorm")
 assert effect("RMSNorm").abs().max() < 0.02
 
 # %% [markdown]
-# The loss shows no sign of missing that invariance that would stand out from the seeds. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and 25 % of the time. So it is worth while to have a shorter norm, although a count of FLOPs would not tell you (lesson 13 says more about such counts).
+# The loss shows no sign of missing that invariance that would stand out from the seeds. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and 25 % of the time. So a shorter norm can save time that a count of FLOPs does not show (lesson 13 says more about such counts).
 
 # %% [markdown]
 # **Exercise 1** (10 minutes, medium). Since about 2024 the same norm stands in one more place. Qwen 3 and Gemma 3 give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that scores can no longer grow with the size of queries and keys (**QK-norm**). The heads lie side by side in the last axis, and the weight belongs to one head and serves them all. How many heads there are follows from the sizes.
@@ -283,7 +283,7 @@ assert effect("SwiGLU").abs().max() < 0.03
 assert last("SwiGLU", longer).max() < -0.02
 
 # %% [markdown]
-# Here the length of training decides what we see. After 200 steps there is hardly a gain, and in today's block SwiGLU even comes out behind. After 800 steps it is ahead with every seed, by about 0.06 nats. (Shazeer measured about 0.04 in models that were far larger and trained far longer.) Why it is better he does not say. The last sentence of his paper on the subject reads: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence." That a unit can multiply, as we have just seen, may be a reason, but nothing here tests it.
+# Here the length of training decides what we see. After 200 steps there is hardly a gain, and in today's block SwiGLU even comes out behind. After 800 steps it is ahead with every seed, by about 0.06 nats. That is about one and a half times the distance between its seeds, so by our rule it just counts, and two more seeds, which are not in the table, gain 0.053 and 0.065. Shazeer measured about 0.04 in models that were far larger and trained far longer. Why it is better he does not say. The last sentence of his paper on the subject reads: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence." That a unit can multiply, as we have just seen, may be a reason, but nothing here tests it.
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, medium). Families vary the gate. OpenAI's [gpt-oss](https://github.com/openai/gpt-oss/blob/main/gpt_oss/torch/model.py) makes three changes. Both projections are cut off first: neither may be above 7, and the one by `w_up` may not be below -7 either. The sigmoid in silu is taken of 1.702 times the gate, which is then multiplied by the gate as before. And 1 is added to the projection by `w_up`, so that a unit whose `w_up` is 0 still passes on its gate. Each matrix is applied as `x @ w`; the biases of the original are left out.
@@ -378,7 +378,7 @@ today_as_it_is = table[today | small] - table[today - {"RoPE"}]
 assert today_as_it_is.mean() > -0.05 > -0.1 > (table[today] - table[today - {"RoPE"}]).mean()
 
 # %% [markdown]
-# Beside pre-norm RoPE now looks useless, and whoever compares today's block with and without pre-norm finds pre-norm much worse than it is. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions, and which are a disadvantage beside pre-norm in so short a training. (It would have been as wrong the other way round. In the table, the sine added to small embeddings nearly drowns them, and the model hardly gets below the bare frequencies.) A swap that changes two things measures neither.
+# Beside pre-norm RoPE now looks useless, and whoever compares today's block with and without pre-norm finds pre-norm much worse than it is. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions, and which are a disadvantage beside pre-norm in so short a training. (It would have been as wrong the other way round. In the table, the sine added to small embeddings nearly drowns them: today's block with the sine then ends at 2.8 nats where it ended at 2.3, and the block of 2017 is back near the bare frequencies, at 3.1.) A swap that changes two things measures neither.
 
 # %% [markdown]
 # ## Swap 5: fewer keys than queries
@@ -475,7 +475,7 @@ assert effect("no biases").abs().mean() < 0.02
 # %% [markdown]
 # ## All six
 #
-# Now you have met all six. In the view, choose swaps and see the block of 2017 beside yours: which parts change, what the block costs, and what loss was measured with three seeds. **Predict** first what happens if you undo *one* swap of today's block: which of them moves the loss by more than its three dots lie apart?
+# Now you have met all six. In the view, choose swaps and see the block of 2017 beside yours: which parts change, what the block costs, and what loss was measured with three seeds. **Predict** first what happens if you undo *one* swap of today's block: which of them moves the loss by more than the seeds of one model lie apart?
 
 # %%
 from transformer_lab import widgets

@@ -82,7 +82,7 @@ print(len(header) - 1, "tensors")
 for name in ("embeddings.word_embeddings.weight", "encoder.layer.0.attention.self.query.weight"):
     print(name, header[name]["shape"])
 # %% [markdown]
-# What goes into the first layer is a sum. Each position has the vector of its token, that of its position, and that of its **type**: BERT reads pairs of texts, and the type says which of the two a token belongs to. A text that comes alone is of type 0. A norm follows. Here are these six lines on the raw tensors, and the model beside them:
+# What goes into the first layer is a sum. Each position has the vector of its token, that of its position, and that of its **type**: BERT reads pairs of texts, and the type says which of the two a token belongs to. A text that comes alone is of type 0. A norm follows. Here is all of this on the raw tensors, and then the model beside it:
 
 # %%
 from safetensors.torch import load_file
@@ -137,7 +137,7 @@ with torch.no_grad():
 # |---|---|
 # | BERT | each projection is that of an `nn.Linear`; post-norm; types; $\varepsilon = 10^{-12}$ |
 # | GPT-2 | every matrix is the transpose, applied as `x @ weight`; queries, keys and values come out of one of them |
-# | Llama | what RoPE turns together lies half a head apart, not side by side as in lesson 03 |
+# | Llama, in Hugging Face's files | what RoPE turns together lies half a head apart, not side by side as in lesson 03 |
 #
 # If the matrix is square, a transpose raises no error. The next two exercises are about these families.
 
@@ -287,7 +287,7 @@ assert gaps["crane"][3] < 0.02 < gaps["bank"][3]
 # The gaps of two tokens can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions.
 
 # %% [markdown]
-# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. We have dealt the sentences into heaps at random instead, 300 times. About half of the answers were right on average, and 25 to 67 in 95 % of the deals, after any layer. So only more than that means something. **Predict** how many the full stops get right.
+# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. About half of the answers were right on average, and 30 to 61 in 95 % of the deals, before the first layer and after any. So only more than that means something. **Predict** how many the full stops get right.
 
 # %%
 def leave_one_out(x):
@@ -311,7 +311,7 @@ assert of_stops[6] < of_words[6]
 # The full stops do nearly as well. A full stop has no senses, so the sense of a word is not all that tells the two heaps apart: after a few layers even the full stop holds something of what its sentence is about. The words are ahead of it after every layer, but by no more than ten sentences of 96.
 
 # %% [markdown]
-# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which none of the 300 deals at this place came to. The position of a full stop is the length of its sentence, so the sentences of the two senses must happen to differ in length, and they do so most for *spring*, with 9.3 and 11.1 tokens on average. So this control has found two rivals of the word's sense, the topic of the sentence and the position in it.
+# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 came to. The position of a full stop is the length of its sentence, so the sentences of the two senses must happen to differ in length, and they do so most for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, the full stops are right 48 times before the first layer, as often as chance, but still 69 to 78 times after the layers, so what is left must be topic. This control has therefore found two rivals of the word's sense, the topic of the sentence and the position in it.
 
 # %% [markdown]
 # A harder control separates the two explanations. In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.

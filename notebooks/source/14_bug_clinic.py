@@ -46,7 +46,7 @@ chats = table.test_chats(patient)
 # %%
 figure, ax = plots.figure(width=6, height=3.2)
 plots.plot_lines(range(len(losses)), {"the patient": losses}, ax, x_label="step", y_label="loss")
-plots.show(figure, alt="The patient's loss falls from 4.3 to nearly 0, as it should.")
+plots.show(figure, alt="The patient's loss falls from 4.4 to nearly 0, as it should.")
 
 # %% tolerance=0.3
 tokenizer = patient.data.all_names()
@@ -133,7 +133,7 @@ for number in (11, 16):
     print(f"number {number}:  ", tools.first_loss(patients.load(names[number])))
 
 # %% [markdown]
-# Number 11 has an embedding table as large as PyTorch draws it, and because the table is the output layer as well, the first logits are enormous. Number 16 averages over all places, where padding and questions count with a loss of 0. Afterwards you would see neither: when both have been trained for 250 steps (seed 0), their losses are 0.02 or less, and each gives 99 of 100 answers right. What gives them away is the height at which their curves *begin*.
+# Number 11 has an embedding table as large as PyTorch draws it, and because the table is the output layer as well, the first logits are enormous. Number 16 averages over all places, where padding and questions count with a loss of 0. Afterwards you would see neither: when both have been trained for 250 steps, their losses are about 0.03 or less, and they give 96 to 99 of 100 answers right (five trainings). What gives them away is the height at which their curves *begin*.
 #
 # The next question is *which* tokens the loss asks for. You could read the indices, and that is where mistakes are made. It is safer to ask the loss itself. Its gradient is negative for exactly those logits that it wants to grow. By hand, with two positions and three tokens:
 
@@ -363,7 +363,7 @@ for what, lines in changes.items():
 
 # %% exercise="mend_generation"
 def mend_generation(model, prompts, pad_id, end_id, max_new):
-    """Prompts, lists of ids, to what is written behind each of them, (B, max_new)."""
+    """Prompts, lists of ids, to what is written after each of them, (B, max_new)."""
     longest = max(len(prompt) for prompt in prompts)
     tokens = torch.tensor([[pad_id] * (longest - len(prompt)) + prompt for prompt in prompts])
     mask = tokens != pad_id
@@ -571,7 +571,7 @@ assert only == ["scale_lost"]
 # What could you build next? Take a model of your own, a task that you care about, and write the five steps for it *before* you train. Or take [nanochat](https://github.com/karpathy/nanochat), read it with this lesson's questions, and try to break one of its invariants. [A recipe for training neural networks](https://karpathy.github.io/2019/04/25/recipe/) is the classic text about silent bugs.
 
 # %% [markdown]
-# Part III is about what models are today, and it needs all of this. Lesson 15 asks what they gave up to read long texts. In [lesson 16](16_after_pretraining.ipynb) a model that continues text learns to answer, and learns to be right from nothing but *right* or *wrong*. In [lesson 17](17_many_machines.ipynb) four processes train one model, where a mean of means comes back as a bug of four machines.
+# Part III is about what models are today, and it needs all of this. [Lesson 15](15_since_llama.ipynb) asks what they gave up to read long texts. In [lesson 16](16_after_pretraining.ipynb) a model that continues text learns to answer, and learns to be right from nothing but *right* or *wrong*. In [lesson 17](17_many_machines.ipynb) four processes train one model, where a mean of means comes back as a bug of four machines.
 
 # %% [markdown]
 # ## Extra: a patient of your own
@@ -588,7 +588,7 @@ for name, tool in [*tools.TOOLS.items()][:-1]:
 # Before you go on, write down the function that you suspect, and what you would change in it. `print(yours.sources["model"])` shows you one of the four files.
 #
 # <details><summary>Number 8 is a hard one. A hint, if you want it.</summary>
-# Two things could make a chat be read otherwise behind another one: it sees that other one, or its own positions, which begin later, matter by more than their distances. To exclude one of them, give a model of <code>bench.loud_model</code> a chat that is alone in its row, once with the positions 0, 1, 2, … and once with 7, 8, 9, … (the third argument). The logits of the healthy model stay, but for 0.00001. What do those of your patient do?
+# Two things could make a chat be read differently when another one stands before it: it sees that other one, or its own positions, which begin later, matter by more than their distances. To exclude one of them, give a model of <code>bench.loud_model</code> a chat that is alone in its row, once with the positions 0, 1, 2, … and once with 7, 8, 9, … (the third argument). The logits of the healthy model stay, but for 0.00001. What do those of your patient do?
 # </details>
 
 # %%

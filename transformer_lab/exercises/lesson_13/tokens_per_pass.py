@@ -63,7 +63,7 @@ def without_throwing_away(acceptance, n_draft):
 
 
 @tokens_per_pass.mistake(
-    "You add up the drafted tokens that would stand. Behind a rejected one all are thrown away; and one token is "
+    "You add up the drafted tokens that would stand. After a rejected one all are thrown away; and one token is "
     "written in any case."
 )
 def drafted_alone(acceptance, n_draft):

@@ -12,7 +12,7 @@ from transformer_lab.exercises.kinds import FindTheBug
 
 
 def broken_generation(model, prompts, pad_id, end_id, max_new):
-    """Prompts, lists of ids, to what is written behind each of them, (B, max_new)."""
+    """Prompts, lists of ids, to what is written after each of them, (B, max_new)."""
     longest = max(len(prompt) for prompt in prompts)
     tokens = torch.tensor([[pad_id] * (longest - len(prompt)) + prompt for prompt in prompts])
     mask = tokens != pad_id

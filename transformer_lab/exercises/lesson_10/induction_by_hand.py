@@ -275,7 +275,7 @@ def for_one_period_alone(n_tokens, n_positions):
 
 @induction_by_hand.mistake(
     "Layer 0 notes nothing: no row says which token came *before* it, so layer 1 can only find the same token again, "
-    "and not the one behind it. Let layer 0 look back by one, and write that token into `previous`."
+    "and not the one after it. Let layer 0 look back by one, and write that token into `previous`."
 )
 def without_a_note(n_tokens, n_positions):
     at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)

@@ -101,7 +101,7 @@ def mend_rotary_cache(query, key, value, cache, rotate):
     return weights @ values, cache
 
 
-QUERY = "The query is still turned as if it stood at position 0, so from the second position on its distances are wrong."
+QUERY = "The query is still turned as if it stood at position 0, so beyond the first position its distances are wrong."
 
 
 VALUE = "The value is still turned. Positions belong in the scores, and what is brought along must not depend on them."

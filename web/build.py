@@ -64,7 +64,7 @@ def lay_out(source: Path, where: Whereabouts) -> None:
         if name == "gallery":
             put_up(page, extra / "lessons" / "wall")
         elif name in by_name:
-            hang(page, by_name[name])
+            hang(page, by_name[name], where.colab)
         nbformat.write(page, source / "lessons" / f"{name}.ipynb")
     (source / "index.md").write_text(front_page(stored, lessons, where.repository, ROOT, source), "utf-8")
     (source / "course.json").write_text(json.dumps(about_all(lessons, where)), "utf-8")

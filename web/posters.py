@@ -41,25 +41,30 @@ POSTERS: dict[str, tuple[str, str, Callable[[], str]]] = {
 }
 
 
-def hang(page: NotebookNode, lesson: Mapping[str, Any]) -> None:
+def hang(page: NotebookNode, lesson: Mapping[str, Any], colab: str) -> None:
     """Put the poster of a lesson below the heading of its page."""
     heading, _, rest = page.cells[0].source.partition("\n")
-    page.cells[:1] = [new_markdown_cell(one) for one in (heading, poster(lesson), rest.strip())]
+    page.cells[:1] = [new_markdown_cell(one) for one in (heading, poster(lesson, colab), rest.strip())]
 
 
-def poster(lesson: Mapping[str, Any]) -> str:
+def poster(lesson: Mapping[str, Any], colab: str) -> str:
+    """The poster as HTML; `colab` is where Colab opens lessons, if their repository's address is known."""
     place, alt, draw = POSTERS[lesson["number"]]
     names = lesson["exercises"]
     said = f"{len(names)} exercise{'s' * (len(names) != 1)}"
     lasts, _, more = lesson["minutes"].partition(" + ")
     time = f"{lasts} minutes" + (f", and {more} for the exercises" if more else "")
+    notebook = f"{lesson['name']}.ipynb"
+    take = [f'<a href="{colab}{notebook}">Open in Colab</a>'] * bool(colab)
+    take.append(f'<a href="{notebook}" download>Download</a>')
     view = "Open the view" if place.startswith("view-") else "Begin"
     return (
         f'<div class="poster" data-knot="{lesson["name"]}" data-exercises="{" ".join(names)}">'
         f'<div class="poster-words"><p class="label">{time}</p>'
         f'<p class="poster-question">{inline(lesson["question"])}</p>'
         f'<p class="poster-done"><span class="dots" role="img" aria-label="{said}">'
-        f'{"".join("<i class=dot></i>" for _ in names)}</span> <span class="label" data-done>{said}</span></p></div>'
+        f'{"".join("<i class=dot></i>" for _ in names)}</span> <span class="label" data-done>{said}</span></p>'
+        f'<p class="take">{"".join(take)}</p></div>'
         f'<a class="poster-picture" href="#{place}">'
         f'<svg viewBox="0 0 {sketches.ACROSS} {sketches.DOWN}" role="img" aria-label="{escape(alt)}">{draw()}</svg>'
         f'<span class="label">{view}&nbsp;↓</span></a></div>'

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Gallery
 #
-# Every view of the lessons on one page, over small data that is computed here. They work by mouse and by keyboard, in the light and the dark theme, while the kernel is busy and without one. Where no script runs, on a repository page for instance, their pictures are seen.
+# Every view of the lessons stands here on one page, over small data that is computed before it. Each works by mouse, by touch and by keyboard, even while the kernel is busy.
 
 # %%
 from importlib.util import find_spec

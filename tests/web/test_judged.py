@@ -154,7 +154,7 @@ EXPRESSIONS = (
 UNREADABLE = {
     "2 +": "it ends too early",
     "2 $ 3": "I cannot read “$ 3”",
-    "fetch(1)": "I do not know the function fetch",
+    "fetch(1)": "I do not know the function fetch (there is sum, ",
     "constructor": "I do not know constructor",
     "n.constructor(1)": "I know only .sum(-1)",
     "(1 + 2]": "“)” is missing",
@@ -170,10 +170,11 @@ def test_an_expression_has_the_value_that_python_gives_it():
 
 def test_an_expression_of_tensors_has_the_value_that_torch_gives_it():
     texts = ["w**2 / (w**2).sum(-1, keepdim=True)", "m / m.sum(-1, keepdim=True)", "(m * 2).softmax(-1)", "m.sum()"]
+    texts += ["torch.softmax(2 * m, dim=-1)", "torch.log(m) + m.exp()"]
     found = by_node("data.texts.map(one => parsed(one)(data.scope))", {"texts": texts, "scope": TENSORS})
     scope = {name: torch.tensor(rows, dtype=torch.float64) for name, rows in TENSORS.items()}
     for text, value in zip(texts, found, strict=True):
-        torch.testing.assert_close(torch.tensor(value, dtype=torch.float64), eval(text, {}, scope))
+        torch.testing.assert_close(torch.tensor(value, dtype=torch.float64), eval(text, {"torch": torch}, scope))
 
 
 def test_what_cannot_be_read_is_said():

@@ -278,7 +278,8 @@ def test_what_is_to_be_predicted_is_folded(pages):
 def test_the_gallery_opens_with_a_wall_whose_pictures_lead_to_all_views(pages, site):
     html = pages["lessons/gallery"].html
     wall = html.partition('<ul class="wall"')[2].partition("</ul>")[0]
-    tiles = re.findall(r'<a href="#([\w-]+)"><img src="(wall/[\w-]+\.svg)"[^>]*><span>([^<]+)</span></a>', wall)
+    tile = r'<a href="#([\w-]+)"><img src="(wall/[\w-]+\.svg)"[^>]*><b>([^<]+)</b><span>.+?</span></a>'
+    tiles = re.findall(tile, wall)
     assert [place for place, _, _ in tiles] == re.findall(r'id="(view-[\w-]+)" data-place', html)
     assert len({title for _, _, title in tiles}) == len(tiles)
     assert html.index('class="wall"') < html.index('id="attention"')

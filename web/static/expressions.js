@@ -7,7 +7,7 @@ const WORDS = new Set(["and", "or", "not", "if", "else", "for", "in"]);
 
 function tokens(text) {
   const found = [];
-  const plain = text.replaceAll("−", "-").replaceAll("·", "*").replaceAll("×", "*").replaceAll("math.", "").trim();
+  const plain = text.replaceAll("−", "-").replaceAll("·", "*").replaceAll("×", "*").replaceAll(/\b(?:math|torch|F)\./g, "").trim();
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < plain.length) {
     const at = TOKEN.lastIndex;
@@ -68,17 +68,18 @@ const FUNCTIONS = {
   log: (x) => each(Math.log, x),
   floor: Math.floor,
   ceil: Math.ceil,
+  softmax: (x) => rows(shares, x),
   comb,
   range,
 };
 
-const softmax = (row) => {
+const shares = (row) => {
   const powers = row.map((x) => Math.exp(x - Math.max(...row)));
   return powers.map((x) => x / total(powers));
 };
 const METHODS = {
   sum: (x, ...args) => (args.length ? rows((row) => [total(row)], x) : total(x)),
-  softmax: (x) => rows(softmax, x),
+  softmax: FUNCTIONS.softmax,
   log: FUNCTIONS.log,
   exp: FUNCTIONS.exp,
 };
@@ -235,7 +236,8 @@ class Reader {
   }
   call(name) {
     const args = this.arguments();
-    if (!Object.hasOwn(FUNCTIONS, name)) throw new SyntaxError(`I do not know the function ${name}`);
+    if (!Object.hasOwn(FUNCTIONS, name))
+      throw new SyntaxError(`I do not know the function ${name} (there is ${Object.keys(FUNCTIONS).join(", ")})`);
     return (scope) => FUNCTIONS[name](...args.map((one) => one(scope)));
   }
   // What stands in brackets: one value, several, or one for each of a list.

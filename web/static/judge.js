@@ -76,6 +76,7 @@ function dots() {
   return row;
 }
 
+const nothingYet = (trouble) => (trouble ? `The formula can’t be read: ${trouble}` : "Fill in an answer first.");
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function begin(room) {
@@ -97,11 +98,12 @@ function begin(room) {
   const check = () => {
     const [answers, tolerances] = way.read();
     const result = table.how === "matrices" ? judgedMatrices(table, answers) : judged(table, answers, tolerances);
-    if (result.answered === 0) return void verdict.replaceChildren(element("p", {}, "Fill in an answer first."));
-    way.rows.forEach(
-      (row, i) =>
-        (row.querySelector(".mark").textContent = answers[i] === undefined ? "" : result.wrong.includes(i) ? "✗" : "✓"),
-    );
+    if (result.answered === 0) return void verdict.replaceChildren(element("p", {}, nothingYet(way.trouble?.())));
+    way.rows.forEach((row, i) => {
+      const isWrong = result.wrong.includes(i);
+      row.querySelector(".mark").textContent = answers[i] === undefined ? "" : isWrong ? "✗" : "✓";
+      row.querySelector(".mark").classList.toggle("wrong", isWrong);
+    });
     if (!result.passed && !result.wrong?.length && result.lacks === undefined)
       return void verdict.replaceChildren(
         element("p", {}, `Right so far: ${result.answered} of ${table.cases.length} cases. Go on.`),

@@ -23,14 +23,15 @@ function values(table, changed) {
       autocapitalize: "off",
     }),
   );
+  const computed = fields.map(() => element("samp", { class: "computed" }));
   const evaluated = (text, given) => parsed(text)(given);
   const fill = () => {
     said.textContent = "";
-    fields.forEach((field, i) => {
-      field.placeholder = "";
+    computed.forEach((room, i) => {
+      room.textContent = "";
       if (!formula.value.trim()) return;
       try {
-        field.placeholder = shown(evaluated(formula.value, table.cases[i].given));
+        room.textContent = shown(evaluated(formula.value, table.cases[i].given));
       } catch (error) {
         said.textContent = `${error.message}.`;
       }
@@ -44,7 +45,7 @@ function values(table, changed) {
       "tr",
       {},
       element("td", {}, ...names.map((name) => element("span", { class: "given" }, `${name} = ${given[name]}`))),
-      element("td", {}, fields[i]),
+      element("td", {}, fields[i], computed[i]),
       element("td", { class: "mark" }),
     ),
   );
@@ -56,10 +57,16 @@ function values(table, changed) {
         `A formula in ${names.join(", ")} that fills all, or a number in each line (three digits are enough):`,
       ),
       formula,
+      element(
+        "p",
+        { class: "label" },
+        "Write it as in Python: + - * / **, sum, max, exp, log, sqrt, softmax(x), x.sum(-1), [f(x) for x in xs].",
+      ),
       said,
       element("table", { class: "cases" }, element("tbody", {}, ...rows)),
     ],
     rows,
+    trouble: () => said.textContent,
     read: () => {
       const answers = fields.map((field, i) => {
         const text = field.value.trim() || formula.value.trim();

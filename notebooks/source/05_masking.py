@@ -140,11 +140,16 @@ exercises.causal_mask.check(causal_mask)
 # %% [markdown]
 # ## Look
 #
-# Step through *scores*, *scaled*, *masked* and *weights* of the same four words. Which rows change when you switch the mask off? And which of them change when you raise the temperature?
+# Step through *scores*, *scaled*, *masked* and *weights* of the same four words. Which rows of the weights change when you switch the mask off? Switch it on again and raise the temperature: which row stays as it is, and why?
 
 # %%
 view = widgets.attention_steps(X, X, query_tokens=sentence, key_tokens=sentence, causal=True)
 view.ask("05 lost")
+# %% [markdown]
+# <details><summary>After you have tried</summary>
+# Without the mask, <i>Je</i>, <i>suis</i> and <i>un</i> give weight to later words, so their rows change. <i>étudiant</i> comes last and may see all four words in either case. With the mask, a higher temperature makes every row more even but that of <i>Je</i>, which may see one word only, and gives it the weight 1 at any temperature.
+# </details>
+
 # %% [markdown]
 # ## What does a missing mask cost?
 #

@@ -156,8 +156,8 @@ def by_gradients(layer):
     return False
 
 
-@leaks.mistake("You try one short length only: a leak in longer sentences stays unseen.")
-def one_length(layer):
+@leaks.mistake("You try short sentences only: a leak that opens in longer ones stays unseen.")
+def short_sentences_only(layer):
     for size in (1.0, 100.0):
         x = torch.randn(4, 5, 16)
         for t in range(1, 5):

@@ -337,7 +337,7 @@ print("at the bottom:", first == named(tgt), " at the top:", last == [*named(tgt
 print(reads["layer 1, self-attention"][0], "→", reads["layer 1, cross-attention"][0])
 assert reads["layer 1, cross-attention"][0] == "ein" != reads["layer 1, self-attention"][0]
 # %% [markdown]
-# The answer thus comes in where it should, through the attention to the source. Is that so for other numbers, too? Of the first 200 of the test, 192 first read as the right token behind this box, and the other 8 one box earlier. To see whether this attention is the one that counts, we gave it *another* number to read, while all other boxes read the right one. In 193 of the 200 cases the first token became that of the other number. When we did the same to the cross-attention of layer 0, the first token stayed as it was in 190 cases.
+# The answer thus comes in where it should, through the attention to the source. Is that so for other numbers, too? Of the first 200 of the test, 192 first read as the right token behind this box, and the other 8 one box earlier. To see whether this attention is the one that counts, we gave it *another* number to read, the next one of the test, while all other boxes read the right one. In 190 of the 200 cases the two numbers begin with different tokens. In 183 of these 190, the first token became that of the other number. When we did the same to the cross-attention of layer 0, the first token stayed as it was in 181 of them.
 
 # %% [markdown]
 # One thing about these shapes may still seem odd. The decoder has four positions here and the source has three tokens, so how can the one read the other? The shapes of the weights show it. Self-attention compares a sentence with itself, while the cross-attention has a row for each token of the target and a column for each of the source:
@@ -673,7 +673,7 @@ for biases in (True, False):
 for name, row in ranges.items():
     say(name, *row)
 # %% [markdown]
-# Ten of the eleven counts fit one narrow range around 41 000 tokens, with the biases or without them, so the count can't tell these two apart. But 37 000 tokens fit none of the ten, which were therefore probably counted with a larger vocabulary than the text names. The eleventh, *big*, asks for about 36 000. So the entries cannot all have been counted in the same way, and the paper does not say how they were.
+# Ten of the eleven counts fit one narrow range around 41 000 tokens, with the biases or without them, so the count can't tell these two apart. But 37 000 tokens fit none of the ten, which were therefore probably counted with a larger vocabulary than the text names. The eleventh, *big*, asks for about 36 000. Unless the big model differs in a size that the table does not name, the entries were not all counted in the same way, and the paper does not say how they were.
 
 # %% [markdown]
 # ## Extra: how much arithmetic?

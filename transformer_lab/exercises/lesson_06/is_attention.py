@@ -211,7 +211,8 @@ def attend_takes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tup
     Write a test: True if `attend(query, key, value, mask)` is scaled dot-product attention, and False if not.
 
     query (…, T, d_k), key (…, S, d_k), value (…, S, d_v) with up to two axes before them, in float32; mask (…, T, S),
-    True = may attend. Right is what returns `(output, weights)`, with zeros for a query that may attend to nothing.
+    True = may attend, is always given. Right is what returns `(output, weights)`, with zeros for a query that may
+    attend to nothing.
 
     Your test is tried on right implementations of several styles and on wrong ones, each wrong in its own way. Its
     score is the share of wrong ones that it catches, less the share of right ones that it refuses.

@@ -418,8 +418,9 @@ samples = [twenty_one, ("ninety-nine", tasks.number_name(99, pairs.target))]
 widgets.training_monitor(reports, 300, model, tokenizer, samples, floor=floor(len(tokenizer)))
 
 # %% [markdown]
-# Within seconds the nonsense has turned into German. Training is over now, and nothing that we still have to decide could be influenced by the score. Only at this point is it safe to look at the test.
-#
+# Within seconds the nonsense has turned into German. After 100 steps about one name in five was right to the letter, after 150 steps most of them were, and after 300 steps all or nearly all. (With seed 0 it was only one in twenty after 100 steps, and 199 of the 200 in the end.) Training is over now, and nothing that we still have to decide could be influenced by the score. Only at this point is it safe to look at the test.
+
+# %% [markdown]
 # We ask for the score by **slice**, because an average can hide what matters: of all numbers below a million 90 % have six digits, and the hundred shortest names would not show at all. The slices are *short* (below 100, or one digit before zeros), *round* (other multiples of 100), *and* (no hundreds behind the thousands, as in *two thousand and one*), and the others by the number of their digits.
 
 # %% tolerance=0.15
@@ -868,7 +869,10 @@ assert mean["climb", 0.01] < mean["constant", 0.01] - 0.1
 assert mean["constant", 0.003] < mean["climb", 0.003] + 0.1
 assert mean["constant", 0.003] < mean["climb", 0.01] + 0.1
 # %% [markdown]
-# At 0.01, which is too high for the first steps, the climb undoes part of the harm. At 0.003 it gains nothing, since the constant rate of 0.003 ends about as low as either climb, or lower. Two rates and 40 steps are not much, but the order was the same with five other seeds, and with three seeds after 120 steps. After 400 steps (seeds 3 and 4) the constant rate of 0.01 was still at 2.3 and the climb at 1.4, while at 0.003 both had come down to between 0.95 and 0.98. So a warm-up need not help at every rate, and it can make a rate that is too high less harmful.
+# At 0.01, which is too high for the first steps, the climb undoes part of the harm. At 0.003 it gains nothing, since the constant rate of 0.003 ends about as low as either climb, or lower. Two rates and 40 steps are not much, but the order was the same with five other seeds, and with three seeds after 120 steps. After 400 steps (seeds 3 and 4) the constant rate of 0.01 was still at 2.3 and the climb at 1.4, while at 0.003 both had come down to between 0.95 and 0.98.
+
+# %% [markdown]
+# But a climb does two things at once. It begins with short steps, and it makes the *mean* rate lower. Which of them helps? We gave the model the same 40 rates in another order, in which ten steps at 0.01 come first and the climb only then. With five seeds, the mean loss was 3.43, as high as that of the constant rate (3.46), where the climb at the beginning ended at 2.78. A constant rate that is as low as the climb's mean came to 3.04. So a lower rate helps as well, but it matters most that the *first* steps are short. A warm-up need not help at every rate, and it can make a rate that is too high less harmful.
 
 # %% [markdown]
 # Large first gradients cannot make the first steps too long, because Adam cancels the size of the gradients. So what sets the first steps apart? Suppose that the gradients are nothing but noise, in which no direction is right. How far does Adam go all the same? We hand noise to the `adam` that we wrote by hand, with a rate of 1:

@@ -363,8 +363,9 @@ print(f"the files: {in_files:.0f} % of {n} lines")
 assert share["larger", 0.5] > share["larger", 1.0] > share["6-gram", 1.0] + 20
 assert max(abs(share["larger", t] - in_files) for t in (0.5, 1.0)) < 25
 # %% [markdown]
-# The larger model's lines are Python about as often as those of the files, a little more often at 0.5 and a little less often at 1. (With another seed it was 82 and 54 %.) Few of the tables' lines are. That is no praise yet, because the parser checks grammar, not sense, and you have seen above what the model writes: one line again and again, in functions that do nothing.
-#
+# The larger model's lines are Python about as often as those of the files, a little more often at 0.5 and a little less often at 1. (With another seed it was 82 and 54 %.) Few of the tables' lines are. (Your own model wrote only a handful of lines at 0.5, because once it has written a line end and some blanks, it often goes on with nothing but blanks, which is the loop of lesson 08. So its share says little.) That is no praise yet for the larger model, because the parser checks grammar, not sense, and you have seen above what the model writes: one line again and again, in functions that do nothing.
+
+# %% [markdown]
 # **So can a model learn to write Python from the Python on your disk? It learns the form of the language, letter by letter: its words, its brackets, its indentation, and so much of its grammar that its lines are Python about as often as those of real files. What a program is for, it has not learned at this size.**
 
 # %% [markdown]
@@ -432,7 +433,7 @@ known = [table_loss(share) for share in (1 / 8, 1 / 4, 1 / 2)]
 print("an eighth, a quarter, a half:", ", ".join(f"{loss:.3f}" for loss in known))
 print(f"differences {known[0] - known[1]:.3f} and {known[1] - known[2]:.3f}")
 # %% [markdown]
-# Each doubling brings less than the one before. Losses often follow a **power law** with a floor, $c + a \cdot n^{-b}$. It has three unknowns, and three points determine it: from $n$ to $2n$ it falls by $a n^{-b} (1 - 2^{-b})$, and from $2n$ to $4n$ by $2^{-b}$ times that. So the differences shrink by the same factor at each doubling. If the law holds, you know the next loss before you pay for it.
+# Each doubling brings less than the one before. Losses often follow a **power law** with a floor, $c + a \cdot n^{-b}$. It has three unknowns, and we have three points, so they determine it. If the law holds, you know the next loss before you pay for it. How to compute it is the next exercise; think of what the law says about one doubling and the next.
 
 # %% [markdown]
 # **Exercise 5** (predict; 15 minutes, medium). Three trainings of $n$, $2n$ and $4n$ steps ended at these losses. If loss $= c + a \cdot \text{steps}^{-b}$, where will $8n$ steps end? Derive it on paper before you read on.
@@ -444,7 +445,7 @@ def predict_loss(losses):
 # %%
 exercises.predict_loss.check(predict_loss)
 # %% [markdown]
-# Three losses are known, so your function can tell the fourth. `exercises.mine()` holds the functions that you have passed, and `or_package()` fills in the package's if you have not solved this one yet. Commit yourself to an interval *before* you look; here it is 0.03 nats to either side:
+# From $n$ to $2n$ the loss falls by $a n^{-b} (1 - 2^{-b})$, and from $2n$ to $4n$ by $2^{-b}$ times that. So each doubling takes off the same share of what the one before took off, and three losses tell the fourth. `exercises.mine()` holds the functions that you have passed, and `or_package()` fills in the package's if you have not solved this one yet. Commit yourself to an interval *before* you look; here it is 0.03 nats to either side:
 
 # %% own=true tolerance=0.1
 law = exercises.mine().or_package().predict_loss
@@ -469,7 +470,7 @@ by_width = {f"d_model {width}": [mean[width, n] for n in steps] for width in (32
 for name, losses in by_width.items():
     print(f"{name}:", ", ".join(f"{n} steps {loss:.2f}" for n, loss in zip(steps, losses)))
 # %% [markdown]
-# Going from 200 to 400 steps lowered the loss of the smaller model by *more* than going from 100 to 200, which no such law allows, with a floor or without. Take the simpler one, without a floor, as a rough guide: under $a \cdot n^{-b}$ each doubling multiplies the loss by the same factor, and two points are enough. How far can you trust that? Test it where you already know the answer: from the losses at 100 and 200 steps, predict the loss at 400.
+# Going from 200 to 400 steps lowered the loss of both models by *more* than going from 100 to 200, with each of the three seeds, which no such law allows, with a floor or without. Take the simpler one, without a floor, as a rough guide: under $a \cdot n^{-b}$ each doubling multiplies the loss by the same factor, and two points are enough. How far can you trust that? Test it where you already know the answer: from the losses at 100 and 200 steps, predict the loss at 400.
 
 # %%
 def same_factor(one, two):
@@ -535,7 +536,7 @@ plots.show(ax, alt="Loss by steps for two widths: it falls most from 200 to 400 
 # %% [markdown]
 # ## Extra: a wider model, or more steps?
 #
-# Suppose that you can pay for a fixed amount of arithmetic. Would you spend it on a wider model or on more steps? A training step costs about 6 FLOPs for each parameter and each token that it reads: one multiplication and one addition in the forward pass, and twice as many in the backward pass. (This leaves out the pairs of queries and keys, which lesson 06 counts. Here they add an eighth at width 64 and a quarter at width 32.) The table of small trainings has an answer for its sizes. **Predict**: which is better, a model of width 64, or one of width 32 with twice the steps?
+# Suppose that you can pay for a fixed amount of arithmetic. Would you spend it on a wider model or on more steps? A training step costs about 6 FLOPs for each parameter and each token that it reads: one multiplication and one addition in the forward pass, and twice as many in the backward pass. (This leaves out the pairs of queries and keys, which lesson 06 counts. Here they add 15 % at width 64 and 29 % at width 32.) The table of small trainings has an answer for its sizes. **Predict**: which is better, a model of width 64, or one of width 32 with twice the steps?
 
 # %%
 from dataclasses import replace
@@ -548,7 +549,7 @@ for of_the_wide in (50, 100, 200):
         print(f"d_model {width}, {n:3} steps: {flops / 1e9:5.1f} GFLOPs, loss {mean[width, n]:.2f}")
     assert mean[32, 2 * of_the_wide] < mean[64, of_the_wide] + 0.01
 # %% [markdown]
-# Half the width and twice the steps cost little more than half as much, and end as low or lower all three times. At these budgets, and at the one learning rate that was tried, more steps are worth more than more width. That need not stay so: for models of 70 million to 16 billion parameters, [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) found that size and text should grow in equal proportion.
+# Half the width and twice the steps cost little more than half as much (with the pairs counted, 60 %), and end as low or lower all three times. At these budgets, and at the one learning rate that was tried, more steps are worth more than more width. That need not stay so: for models of 70 million to 16 billion parameters, [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) found that size and text should grow in equal proportion.
 #
 # **Go on by yourself** (nobody checks this one). From which number of steps on does the wider model win? Write down a guess and the reason for it. Then pay for the trainings that could prove you wrong: `small_trainings.train(corpus, 64, 800, seed=0)` is one, and `small_trainings.nats` measures it.
 

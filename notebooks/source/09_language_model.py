@@ -282,7 +282,7 @@ assert first > later + 0.5
 # %% [markdown]
 # ## With more patience
 #
-# What would patience bring? The package has a larger model, made by one command in about half an hour with one thread: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables?
+# What would patience bring? The package has a larger model, made by one command in about an hour with one thread: four layers, $d_{model} = 144$, 256 characters of context, 8 000 steps. Does it beat the six tables?
 
 # %%
 larger, its_characters, facts = training.load_language_model("python")

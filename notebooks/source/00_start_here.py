@@ -68,9 +68,9 @@ print("Which word is the longest?", max(words, key=len))
 # %% [markdown]
 # ## Move something
 #
-# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at every other (lesson 01). A row holds the shares of one word, which sum to 1. Point at a cell, or click on it and use the arrow keys.
+# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at every word (lesson 01). First each pair of words gets a *score*, a number that is high if the two fit. The scores of a row are then turned into shares, which sum to 1, and the highest score gets the largest share. Point at a cell, or click on it and use the arrow keys.
 #
-# **Predict:** the slider sets the *temperature*, a number by which the scores are divided. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
+# **Predict:** the slider sets the *temperature*, a number by which all scores are divided before they become shares. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
 
 # %%
 vectors = torch.tensor([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [0.0, 4.5]])

@@ -64,7 +64,7 @@ for name, values in (("red, car", torch.stack([red, car])), ("car, red", torch.s
 # %% [markdown]
 # ## By hand
 #
-# Let us first see what it means that heads share a vector among them. A token is one item of a sequence, here a whole word. Take two tokens with four features, and two heads with two features each: head 0 owns the first block of features, head 1 the second. To keep the example small we leave out $W^Q$ and $W^K$, so that head 0 simply compares the tokens by their first two features:
+# Let us first see what it means that heads share a vector among them. A token is one item of a sequence, here a whole word. Take two tokens with four features, and two heads with two features each: head 0 owns the first block of features, head 1 the second. To keep the example small we leave out all the matrices, so that head 0 compares the tokens by their first two features, and hands over these two:
 
 # %%
 x = torch.tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 2.0, 0.0]])
@@ -456,7 +456,7 @@ print("straight: head 0 holds", tokens.reshape(1, 2, 2, 2)[0, 0].int().tolist())
 # %% [markdown]
 # Head 0 should hold the first half of *each* token, 0 1 and 4 5. The straight view gives it the whole of token 0 instead, cut in two, and treats the halves as two tokens. Token 1 has gone to head 1.
 #
-# No test of shapes can notice this, but a test of a property can. If you shuffle the tokens, the outputs must be shuffled in the same way, since attention treats all tokens alike (lesson 03 proves it):
+# No test of shapes can notice this, but a test of a property can. If you shuffle the tokens, the outputs must be shuffled in the same way, since attention treats all tokens alike (lesson 01 proved it for one head):
 
 # %% tolerance=0.2
 order = torch.tensor([3, 0, 4, 1, 2])

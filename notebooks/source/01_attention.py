@@ -414,7 +414,10 @@ exercises.softmax_jacobian.check(softmax_jacobian)
 # %% [markdown]
 # ## Does it matter for learning?
 #
-# A small gradient need not mean poor learning, so now comes the experiment that could refute the suspicion. Think of a telephone list: a model gets 16 names, each with a number, and must return the number of the one name that it is asked for. A name is a random vector, and there are 64 of them. The model compares the name that is asked for with all 16, answers with the average of their numbers, weighted by attention, and its loss is the squared error. We say that it has found the name if the right one has the largest weight. Only $W^Q$ and $W^K$ learn. We compare four versions:
+# A small gradient need not mean poor learning, so now comes the experiment that could refute the suspicion. Think of a telephone list: a model gets 16 names, each with a number, and must return the number of the one name that it is asked for. A name is a random vector, and there are 64 of them. The model compares the name that is asked for with all 16, answers with the average of their numbers, weighted by attention, and its loss is the squared error. We say that it has found the name if the right one has the largest weight. Only $W^Q$ and $W^K$ learn.
+
+# %% [markdown]
+# We compare four versions:
 #
 # - *without scale* and *with scale*;
 # - *smaller start*: without the scale, but $W^Q$ starts $\sqrt{d_k}$ times smaller, so that the first scores are as large as with the scale;
@@ -476,7 +479,7 @@ for version, shares in found.items():
 # %% [markdown]
 # (The columns are the widths 32 to 256, with the worst and the best of three starts.)
 #
-# After 80 steps the model without scale is behind at every width. (Does it do worse the wider it is, as its line suggests? Three starts can't tell so soon, since over 16 of them the narrowest model found anything from 0.23 to 0.82.) A smaller start does about as well as the scale, so what matters is the *size of the first scores* and not the division. But large scores alone do not stop the learning either: a model that is told the right name finds nearly all of them, although its scores start just as large. It depends on the loss, and the first *Extra* takes that loss apart.
+# After 80 steps the model without scale is behind at every width. (Does it do worse the wider it is, as its line suggests? Three starts can't tell: over 16 the narrowest model found 0.23 to 0.82.) A smaller start does about as well as the scale, so what matters is the *size of the first scores* and not the division. But large scores alone do not stop the learning either: a model that is told the right name finds nearly all of them, although its scores start just as large. It depends on the loss, and the first *Extra* takes that loss apart.
 #
 # Inside a Transformer nobody tells attention the right name. Does it then fail without the scale, or is it only slow? Train four times as long:
 

@@ -706,9 +706,10 @@ for name, table in encodings.items():
 assert found["sinusoid"] < 0.7 < 0.85 < found["every seventh"] < found["random"]
 
 # %% [markdown]
-# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart the closest rows lie, and in the sinusoid those are the neighbours. In any one direction the words vary by about 1. A step of 1.5 is hardly longer than that, so a position is often taken for its neighbour; steps of 4.2 and 8.2 stand out clearly. (Multiply the sinusoid by 2.8, which makes its steps longer and changes nothing else, and 0.92 are read, in two draws of the words.) This is the price of the hill that we saw above, since neighbours can only be similar if they lie close together.
-#
-# If this is right, a wider model should read the position better, because its clocks have more hands, which makes the steps longer, while the words still vary by 1 in each direction:
+# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart the closest rows lie, and in the sinusoid those are the neighbours. In any one direction the words vary by about 1. A step of 1.5 is hardly longer than that, so a position is often taken for its neighbour; steps of 4.2 and 8.2 stand out clearly. (Multiply the sinusoid by 2.8, which makes its steps longer and changes nothing else, and 0.92 are read, in two draws of the words.)
+
+# %% [markdown]
+# This is the price of the hill that we saw above, since neighbours can only be similar if they lie close together. And if the length of the steps is what counts, a wider model should read the position better, because its clocks have more hands, which makes the steps longer, while the words still vary by 1 in each direction:
 
 # %% tolerance=0.15
 for d_model in (64, 128, 256):

@@ -500,7 +500,7 @@ for version in ("without scale", "with scale", "smaller start"):
     print(f"{version:13}:", "  ".join(f"{length:5.2f}" for length in lengths))
 assert (runs["without scale"][..., 1].amin(1) > 2 * runs["with scale"][..., 1].amax(1)).all()
 # %% [markdown]
-# They are not. The gradient of $W^Q$ is *longer* without the scale, at every width, because the scale divides not only the scores but also every gradient that comes back through them. With the smaller start it is long as well, and that model learns as fast as the one with the scale, so the length does not decide. (Adam adapts its steps to it anyway.)
+# They are not. The gradient of $W^Q$ is *longer* without the scale, at every width, because the scale divides not only the scores but also every gradient that comes back through them. With the smaller start it is long as well, and that model learns nearly as fast as the one with the scale, so the length does not decide. (Adam adapts its steps to it anyway.)
 #
 # What saturation does change is *where* the gradient comes from: at a width of 256, about two thirds of the questions send back next to none, and the other third nearly all of it. So the paper's advice holds, since attention learns sooner with the scale, but its reason holds only for some of the questions. An *Extra* measures the gradients one by one.
 

@@ -268,7 +268,7 @@ for layer, heads in enumerate(trained):
     print(f"layer {layer}: mean difference {pairs.mean():.2f}, largest {pairs.max():.2f}")
     assert pairs.mean() > 0.1
 # %% [markdown]
-# Two heads of a layer differ in about half of their weight. They all start from different random weights and share a single loss. Is it this loss that drives them apart, or do they differ only because they started so? The translator can't tell us, because we did not see it start. So we train small models of our own, whose start we can choose, and come back to this question with them.
+# In this sentence two heads of a layer differ in about half of their weight. They all start from different random weights and share a single loss. Is it this loss that drives them apart, or do they differ only because they started so? The translator can't tell us, because we did not see it start. So we train small models of our own, whose start we can choose, and come back to this question with them.
 
 # %% [markdown]
 # ## Why several heads: the experiment
@@ -344,7 +344,7 @@ assert max(two["1 head"]) < 0.5 < 0.9 < min(two["2 heads"] + two["4 heads"])
 assert min(two["1 head, network"]) > 0.8
 assert max(four["2 heads"] + four["1 head, network"]) < 0.4 < min(four["4 heads"])
 # %% [markdown]
-# With the same number of parameters and the same 150 steps, two heads learn to fetch two tokens and four heads learn to fetch four. A single head fetches two tokens only when a network helps to read them, and that network costs parameters.
+# With the same number of parameters and the same 150 steps, two heads learn to fetch two tokens and four heads learn to fetch four. In this time a single head fetches two tokens only if a network helps to read them, and that network costs parameters.
 #
 # It is tempting to conclude that one head *cannot* fetch two tokens, because it blends them and the linear reader cannot undo a blend. But all we have seen is 150 steps of training. Before you believe such a "cannot", train for longer.
 

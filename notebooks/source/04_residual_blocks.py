@@ -575,7 +575,7 @@ report("two norms", intact)
 assert reused.max() < 1.19
 assert (reused - intact).abs().max() < 0.02
 # %% [markdown]
-# The losses differ by less than 0.02. All norms begin alike, with $\gamma = 1$ and $\beta = 0$, so the two stacks begin as one and the same function, and 80 steps hardly part them. The loss would not have shown you the slip, but a test can: **after one backward pass, every parameter must have a gradient**, that is, `grad` must not be `None`. Half of these norms have none.
+# The losses differ by less than 0.02. All norms begin alike, with $\gamma = 1$ and $\beta = 0$, so the two stacks begin as one and the same function, and 80 steps hardly part them. After 800 both losses are 0.00. The loss would not have shown you the slip, but a test can: **after one backward pass, every parameter must have a gradient**, that is, `grad` must not be `None`. Half of these norms have none.
 
 # %% [markdown]
 # **Exercise 4** (find the bug; 15 minutes, medium). A stack of two pre-norm blocks and the norm behind them, with three defects. If its sub-layers give zeros and its norms have different weights, it should do what its last norm does, but it does something else. After a backward pass, most parameters of its three norms have no gradient. And with norms whose weights are held fixed, the vectors that leave the stack still grow longer in training. Mend it: `norm_1` belongs to `sublayer_1`, `norm_2` to `sublayer_2`, and `norm_3` stands behind the last block.

@@ -44,11 +44,11 @@ for name in ("Qwen3Next", "Qwen3_5Text", "Gemma3Text", "Gemma4Text", "GptOss"):
     print(f"{name:11} {n_full:2} of {len(kinds)} layers see everything; the first: {kinds[0]}")
 deepseek = transformers.DeepseekV3Config()
 kept = deepseek.kv_lora_rank + deepseek.qk_rope_head_dim
-print(f"DeepSeek-V3: {kept} numbers a token; keys and values of", end=" ")
+print(f"DeepSeek-V3: {kept} numbers a token and layer; keys and values of", end=" ")
 print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 
 # %% [markdown]
-# In most of these models few layers still look at the whole text, and DeepSeek's layers, which all do, keep little of it. (Qwen 3.5 and Gemma 4 are of 2026. We shall take their predecessors apart, which mix their layers alike.) The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so that the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
+# In most of these models few layers still look at the whole text, and DeepSeek's layers, which all do, keep little of it. ([Qwen 3.5](https://huggingface.co/docs/transformers/main/model_doc/qwen3_5) and [Gemma 4](https://huggingface.co/docs/transformers/main/model_doc/gemma4) are of 2026. We shall take their predecessors apart, which mix their layers in much the same proportion.) The reason is the cache of lesson 08. For each token that is written, a model reads the keys and values of all tokens before it, so that the cache decides how long a text may be, and how many people a GPU can serve. Here is what five designs of a layer hold after twelve tokens:
 #
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
@@ -171,7 +171,7 @@ ax = plots.plot_lines(range(33), curves, x_label="distance from the mark", y_lab
 plots.show(ax, alt="Two windows fall to guessing after 14, three after 21; one open layer: 1.")
 
 # %% [markdown]
-# So this is what a window gives up, and one layer in three, or in six as in Gemma 3, wins it back. The cache of the others stops growing. In `SlidingWindowLayer` it drops what the next position may not see. Here are a tiny Mistral, whose layers all have a window, and a Gemma 3, which mixes both kinds:
+# So this is what a window gives up, and one layer in three wins it back. (In [Gemma 3](https://arxiv.org/abs/2503.19786) it is one in six.) The cache of the others stops growing. In `SlidingWindowLayer` it drops what the next position may not see. Here are a tiny Mistral, whose layers all have a window, as in the first [Mistral 7B](https://arxiv.org/abs/2310.06825), and a Gemma 3, which mixes both kinds:
 
 # %%
 compare("Mistral", sliding_window=5)
@@ -183,7 +183,7 @@ with torch.no_grad():
 print("after 20 tokens the layers hold", [cache.layer(i).held for i in range(4)], "positions")
 
 # %% [markdown]
-# Each layer with a window holds four, and the next position will be the fifth. A fast implementation does not even move them. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in their order.
+# Each layer with a window holds four, and the next position will be the fifth. A fast implementation, such as Mistral's own, does not even move them. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in their order.
 
 # %% [markdown]
 # **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. While a text is no longer than the window, every output is right, and then none is. The first tokens never leave the cache. And after every `window` tokens, a query sees only one key, the next one two, and so on.
@@ -270,12 +270,12 @@ for arm in ("all heads", "one group", "latent"):
 # %% [markdown]
 # At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is 0.13 nats behind. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
 #
-# There is a third way, which makes reading cheaper and not the cache smaller. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**, and we do not build it here.
+# There is a third way, which makes reading cheaper and not the cache smaller. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**. [GLM-5](https://huggingface.co/docs/transformers/main/model_doc/glm_moe_dsa) does the same, but we do not build it here.
 
 # %% [markdown]
 # ## Keep nothing of each: a state
 #
-# A window and a latent still keep something of each token that they can see. Three of four layers in Qwen3-Next do not. They keep one matrix for each head, the **state**, of the same size after ten tokens and after ten million. The oldest form is **linear attention** ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)), where each position adds the product of its key and its value, and a query multiplies what has gathered there:
+# A window and a latent still keep something of each token that they can see. Three of four layers in [Qwen3-Next](https://huggingface.co/docs/transformers/main/model_doc/qwen3_next) do not. They keep one matrix for each head, the **state**, of the same size after ten tokens and after ten million. The simplest form is **linear attention** ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)), where each position adds the product of its key and its value, and a query multiplies what has gathered there. (The paper also makes all features positive, and divides by a sum of them. Qwen3-Next leaves both out, and so do we.)
 #
 # $$S \leftarrow S + k_t v_t^\top, \qquad o_t = S^\top q_t$$
 #
@@ -304,9 +304,9 @@ print("answer before:", answer.item(), "difference written:", 20 - answer.item()
 print("asked for the first:", (first @ mended).item(), "and the second:", (second @ mended).item())
 
 # %% [markdown]
-# This is also one step of gradient descent, on the squared error of the state as a model that maps keys to values, with $\beta$ as its learning rate. The last part is a gate. **Gated DeltaNet** multiplies the whole state by a decay between 0 and 1 before each step, so that a layer can also forget what it was never told to overwrite.
+# This is also one step of gradient descent, on half the squared error of the state as a model that maps keys to values, with $\beta$ as its learning rate. The last part is a gate. **Gated DeltaNet** multiplies the whole state by a decay between 0 and 1 before each step, so that a layer can also forget what it was never told to overwrite.
 #
-# A loop over positions is slow to train. But each output is linear in what was written, $u_s$, and so all can be had at once. Position $t$ writes $u_t = \beta_t (v_t - \sum_{s<t} (k_t \cdot k_s)\, u_s)$, which is a triangular system of equations. With its solution the rest is masked attention without a softmax, $o_t = \sum_{s \le t} (q_t \cdot k_s)\, u_s$:
+# A loop over positions is slow to train. But each output is linear in what was written, $u_s$, and so all can be had at once. Without a gate, position $t$ writes $u_t = \beta_t (v_t - \sum_{s<t} (k_t \cdot k_s)\, u_s)$, which is a triangular system of equations. With its solution the rest is masked attention without a softmax, $o_t = \sum_{s \le t} (q_t \cdot k_s)\, u_s$:
 
 # %%
 from transformer_lab.models.since_llama import delta_rule as states
@@ -440,8 +440,9 @@ ax = plots.plot_lines(lengths, grown, x_label="tokens", y_label="bytes", log_x=T
 plots.show(ax, alt="Three lines rise with the text, a window's and a state's stay flat.")
 
 # %% [markdown]
-# A state is dear at first. Here it holds as much as 12 tokens of all heads, as 50 of two groups, or as 100 latents, and it pays only for longer texts than that. From there on it costs nothing more, and neither does a window.
-#
+# Where do the 12,800 bytes of a state come from? Its eight matrices of 16 × 16 numbers take 8,192. The rest is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with its own last three values, and these must be kept, too. So a state is dear at first. Here it holds as much as 12.5 tokens of all heads, as 50 of two groups, or as 100 latents, and it pays only for longer texts than that. From there on it costs nothing more, and neither does a window.
+
+# %% [markdown]
 # Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. **Predict** first: after about 2 900 tokens, which of these models still know something of the very first one? In a layer with a state, let 99.95 % be kept at each step, and a share of 0.2 be written ($\beta$). Then point at the first token, and move the decay.
 
 # %%
@@ -466,7 +467,7 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # %% [markdown]
 # ## A norm on queries and keys
 #
-# The other parts do not touch the cache. The first one is about *training*. A score is a product of two learned projections, so that it grows with the square of their weights. When scores are large, the softmax picks one key, and then it has hardly a gradient any more. **QK-norm** ([Henry et al., 2020](https://arxiv.org/abs/2010.04245)) passes every query and key through an RMSNorm of its own. By hand, for a query and a key that both grow tenfold:
+# The other parts do not touch the cache. The first one is about *training*. A score is a product of two learned projections, so that it grows with the square of their weights. When scores are large, the softmax picks one key, and then it has hardly a gradient any more. **QK-norm** therefore gives every query and every key the same length. Its authors ([Henry et al., 2020](https://arxiv.org/abs/2010.04245)) divided each by its length and learned one factor for the scores; today each passes through an RMSNorm. By hand, for a query and a key that both grow tenfold:
 
 # %%
 query, key = torch.tensor([3.0, 4.0]), torch.tensor([1.0, 7.0])
@@ -489,13 +490,13 @@ def qk_norm(query, key, weight_q, weight_k, eps):
 exercises.qk_norm.check(qk_norm)
 
 # %% [markdown]
-# Qwen 3 has this norm in every layer. Here is a tiny one:
+# [Qwen 3](https://arxiv.org/abs/2505.09388) has this norm in every layer. Here is a tiny one:
 
 # %%
 qwen3 = compare("Qwen3", head_dim=8)
 
 # %% [markdown]
-# What does it buy? The table has small models of Python's source, trained at three learning rates. If the norm helps *because* it bounds the scores, then another bound should help as well, such as Gemma 2's **soft cap**, here $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
+# What does it buy? The table has small models of Python's source, trained at three learning rates. If the norm helps *because* it bounds the scores, then another bound should help as well, such as the **soft cap** of [Gemma 2](https://arxiv.org/abs/2408.00118), here $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
 
 # %%
 names = ("plain", "QK-norm", "norm only", "soft cap")
@@ -513,7 +514,7 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 # At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and its largest score is in the thousands. With QK-norm the second rate is even the best, with four of the five seeds, and the third costs much less. So far this is what the papers promise.
 
 # %% [markdown]
-# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. The learned weights do not explain it either, because at the highest rate the norm alone does as well (at the second one they bring a little less than another tenth of a nat). Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
+# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. (A cap of 3.46, which is the norm's own bound √12, comes to the same, 2.76 and 2.77 with two seeds.) The learned weights do not explain it either, because at the highest rate the norm alone does as well (at the second one they bring a little less than another tenth of a nat). Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
 
 # %% [markdown]
 # What else has the norm, and the cap has not? With it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
@@ -606,9 +607,9 @@ for way, shares in moved.items():
 assert max(moved["lost"]) < min(moved["shared out"])
 
 # %% [markdown]
-# In none of these heads does it matter much to lose what it reads there, but in each it matters to be made to look elsewhere. So for them the first token is no source of information but a place to leave weight, an **attention sink**. [Xiao et al. (2023)](https://arxiv.org/abs/2309.17453) found it in large language models, and also that a window which drops the first tokens ruins models that were not trained with it.
+# In none of these heads does it matter much to lose what it reads there, but in each it matters to be made to look elsewhere. So for them the first token is no source of information but a place to leave weight, an **attention sink**. (In texts of 4 to 8 tokens we found 51 such heads, in texts of 44 to 98 still 12, and there, too, *shared out* moved each by more than *lost* moved any.) [Xiao et al. (2023)](https://arxiv.org/abs/2309.17453) found it in large language models, and also that a window which drops the first tokens ruins models that were not trained with it.
 #
-# gpt-oss gives each head such a place without a token. A learned number, the **sink**, takes part in the softmax and has no value:
+# [gpt-oss](https://arxiv.org/abs/2508.10925) gives each head such a place without a token. A learned number, the **sink**, takes part in the softmax and has no value:
 #
 # $$w_s = \frac{e^{score_s}}{e^{sink} + \sum_j e^{score_j}}$$
 
@@ -634,7 +635,7 @@ print("within 256:", [round(4 * turn, 2) for turn in turns])
 # The first pair has seen every angle ten times, and the second twice. The others have never finished a turn, so that a longer text shows them angles that the model has never met. There are several recipes:
 #
 # - **linear** ([position interpolation](https://arxiv.org/abs/2306.15595)): all pairs turn four times as slowly, as if positions were pressed together,
-# - **Llama 3**: only the pairs that make few turns are slowed down, and the fast ones stay as they are,
+# - **Llama 3** ([code](https://github.com/meta-llama/llama-models/blob/main/models/llama3/model.py)): only the pairs that make few turns are slowed down, and the fast ones stay as they are,
 # - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores become larger, by 30 % where the text is four times as long.
 #
 # Are ours the real ones? Here are three tiny Llamas, whose file says that they were trained on 16 positions, and which read 20. A fourth one with the same weights and no recipe shows that the recipes change what they say:
@@ -667,7 +668,7 @@ assert loss["linear"][:, 0].min() > loss["Llama 3"][:, 0].max()
 assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in controls)
 
 # %% [markdown]
-# As it was trained, the model loses more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat from the first character on, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fast pairs alone, and cost a third of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done. After ten times as much training on 64 characters, by one seed, linear scaling costs 1.5 nats and the others 0.4.)
+# As it was trained, the model loses more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat from the first character on, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fast pairs alone, and cost a third of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done. After ten times as much training on 64 characters, by one seed, linear scaling costs 1.5 nats there, and the others 0.3 to 0.4.)
 
 # %% [markdown]
 # Both controls are better than all recipes. With a window of 64 the model reads on as if nothing had happened, and with all keys in sight it loses less than a tenth of a nat. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where that is needed, and for this small model it is not.
@@ -675,7 +676,7 @@ assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in contro
 # %% [markdown]
 # ## Who gets the work: routing without a loss
 #
-# Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. **DeepSeek-V3** has a bias for each expert instead, which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where too seldom. (A very small loss is left beside it, so that no single text uses a few experts alone.) By hand, two of three experts:
+# Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. [DeepSeek-V3](https://arxiv.org/abs/2412.19437) has a bias for each expert instead ([Wang et al., 2024](https://arxiv.org/abs/2408.15664)), which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where too seldom. (A very small loss is left beside it, so that no single text uses a few experts alone.) By hand, two of three experts:
 
 # %%
 logits = torch.tensor([[2.0, 0.0, -1.0]])
@@ -700,8 +701,9 @@ assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 # ## Back to the question
 #
 # What did the models of 2026 give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory, and each price shows only on a task that needs what was given up.
-#
-# The question is still open. MiniMax-M2 went [back to full attention](https://sebastianraschka.com/blog/2026/minimax-m2-technical-report.html) in all its layers, because cheaper ones had lost too much for its makers. [DeepSeek-V4](https://huggingface.co/docs/transformers/main/model_doc/deepseek_v4) goes further the other way: beside a window of 128 tokens, its layers keep one entry for every 4 tokens or for every 128.
+
+# %% [markdown]
+# The question is still open. [MiniMax-M2](https://arxiv.org/abs/2605.26494) went back to full attention in all its layers, because cheaper ones had lost too much for its makers. Its successor [MiniMax-M3](https://huggingface.co/docs/transformers/main/model_doc/minimax_m3_vl) keeps all keys and values, but in most layers a query reads only the blocks of 128 tokens that an indexer rates highest. [DeepSeek-V4](https://huggingface.co/docs/transformers/main/model_doc/deepseek_v4) goes further: beside a window of 128 tokens, nearly all its layers keep one entry for every 4 tokens or for every 128.
 
 # %% [markdown]
 # ## Remember

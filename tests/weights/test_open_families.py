@@ -150,7 +150,10 @@ def test_generation_of_a_padded_batch_agrees_token_for_token(pair):
     assert mine[:, 9:].tolist() == other[:, 9:].tolist()
 
 
-@pytest.mark.parametrize(("case", "tied"), [("llama", False), ("llama linear", True)])
+@pytest.mark.parametrize(
+    ("case", "tied"),
+    [("llama", False), ("llama linear", True), ("gemma3", True), ("deepseek-v3 yarn", False), ("qwen3-next", False)],
+)
 def test_half_precision_in_shards_with_and_without_tied_matrices(case, tied, tmp_path):
     random_model(case, tie_word_embeddings=tied).bfloat16().save_pretrained(tmp_path, max_shard_size="4KB")
     theirs = hugging_face("AutoModelForCausalLM").from_pretrained(tmp_path, dtype=torch.float32).to(DEVICE)

@@ -359,6 +359,12 @@ def test_damaged_and_missing_files_are_named(tmp_path):
     change_json(index, weight_map=where | {"transformer.h.9.ln_1.weight": shard.name})
     with refuses("each shard must hold what model.safetensors.index.json says (missing: transformer.h.9.ln_1.weight)"):
         published.load(tmp_path)
+    index.write_text("{}")
+    with refuses("model.safetensors.index.json must say which file holds which tensor"):
+        published.load(tmp_path)
+    (tmp_path / "config.json").write_text("[1]")
+    with refuses("must hold names and what they stand for (got a list)"):
+        published.load(tmp_path)
     (tmp_path / "config.json").write_text("{")
     with refuses("must be JSON"):
         published.load(tmp_path)

@@ -18,14 +18,17 @@ def read_json(path: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no JSON.
+        ValueError: it is no JSON, or no object.
     """
     if not path.is_file():
         raise FileNotFoundError(f"a published model must have a {path.name} ({path.parent} has none)")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path} must be JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} must hold names and what they stand for (got a {type(found).__name__})")
+    return found
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
@@ -33,11 +36,13 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
 
     Raises:
         FileNotFoundError: there are no safetensors, or a shard is missing.
-        ValueError: a file is damaged, or what the index promises is not in its shard.
+        ValueError: a file is damaged, the index names no files, or what it promises is not in its shard.
     """
     if (folder / WEIGHTS).is_file() or not (folder / INDEX).is_file():
         return read_safetensors(folder / WEIGHTS)
-    where: dict[str, str] = read_json(folder / INDEX)["weight_map"]  # tensor: file
+    where: dict[str, str] | None = read_json(folder / INDEX).get("weight_map")  # tensor: file
+    if not where:
+        raise ValueError(f"{INDEX} must say which file holds which tensor ({folder}: its weight_map is missing or empty)")
     shards = {name: read_safetensors(folder / name) for name in sorted(set(where.values()))}
     if lost := [name for name, file in where.items() if name not in shards[file]]:
         raise ValueError(f"each shard must hold what {INDEX} says (missing: {', '.join(lost[:3])})")

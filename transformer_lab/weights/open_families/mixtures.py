@@ -134,7 +134,7 @@ def deepseek_parts(config: Config, name: str, tensor: Tensor) -> list[tuple[str,
     stem = name.rpartition(".w_")[0]
     apart = not config.get("rope_interleave", True)  # pairs lie half of d_rope apart
     if name.endswith((".w_q.up.weight", ".w_q.weight")):
-        by_head = tensor.unflatten(0, (-1, d_nope + d_rope)) * score_scale(config)  # (h, d_nope + d_rope, rank)
+        by_head = tensor.float().unflatten(0, (-1, d_nope + d_rope)) * score_scale(config)  # in bf16 this would round
         turning = by_head[:, d_nope:].flatten(0, 1)
         turning = paired_rows(turning, d_rope, d_rope) if apart else turning
         rows = torch.cat([by_head[:, :d_nope], turning.unflatten(0, (-1, d_rope))], dim=1)

@@ -41,7 +41,7 @@ LONGER = {  # arms that are trained ten times as long
         *("linear, 32 pairs", "delta, 32 pairs", "two delta, 32 pairs"),
     ),
     "bounded scores": ("plain, rate 0.3", "norm only, rate 0.3", "soft cap, rate 0.3"),
-    "reading on": (*reading_on.SCALINGS, reading_on.WINDOW),
+    "reading on": reading_on.ARMS,
 }
 EXPERIMENTS = (*BY_ARM, "reading on", *(f"{name}, ten times as long" for name in LONGER))
 

@@ -42,7 +42,9 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         return read_safetensors(folder / WEIGHTS)
     where: dict[str, str] | None = read_json(folder / INDEX).get("weight_map")  # tensor: file
     if not where:
-        raise ValueError(f"{INDEX} must say which file holds which tensor ({folder}: its weight_map is missing or empty)")
+        raise ValueError(
+            f"{INDEX} must say which file holds which tensor ({folder}: its weight_map is missing or empty)"
+        )
     shards = {name: read_safetensors(folder / name) for name in sorted(set(where.values()))}
     if lost := [name for name, file in where.items() if name not in shards[file]]:
         raise ValueError(f"each shard must hold what {INDEX} says (missing: {', '.join(lost[:3])})")

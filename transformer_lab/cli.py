@@ -138,7 +138,12 @@ def grade_options(one: argparse.ArgumentParser) -> None:
     )
     one.add_argument("--marked", type=Path, **SEVERAL, metavar="FILE.json", help="what marking.html saved")
     one.add_argument(
-        "--after", type=Path, **SEVERAL, metavar="GRADES", help="of this term: whose slip days are used up"
+        "--after",
+        type=Path,
+        nargs="*",
+        action="extend",
+        metavar="GRADES",
+        help="the grades of all earlier assignments, whose slip days are used up; remembered in --out",
     )
     one.add_argument("--regrade", action="store_true", help="grade all again; overrides.csv stays")
     one.add_argument("--sandbox", choices=SANDBOXES, default="bubblewrap", help="what keeps answers in")

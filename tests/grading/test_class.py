@@ -146,12 +146,12 @@ def test_slip_days_of_a_term_cost_nothing_until_they_are_used_up(tmp_path):
     class_ = [replace(graded(name, 4, 6), student=name, submitted=at) for name, at in came.items()]
     for folder, after, taken, free in ((first, [], [0, 1, 0], [1, 2, 0]), (second, [first], [0, 3, 0], [1, 0, 0])):
         folder.mkdir()
-        slip_days.keep(slip_days.used_before(after), folder)
+        slip_days.keep(after, folder)
         finals = write_reports(class_, hw, folder).finals
         assert [one.penalty for one in finals] == taken
         assert [one.slip_days for one in finals] == free
     assert slip_days.used_before([first, second]) == {"ann": 2, "ben": 2, "cem": 0}
-    assert "3 days late, 2 of them of the term's slip days" in (first / "grades.csv").read_text()
+    assert "3 days late, 2 of them covered by slip days, of which none are left" in (first / "grades.csv").read_text()
     with pytest.raises(ValueError, match="--after takes folders of grades"):
         slip_days.used_before([tmp_path])
 

@@ -13,7 +13,10 @@ from tests.grading.hostile_notebooks import RIGHT, WRONG, notebook
 from tests.grading.support import needs_bwrap
 from tests.grading.test_handed_in import zipped
 from transformer_lab import cli
+from transformer_lab.grading.gradebook.final_grades import gradebook
 from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.roster import read_roster
+from transformer_lab.grading.marking.records import Graded
 from transformer_lab.grading.submissions.submissions import find_submissions
 
 TOP = "assignment_4711_export"
@@ -129,3 +132,30 @@ def test_an_export_is_graded_as_a_class(tmp_path, capsys, roster, ids):
     with (out / "grades.csv").open() as file:
         totals = {row["id"]: row["points"] for row in csv.DictReader(file)}
     assert [totals[id_] for id_ in ids[:3]] == ["1.8", "1.8", "2"]
+
+
+@pytest.mark.parametrize(
+    ("roster", "ids"),
+    [
+        ("id,name\n12345,A. Doe\n777,C. K.\n", ("12345", "777")),  # the ids that Gradescope has
+        ("email address,name\nann@uni.org,A. Doe\ncem@uni.org,C. K.\n", ("ann@uni.org", "cem@uni.org")),
+        ("id,email\na,ANN@uni.org\nc,cem@uni.org\n", ("a", "c")),
+        (  # Moodle counts others with these numbers
+            "Identifier,Full name,Email address\nParticipant 777,Zoe,z@uni.org\nParticipant 1,C. K.,cem@uni.org\n"
+            "Participant 12345,Vic,v@uni.org\nParticipant 2,A. Doe,ann@uni.org\n",
+            ("ann@uni.org", "cem@uni.org"),
+        ),
+        ("Identifier,Full name,Email address\nParticipant 12345,Vic,v@uni.org\n", ()),
+        ("Student,ID,SIS User ID,SIS Login ID\nVic,12345,9,v\nZoe,777,8,z\n", ()),
+    ],
+)
+def test_somebody_is_found_by_id_or_by_address_and_by_no_other_system_s_number(tmp_path, roster, ids):
+    (tmp_path / "roster.csv").write_text(roster)
+    found = find_submissions(zipped(tmp_path / "export.zip", FILES), "hw1", tmp_path / "unpacked")
+    graded = [Graded(one.student, (), (), addresses=one.addresses, together=one.together) for one in found]
+    for one in graded:
+        one.save(tmp_path)
+    read = [Graded.load(path) for path in sorted(tmp_path.glob("*.json"))]
+    assert sorted(read, key=lambda one: one.student) == sorted(graded, key=lambda one: one.student)
+    book = gradebook(read, Assignment("hw1", {"softmax": 2}), read_roster(tmp_path / "roster.csv"), tmp_path)
+    assert {one.person.id for one in book.finals if one.graded and one.person} == {*ids}

@@ -268,8 +268,9 @@ def test_wrong_decisions_are_refused_before_anything_is_graded(homework, tmp_pat
     monkeypatch.setattr("transformer_lab.grading.marking.course.grade_one", lambda *_: pytest.fail("graded"))
     assert "line 2: a student is named" in refusal(capsys, homework, place, out, "--regrade")
     (out / "overrides.csv").write_text("student,exercise,points\nann,total,1\n")
-    other = class_of(tmp_path / "other", homework, "ben")  # a new grading forgets ann
-    assert "line 2: a student is named" in refusal(capsys, homework, other, out, "--regrade")
+    other = class_of(tmp_path / "other", homework, "ben")  # a new grading would forget ann
+    told = refusal(capsys, homework, other, out, "--regrade")
+    assert f"must find the work of all who were graded into {out} (there is none of ann): put it where" in told
     (out / "overrides.csv").write_text("student,exercise,points\n")
     (tmp_path / "roster.csv").write_text("id,name,extension\n1,Ann,soon\n")
     told = refusal(capsys, homework, place, out, "--regrade", "--roster", str(tmp_path / "roster.csv"))

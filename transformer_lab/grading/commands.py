@@ -85,7 +85,7 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
     from transformer_lab.grading.handout.roster import keep_roster, read_roster
     from transformer_lab.grading.marking import course, records
     from transformer_lab.grading.marking.hidden_cases import try_out
-    from transformer_lab.grading.reports import console, reports
+    from transformer_lab.grading.reports import console, reports, summaries
     from transformer_lab.grading.sandbox.launching import described
     from transformer_lab.grading.sandbox.policy import refuse_readable
     from transformer_lab.grading.submissions import submissions
@@ -101,7 +101,9 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
         print(f"Sandbox: {described(options.sandbox)}.", file=sys.stderr)
         refuse_readable(options.submitted, options.assignment, options.private, options.roster, options.out)
     so_far = records.graded_so_far(options.out)
-    names = {*final_grades.who_handed_in([*found, *([] if options.regrade else so_far)])}
+    if options.regrade:
+        course.refuse_to_lose(so_far, found, options.out)
+    names = {*final_grades.who_handed_in([*found, *so_far])}
     final_grades.check_decisions(so_far, names, assignment, roster, options.out)
     if options.regrade:
         course.forget(options.out)
@@ -113,10 +115,11 @@ def grade_class(options: argparse.Namespace, kind: str) -> int:
     for one in tqdm(done, total=len(found), initial=len(found) - len(waiting), unit=" students", miniters=1):
         if any(mark.verdict == "ungraded" for mark in one.marks):
             print(f"{one.notes[0]}. The same command tries again.", file=sys.stderr)
-    slip_days.keep(slip_days.used_before(options.after), options.out)
+    slip_days.keep(options.after, options.out)
+    before = summaries.totals(options.out)
     book = reports.write_reports(records.graded_so_far(options.out), assignment, options.out, roster)
     keep_roster(options.roster, options.out)
-    for line in console.after_grading(book, options.out):
+    for line in console.after_grading(book, options.out, before):
         print(line)
     return 1 if book.not_read else 0
 

@@ -1,7 +1,7 @@
 """What each student gets in the end: computed points, less lateness, but for what the instructor decided by hand."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transformer_lab.grading.gradebook import slip_days
@@ -37,6 +37,7 @@ class FinalGrade:
     waiting: tuple[str, ...] = ()  # questions that nobody has marked yet
     no_time: str = ""  # why the time at which it came can't be read
     slip_days: int = 0  # of the late days, those that cost nothing
+    slips_left: int = 0  # for the assignments after it
 
     @property
     def id(self) -> str:
@@ -48,7 +49,11 @@ class FinalGrade:
 
     @property
     def late_in_words(self) -> str:
-        return late_in_words(self.days, self.slip_days)
+        return late_in_words(self.days, self.slip_days, self.slips_left)
+
+    def came_by(self, *systems: str) -> bool:
+        """Whether one of these systems handed it back, and so named it."""
+        return self.graded is not None and self.graded.came_by.partition(" ")[0] in systems
 
     @property
     def computed(self) -> float | int:
@@ -84,12 +89,15 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
     Raises:
         ValueError: decisions can't be read; says which.
     """
+    roster = roster.knowing(graded)
     decided = read_overrides(folder, assignment, who_handed_in(graded), roster)
     marked, fingerprints = read_marked(folder / MARKED, assignment), read_fingerprints(folder)
     whose = {one.student: roster.find(one.student) for one in graded}
     others = owner_of_numbers({one.student: one.own_id for one in graded}, roster) if assignment.variants else {}
-    rest = (assignment, decided, marked, others, roster, fingerprints, slip_days.kept(folder))
+    rest = (assignment, decided, marked, others, roster, fingerprints, slip_days.kept_used(folder))
+    graded, instead = one_each(graded, whose)
     finals = [final(one.student, one, whose[one.student], *rest) for one in graded]
+    finals = [replace(one, notes=(*one.notes, *instead.get(one.student, ()))) for one in finals]
     there = {person.id for person in whose.values() if person} | set(whose)
     groups = {one.student for one in graded if not whose[one.student] and roster.group_of(one.student)}
     finals = [one for one in finals if one.student not in groups]  # a group's name is nobody's
@@ -98,11 +106,36 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
         for name, person in (*partners, *((member.id, member) for member in roster.group_of(one.student))):
             student = person.id if person else name
             if student not in there:
-                finals.append(final(student, one, person, *rest))
+                finals.append(final(student, one, at_the_time_of(whose[one.student], person), *rest))
                 there.add(student)
     absent = [person for person in roster.people if person.id not in there]
     finals += [final(person.id, None, person, *rest) for person in absent]
     return Gradebook(assignment, roster, tuple(finals))
+
+
+def one_each(graded: list[Graded], whose: dict[str, Person | None]) -> tuple[list[Graded], dict[str, list[str]]]:
+    """Of what one person handed in under several names what came last, and for its student what is to be said of it.
+
+    So it is where somebody's second version was sent by mail, say, and lies in a folder by its own.
+    """
+    last: dict[str, Graded] = {}
+    said: dict[str, list[str]] = {}
+    for one in sorted(graded, key=lambda one: one.submitted):
+        person = whose[one.student]
+        before = last.get(id_ := person.id if person else f"{one.student}/")
+        if before:
+            one = replace(one, hand_back=one.hand_back or before.hand_back)
+            note = f"handed in as {before.student}, too: what came last counts, which is {one.student}"
+            said[one.student] = [*said.pop(before.student, []), note]
+        last[id_] = one
+    order = [one.student for one in graded]
+    return sorted(last.values(), key=lambda one: order.index(one.student)), said
+
+
+def at_the_time_of(other: Person | None, person: Person | None) -> Person | None:
+    """A person as the roster has them, with the time of whoever handed in for them, if they have none."""
+    told = person.submitted.strip("-") if person else ""
+    return replace(person, submitted=other.submitted) if person and other and not told else person
 
 
 def check_decisions(
@@ -115,6 +148,7 @@ def check_decisions(
     Raises:
         ValueError: a decision, or an extension in the roster, can't be read.
     """
+    roster = roster.knowing(graded)
     for person in roster.people:
         due_for(assignment, person)
     decided = read_overrides(folder, assignment, sorted(students), roster)
@@ -128,9 +162,10 @@ def who_handed_in(found: Iterable[Graded | Submission]) -> list[str]:
     return [name for one in found for name in (one.student, *one.together)]
 
 
-def late_in_words(days: int, slips: int) -> str:
-    free = f", {slips} of them of the term's slip days" if slips else ""
-    return f"{days} {'day' if days == 1 else 'days'} late{free}"
+def late_in_words(days: int, slips: int, left: int) -> str:
+    most = "" if slips == days else f"{slips} of them "
+    free = f", {most}covered by slip days, of which {left or 'none'} {'is' if left == 1 else 'are'} left"
+    return f"{days} {'day' if days == 1 else 'days'} late{free if slips else ''}"
 
 
 def final(
@@ -165,11 +200,12 @@ def final(
     except ValueError as error:  # one row of the roster: the others' grades don't wait for it
         days, unread = 0, f"not known whether it is late: {error}"
     earned = sum(points.values())
-    left = max(0, assignment.slip_days - used.get(person.id if person else student, 0))
-    slips = min(days, left) if LATE not in set_by_hand else 0
+    before = used.get(person.id if person else student, 0)
+    slips = 0 if {LATE, TOTAL} & set_by_hand.keys() else slip_days.taken(assignment, days, earned, before)
+    left = max(0, assignment.slip_days - before - slips)
     taken = set_by_hand.get(LATE, penalty(assignment, days - slips, earned))
     notes = [] if graded else [NOTHING]
-    notes += [late_in_words(days, slips)] if days else []
+    notes += [late_in_words(days, slips, left)] if days else []
     notes += [unread] if unread else []
     notes += [f"handed in with {graded.student}"] if graded and student != graded.student else []
     notes += ["is not on the roster"] if roster.people and person is None else []
@@ -179,5 +215,5 @@ def final(
     notes += [note for one in own if graded and (note := overtaken(one, graded, fingerprints))]
     total = round(set_by_hand.get(TOTAL, max(0.0, earned - taken)), 2)
     return FinalGrade(
-        student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting, unread, slips
+        student, graded, person, points, days, taken, total, own, tuple(notes), read, waiting, unread, slips, left
     )

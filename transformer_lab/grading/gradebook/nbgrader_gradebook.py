@@ -52,7 +52,7 @@ def import_grades(finals: Sequence[FinalGrade], assignment: Assignment, course: 
         describe(book, assignment, notebooks)
         for one in finals:
             if one.graded or one.decided:
-                student = writable(one.student)
+                student = account(one)
                 submission = write_points(book, one, assignment, notebooks)
                 now[student] = write_total(book, submission, one, assignment, before.get(student, 0))
                 told += said_of_total(submission, one, now[student])
@@ -76,7 +76,7 @@ def write_points(
     book: "Gradebook", one: FinalGrade, assignment: Assignment, notebooks: dict[str, str]
 ) -> "SubmittedAssignment":
     """A student's points of each cell, computed and by hand, and when the work came."""
-    student = writable(one.student)
+    student = account(one)
     words = (one.name.split(", ", 1)[::-1] if ", " in one.name else one.name.rsplit(" ", 1)) if one.person else []
     about = dict(zip(("first_name", "last_name"), words, strict=False)) | (
         {"email": one.person.email} if one.person else {}
@@ -131,6 +131,11 @@ def said_of_total(submission: "SubmittedAssignment", one: FinalGrade, extra: flo
     less = submission.late_submission_penalty
     place = f"extra credit of {extra:g}" if extra else f"a late submission penalty of {less:g}" if less else "its cells"
     return [f"{one.name or one.student}: the total {total:g}, decided by hand, stands in nbgrader as {place}"]
+
+
+def account(one: FinalGrade) -> str:
+    """The student's id in nbgrader: as nbgrader collected it, or the roster's, which is the same in each assignment."""
+    return writable(one.id if one.came_by("Moodle", "Canvas", "Gradescope") else one.student)
 
 
 def naive(moment: datetime | None) -> datetime | None:

@@ -2,8 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+from transformer_lab.grading.handout.assignment import Assignment
+from transformer_lab.grading.handout.lateness import penalty
 
 NAME, SUMMARY = "slip-days-used.json", "summary.json"
 
@@ -26,14 +30,43 @@ def used_before(folders: Iterable[Path]) -> dict[str, int]:
     return dict(used)
 
 
-def keep(used: dict[str, int], folder: Path) -> None:
-    """Keep what was used before, if anything was."""
+def keep(after: Sequence[Path] | None, folder: Path) -> None:
+    """Keep what was used in earlier assignments. Without any named, those that were named before are read anew.
+
+    Raises:
+        ValueError: a folder holds no grades, is named twice, or is that of these grades.
+    """
+    if after is None:
+        with suppress(ValueError):  # one of them is gone by now: what is kept of them stays
+            keep(kept_folders(folder), folder)
+        return
+    named = [one.resolve() for one in after]
+    if len({*named, folder.resolve()}) <= len(named):
+        raise ValueError(f"--after takes the grades of earlier assignments, each once, and not {folder} itself")
+    used = used_before(after)
     (folder / NAME).unlink(missing_ok=True)
-    if used:
-        (folder / NAME).write_text(json.dumps(used) + "\n", encoding="utf-8")
+    if after:
+        told = {"after": [*map(str, named)], "used": used}
+        (folder / NAME).write_text(json.dumps(told) + "\n", encoding="utf-8")
 
 
-def kept(folder: Path) -> dict[str, int]:
-    """What is kept in a folder of grades; nothing if there is none."""
+def kept_folders(folder: Path) -> list[Path]:
+    """The earlier assignments' grades that were named last."""
+    return [*map(Path, kept(folder).get("after", []))]
+
+
+def kept(folder: Path) -> dict:
     path = folder / NAME
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def kept_used(folder: Path) -> dict[str, int]:
+    """What is kept in a folder of grades; nothing if there is none."""
+    return dict(kept(folder).get("used", {}))
+
+
+def taken(assignment: Assignment, days: int, earned: float | int, used: int) -> int:
+    """How many slip days late work takes, of those that are left: the fewest that spare as much as all of them."""
+    most = min(days, max(0, assignment.slip_days - used))
+    costs = [penalty(assignment, days - slips, earned) for slips in range(most + 1)]
+    return costs.index(costs[-1])

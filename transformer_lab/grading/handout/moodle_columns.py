@@ -23,6 +23,13 @@ COLUMNS = {  # the same; the first column of a worksheet is the identifier in ev
         "Endereço de email",
     ),
 }
+IDENTITIES = {  # columns that a site may add, whatever their language
+    "ID number": (
+        *("ID-Nummer", "Número de ID", "Número ID", "Numéro d'identification", "Número de identificação"),
+        "Número de identificação (ID)",
+    ),
+    "Username": ("Anmeldename", "Nombre de usuario", "Nom d'utilisateur", "Identificação de usuário"),
+}
 LANGUAGES = f"English, {', '.join(COLUMNS)}"
 MONTHS = {  # by how they begin in these languages and in Italian
     1: ("jan", "ene", "gen"), 2: ("feb", "fév", "fev"), 3: ("mar", "mär"), 4: ("apr", "abr", "avr"),
@@ -40,9 +47,20 @@ def english_names(columns: Iterable[str]) -> dict[str, str]:
     if "Identifier" in named:  # older Moodles write `Maximum Grade`
         return {name: now for name in named for now in ENGLISH if name.casefold() == now.casefold()}
     for names in COLUMNS.values():
-        if {names[0], names[3], names[4]} <= {*named}:
-            return {named[0]: "Identifier", **dict(zip(names, ENGLISH, strict=True))}
+        if {names[1], names[3]} <= {*named}:  # where marking is anonymous there are no names
+            english = dict(zip(names, ENGLISH, strict=True))
+            return {named[0]: "Identifier", **english, **identities(named)}
     return {}
+
+
+def identities(named: Iterable[str]) -> dict[str, str]:
+    """Those of the columns that tell a student in every assignment, by their English names."""
+    return {
+        name: now
+        for name in named
+        for now, theirs in IDENTITIES.items()
+        if name.replace("’", "'").casefold() in map(str.casefold, theirs)
+    }
 
 
 def moodle_date(text: str) -> datetime:

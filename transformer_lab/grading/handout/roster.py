@@ -7,15 +7,17 @@ Canvas's gradebook and Moodle's grading worksheet export, as it is or with such 
 import re
 import shutil
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from transformer_lab.grading.handout.moodle_columns import LANGUAGES, english_names
 from transformer_lab.grading.handout.spreadsheets import read_table
 
 KEPT = "roster-used.csv"  # beside the grades: the roster that they were made with
 CANVAS = ("Student", "ID")  # columns by which its table is known
+TEST_STUDENT = "Student, Test"  # whom Canvas makes for its "Student View", and exports with the others
 OURS = ("extension", "group", "team", "submitted")  # which no system exports
 COLUMNS = {  # of ours: by what names each may go; of Moodle's exports too, whose identifiers differ by assignment
     "id": ("id", "id number", "student id", "sis user id", "student", "username", "email address", "identifier"),
@@ -25,6 +27,14 @@ COLUMNS = {  # of ours: by what names each may go; of Moodle's exports too, whos
     "group": OURS[1:3],
     "submitted": ("submitted", "last modified (submission)"),
 }
+
+
+class HasAddresses(Protocol):
+    """A submission, or the record of one."""
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Of those who handed it in, by the names that it has for them."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +49,14 @@ class Person:
     group: str = ""  # who are in one hand in together
     row: dict[str, str] = field(default_factory=dict)
 
-    def known_as(self) -> Iterator[str]:
-        """What a submission may call this person, the surest first."""
-        number = re.sub(r"\D", "", self.row.get("Identifier", ""))  # `Participant 123`
-        told = [self.row.get(column, "") for column in ("ID", "SIS User ID", "SIS Login ID", "Username")]
-        yield from filter(
-            None, [self.id, number, self.row.get("Identifier", ""), *told, self.email, self.email.partition("@")[0]]
-        )
+    def known_as(self, elsewhere: bool = False) -> Iterator[str]:
+        """What a submission may call this person, the surest first; `elsewhere`, in a system that isn't the roster's,
+        nobody has the numbers that Moodle and Canvas count their people with."""
+        given = [self.row.get(column, "") for column in ("SIS User ID", "SIS Login ID", "Username")]
+        counted = [self.row.get("Identifier", ""), self.row.get("ID", "")]
+        counted.append(re.sub(r"\D", "", counted[0]))  # `Participant 123`
+        told = [self.id, *([] if elsewhere else counted), *given, self.email, self.email.partition("@")[0]]
+        yield from filter(None, told)
 
     def names(self) -> Iterator[str]:
         """The name in the orders in which it is written: `Doe, Ann` is `annDoe` and `doeann`."""
@@ -61,6 +72,7 @@ class Roster:
     people: tuple[Person, ...] = ()
     columns: tuple[str, ...] = ()
     possible: dict[str, str] = field(default_factory=dict)  # Canvas's row of the points possible
+    addresses: dict[str, str] = field(default_factory=dict)  # of who handed in by Gradescope: see `knowing`
 
     @property
     def is_canvas(self) -> bool:
@@ -73,8 +85,9 @@ class Roster:
     def find(self, student: str) -> Person | None:
         """The one person whom a submission's name can mean: by number or id, else by name; None if there isn't one."""
         name, _, number = student.rpartition("_")
-        for told in (student, number):
-            found = [one for one in self.people if folded(told) in map(folded, one.known_as())] if told else []
+        address, elsewhere = self.addresses.get(student, ""), student in self.addresses
+        for told in filter(folded, (student, number, address)):
+            found = [one for one in self.people if folded(told) in map(folded, one.known_as(elsewhere))]
             if len(found) == 1:
                 return found[0]
         for told in (student, name):
@@ -82,6 +95,10 @@ class Roster:
             if len(found) == 1:
                 return found[0]
         return None
+
+    def knowing(self, handed_in: Iterable[HasAddresses]) -> "Roster":
+        """This roster, which finds those who handed in also by the addresses that their submissions tell."""
+        return replace(self, addresses={name: to for one in handed_in for name, to in one.addresses.items()})
 
     def group_of(self, student: str) -> list[Person]:
         """Who handed in together under this name: a person's group, or that of this name; else the person alone."""
@@ -142,6 +159,7 @@ def person(row: dict[str, str]) -> Person | None:
     told = {one: next((small[name] for name in names if small.get(name)), "") for one, names in COLUMNS.items()}
     if set(CANVAS) <= set(row):
         own = {"id": row.get("SIS User ID") or row["ID"], "name": row["Student"], "email": row.get("SIS Login ID", "")}
-        return Person(**told | own, row=row) if row["ID"] else None
+        is_for_trying = row["Student"] == TEST_STUDENT and not row.get("SIS User ID")
+        return Person(**told | own, row=row) if row["ID"] and not is_for_trying else None
     told["name"] = told["name"] or " ".join(filter(None, (small.get("first name"), small.get("last name"))))
     return Person(**told, row=row) if told["id"] else None

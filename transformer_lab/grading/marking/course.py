@@ -51,7 +51,7 @@ def grade_one(submission: Submission, assignment: Assignment, private: str = "",
         notes = (*submission.notes, *notebook.notes, *odd)
         left_out = (*submission.left_out, *notebook.left_out)
         about = (digest, submission.submitted, texts, own_id, left_out)
-        came = (submission.came_by, submission.hand_back, submission.together)
+        came = (submission.came_by, submission.hand_back, submission.together, submission.addresses)
         return Graded(submission.student, tuple(marks.values()), notes, *about, *came)
 
 
@@ -94,6 +94,7 @@ def cases_of(name: str, seed: str, private: str) -> list[Case]:
     return draw_cases(catalogue[name], seed)
 
 
+MOST_NAMED = 5
 BUSY = threading.Lock()
 SANDBOX: list[Sandbox] = []  # this process's own; it is made when the first answer needs it, and ends with the process
 
@@ -175,14 +176,26 @@ def ungraded(submission: Submission, assignment: Assignment, error: BaseExceptio
     why = "the process that graded ended, perhaps for want of memory" if ended else f"{type(error).__name__}: {error}"
     note = f"{submission.student} could not be graded ({why})"
     marks = (Mark(name, "ungraded", 0.0, most, message=ADVICE["ungraded"]) for name, most in assignment.points.items())
-    came = (submission.submitted, submission.came_by)
-    return Graded(submission.student, tuple(marks), (note,), submitted=came[0], left_out=(note,), came_by=came[1])
+    about: tuple[Any, ...] = ("", submission.submitted, {}, "", (note,))
+    came = (submission.came_by, submission.hand_back, submission.together, submission.addresses)
+    return Graded(submission.student, tuple(marks), (note,), *about, *came)
 
 
 def forget(out: Path) -> None:
     """Take away what was graded, so that all is graded again. What the instructor decided stays."""
     for path in (out / "graded-with", *(out / "records").glob("*.json")):
         path.unlink(missing_ok=True)
+
+
+def refuse_to_lose(so_far: list[Graded], found: list[Submission], out: Path) -> None:
+    """Raise ValueError if what was graded from another place would be gone when all is graded again."""
+    there = {submission.student for submission in found}
+    if gone := [one.student for one in so_far if one.student not in there]:
+        named = ", ".join(gone[:MOST_NAMED]) + (" …" if len(gone) > MOST_NAMED else "")
+        raise ValueError(
+            f"--regrade must find the work of all who were graded into {out} (there is none of {named}): put it where "
+            f"the rest lies, or delete their files in {out / 'records'} to take them out"
+        )
 
 
 def still_to_grade(

@@ -23,6 +23,7 @@ class Graded:
     came_by: str = ""  # who says when it came: see Submission
     hand_back: str = ""
     together: tuple[str, ...] = ()  # the others who handed it in
+    addresses: dict[str, str] = field(default_factory=dict)  # of all who did, where Gradescope tells them
 
     @property
     def points(self) -> float | int:
@@ -49,7 +50,8 @@ class Graded:
             more = (record.get("submitted", ""), words, record.get("own_id", ""))
             came = (tuple(record.get("left_out", ())), record.get("came_by", ""), record.get("hand_back", ""))
             others = tuple(record.get("together", ()))
-            return Graded(record["student"], marks, notes, record["digest"], *more, *came, others)
+            known = dict(record.get("addresses", {}))
+            return Graded(record["student"], marks, notes, record["digest"], *more, *came, others, known)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(
                 f"{path} must be a record of grading ({type(error).__name__}: {error}): "

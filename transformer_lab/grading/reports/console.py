@@ -1,10 +1,11 @@
 """What `grade` says in the end: who is there, what to look at, and what to do before the grades go elsewhere."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from transformer_lab.grading.gradebook.final_grades import FinalGrade, Gradebook
+from transformer_lab.grading.gradebook.slip_days import kept_folders, kept_used
 from transformer_lab.grading.handout.lateness import handed_in_at
 from transformer_lab.grading.marking.variant_marking import WHOSE
 from transformer_lab.grading.reports.grade_tables import defused, made_for, other_maximum
@@ -21,8 +22,8 @@ TIMES = {  # who tells when work came
 }
 
 
-def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
-    """The lines."""
+def after_grading(book: Gradebook, out: Path, before: Mapping[str, tuple[str, float | int]] = {}) -> Iterator[str]:
+    """The lines; `before` has the names and points that an earlier run gave, by id."""
     there = [one for one in book.finals if one.graded]
     absent = len(book.finals) - len(there)
     counted = words(len(there), "student", "students") + (f", and {absent} who handed in nothing" if absent else "")
@@ -32,6 +33,9 @@ def after_grading(book: Gradebook, out: Path) -> Iterator[str]:
     yield from strangers(book)
     yield from nameless(book)
     yield from late(book)
+    yield from slips(book, out)
+    yield from unsteady(book)
+    yield from changed(book, before)
     if told := other_maximum(book):
         system = "Moodle" if book.roster.is_moodle else "Canvas"
         most = f"{book.assignment.total:g}"
@@ -84,6 +88,39 @@ def late(book: Gradebook) -> Iterator[str]:
             f"Of {whose} only their files tell when they came, which a student or a copy may change: they count as in "
             "time. A column `submitted` of the roster tells, or `file_times` in assignment.json."
         )
+
+
+def slips(book: Gradebook, out: Path) -> Iterator[str]:
+    """Who used slip days, and by what it is known what was used before."""
+    if not book.assignment.slip_days:
+        return
+    used, here = kept_used(out), [one.slip_days for one in book.finals if one.slip_days]
+    folders = ", ".join(one.name for one in kept_folders(out))
+    spent = sum(used.get(one.id, 0) >= book.assignment.slip_days for one in book.finals)
+    before = f"{spent} had none left after {folders}" if folders else "no earlier assignment was named by --after"
+    yield f"{words(len(here), 'student', 'students')} used {words(sum(here), 'slip day', 'slip days')} ({before})"
+    if any(used.values()) and not {one.id for one in book.finals} & {id_ for id_, count in used.items() if count}:
+        yield f"Nobody here used slip days in {folders}, by their ids: was everybody's id another one there?"
+
+
+def unsteady(book: Gradebook) -> Iterator[str]:
+    """Whether ids are numbers that Moodle gives anew in each assignment."""
+    if book.roster.is_moodle and any(one.id == one.row.get("Identifier") for one in book.roster.people):
+        yield (
+            "Moodle's worksheet has no e-mail address, ID number or user name, so a student's id is their number in "
+            "this assignment: `term` and slip days can't know them in another. Have Moodle show one of these columns."
+        )
+
+
+def changed(book: Gradebook, before: Mapping[str, tuple[str, float | int]]) -> Iterator[str]:
+    """Whose points are others than an earlier run gave."""
+    now = {one.id: (one.name or one.id, one.total) for one in book.finals}
+    was = {id_: total for id_, (_, total) in before.items()}
+    told = [f"{defused(name)} {was[i]:g} → {total:g}" for i, (name, total) in now.items() if was.get(i, total) != total]
+    told += [f"{defused(name)} {total:g} → not there" for id_, (name, total) in before.items() if id_ not in now]
+    if told:
+        named = ", ".join(told[:MOST_NAMED]) + (" …" if len(told) > MOST_NAMED else "")
+        yield f"Since the last run, {words(len(told), 'student has', 'students have')} other points: {named}"
 
 
 def told_by(one: FinalGrade, book: Gradebook) -> str:

@@ -20,13 +20,15 @@ CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 def table(book: Gradebook) -> str:
     """One line a student: the total, the points of each exercise, lateness, decisions, what needs a look, notes."""
     names, most = [*book.assignment.most], f"{book.assignment.total:g}"
-    head = ["student", "id", "name", "points", "of", *names, "computed", "days late", "penalty", "by hand"]
+    slips = ["slip days"] if book.assignment.slip_days else []
+    head = ["student", "id", "name", "points", "of", *names, "computed", "days late", *slips, "penalty", "by hand"]
     head += ["to mark"] if book.assignment.questions else []
     rows = [
         [
             *(one.student, one.id, one.name, f"{one.total:g}", most),
             *(f"{one.points[name]:g}" for name in names),
-            *(f"{one.computed:g}", str(one.days or ""), f"{one.penalty:g}" if one.penalty else ""),
+            *(f"{one.computed:g}", str(one.days or ""), *([str(one.slip_days or "")] if slips else [])),
+            f"{one.penalty:g}" if one.penalty else "",
             "; ".join(f"{d.exercise}: {d.points:g}{f' ({d.comment})' if d.comment else ''}" for d in one.decided),
             *(["; ".join(one.waiting)] if book.assignment.questions else []),
             "; ".join(f"{mark.exercise}: {mark.verdict}" for mark in one.marks if mark.verdict not in USUAL),

@@ -37,9 +37,12 @@ def write_reports(graded: list[Graded], assignment: Assignment, out: Path, roste
         write(out / name, made_of(book))
     for folder, made, named in (("feedback", feedback, page_name), ("code", code_page, file_name)):
         (out / folder).mkdir(exist_ok=True)
-        for one in book.finals:
-            if one.graded:
-                write(out / folder / f"{named(one.student)}.html", made(one, assignment))
+        pages = {f"{named(one.student)}.html": one for one in book.finals if one.graded}
+        for name, one in pages.items():
+            write(out / folder / name, made(one, assignment))
+        for path in (out / folder).glob("*.html"):  # of who is taken out, or is somebody else's second version
+            if path.name not in pages:
+                path.unlink()
     hand_back(book, out)
     write(out / "report.html", class_report(book))
     if assignment.questions:
@@ -52,11 +55,14 @@ def hand_back(book: Gradebook, out: Path) -> None:
     """Zip the feedback under the names that Moodle ("multiple feedback files") and Canvas ("submissions") take back."""
     path = out / "feedback.zip"
     path.unlink(missing_ok=True)
-    if named := [one for one in book.finals if one.graded and one.graded.hand_back]:
+    backs: dict[str, str] = {}
+    for one in book.finals:  # of a group, whoever handed in comes first, and the system knows one name
+        if one.graded and one.graded.hand_back:
+            backs.setdefault(one.graded.hand_back, page_name(one.student))
+    if backs:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for one in named:
-                assert one.graded
-                archive.write(out / "feedback" / f"{page_name(one.student)}.html", one.graded.hand_back)
+            for back, page in backs.items():
+                archive.write(out / "feedback" / f"{page}.html", back)
 
 
 def write(path: Path, text: str) -> None:

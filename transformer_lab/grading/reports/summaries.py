@@ -17,6 +17,11 @@ class Summary:
     points: dict[str, float | int]
     students: dict[str, dict]
     folder: Path = Path()  # of the grades
+    has_roster: bool = False  # then who is not among the students wasn't in the course
+
+    def lacks(self, id_: str) -> bool:
+        """Whether somebody was not in the course at that time."""
+        return self.has_roster and id_ not in self.students
 
     def share(self, id_: str, exercise: str) -> float | int:
         """Of the points of an exercise."""
@@ -39,6 +44,7 @@ def summary(book: Gradebook) -> dict:
             **{"id": one.id, "name": one.name, "student": one.student, "total": one.total},
             "handed_in": one.graded is not None,
             "slip_days": one.slip_days,
+            "is_numbered_anew": one.person is None and one.came_by("Moodle"),
             "exercises": {
                 mark.exercise: {"points": one.points[mark.exercise], "verdict": mark.verdict, "mistake": mark.mistake}
                 for mark in one.marks
@@ -50,11 +56,21 @@ def summary(book: Gradebook) -> dict:
         }
         for one in book.finals
     ]
-    return {"assignment": book.assignment.name, "points": book.assignment.most, "students": students}
+    about = {"assignment": book.assignment.name, "points": book.assignment.most}
+    return {**about, "has_roster": bool(book.roster.people), "students": students}
 
 
 def as_summary(told: dict, folder: Path = Path()) -> Summary:
-    return Summary(told["assignment"], told["points"], {one["id"]: one for one in told["students"]}, folder)
+    students = {one["id"]: one for one in told["students"]}
+    return Summary(told["assignment"], told["points"], students, folder, told.get("has_roster", False))
+
+
+def totals(folder: Path) -> dict[str, tuple[str, float | int]]:
+    """The name and the points of everybody in a folder of grades, by their id; nothing where there are none."""
+    try:
+        return {id_: (one["name"] or id_, one["total"]) for id_, one in read_summary(folder).students.items()}
+    except ValueError:
+        return {}
 
 
 def read_summary(folder: Path) -> Summary:

@@ -3,10 +3,12 @@
 import csv
 import io
 from collections import defaultdict
+from dataclasses import replace
 from statistics import StatisticsError, correlation, fmean
 
 from transformer_lab.exercises import Exercise, catalogue
 from transformer_lab.exercises.kinds import FindTheBug
+from transformer_lab.grading.handout.roster import folded
 from transformer_lab.grading.reports.grade_tables import defused
 from transformer_lab.grading.reports.summaries import Summary
 
@@ -89,9 +91,9 @@ def separation(term: list[Summary]) -> list[tuple[str, str, float | int, float |
             here, elsewhere = [], []
             for id_, student in one.students.items():
                 if student["handed_in"] and not one.waits(id_, exercise):
-                    others = [
-                        (o, e) for o in term for e in o.points if (o, e) != (one, exercise) and not o.waits(id_, e)
-                    ]
+                    there = [o for o in term if not o.lacks(id_)]
+                    others = [(o, e) for o in there for e in o.points if (o, e) != (one, exercise)]
+                    others = [(o, e) for o, e in others if not o.waits(id_, e)]
                     rest = [(o.share(id_, e), o.points[e]) for o, e in others]
                     here.append(one.share(id_, exercise))
                     elsewhere.append(sum(s * p for s, p in rest) / sum(p for _, p in rest) if rest else 0.0)
@@ -116,24 +118,62 @@ def verdict(mean: float | int, r: float | int | None) -> str:
     return "separates nobody" if abs(r) < 0.2 else BETTER_FAIL if r < 0 else ""
 
 
-def falling(term: list[Summary]) -> list[tuple[str, list[float | int]]]:
-    """Who did well enough before the last assignment, and not in it."""
-    ids = dict.fromkeys(id_ for one in term for id_ in one.students)
-    shares = {id_: [one.total(id_) for one in term] for id_ in ids}
-    return [(i, s) for i, s in shares.items() if len(s) > 1 and fmean(s[:-1]) >= FALLEN > s[-1]]
+def falling(term: list[Summary]) -> list[tuple[str, list[float | int | None]]]:
+    """Who did well enough before the last assignment, and not in it; None for one in which they were not there yet."""
+    found: list[tuple[str, list[float | int | None]]] = []
+    for id_ in names_of(term):
+        shares = [None if one.lacks(id_) else one.total(id_) for one in term]
+        before, last = [share for share in shares[:-1] if share is not None], shares[-1]
+        if before and last is not None and fmean(before) >= FALLEN > last:
+            found.append((id_, shares))
+    return found
+
+
+def not_always_there(term: list[Summary]) -> list[tuple[str, list[str]]]:
+    """Who came later or left, by their id, and the assignments at whose time they were not in the course."""
+    lacking = [(id_, [one.name for one in term if one.lacks(id_)]) for id_ in names_of(term)]
+    return [(id_, names) for id_, names in lacking if names]
 
 
 def names_of(term: list[Summary]) -> dict[str, str]:
-    return {id_: student["name"] for one in term for id_, student in one.students.items()}
+    """The name of everybody, by their id: the last that is known."""
+    told = [(id_, student["name"]) for one in term for id_, student in one.students.items()]
+    return dict.fromkeys((id_ for id_, _ in told), "") | {id_: name for id_, name in told if name}
+
+
+def one_row_each(term: list[Summary]) -> list[Summary]:
+    """The same, with one id for each person: who is not on a roster has that of the only person of the same name.
+
+    A submission of Moodle's, say, is named after its student and a number, which is another in each assignment.
+    """
+    named: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    known: set[str] = set()
+    for number, one in enumerate(term):
+        for id_, student in one.students.items():
+            if student["name"] or student.get("is_numbered_anew"):
+                named[folded(student["name"] or id_.rpartition("_")[0])][number].add(id_)
+                known |= {id_} if student["name"] else set()
+    new: dict[str, str] = {}
+    for where in named.values():
+        ids = dict.fromkeys(id_ for many in where.values() for id_ in many)
+        sure = [id_ for id_ in ids if id_ in known]
+        if len(sure) <= 1 and all(len(many) == 1 for many in where.values()):
+            new |= dict.fromkeys(ids, (sure or [*ids])[0])
+    return [
+        replace(one, students={new.get(id_, id_): student for id_, student in one.students.items()}) for one in term
+    ]
 
 
 def table(term: list[Summary]) -> str:
+    """A row for each person. A cell is empty where they were not in the course; `of` is out of all that they were."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["id", "name", *(one.name for one in term), "sum", "of"])
-    most = sum(sum(one.points.values()) for one in term)
     for id_, name in names_of(term).items():
-        totals = [one.students[id_]["total"] if id_ in one.students else 0.0 for one in term]
-        row = [id_, name, *(f"{total:g}" for total in totals), f"{round(sum(totals), 2):g}", f"{most:g}"]
+        there = [one for one in term if not one.lacks(id_)]
+        totals = {one.name: one.students[id_]["total"] if id_ in one.students else 0.0 for one in there}
+        cells = [f"{totals[one.name]:g}" if one.name in totals else "" for one in term]
+        most = sum(sum(one.points.values()) for one in there)
+        row = [id_, name, *cells, f"{round(sum(totals.values()), 2):g}", f"{most:g}"]
         writer.writerow([defused(cell) for cell in row])
     return text.getvalue()

@@ -12,6 +12,8 @@ from transformer_lab.grading.reports.term import (
     falling,
     mistakes_of,
     names_of,
+    not_always_there,
+    one_row_each,
     persisting,
     separation,
     table,
@@ -28,7 +30,7 @@ def write_term(folders: list[Path], out: Path) -> list[Summary]:
     Raises:
         ValueError: a folder holds no grades, or two have the same assignment.
     """
-    term = [read_summary(folder) for folder in folders]
+    term = one_row_each([read_summary(folder) for folder in folders])
     names = [one.name for one in term]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"a term must have each assignment once ({twice} comes twice)")
@@ -50,8 +52,17 @@ def term_page(term: list[Summary], out: Path) -> str:
     parts.append(f"<p><em>Along with the rest</em> is {along}.</p>")
     rows = "".join(f"<tr><td>{link(i, term, out)}</td>{percents(shares)}</tr>" for i, shares in falling(term))
     fallen = f"<div class=wide><table><tr><th></th>{heads}</tr>{rows}</table></div>" if rows else "<p>Nobody.</p>"
-    parts += ["<h2>Who falls behind</h2>", fallen]
+    parts += ["<h2>Who falls behind</h2>", fallen, *came_or_left(term, out)]
     return page("The term", "\n".join(parts))
+
+
+def came_or_left(term: list[Summary], out: Path) -> list[str]:
+    """Who was not in the course all the time, if anybody was not."""
+    if not (found := not_always_there(term)):
+        return []
+    lines = "".join(f"<li>{link(i, term, out)}: not in {escape(', '.join(names))}</li>" for i, names in found)
+    told = "They were on no roster then and handed in nothing: so their cells in term.csv are empty."
+    return ["<h2>Who came later, or left</h2>", f"<p>{told}</p>", f"<ul>{lines}</ul>"]
 
 
 def take_up_again(term: list[Summary]) -> str:
@@ -113,5 +124,5 @@ def link(id_: str, term: list[Summary], out: Path) -> str:
     return name
 
 
-def percents(shares: list[float | int]) -> str:
-    return "".join(f"<td class=number>{100 * share:.0f} %</td>" for share in shares)
+def percents(shares: list[float | int | None]) -> str:
+    return "".join(f"<td class=number>{'' if share is None else f'{100 * share:.0f} %'}</td>" for share in shares)

@@ -4,7 +4,7 @@
 Gradescope writes that file, beside the folders of what students handed in, so the times in it are to be trusted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,14 @@ NAMELESS = "nobody is named in Gradescope's submission_metadata.yml"
 
 @dataclass(frozen=True)
 class Told:
-    """Who handed in together, such as `Ann Doe_12345`, and when, in ISO; no time where the file has none."""
+    """Who handed in together, such as `Ann Doe_12345`, and when, in ISO; no time where the file has none.
+
+    `addresses` has everybody's e-mail address, for a roster that knows no student ids.
+    """
 
     students: tuple[str, ...]
     came: str = ""
+    addresses: dict[str, str] = field(default_factory=dict)
 
     def owner(self, folder: str) -> Owner:
         return Owner(self.students[0] if self.students else folder, "", system="Gradescope" if self.came else "")
@@ -50,7 +54,8 @@ def read_export(place: Path) -> dict[str, Told]:
 def told_of(folder: str, one: dict[str, Any]) -> Told:
     listed = one.get(":submitters")
     people = [person for person in listed if isinstance(person, dict)] if isinstance(listed, list) else []
-    return Told(tuple(filter(None, map(student, people))), moment(one.get(":created_at")))
+    known = {name: str(person.get(":email") or "").strip() for person in people if (name := student(person))}
+    return Told(tuple(known), moment(one.get(":created_at")), known)
 
 
 def student(person: dict[str, Any]) -> str:

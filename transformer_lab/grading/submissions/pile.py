@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,10 +35,12 @@ class Submission:
     came_by: str = ""
     hand_back: str = ""  # as what its system takes back a file for this student
     together: tuple[str, ...] = ()  # the others who handed it in, where its system says so
+    addresses: dict[str, str] = field(default_factory=dict)  # of all who did, where Gradescope tells them
 
     def digest(self) -> str:
         """Changes when a file does."""
-        whole = hashlib.sha256(repr(self.together).encode() if self.together else b"")
+        who = (self.together, self.addresses) if self.addresses else self.together
+        whole = hashlib.sha256(repr(who).encode() if who else b"")
         for path in map(Path, self.paths):
             whole.update(repr((path.name, path.stat().st_size)).encode())
             if os.access(path, os.R_OK):
@@ -58,6 +60,7 @@ class Pile:
         self.others: list[str] = []
         self.stamp = ""  # nbgrader's, or Gradescope's
         self.together: tuple[str, ...] = ()
+        self.addresses: dict[str, str] = {}
         self.system, self.hand_back, self.is_late = "", "", False
         self.times: list[float] = []  # of what lies in the class itself: what a student zipped may have any
         self.archives = 0  # in which the file lies that is being taken
@@ -112,9 +115,8 @@ class Pile:
             rest = ", ".join(self.others[:MOST_NAMED])
             notes.append(f"no notebook was handed in ({f'but {rest}' if rest else 'the folder is empty'})")
         paths = tuple(map(str, in_order(self.files)))
-        return Submission(
-            student, paths, self.came, tuple(notes), left_out, self.came_by, self.hand_back, self.together
-        )
+        came = (self.came_by, self.hand_back, self.together, self.addresses)
+        return Submission(student, paths, self.came, tuple(notes), left_out, *came)
 
     @property
     def came(self) -> str:

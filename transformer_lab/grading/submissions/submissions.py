@@ -40,7 +40,7 @@ def find_submissions(place: Path, name: str, unpacked: Path | None = None) -> li
         pile.system, pile.hand_back = owner.system, owner.hand_back
         pile.is_late |= owner.late
         if told:
-            pile.stamp, pile.together = told.came, told.students[1:]
+            pile.stamp, pile.together, pile.addresses = told.came, told.students[1:], told.addresses
             pile.notes += [] if told.students else [NAMELESS]
         return pile
 

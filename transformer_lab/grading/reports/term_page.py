@@ -61,7 +61,7 @@ def came_or_left(term: list[Summary], out: Path) -> list[str]:
     if not (found := not_always_there(term)):
         return []
     lines = "".join(f"<li>{link(i, term, out)}: not in {escape(', '.join(names))}</li>" for i, names in found)
-    told = "They were on no roster then and handed in nothing: so their cells in term.csv are empty."
+    told = "They were not on the roster then and handed in nothing, so their cells in term.csv are empty."
     return ["<h2>Who came later, or left</h2>", f"<p>{told}</p>", f"<ul>{lines}</ul>"]
 
 

@@ -114,9 +114,10 @@ def gradebook(graded: list[Graded], assignment: Assignment, roster: Roster, fold
 
 
 def one_each(graded: list[Graded], whose: dict[str, Person | None]) -> tuple[list[Graded], dict[str, list[str]]]:
-    """Of what one person handed in under several names what came last, and for its student what is to be said of it.
+    """Of what one person handed in under several names one record, and for its student what is to be said of it.
 
-    So it is where somebody's second version was sent by mail, say, and lies in a folder by its own.
+    So it is where somebody's second version was sent by mail, say, and lies in a folder of its own. It may be of one
+    notebook alone, so the last answer to each exercise counts.
     """
     last: dict[str, Graded] = {}
     said: dict[str, list[str]] = {}
@@ -124,8 +125,11 @@ def one_each(graded: list[Graded], whose: dict[str, Person | None]) -> tuple[lis
         person = whose[one.student]
         before = last.get(id_ := person.id if person else f"{one.student}/")
         if before:
-            one = replace(one, hand_back=one.hand_back or before.hand_back)
-            note = f"handed in as {before.student}, too: what came last counts, which is {one.student}"
+            older = {mark.exercise: mark for mark in before.marks}
+            marks = (older.get(mark.exercise, mark) if mark.verdict == "missing" else mark for mark in one.marks)
+            texts = before.texts | {question: text for question, text in one.texts.items() if text}
+            one = replace(one, marks=tuple(marks), texts=texts, hand_back=one.hand_back or before.hand_back)
+            note = f"handed in as {before.student}, too: the last answer to each exercise counts"
             said[one.student] = [*said.pop(before.student, []), note]
         last[id_] = one
     order = [one.student for one in graded]

@@ -176,9 +176,8 @@ def ungraded(submission: Submission, assignment: Assignment, error: BaseExceptio
     why = "the process that graded ended, perhaps for want of memory" if ended else f"{type(error).__name__}: {error}"
     note = f"{submission.student} could not be graded ({why})"
     marks = (Mark(name, "ungraded", 0.0, most, message=ADVICE["ungraded"]) for name, most in assignment.points.items())
-    about: tuple[Any, ...] = ("", submission.submitted, {}, "", (note,))
     came = (submission.came_by, submission.hand_back, submission.together, submission.addresses)
-    return Graded(submission.student, tuple(marks), (note,), *about, *came)
+    return Graded(submission.student, tuple(marks), (note,), "", submission.submitted, {}, "", (note,), *came)
 
 
 def forget(out: Path) -> None:

@@ -331,12 +331,24 @@ def test_a_training_goes_on_with_another_number_of_ranks(ranks, tmp_path):
     assert losses["many"] == pytest.approx(losses["one"], abs=1e-5)
 
 
+def in_our_package(*call: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of the tests in a Python of its own."""
+    root = Path(transformer_lab.__file__).parents[1]
+    path = {"PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    environment = os.environ | path | variables
+    return subprocess.run([sys.executable, "-m", *call], cwd=root, env=environment, capture_output=True, text=True)
+
+
+def test_a_process_under_torchrun_ends_when_its_training_has_ended():
+    """It once waited for ever for a thread of its group, which waited for Python's lock."""
+    alone = {"LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}
+    run = in_our_package("tests.alone_under_torchrun", **alone)
+    assert (run.returncode, run.stdout) == (0, "left\n"), run.stderr
+
+
 def test_a_killed_rank_ends_all_with_a_sentence_and_little_is_lost():
     """By torchrun. `python -m tests.killed_ranks 10` kills ten times."""
-    root = Path(transformer_lab.__file__).parents[1]
-    environment = os.environ | {"PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    call = [sys.executable, "-m", "tests.killed_ranks", "1"]
-    run = subprocess.run(call, cwd=root, env=environment, capture_output=True, text=True)
+    run = in_our_package("tests.killed_ranks", "1")
     assert run.returncode == 0, run.stderr
     (found,) = json.loads(run.stdout)
     assert found["sentence"]

@@ -1,5 +1,6 @@
 """Several processes that `torchrun` starts to train one model; with a single process, nothing here has any effect."""
 
+import atexit
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,9 @@ def joined(device: torch.device) -> Iterator[torch.device]:
     # DDP imports this module, whose default arguments keep the group of that moment, and so its threads, for ever:
     import_module("torch.distributed.nn")  # now they keep none, and no thread is left to abort the exit
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    # DDP keeps the group, too. If it were the last to let go of it, it would hold Python's lock while it waits for the
+    # group's threads to end, and a thread that waits for this lock to free a tensor would never end. So we let go last:
+    atexit.register([dist.group.WORLD].clear)
     try:
         yield device
     except RuntimeError as error:

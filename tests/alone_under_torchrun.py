@@ -1,6 +1,6 @@
 """A process that trains as under torchrun, all by itself, and ends: nothing may wait for Python's lock meanwhile.
 
-    LOCAL_RANK=0 RANK=0 WORLD_SIZE=1 MASTER_ADDR=localhost MASTER_PORT=0 python -m tests.alone_under_torchrun
+LOCAL_RANK=0 RANK=0 WORLD_SIZE=1 MASTER_ADDR=localhost MASTER_PORT=0 python -m tests.alone_under_torchrun
 """
 
 import sys

@@ -30,7 +30,7 @@ from transformer_lab.training import text as text_command
 from transformer_lab.training.commands import number_names as number_run
 from transformer_lab.training.commands import options
 from transformer_lab.training.commands import shared as training_command
-from transformer_lab.training.processes import joined
+from transformer_lab.training.processes import GROUPS, joined
 
 TINY = ["--d-model", "16", "--d-ff", "8", "--layers", "1", "--batch", "7", "--merges", "30", "--device", "cpu"]
 TINY_TEXT = ["--d-model", "12", "--d-ff", "8", "--heads", "2", "--layers", "1", "--length", "16", "--batch", "7"]
@@ -99,6 +99,7 @@ def both_without_threads(numbers: list[str], text: list[str]) -> tuple[list[int]
     with ExitStack() as group:
         training_command.joined = partial(join_once, group)
         codes = [command.main(numbers), text_command.main(text)]
+    GROUPS.clear()  # as when Python exits
     threads = Path("/proc/self/task").glob("*/comm")  # none where there is no /proc
     return codes, [name for name in (path.read_text().strip() for path in threads) if "gloo" in name]
 

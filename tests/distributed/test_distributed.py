@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import transformer_lab
-from tests import killed_ranks, work_of_ranks
+from tests import killed_ranks, sharded_script, work_of_ranks
 from tests.support import assert_close
 from transformer_lab.distributed.checkpoints import load_sharded
 from transformer_lab.distributed.collectives import all_reduce_ring
@@ -292,6 +292,14 @@ def test_costs_refuse_what_is_no_way_to_cut():
 # Checkpoints
 
 
+def in_our_package(*call: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of the tests in a Python of its own."""
+    root = Path(transformer_lab.__file__).parents[1]
+    path = {"PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    environment = os.environ | path | variables
+    return subprocess.run([sys.executable, "-m", *call], cwd=root, env=environment, capture_output=True, text=True)
+
+
 def test_a_checkpoint_of_four_ranks_is_read_by_two_and_by_one(ranks, tmp_path):
     tokens = batches()[0]
     four, two, given = tmp_path / "four", tmp_path / "two", ("sharded", GPT, tokens)
@@ -303,6 +311,18 @@ def test_a_checkpoint_of_four_ranks_is_read_by_two_and_by_one(ranks, tmp_path):
     for name, parameter in model.named_parameters():
         assert_close(by_two[name], straight[name], within=1e-5)
         assert_close(parameter, straight[name], within=1e-5)
+
+
+def test_the_script_of_the_docstring_goes_on_with_other_ranks_and_is_read_alone(tmp_path):
+    """Under torchrun: two ranks take 3 steps, one goes on to 5; then this process reads it."""
+    program = "torch.distributed.run", "--standalone", "--nproc-per-node"
+    for n, until in ((2, 3), (1, 5)):
+        run = in_our_package(*program, str(n), "-m", "tests.sharded_script", str(tmp_path / "run"), str(until))
+        assert run.returncode == 0, run.stderr
+    model = sharded_script.read_alone(tmp_path / "run")
+    alone = train_alone(sharded_script.config, sharded_script.batches)
+    for name, parameter in model.named_parameters():
+        assert_close(parameter, alone.weights[name], within=1e-5)
 
 
 def test_a_folder_without_a_checkpoint_of_the_model_is_refused(tmp_path):
@@ -329,14 +349,6 @@ def test_a_training_goes_on_with_another_number_of_ranks(ranks, tmp_path):
             assert [bool(said) for _, said, _, _ in found] == [True] + [False] * (n - 1)
             losses.setdefault(name, []).extend(found[0][3])
     assert losses["many"] == pytest.approx(losses["one"], abs=1e-5)
-
-
-def in_our_package(*call: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a module of the tests in a Python of its own."""
-    root = Path(transformer_lab.__file__).parents[1]
-    path = {"PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    environment = os.environ | path | variables
-    return subprocess.run([sys.executable, "-m", *call], cwd=root, env=environment, capture_output=True, text=True)
 
 
 def test_a_process_under_torchrun_ends_when_its_training_has_ended():
@@ -378,13 +390,13 @@ def in_the_way(ranks, n_groups: int) -> None:
 
 def test_a_group_that_fails_is_made_again_before_anybody_works(ranks):
     in_the_way(ranks, ATTEMPTS - 1)
-    assert ranks.call(torch.distributed.get_rank, n=3, limit=5) == [0, 1, 2]
+    assert ranks.call(torch.distributed.get_rank, n=3) == [0, 1, 2]
 
 
 def test_a_group_that_fails_again_and_again_is_told(ranks):
     in_the_way(ranks, ATTEMPTS)
     with pytest.raises(RankError, match=r"rank \d raised .*(directory|timeout)"):
-        ranks.call(torch.distributed.get_rank, n=3, limit=2)
+        ranks.call(torch.distributed.get_rank, n=3)
     assert ranks.call(torch.distributed.get_rank, n=3) == [0, 1, 2]
 
 

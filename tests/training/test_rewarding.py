@@ -7,11 +7,12 @@ from copy import deepcopy
 import pytest
 import torch
 
+from tests.support import assert_close
 from transformer_lab import training
 from transformer_lab.training.after_pretraining import Problems, RewardRecipe, RewardTraining
 from transformer_lab.training.after_pretraining import digit_sums as task
 from transformer_lab.training.checkpoint import load_language_model
-from transformer_lab.training.experiments import rewarding
+from transformer_lab.training.experiments import rewarding, scatter
 from transformer_lab.training.experiments.answers import N_PROBLEMS, N_SAMPLES, STEPS
 from transformer_lab.training.shipped import FOLDER
 
@@ -88,3 +89,31 @@ def test_the_shipped_table_has_all_runs_and_is_small():
         assert last["length", seed]["rewarded"] > 0.9 > 0.1 > last["length", seed]["right"]
         assert last["random", seed]["right"] < 0.3
     assert not any(math.isnan(x) for run in runs for step in run["steps"] for x in step["before"] + step["after"])
+
+
+# Estimates of the gradient
+
+
+def test_an_estimate_is_a_mean_of_the_gradients_of_whole_answers(base):
+    model, characters = base
+    learner = scatter.new_training(deepcopy(model), characters, seed=0)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        found = scatter.estimates(learner, task.draw_problems(2, 900))
+        torch.manual_seed(0)
+        rollouts = learner.roll_out(task.draw_problems(2, 900))
+    log_probs = learner.token_log_probs(learner.model, rollouts.samples)
+    slopes = []
+    for part in log_probs.split(rollouts.samples.answer_mask.sum(1).tolist()):  # an answer each
+        gradients = torch.autograd.grad(part.sum(), [*learner.model.parameters()], retain_graph=True)
+        slopes.append(torch.cat([gradient.flatten() for gradient in gradients]))
+    for name, weigh in scatter.WEIGHTS.items():
+        by_hand = (weigh(rollouts.rewards).flatten() @ torch.stack(slopes)) / len(slopes)
+        assert_close(found[name], by_hand, within=1e-4)
+
+
+def test_each_reward_less_those_of_the_others():
+    assert scatter.less_the_others(torch.tensor([[1.0, 0, 0], [1, 1, 0]])).tolist() == [
+        [1, -0.5, -0.5],
+        [0.5, 0.5, -1],
+    ]

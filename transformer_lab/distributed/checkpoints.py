@@ -1,6 +1,25 @@
 """Checkpoints to which each rank writes its own part, and which any other number of ranks can read, even one.
 
-They are folders, by torch's own `distributed.checkpoint`.
+They are folders, by torch's own `distributed.checkpoint`. The training commands need none of them, because they train
+data parallel under torchrun, where rank 0 has all there is to write. They are for a script of your own whose ranks hold
+a part each. The following one trains a `Sharded` model under torchrun; started again, it goes on from the folder, with
+any number of ranks:
+
+    dist.init_process_group()
+    sharded = Sharded(LanguageModel(config))
+    adam = torch.optim.Adam(sharded.parameters())
+    step = load_sharded(folder, sharded.model, adam) if folder.exists() else 0
+    for tokens in batches[step:until]:
+        adam.zero_grad()
+        sharded.backward(tokens)
+        adam.step()
+    save_sharded(folder, sharded.model, adam, until)
+    dist.destroy_process_group()
+
+And this reads it in one process, which needs no group:
+
+    model = LanguageModel(config)
+    load_sharded(folder, model, torch.optim.Adam(model.parameters()))
 """
 
 import warnings

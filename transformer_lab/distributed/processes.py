@@ -22,9 +22,9 @@ import torch.distributed as dist
 from transformer_lab.checks import check_least
 
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # so that the ranks of one machine open no port to the network
-GRACE = 30.0  # seconds beyond the limit: a group ends itself there, and its error says more
+GRACE = 60.0  # seconds beyond the limit: a group ends itself there, and its error says more
 LIMIT = 600.0  # seconds for a call, unless it names fewer: a machine may be busy
-START = 300.0  # seconds that a process may take to start: it has to import torch
+START = 300.0  # seconds that a process may take to start, as it has to import torch, or a group to be made
 ATTEMPTS = 3  # at making a group: now and then a rank of gloo finds that another has closed their connection at once
 
 
@@ -92,7 +92,7 @@ class Ranks:
             store = (Path(self.folder.name) / str(self.calls)).as_uri()  # a file in which the ranks find each other
             self.tell(n, None, (n, store, limit))
             try:
-                self.collect(n, limit)
+                self.collect(n, START)
                 return
             except RankError:
                 if not left or not self.processes:
@@ -200,8 +200,10 @@ def answer(end: Connection, message: bytes, rank: int, device: str) -> None:
 
 
 def join(rank: int, device: str, n: int, store: str, limit: float) -> None:
+    """Join a group, however long the others take to come. The limit is that of each message from then on."""
     backend = "nccl" if device == "cuda" else "gloo"
-    dist.init_process_group(backend, store, rank=rank, world_size=n, timeout=timedelta(seconds=limit))
+    dist.init_process_group(backend, store, rank=rank, world_size=n, timeout=timedelta(seconds=START))
+    dist.distributed_c10d._set_pg_timeout(timedelta(seconds=limit))
 
 
 def leave() -> None:

@@ -5,12 +5,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 ALL_NEEDED = "all processes of a training must run to its end, but one of them has ended or can't be reached any more"
+
+# DDP keeps its group, too. If it were the last to let go of it, it would hold Python's lock while it waits for the
+# group's threads to end, and a thread that waits for this lock to free a tensor would never end. So we let go last:
+GROUPS: list[Any] = []
+atexit.register(GROUPS.clear)
 
 
 @contextmanager
@@ -29,9 +35,7 @@ def joined(device: torch.device) -> Iterator[torch.device]:
     # DDP imports this module, whose default arguments keep the group of that moment, and so its threads, for ever:
     import_module("torch.distributed.nn")  # now they keep none, and no thread is left to abort the exit
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    # DDP keeps the group, too. If it were the last to let go of it, it would hold Python's lock while it waits for the
-    # group's threads to end, and a thread that waits for this lock to free a tensor would never end. So we let go last:
-    atexit.register([dist.group.WORLD].clear)
+    GROUPS.append(dist.group.WORLD)
     try:
         yield device
     except RuntimeError as error:

@@ -86,7 +86,7 @@ def base_scaled(x, weight, a, b, alpha):
     return alpha / a.size(0) * (x @ weight.T + x @ a.T @ b.T)
 
 
-@lora_forward.mistake("You divide by √r. That is rsLoRA, a later proposal; here α/r is asked for.")
+@lora_forward.mistake("You divide by √r. That is rsLoRA, a later proposal (arXiv:2312.03732); here α/r is asked for.")
 def divided_by_the_root(x, weight, a, b, alpha):
     return x @ weight.T + alpha / a.size(0) ** 0.5 * (x @ a.T @ b.T)
 

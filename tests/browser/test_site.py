@@ -160,7 +160,7 @@ def test_a_formula_is_judged_by_the_names_of_the_package_and_progress_is_kept(pa
     exercise = exercise_on(page, site, "05_masking", "visible_pairs")
     formula = exercise.locator("input").first
     formula.fill("sum(n")
-    expect(check(exercise)).to_have_text("The formula can’t be read: “,” is missing.")
+    expect(check(exercise)).to_have_text("The formula can’t be read: it ends too early.")
     formula.fill("len(lengths) * max(lengths) * (max(lengths) + 1) // 2")
     verdict = check(exercise)
     expect(verdict.get_by_role("heading")).to_have_text("Padding seen")

@@ -217,7 +217,7 @@ exercises.attention_backward.check(attention_backward)
 # %% [markdown]
 # ## Look
 #
-# Now watch the tiles walk over the scores of eight words. Only the framed tile is in memory; the hatched ones have been dropped already or have not been made yet. Beside each row stands what its query remembers. Answer the question, then step with the buttons or with the keys *n* and *p*, and watch the factor × whenever a larger score comes. Afterwards choose another size of tile, and hide the future.
+# Now watch the tiles walk over the scores of eight words. Only the framed tile lies on the desk, which is fast memory, and beside each row stands what its query remembers. The large sheet holds no number: a tick says that a tile has been read, and its scores were dropped. Answer the question, then press play, or step with the keys *n* and *p*, and watch the factor × whenever a larger score comes. Afterwards choose another size of tile, and hide the future.
 
 # %%
 from transformer_lab import widgets

@@ -1,5 +1,7 @@
 """The tiles in a page: buttons, keys and slider step, and each step shows torch's numbers."""
 
+from playwright.sync_api import expect
+
 from tests.browser.live import near
 from tests.view_examples.tiles import data, shown, walk
 
@@ -61,3 +63,51 @@ def test_the_readout(views):
     assert view.says() == f"query the, key <b>cat</b>: score {score}."
     view.hover(4, 4)
     assert view.says() == "query a, key a: not in memory now."
+
+
+def test_the_desk_stays_and_the_sheet_grows_with_the_text(views):
+    view, scores = views["tiles"], data["tile_scores"]
+    near(view.values(), shown(scores, 2))
+    for length in (16, 2048, 65536):  # the desk is the larger one of the first
+        view.labelled("text").fill(str(length.bit_length() - 1))
+        near(view.values(), shown(scores, 2, length=length))
+        assert f"All scores of {length:,} tokens would be {4 * length**2:,} bytes" in view.says()
+
+
+def test_the_tiles_play_to_the_last(views):
+    view, scores = views["tiles"], data["tile_scores"]
+    view.slider.fill("7")
+    view.button("▶ play").click()
+    expect(view.button("❚❚ pause")).to_be_visible()
+    expect(view.slider).to_have_value("8")
+    expect(view.button("▶ play")).to_be_visible()
+    near(view.values(), shown(scores, 2, 8))
+
+
+def test_the_sheet_holds_no_score_and_what_was_read_is_ticked(views):
+    """What is within a tile on the sheet, by its colours: the window, a tile that was read, one that was not."""
+    view = views["tiles"]
+    view.button("forward ▶").click()
+    view.values()  # the next frame is drawn
+    colours = """(canvas, [t, s]) => {
+        const {left, top, size} = canvas.layout, ratio = devicePixelRatio;
+        const box = [left + s * size + 4, top + t * size + 4, 2 * size - 9, 2 * size - 9];
+        const {data} = canvas.getContext("2d").getImageData(...box.map(x => Math.round(x * ratio)));
+        return new Set(new Uint32Array(data.buffer)).size;
+    }"""
+    ticked, here, coming = (view.canvas.evaluate(colours, [0, s]) for s in (0, 2, 4))
+    assert ticked > coming, "a tick on the sheet"
+    assert here < ticked, "the window is empty: its scores lie on the desk"
+
+
+def test_the_desk_stands_below_the_sheet_where_it_is_narrow(views):
+    view = views["tiles"]
+    desk = view.root.locator("canvas").nth(1)
+    expect(desk).to_be_hidden()
+    view.page.set_viewport_size({"width": 390, "height": 900})
+    try:
+        expect(desk).to_be_visible()
+        near(view.values(), shown(data["tile_scores"], 2))
+    finally:
+        view.page.set_viewport_size({"width": 1280, "height": 1000})
+        expect(desk).to_be_hidden()

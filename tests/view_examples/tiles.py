@@ -31,7 +31,9 @@ def walk(T: int, S: int, tile: int, causal: bool) -> list[tuple[range, range]]:
     return [(rows, cols) for rows, cols in tiles if not causal or cols[0] <= rows[-1]]
 
 
-def shown(scores: torch.Tensor, tile: int, step: int = 0, causal: bool = False, d_head: int = 64) -> dict:
+def shown(
+    scores: torch.Tensor, tile: int, step: int = 0, causal: bool = False, d_head: int = 64, length: int = 1024
+) -> dict:
     """What the view shows, by torch's logsumexp of all keys up to this tile."""
     rows, cols = walk(*scores.shape, tile, causal)[step]
     visible = scores.double()
@@ -41,6 +43,7 @@ def shown(scores: torch.Tensor, tile: int, step: int = 0, causal: bool = False, 
     nothing = torch.full((len(rows),), -math.inf)
     before = visible[rows.start : rows.stop, : cols.start].amax(1) if cols.start else nothing
     maximum = some.amax(1)
+    desk, sheet = 4 * (4 * tile * d_head + tile * tile + 2 * tile), 4 * length**2
     return {
         "tile": tile,
         "step": step,
@@ -49,8 +52,10 @@ def shown(scores: torch.Tensor, tile: int, step: int = 0, causal: bool = False, 
         "maximum": maximum.tolist(),
         "total": torch.exp(some.logsumexp(1) - maximum).tolist(),
         "factor": torch.exp(before - maximum).tolist(),
-        "bytes": 4 * (4 * tile * d_head + tile * tile + 2 * tile),
+        "bytes": desk,
         "whole": 4 * scores.numel(),
+        "length": length,
+        "side": {"desk": math.sqrt(min(1, desk / sheet)), "sheet": math.sqrt(min(1, sheet / desk))},
     }
 
 

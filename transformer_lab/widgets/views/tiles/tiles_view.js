@@ -3,6 +3,7 @@
 import {
   bar,
   button,
+  canvas,
   checkbox,
   choice,
   clamp,
@@ -10,13 +11,32 @@ import {
   element,
   onKeys,
   resetButton,
+  sideBySide,
   slider,
   tensor,
   watch,
   widthOf,
 } from "../../shared/ui.js";
-import { FONT, diverging, tokenMap } from "../../shared/grid.js";
-import { MEANINGS } from "../../shared/palette.js";
+import { diverging, tokenMap } from "../../shared/grid.js";
+import { player } from "../../shared/motion.js";
+import { inUnits } from "../cache/cache_view.js";
+import {
+  SIDE,
+  deskHeight,
+  lead,
+  number,
+  paintDesk,
+  paintScale,
+  roomOf,
+  scaled,
+  sheetCell,
+  tilesOn,
+  widest,
+  within,
+} from "./tiles_picture.js";
+
+const BESIDE = 660; // from so wide on the desk stands beside the sheet
+const [SHORTEST, LONGEST] = [4, 16]; // the powers of 2 that a text may be long, to scale
 
 // The tiles in the order of the walk: { rows: [from, to], columns: [from, to] }, those of the future left out.
 export function tilesOf(T, S, tile, causal) {
@@ -70,46 +90,81 @@ export default {
       model.get("sizes"),
       model.get("d_head"),
     ];
-    const first = { tile: model.get("tile"), causal: model.get("causal"), step: 0 };
+    const first = { tile: model.get("tile"), causal: model.get("causal"), step: 0, text: Math.log2(model.get("text")) };
     const now = { ...first };
     const most = Math.max(...data.map(Math.abs)) || 1;
     let walk = tilesOf(...shape, now.tile, now.causal);
 
+    const seen = () => ({ walk, now, rows, columns, scores, width });
     const map = tokenMap({
       el,
       label: "Scores in tiles.",
-      state: () => describe(null, { walk, now, rows, columns, scores, width, shape }),
+      state: () => describe(null, seen()),
       rows,
       columns,
       axes: ["query", "key"],
       redraw: () => draw(),
-      describe: (values, cell) => describe(cell, { walk, now, rows, columns, scores, width, shape }),
+      describe: (values, cell) => describe(cell, seen()),
     });
-    const memory = element("div", { class: "tl-note" });
+    const below = canvas("The desk.", { keys: false }); // where it has no room beside the sheet
+    const scale = canvas("The desk and the sheet to scale.", { keys: false });
     const draw = eachFrame(() => {
       const here = walk[now.step];
       const found = remembered(scores, walk, now.step, now.causal);
-      const seen = (t, s) => within(t, here.rows) && within(s, here.columns) && !(now.causal && s > t);
+      const future = (t, s) => now.causal && s > t;
+      const onDesk = (t, s) => within(t, here.rows) && within(s, here.columns) && !future(t, s);
+      const [bytes, length] = [tileBytes(now.tile, width), 2 ** now.text];
+      const desk = { here, scores, most, found, names: { rows, columns }, hidden: future };
+      desk.bytes = { tile: now.tile, d_head: width, all: bytes };
+      const ink = getComputedStyle(el).color;
+      const total = widthOf(el);
+      const besides = total >= BESIDE;
+      const room = roomOf(total, { name: widest(rows), S: shape[1], tile: Math.min(now.tile, shape[1]) });
+      let [context, place] = [map.node.getContext("2d"), null];
       map.show(
-        scores.map((row, t) => row.map((score, s) => (seen(t, s) ? score : NaN))),
+        scores.map((row, t) => row.map((score, s) => (onDesk(t, s) ? score : NaN))),
         {
           name: "score",
           colours: diverging,
           range: [-most, most],
-          blank: (t, s) => !(now.causal && s > t),
-          ...(widthOf(el) >= 480 ? { beside: beside(found, here.rows) } : {}),
+          blank: (t, s) => !future(t, s),
+          maskedName: "the future",
+          cell: (_, cell) => sheetCell(context, { ...cell, hidden: future(cell.t, cell.s), ink }),
+          ...(besides
+            ? {
+                beside: {
+                  width: room.width,
+                  draw: (_, { x, top, size }) => {
+                    place = { x: x + 24, y: Math.max(2, top - 58), width: Math.min(room.width - 30, room.desk), size };
+                  },
+                },
+              }
+            : {}),
         },
       );
-      memory.textContent = widthOf(el) < 480 ? inWords(found, here.rows, rows) : "";
-      frames(map.node, walk, now.step, getComputedStyle(el).color);
+      const frame = tilesOn(context, map.node.layout, walk, now.step);
+      below.node.hidden = besides;
+      if (besides) lead(context, frame, paintDesk(context, place, desk));
+      else {
+        const T = here.rows[1] - here.rows[0];
+        const size = Math.min(44, (total - 90 - 168 - 20) / Math.min(now.tile, shape[1]));
+        paintDesk(below.resize(total, deskHeight(T, size) + 14), { x: 0, y: 2, width: total, size }, desk);
+      }
+      const sheet = 4 * length ** 2;
+      const told = `all scores: ${inUnits(sheet, "B")}; the desk: ${inUnits(bytes, "B")}`;
+      paintScale(scale, Math.min(total, SIDE + 60), { desk: bytes, sheet, length, words: told });
+      below.describe(`On the desk: ${describe(null, seen())}`);
+      scale.describe(`To scale, for a text of ${length.toLocaleString("en")} tokens: ${told}.`);
       el.values = {
         tile: now.tile,
         step: now.step,
         rows: here.rows,
         columns: here.columns,
         ...found,
-        bytes: tileBytes(now.tile, width),
+        bytes,
         whole: 4 * shape[0] * shape[1],
+        length,
+        side: scaled(bytes, sheet, 1),
       };
     });
     const go = (step) => {
@@ -126,31 +181,53 @@ export default {
     const at = slider(
       "tile",
       { min: 0, max: walk.length - 1, step: 1, value: 0, show: (n) => `${n + 1} of ${walk.length}` },
-      go,
+      (step) => {
+        play.stop();
+        go(step);
+      },
     );
-    const back = button("◀ back", () => go(now.step - 1));
-    const forward = button("forward ▶", () => go(now.step + 1));
+    const by = (steps) => {
+      play.stop();
+      go(now.step + steps);
+    };
+    const play = player({ button, at: () => now.step, last: () => walk.length - 1, go, milliseconds: 900 });
+    const back = button("◀ back", () => by(-1));
+    const forward = button("forward ▶", () => by(1));
     const size = choice(
       "size of a tile",
       sizes.map((n) => `${n} × ${n}`),
       (i) => lay({ tile: sizes[i] }),
     );
     const causal = checkbox("causal", now.causal, (on) => lay({ causal: on }));
-    const reset = resetButton([at, size, causal, map], () => {
+    const text = slider(
+      "text",
+      { min: SHORTEST, max: LONGEST, step: 1, value: now.text, show: (n) => `${(2 ** n).toLocaleString("en")} tokens` },
+      (n) => {
+        now.text = n;
+        draw();
+      },
+    );
+    const reset = resetButton([at, size, causal, text, map], () => {
+      play.stop();
       size.set(sizes.indexOf(first.tile));
       lay(first);
     });
     size.set(sizes.indexOf(first.tile));
     el.append(
-      bar(back, forward, at.node),
-      bar(size.node, ...(shape[0] === shape[1] ? [causal.node] : [])),
-      map.beside(
+      element("style", {}, ".tl-tiles .tl-side { margin-top: 16px; }"),
+      bar(play.node, back, forward, at.node, size.node, ...(shape[0] === shape[1] ? [causal.node] : [])),
+      map.node,
+      below.node,
+      sideBySide(
+        element("div", {}, scale.node, bar(text.node)),
+        map.says,
+        map.note,
         element(
           "div",
           { class: "tl-note" },
-          "m: largest score so far; ℓ: sum of exp(score − m); ×: how ℓ was mended here. Empty cells: not in memory.",
+          "On the desk, m is a query's largest score so far, ℓ its sum of exp(score − m), and × the factor that " +
+            "mended ℓ here. On the sheet, ✓ marks the tiles that have been read: their scores are not kept.",
         ),
-        memory,
         bar(...map.buttons, reset),
       ),
       map.table,
@@ -159,73 +236,33 @@ export default {
     el.addEventListener(
       "keydown",
       onKeys((key) => {
-        const by = { n: 1, p: -1 }[key];
-        if (!by || document.activeElement?.tagName === "SELECT") return false;
-        go(now.step + by);
+        const steps = { n: 1, p: -1 }[key];
+        if (!steps || document.activeElement?.tagName === "SELECT") return false;
+        by(steps);
       }),
     );
     return watch(el, draw);
   },
 };
 
-const within = (i, [from, to]) => i >= from && i < to;
-
 // ── words ──
 
 const span = (names, [from, to]) => (to - from > 1 ? `${names[from]} to ${names[to - 1]}` : names[from]);
 
-function describe(cell, { walk, now, rows, columns, scores, width, shape }) {
+function describe(cell, { walk, now, rows, columns, scores, width }) {
   const here = walk[now.step];
   if (cell) {
     const [t, s] = cell;
     const who = `query ${rows[t]}, key ${columns[s]}: `;
     if (now.causal && s > t) return `${who}the future, hidden.`;
     const there = within(t, here.rows) && within(s, here.columns);
-    return who + (there ? `score ${scores[t][s].toFixed(2).replace("-", "−")}.` : "not in memory now.");
+    return who + (there ? `score ${number(scores[t][s])}.` : "not in memory now.");
   }
-  const bytes = [tileBytes(now.tile, width), 4 * shape[0] * shape[1]].map((n) => n.toLocaleString("en"));
+  const [desk, sheet] = [tileBytes(now.tile, width), 4 * 4 ** now.text].map((n) => n.toLocaleString("en"));
   return (
     `Tile ${now.step + 1} of ${walk.length}: queries ${span(rows, here.rows)}, keys ${span(columns, here.columns)}. ` +
-    `In fast memory: ${bytes[0]} bytes for any length of text; all scores of this one would be ${bytes[1]}, and four ` +
-    `times as many for twice the length. Step with the buttons, or with the keys n and p.`
+    `In fast memory: ${desk} bytes for any length of text. All scores of ${(2 ** now.text).toLocaleString("en")} ` +
+    `tokens would be ${sheet} bytes, and four times as many for twice the length. Step with the buttons, or with the ` +
+    `keys n and p.`
   );
-}
-
-const number = (x) => (Number.isFinite(x) ? x.toFixed(2).replace("-", "−") : "−∞");
-
-function inWords({ maximum, total, factor }, [from], names) {
-  const [m, sum, mend] = [maximum, total, factor].map((list) => list.map(number));
-  return m.map((one, i) => `${names[from + i]}: m ${one}, ℓ ${sum[i]}, × ${mend[i]}`).join("; ");
-}
-
-// ── drawing ──
-
-// What the queries of the tile remember stands beside their rows.
-function beside({ maximum, total, factor }, [from, to]) {
-  return {
-    width: 168,
-    draw: (context, { x, top, size, first, count, ink }) => {
-      Object.assign(context, { font: FONT, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
-      for (let t = Math.max(from, first); t < Math.min(to, first + count); t += 1) {
-        const [m, sum, mend] = [maximum, total, factor].map((list) => number(list[t - from]));
-        context.fillText(`m ${m}  ℓ ${sum}  × ${mend}`, x, top + (t - first + 0.5) * size);
-      }
-    },
-  };
-}
-
-// Thin lines around all tiles of the walk, a thick one around the one in memory.
-function frames(node, walk, step, ink) {
-  const { left, top, size, first } = node.layout;
-  const context = node.getContext("2d");
-  const box = ({ rows, columns }) => [
-    left + (columns[0] - first[1]) * size - 0.5,
-    top + (rows[0] - first[0]) * size - 0.5,
-    (columns[1] - columns[0]) * size,
-    (rows[1] - rows[0]) * size,
-  ];
-  Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
-  walk.forEach((one) => context.strokeRect(...box(one)));
-  Object.assign(context, { strokeStyle: MEANINGS.change, lineWidth: 3 });
-  context.strokeRect(...box(walk[step]));
 }

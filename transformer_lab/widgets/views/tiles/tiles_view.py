@@ -1,15 +1,15 @@
 """Tiles that move over a score matrix: what fast memory holds, and what each query remembers of the keys so far."""
 
-from matplotlib.axes import Axes
 from torch import Tensor
 
 from transformer_lab.analysis import tile_bytes
-from transformer_lab.plots import plot_matrix
 from transformer_lab.plots.checks import Tokens, Values, check_shape, to_array, to_tensor
 from transformer_lab.widgets.shared.view import View
+from transformer_lab.widgets.views.tiles.tiles_picture import draw_tiles
 
 MOST_TOKENS = 16
 SIZES = (1, 2, 3, 4, 6, 8)
+TEXT = 1024  # tokens of the text for which desk and sheet are drawn to scale at first
 
 
 def tiles(
@@ -47,7 +47,10 @@ def tiles(
         raise ValueError(f"causal attention needs as many queries as keys (got {len(rows)}, {len(columns)})")
     state = {"scores": given, "rows": rows, "columns": columns, "tile": tile, "d_head": d_head, "causal": causal}
     said = summary(given, tile, d_head, causal)
-    return View("tiles", state | {"sizes": SIZES}, said, lambda: fallback(given, rows, columns, tile))
+    drawn = {"tile": tile, "d_head": d_head, "causal": causal, "text": TEXT}
+    return View(
+        "tiles", state | {"sizes": SIZES, "text": TEXT}, said, lambda: draw_tiles(given, (rows, columns), **drawn)
+    )
 
 
 def summary(scores: Tensor, tile: int, d_head: int, causal: bool) -> str:
@@ -58,14 +61,3 @@ def summary(scores: Tensor, tile: int, d_head: int, causal: bool) -> str:
     hidden = ", those of the future left out" if causal else ""
     bytes_at_a_time = f"{tile_bytes(tile, d_head):,} bytes in fast memory at a time, whatever the length of the text"
     return f"{count} tiles of {tile} × {tile} walk over {sizes} scores{hidden}: {bytes_at_a_time}."
-
-
-def fallback(scores: Tensor, rows: list[str], columns: list[str], tile: int) -> Axes:
-    """Draw all scores, cut into tiles."""
-    axes = plot_matrix(scores, rows, columns)
-    for t in range(tile, scores.size(0), tile):
-        axes.axhline(t - 0.5, color="black", linewidth=2)
-    for s in range(tile, scores.size(1), tile):
-        axes.axvline(s - 0.5, color="black", linewidth=2)
-    axes.set(xlabel="key", ylabel="query")
-    return axes

@@ -1,0 +1,127 @@
+"""The picture of the tiles: a large dim sheet of scores, a small bright desk with the first tile, and both to scale."""
+
+from math import sqrt
+
+import matplotlib
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Rectangle
+from torch import Tensor
+
+from transformer_lab.analysis import tile_bytes
+from transformer_lab.plots.picture import COLOURS, GREY, INK, PAPER, THEME
+from transformer_lab.widgets.views.cache.cache_view import in_units
+
+SIDE, GAP = 6.0, 3.4  # of the square of all scores, and from the sheet to the desk, in scores
+Names = list[str]
+
+
+def draw_tiles(
+    scores: Tensor, names: tuple[Names, Names], *, tile: int, d_head: int, causal: bool, text: int
+) -> Figure:
+    """Draw the sheet cut into tiles, the first of them on the desk with what its queries remember; both to scale."""
+    (T, S), (rows, columns) = scores.shape, names
+    first = torch.full((min(tile, T), min(tile, S)), True)
+    shown = first.tril() if causal else first
+    with matplotlib.rc_context(THEME | {"hatch.color": PAPER["edge"]}):
+        drawing = Figure(figsize=(9.5, 3.8), layout="constrained")
+        ax = drawing.subplots()
+        draw_sheet(ax, (T, S), names, tile, causal)
+        left, wide = S + GAP, first.size(1)
+        draw_desk(ax, left, first.size(0), wide + 5.2, tile_bytes(tile, d_head))
+        for t, row in enumerate(first):
+            write_name(ax, left - 0.2, t, "●", rows[t], COLOURS[0])
+            for s in range(len(row)):
+                draw_score(ax, left + s, t, scores[t, s].item() if shown[t, s] else None, scores.abs().max().item())
+            if bool(shown[t].any()):
+                draw_memory(ax, left + wide, t, scores[t, : first.size(1)][shown[t]])
+        for s in range(wide):
+            write_name(ax, left + s + 0.5, -0.5, "■", columns[s], COLOURS[1], above=True)
+        draw_scale(ax, left + wide + 6.2, tile_bytes(tile, d_head), text)
+        ax.set(xlim=(-2, left + wide + 6.4 + SIDE), ylim=(max(T, SIDE + 0.8) + 0.6, -2.4), aspect="equal")
+        ax.set_axis_off()
+    return drawing
+
+
+def draw_sheet(ax: Axes, size: tuple[int, int], names: tuple[Names, Names], tile: int, causal: bool) -> None:
+    """Draw the dim sheet: its tiles, hatched where the future is, and the window that lies on the desk."""
+    T, S = size
+    for t in range(0, T, tile):
+        for s in range(0, S, tile):
+            edge = "none" if causal and s >= t + tile else PAPER["edge"]  # there is no tile of the future alone
+            here = ((s, t), min(tile, S - s), min(tile, T - t))
+            ax.add_patch(Rectangle(*here, facecolor=PAPER["slab"], edgecolor=edge, linewidth=0.8))
+    for t in range(T if causal else 0):
+        ax.add_patch(Rectangle((t + 1, t), S - t - 1, 1, fill=False, hatch="////", linewidth=0))
+    ax.add_patch(Rectangle((0, 0), min(tile, S), min(tile, T), facecolor=PAPER["paper"], edgecolor=INK, linewidth=2.5))
+    for t, name in enumerate(names[0]):
+        ax.text(-0.2, t + 0.5, brief(name), ha="right", va="center", family="serif", size=9, parse_math=False)
+    for s, name in enumerate(names[1]):
+        more = {"rotation": 90, "rotation_mode": "anchor", "family": "serif", "size": 9, "parse_math": False}
+        ax.text(s + 0.5, -0.2, brief(name), ha="left", va="center", **more)
+    for y in (0, min(tile, T)):
+        ax.plot([min(tile, S), S + GAP - 2.4], [y, y], color=INK, linewidth=0.8)
+
+
+def draw_desk(ax: Axes, left: float, rows: int, wide: float, bytes_: int) -> None:
+    """Draw the desk, and how many bytes lie on it."""
+    box = FancyBboxPatch(
+        (left - 2.1, -1.9), wide + 2.0, rows + 3.2, boxstyle="round,pad=0,rounding_size=0.3", linewidth=2
+    )
+    box.set(facecolor=PAPER["paper"], edgecolor=INK)
+    ax.add_patch(box)
+    ax.text(left - 1.8, -1.35, "The desk: fast memory", weight="bold", va="center")
+    ax.text(left - 1.8, rows + 0.75, f"{bytes_:,} bytes, for any length of text", weight="bold", va="center")
+
+
+def write_name(ax: Axes, x: float, y: float, mark: str, name: str, colour: str, above: bool = False) -> None:
+    """Write the name of a query or a key beside its mark."""
+    if above:
+        ax.plot([x - 0.38], [y + 0.15], marker="s", color=colour, markersize=4)
+        ax.text(x - 0.22, y + 0.15, brief(name, 3), ha="left", va="center", family="serif", size=9, parse_math=False)
+        return
+    ax.plot([x - 1.55], [y + 0.5], marker="o", color=colour, markersize=5)
+    ax.text(x, y + 0.5, brief(name, 6), ha="right", va="center", family="serif", size=9, parse_math=False)
+
+
+def draw_score(ax: Axes, x: float, y: float, score: float | None, most: float) -> None:
+    """Draw a score on the desk, red below 0 and blue above; hatched if it is of the future."""
+    if score is None:
+        ax.add_patch(Rectangle((x, y), 0.97, 0.97, fill=False, hatch="////", linewidth=0))
+        return
+    colour = matplotlib.colormaps["RdBu"](0.5 + score / (most or 1) / 2)
+    ax.add_patch(Rectangle((x, y), 0.97, 0.97, facecolor=colour, linewidth=0))
+    light = sum(part * share for part, share in zip(colour, (0.3, 0.59, 0.11), strict=False)) > 0.5
+    text = f"{score:.2f}".replace("-", "−")
+    ax.text(x + 0.48, y + 0.5, text, ha="center", va="center", size=7, color="black" if light else "white")
+
+
+def draw_memory(ax: Axes, x: float, y: float, seen: Tensor) -> None:
+    """Write what a query remembers of its first tile: its largest score and the sum of exponentials from there."""
+    numbers = (seen.max().item(), (seen - seen.max()).exp().sum().item(), 0.0)
+    for name, number, at in zip(("m", "ℓ", "×"), numbers, (1.5, 3.0, 4.5), strict=True):
+        if y == 0:
+            ax.text(x + at, -0.35, name, ha="right", va="center", color=GREY, style="italic")
+        ax.text(x + at, y + 0.5, f"{number:.2f}".replace("-", "−"), ha="right", va="center", size=9)
+
+
+def draw_scale(ax: Axes, left: float, desk: int, text: int) -> None:
+    """Draw all scores of a long text and the desk as squares, with areas as their bytes are."""
+    sheet = 4 * text**2
+    unit = SIDE / sqrt(max(desk, sheet))
+    ax.add_patch(Rectangle((left, 0), *[unit * sqrt(sheet)] * 2, facecolor=PAPER["slab"], edgecolor=PAPER["edge"]))
+    small = max(unit * sqrt(desk), 0.05)
+    ax.add_patch(Rectangle((left + 0.6, 0.6), small, small, facecolor=INK, linewidth=0))
+    if small < 1:
+        middle = 0.6 + small / 2
+        ax.plot([left + middle], [middle], marker="o", markersize=16, fillstyle="none", color=INK, markeredgewidth=0.8)
+        ax.text(left + 1.1 + small, middle, "the desk", va="center", size=9)
+    ax.text(left, -0.5, f"To scale: a text of {text:,} tokens", weight="bold", va="center")
+    said = f"all scores: {in_units(sheet)}; the desk: {in_units(desk)}"
+    ax.text(left, SIDE + 0.5, said, va="center", color=GREY, size=9)
+
+
+def brief(name: str, most: int = 8) -> str:
+    """A name as there is room for it."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"

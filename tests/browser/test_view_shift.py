@@ -1,6 +1,7 @@
 """Shift as a rotation in a page: torch's arrows at each position and offset, and rotary scores."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.live import near
 from tests.view_examples.shift import broken, rotated, shifted
@@ -76,3 +77,56 @@ def test_the_table_has_every_feature(views):
     assert rows[0].split("\t") == ["feature", "PE(3)", "M₅ PE(3)", "PE(8)"]
     assert rows[3].split("\t") == ["2", "0.295520", "0.717356", "0.717356"]
     assert len(rows) == 9
+
+
+def at(view, x: float, y: float) -> tuple[float, float]:
+    """Where a point of the picture is in the page; x is a position on the strips, or on the ruler."""
+    view.canvas.scroll_into_view_if_needed()
+    box = view.canvas.bounding_box()
+    last = 80 if view.values()["tab"] == "shift" else 160
+    return box["x"] + 14 + x * (box["width"] - 28) / last, box["y"] + y
+
+
+UPPER, LOWER, LINE = 80, 240, 62  # heights within the two strips, and that of the ruler
+
+
+def test_the_strip_follows_the_hand_and_snaps_to_the_next_place(views):
+    view, mouse = views["shift"], views["shift"].page.mouse
+    mouse.move(*at(view, 20, LOWER))
+    mouse.down()
+    mouse.move(*at(view, 23.4, LOWER), steps=3)
+    near(view.values(), shifted(offset=8))
+    between = view.picture()
+    mouse.up()
+    near(view.values(), shifted(offset=8))
+    assert view.picture() != between, "it lay between two places"
+    expect(view.labelled("offset k")).to_have_value("8")
+
+
+def test_a_strip_stops_where_its_position_would_be_below_zero(views):
+    view, mouse = views["shift"], views["shift"].page.mouse
+    mouse.move(*at(view, 40, LOWER))
+    mouse.down()
+    mouse.move(*at(view, 10, LOWER), steps=3)
+    mouse.up()
+    near(view.values(), shifted(position=3, offset=-3))
+
+
+def test_a_press_on_the_upper_strip_chooses_a_position(views):
+    view, mouse = views["shift"], views["shift"].page.mouse
+    mouse.move(*at(view, 30.2, UPPER))
+    mouse.down()
+    mouse.up()
+    near(view.values(), shifted(position=30))
+    mouse.move(*at(view, 50, UPPER))
+    near(view.values(), shifted(position=30))
+
+
+@pytest.mark.parametrize(("place", "moved"), [(12, {"query": 22}), (5, {"key": 15}), (80, {"query": 22, "key": 15})])
+def test_query_and_key_are_dragged_along_the_ruler_or_both(views, place, moved):
+    view, mouse = views["rope"], views["rope"].page.mouse
+    mouse.move(*at(view, place, LINE))
+    mouse.down()
+    mouse.move(*at(view, place + 10, LINE), steps=3)
+    mouse.up()
+    near(view.values(), rotated(**moved))

@@ -6,6 +6,7 @@ import {
   button,
   canvas,
   checkbox,
+  clamp,
   eachFrame,
   element,
   lineCursor,
@@ -17,10 +18,8 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
-import { COLOURS, drawLines } from "../../shared/chart.js";
-import { SANS } from "../../shared/palette.js";
-
-const FONT = `13px ${SANS}`;
+import { motion } from "../../shared/motion.js";
+import { heldAt, paint, placesOf, scaleOf } from "./shift_picture.js";
 
 // Radians a position for each feature. A pair shares its frequency; or, which is wrong, each feature has its own.
 export function frequencies(d, own = false) {
@@ -49,18 +48,20 @@ export function rotary(query, key, at) {
   return { query: q, key: k, score: dot(q, k) };
 }
 
-const FARTHEST = 60;
+const [FARTHEST, AWAY, BOTH] = [60, 20, 100]; // a position, an offset, and how far both may go
+const SNAP = 250; // milliseconds until the strip has come to its place
 
 export default {
   render({ model, el }) {
     const [query, key] = [model.get("query"), model.get("key")].map((packed) => [...tensor(packed).data]);
+    const places = model.get("places");
     const start = {
       tab: model.get("tab"),
       position: model.get("position"),
       offset: model.get("offset"),
       own: false,
-      query: 12,
-      key: 5,
+      query: places[0],
+      key: places[1],
       both: 0,
       pair: null,
     };
@@ -75,15 +76,33 @@ export default {
     const draw = eachFrame(() => {
       const shown = now.tab === "shift" ? shiftOf(now, query.length) : ropeOf(now, query, key);
       el.values = shown.values;
-      cells = paint(sketch, { el, now, shown, curve: now.tab === "RoPE" && { offsets, scores } });
+      cells = paint(sketch, {
+        width: widthOf(el),
+        ink: getComputedStyle(el).color,
+        now,
+        shown,
+        ...(now.tab === "shift"
+          ? { strips: stripsOf(now, query.length, lies(), shown) }
+          : { curve: { offsets, scores, at: shown.offset + FARTHEST } }),
+      });
       sketch.node.layout = { cells };
       sketch.describe(shown.says);
       says.say(shown.says + (now.pair === null ? "" : ` ${shown.pair(now.pair)}`));
       numbers.fill(() => tableOf(shown.table));
     });
+    // Where the lower strip lies: in the hand, on its way, or in its place.
+    let [hand, held, came] = [null, null, now.offset];
+    const snap = motion(draw, SNAP);
+    const lies = () => hand ?? came + (now.offset - came) * eased(snap.share);
     const change = (what) => {
+      const before = lies();
+      const old = now.offset;
       Object.assign(now, what);
       now.offset = Math.max(now.offset, -now.position); // there is no position below 0
+      if (now.offset !== old && hand === null) {
+        came = before;
+        snap.start();
+      }
       for (const [name, control] of Object.entries(moves)) control.set(now[name]);
       draw();
     };
@@ -92,11 +111,11 @@ export default {
         change({ [name]: x }),
       );
     const moves = {
-      position: move("position", "position p", 0, 60),
-      offset: move("offset", "offset k", -20, 20),
+      position: move("position", "position p", 0, FARTHEST),
+      offset: move("offset", "offset k", -AWAY, AWAY),
       query: move("query", "query at", 0, FARTHEST),
       key: move("key", "key at", 0, FARTHEST),
-      both: move("both", "both +", 0, 100),
+      both: move("both", "both +", 0, BOTH),
       own: checkbox("break it: two speeds in a pair", false, (own) => change({ own })),
     };
     const bars = {
@@ -116,6 +135,8 @@ export default {
     const reset = resetButton([numbers], () => {
       Object.assign(now, start);
       open(start.tab);
+      snap.stop();
+      draw();
     });
 
     const near = (event) => {
@@ -131,6 +152,50 @@ export default {
       find: near,
       move: (pair) => change({ pair }),
     });
+    // The strip, a position, and what stands on the ruler follow the hand; the strip snaps to the next place.
+    const reach = {
+      position: [0, FARTHEST],
+      query: [0, FARTHEST],
+      key: [0, FARTHEST],
+      both: [0, BOTH],
+      offset: [-AWAY, AWAY],
+    };
+    const scale = () => scaleOf(widthOf(el), now.tab === "shift" ? FARTHEST + AWAY : FARTHEST + BOTH);
+    const pull = (event) => {
+      const { left, unit } = scale();
+      const [x] = sketch.at(event);
+      if (held.what === "position") return change({ position: Math.round(clamp((x - left) / unit, 0, FARTHEST)) });
+      const [low, high] = held.what === "offset" ? [Math.max(-AWAY, -now.position), AWAY] : reach[held.what];
+      const to = clamp(held.from + placesOf(x - held.x, { unit }, [-200, 200]), low, high);
+      if (held.what === "offset") hand = to;
+      change({ [held.what]: Math.round(to) });
+    };
+    const drop = () => {
+      if (hand !== null) {
+        came = hand;
+        hand = null;
+        snap.start();
+      }
+      held = null;
+    };
+    sketch.node.style.touchAction = "pan-y";
+    for (const [name, act] of [
+      [
+        "pointerdown",
+        (event) => {
+          const at = sketch.at(event);
+          held = heldAt(at, { tab: now.tab, width: widthOf(el), pairs: query.length / 2, now, lies: lies() });
+          if (!held) return;
+          held.x = at[0];
+          sketch.node.setPointerCapture?.(event.pointerId);
+          if (held.what === "position") pull(event);
+        },
+      ],
+      ["pointermove", (event) => held && pull(event)],
+      ["pointerup", drop],
+      ["pointercancel", drop],
+    ])
+      sketch.node.addEventListener(name, act);
     el.append(
       bar(...tabs.map(([, node]) => node)),
       controls,
@@ -146,6 +211,16 @@ export default {
 
 // ── what is shown in each tab: arrows of every pair, numbers, sentences, and a table ──
 
+const eased = (x) => x * (2 - x);
+
+// The strips of all positions: above the encoding, below what M_k makes of each row of it.
+function stripsOf({ position, offset, own }, d, lies, { arrows, rings }) {
+  const speeds = frequencies(d, own);
+  const row = (p) => encode(p, speeds);
+  const names = [arrows[0].name, arrows[1].name, rings.name];
+  return { row, moved: (p) => turned(row(p), offset), lies, position, offset, names };
+}
+
 function shiftOf({ position, offset, own }, d) {
   const speeds = frequencies(d, own);
   const [before, target] = [encode(position, speeds), encode(position + offset, speeds)];
@@ -160,7 +235,7 @@ function shiftOf({ position, offset, own }, d) {
       { name: names[1], x: moved },
     ],
     rings: { name: names[2], x: target },
-    axes: "sine →, cosine ↑",
+    axes: "arrows: sine →, cosine ↑; strips: thick sine, thin cosine",
     arcs: (i) => [before.slice(2 * i, 2 * i + 2), offset * speeds[2 * i]],
     under: (i) =>
       own
@@ -222,147 +297,4 @@ function point(x, i) {
 
 function tableOf([names, ...rows]) {
   return [names, ...rows.map(([name, ...cells]) => [name, ...cells.map((x) => signed(x, 6))])];
-}
-
-// ── drawing ──
-
-const styles = () => [
-  [COLOURS[0], []],
-  [COLOURS[1], [6, 4]],
-];
-
-function paint(sketch, { el, now, shown, curve }) {
-  const width = widthOf(el);
-  const ink = getComputedStyle(el).color;
-  const pairs = shown.arrows[0].x.length / 2;
-  const lines = Math.ceil(pairs / Math.floor(width / 126));
-  const across = Math.ceil(pairs / lines);
-  const wide = width / across;
-  const radius = Math.min(wide * 0.4, 72);
-  const high = 2 * radius + 68;
-  const top = 30 + (width < 520 ? 20 : 0);
-  const context = sketch.resize(width, top + lines * high + (curve ? 210 : 0));
-  legend(context, shown, ink, width < 520);
-  const longest =
-    Math.max(
-      ...shown.arrows.flatMap(({ x }) => Array.from({ length: pairs }, (_, i) => Math.hypot(x[2 * i], x[2 * i + 1]))),
-    ) || 1;
-  const cells = Array.from({ length: pairs }, (_, i) => ({
-    x: (i % across) * wide,
-    y: top + Math.floor(i / across) * high,
-    width: wide,
-    height: high,
-  }));
-  cells.forEach((cell, i) =>
-    clock(context, cell, { i, shown, unit: radius / longest, radius, ink, chosen: now.pair === i }),
-  );
-  if (curve) {
-    const ticks = [-60, -40, -20, 0, 20, 40, 60].map((offset) => [offset, signed(offset, 0)]);
-    drawLines(
-      context,
-      { x: 0, y: top + lines * high + 6, width, height: 200 },
-      {
-        title: "Score by distance",
-        x: { name: "position of the query − position of the key", ticks },
-        series: [{ name: "score", xs: curve.offsets, ys: curve.scores }],
-        at: shown.offset + FARTHEST,
-        ink,
-      },
-    );
-  }
-  return cells;
-}
-
-function clock(context, { x, y, width }, { i, shown, unit, radius, ink, chosen }) {
-  const [cx, cy] = [x + width / 2, y + 24 + radius];
-  const tip = (values) => [cx + unit * values[2 * i], cy - unit * values[2 * i + 1]];
-  Object.assign(context, {
-    font: `${chosen ? "bold " : ""}${FONT}`,
-    fillStyle: ink,
-    strokeStyle: ink,
-    lineWidth: 1,
-    textAlign: "center",
-    textBaseline: "middle",
-  });
-  context.fillText(`pair ${i}`, cx, y + 9);
-  context.font = FONT;
-  shown.under(i).forEach((text, k) => context.fillText(text, cx, y + 2 * radius + 38 + 17 * k));
-  context.globalAlpha = chosen ? 1 : 0.4;
-  circle(context, cx, cy, radius);
-  context.globalAlpha = 0.2;
-  context.strokeRect(cx - radius, cy, 2 * radius, 0);
-  context.strokeRect(cx, cy - radius, 0, 2 * radius);
-  context.globalAlpha = 1;
-  if (shown.arcs) arc(context, [cx, cy], radius * 0.36, ...shown.arcs(i), ink);
-  shown.arrows.forEach(({ x: values, from }, k) => {
-    const [colour, dash] = styles()[k];
-    Object.assign(context, { strokeStyle: colour, fillStyle: colour });
-    if (from) arrow(context, [cx, cy], tip(from), 1, dash);
-    arrow(context, [cx, cy], tip(values), 3, dash);
-  });
-  if (!shown.rings) return;
-  Object.assign(context, { strokeStyle: ink, lineWidth: 1.5 });
-  circle(context, ...tip(shown.rings.x), 7);
-}
-
-function circle(context, x, y, radius) {
-  context.beginPath();
-  context.arc(x, y, radius, 0, 2 * Math.PI);
-  context.stroke();
-}
-
-function arrow(context, [x, y], [tx, ty], lineWidth, dash) {
-  const [angle, head] = [Math.atan2(ty - y, tx - x), Math.min(3 + 3 * lineWidth, Math.hypot(tx - x, ty - y))];
-  context.lineWidth = lineWidth;
-  context.setLineDash(dash);
-  context.beginPath();
-  context.moveTo(x, y);
-  context.lineTo(tx - head * 0.8 * Math.cos(angle), ty - head * 0.8 * Math.sin(angle));
-  context.stroke();
-  context.setLineDash([]);
-  context.beginPath();
-  for (const side of [0, 2.7, -2.7])
-    context.lineTo(tx + (side ? head * Math.cos(angle + side) : 0), ty + (side ? head * Math.sin(angle + side) : 0));
-  context.fill();
-}
-
-// The way from an arrow on, clockwise by an angle; whole turns are left out.
-function arc(context, [cx, cy], radius, [x, y], angle, ink) {
-  const from = Math.atan2(-y, x);
-  const by = angle % (2 * Math.PI);
-  Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1 });
-  context.beginPath();
-  context.arc(cx, cy, radius, from, from + by, by < 0);
-  context.stroke();
-  if (Math.abs(by) < 0.25) return;
-  const [tx, ty, along] = [
-    cx + radius * Math.cos(from + by),
-    cy + radius * Math.sin(from + by),
-    from + by + (by < 0 ? -1 : 1) * (Math.PI / 2),
-  ];
-  context.beginPath();
-  for (const side of [0, 2.6, -2.6])
-    context.lineTo(tx + (side ? 7 * Math.cos(along + side) : 0), ty + (side ? 7 * Math.sin(along + side) : 0));
-  context.fill();
-}
-
-function legend(context, { arrows, rings, axes }, ink, narrow) {
-  Object.assign(context, { font: FONT, textAlign: "left", textBaseline: "middle" });
-  let x = 4;
-  arrows.forEach(({ name }, k) => {
-    const [colour, dash] = styles()[k];
-    Object.assign(context, { strokeStyle: colour, fillStyle: colour });
-    arrow(context, [x, 12], [x + 34, 12], 3, dash);
-    context.fillStyle = ink;
-    context.fillText(name, x + 40, 12);
-    x += 58 + context.measureText(name).width;
-  });
-  if (rings) {
-    Object.assign(context, { strokeStyle: ink, lineWidth: 1.5 });
-    circle(context, x + 7, 12, 7);
-    context.fillText(rings.name, x + 20, 12);
-    x += 40 + context.measureText(rings.name).width;
-  }
-  context.font = `italic ${FONT}`;
-  context.fillText(axes, narrow ? 4 : x, narrow ? 32 : 12);
 }

@@ -1,21 +1,18 @@
 """A shift of positions as a rotation, one arrow per frequency; and rotary positions, where two rotations meet."""
 
-from typing import Any
-
 import torch
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from torch import Tensor
 
 from transformer_lab.nn.positions import rotate, shift_matrix, sinusoidal_encoding
-from transformer_lab.plots import figure
 from transformer_lab.plots.checks import Values, to_tensor
-from transformer_lab.plots.picture import COLOURS, GREY
 from transformer_lab.widgets.shared.view import View
+from transformer_lab.widgets.views.shift.shift_picture import draw_rope, draw_shift
 
 WIDEST = 16
 TABS = ("shift", "RoPE")
 POSITION, OFFSET = 3, 5  # where the view starts, and how far it shifts
+QUERY, KEY = 12, 5  # where query and key stand at first in the second tab
 
 
 def shift(query: Values, key: Values, tab: str = "shift") -> View:
@@ -41,34 +38,13 @@ def shift(query: Values, key: Values, tab: str = "shift") -> View:
     if tab not in TABS:
         raise ValueError(f"tab must be one of {', '.join(TABS)} (got {tab})")
     state = {"query": query, "key": key, "tab": tab, "position": POSITION, "offset": OFFSET}
-    return View("shift", state, summary(query, key), lambda: fallback(query, key, tab))
+    state |= {"places": [QUERY, KEY]}
+    return View("shift", state, summary(query, key), lambda: drawn(query, key, tab))
 
 
-def fallback(query: Tensor, key: Tensor, tab: str) -> Figure:
-    """Draw each pair of the encoding before and after the shift, or of a query and a key rotated by their positions."""
-    d_head = len(query)
-    if tab == "shift":
-        first, second, _ = step(d_head)
-        said = [f"position {POSITION}", f"turned by {OFFSET}"]
-    else:
-        first, second = turned(query, key, OFFSET, POSITION)
-        longest = torch.stack([first, second]).unflatten(-1, (-1, 2)).norm(dim=-1).max().clamp(min=1e-9)
-        first, second = first / longest, second / longest
-        said = [f"query at position {POSITION + OFFSET}", f"key at position {POSITION}"]
-    drawn, panels = figure(min(1.9 * d_head / 2, 7.6), 2.2 if d_head <= 8 else 1.5, columns=d_head // 2)
-    looks: list[dict[str, Any]] = [
-        {"color": COLOURS[i], "linestyle": style, "linewidth": 2} for i, style in enumerate(("-", "--"))
-    ]
-    for i, ax in enumerate([panels] if d_head == 2 else panels):
-        for pair, look in zip((first, second), looks, strict=True):
-            x, y = pair[2 * i : 2 * i + 2].tolist()
-            ax.annotate("", (x, y), (0, 0), arrowprops=look | {"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0})
-        angle = torch.linspace(0, 2 * torch.pi, 100, device="cpu")
-        ax.plot(angle.sin(), angle.cos(), color=GREY, linewidth=1)
-        ax.set(aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), title=f"pair {i}")
-        ax.axis("off")
-    drawn.legend([Line2D([], [], **look) for look in looks], said, loc="outside lower center", ncols=2, frameon=False)
-    return drawn
+def drawn(query: Tensor, key: Tensor, tab: str) -> Figure:
+    """The picture of what the tab shows at first."""
+    return draw_shift(len(query), POSITION, OFFSET) if tab == "shift" else draw_rope(query, key, QUERY, KEY)
 
 
 def summary(query: Tensor, key: Tensor) -> str:

@@ -82,7 +82,7 @@ def write_name(ax: Axes, x: float, y: float, mark: str, name: str, colour: str, 
         ax.text(x - 0.22, y + 0.15, brief(name, 3), ha="left", va="center", family="serif", size=9, parse_math=False)
         return
     ax.plot([x - 1.55], [y + 0.5], marker="o", color=colour, markersize=5)
-    ax.text(x, y + 0.5, brief(name, 6), ha="right", va="center", family="serif", size=9, parse_math=False)
+    ax.text(x, y + 0.5, brief(name, 5), ha="right", va="center", family="serif", size=9, parse_math=False)
 
 
 def draw_score(ax: Axes, x: float, y: float, score: float | None, most: float) -> None:

@@ -478,7 +478,7 @@ assert effect("no biases").abs().mean() < 0.02
 # %% [markdown]
 # ## All six
 #
-# Now you have met all six. In the view, choose swaps and see the block of 2017 beside yours: which parts change, what the block costs, and what loss was measured with three seeds. **Predict** first what happens if you undo *one* swap of today's block: which of them moves the loss by more than the seeds of one model lie apart?
+# Now you have met all six. In the view, the parts of 2017 lie at the left and those of today at the right. Drag a part into the block between them, or press it, and see where the parts of your block come from, what it costs, and what loss was measured with three seeds. **Predict** first what happens if you undo *one* swap of today's block: which of them moves the loss by more than the seeds of one model lie apart?
 
 # %%
 from transformer_lab import widgets

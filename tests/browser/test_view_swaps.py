@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.live import near
+from tests.browser.live import Live, near
 from tests.view_examples.swaps import shown
 from transformer_lab.training.experiments.swaps import SWAPS
 
@@ -55,3 +55,46 @@ def test_the_table_has_each_swap_undone(views):
     assert rows[0] == ["block", "parameters", "next token", "cache", "measured loss"]
     assert [row[0] for row in rows[1:]] == ["2017", "chosen", *(f"without {name}" for name in ALL)]
     assert [row[-1] for row in rows[1:]] == ["2.010", "1.410", *["1.510"] * 6]
+
+
+def carried(view: Live, name: str, onto: str) -> None:
+    """Carry a part by the mouse, from its card to the middle of the block or onto another card."""
+    view.root.scroll_into_view_if_needed()
+    boxes = [view.button(name).bounding_box(), (view.canvas if onto == "block" else view.button(onto)).bounding_box()]
+    (x, y), to = ((box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes)
+    view.page.mouse.move(x, y)
+    view.page.mouse.down()
+    view.page.mouse.move(*to, steps=4)
+    view.page.mouse.up()
+
+
+def test_a_part_is_dragged_into_the_block_from_either_side(views):
+    view = views["swaps"]
+    carried(view, "LayerNorm", "block")
+    others = tuple(name for name in ALL if name != "RMSNorm")
+    near(view.values(), shown(others, 64))
+    expect(view.button("RMSNorm")).to_have_attribute("aria-pressed", "false")
+    expect(view.button("LayerNorm")).to_have_attribute("aria-pressed", "true")
+    carried(view, "RMSNorm", "block")
+    near(view.values(), shown(ALL, 64))
+
+
+def test_a_part_that_is_let_go_elsewhere_or_is_there_already_changes_nothing(views):
+    view = views["swaps"]
+    carried(view, "LayerNorm", "biases")
+    near(view.values(), shown(ALL, 64))
+    carried(view, "SwiGLU", "block")
+    near(view.values(), shown(ALL, 64))
+    expect(view.button("LayerNorm")).to_have_css("translate", "none")
+
+
+def test_keys_press_a_card_as_well(views):
+    view = views["swaps"]
+    carried(view, "SwiGLU", "block")
+    view.button("SwiGLU").focus()
+    view.press("Enter")
+    near(view.values(), shown(tuple(name for name in ALL if name != "SwiGLU"), 64))
+    expect(view.button("SwiGLU")).to_be_focused()
+    view.button("ReLU, two matrices").focus()
+    view.press("Space")
+    near(view.values(), shown(ALL, 64))

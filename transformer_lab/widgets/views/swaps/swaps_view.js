@@ -1,7 +1,5 @@
 // Swaps side by side: the block of 2017 and one with some of six later parts, what they cost, and what was measured.
 
-import { COLOURS, drawLines, evenTicks } from "../../shared/chart.js";
-import { FONT } from "../../shared/grid.js";
 import {
   bar,
   button,
@@ -16,10 +14,14 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
+import { motion } from "../../shared/motion.js";
 import { inUnits } from "../cache/cache_view.js";
+import { HEAD, ORDER, ROW, columnsOf, mean, paintBlock, paintBytes, paintLosses } from "./swaps_picture.js";
 
-const [PRE_NORM, RMS_NORM, SWIGLU, ROPE, GROUPED, NO_BIASES] = [0, 1, 2, 3, 4, 5];
+const [PRE_NORM, RMS_NORM, SWIGLU, , GROUPED, NO_BIASES] = [0, 1, 2, 3, 4, 5];
 const BYTES = 2; // of a number in the cache
+const WEAVE = 400; // milliseconds until the thread of a part that was put in has come to it
+const NUDGE = 6; // pixels that a finger may move, and still press
 
 // What a language model with these swaps holds, and what its next token costs: `cost_of_a_token` of analysis. The
 // matrices of a layer have 12 d² numbers, whatever the swaps are.
@@ -43,29 +45,6 @@ export function numberOf(on) {
   return on.reduce((sum, yes, i) => sum + (yes ? 2 ** i : 0), 0);
 }
 
-export function mean(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-// The parts of a model from its input up: [kind, first line, second line, the swaps that it shows].
-export function partsOf(on, d_ff) {
-  const norm = ["norm", on[RMS_NORM] ? "RMSNorm" : "LayerNorm", "", [PRE_NORM, RMS_NORM]];
-  const keys = on[GROUPED] ? "keys for two heads each" : "keys for each head";
-  const attention = ["attention", `attention${on[ROPE] ? ", RoPE" : ""}`, keys, [ROPE, GROUPED, NO_BIASES]];
-  const network = [
-    "network",
-    on[SWIGLU] ? "SwiGLU" : "ReLU network",
-    `${on[SWIGLU] ? 3 : 2} matrices, ${d_ff.toLocaleString("en", { maximumFractionDigits: 0 })} wide`,
-    [SWIGLU, NO_BIASES],
-  ];
-  const start = on[ROPE] ? [] : [["sine", "+ sine", "", [ROPE]]];
-  const sums = [["sum", "+", "", []]];
-  const layer = on[PRE_NORM]
-    ? [norm, attention, ...sums, norm, network, ...sums]
-    : [attention, ...sums, norm, network, ...sums, norm];
-  return { start, layer, end: on[PRE_NORM] ? [["norm", `last ${norm[1]}`, "", [PRE_NORM, RMS_NORM]]] : [] };
-}
-
 export default {
   render({ model, el }) {
     const [swaps, losses, lengths] = [model.get("swaps"), model.get("losses"), model.get("lengths")];
@@ -80,15 +59,20 @@ export default {
       const measured = losses[numberOf(now.on)];
       const { d_ff, ...counted } = mine;
       el.values = { chosen: now.on.map(Number), length, ...counted, losses: measured };
-      toggles.forEach((toggle, i) => toggle.setAttribute("aria-pressed", now.on[i]));
-      const ink = getComputedStyle(el).color;
-      paintBlocks(blocks, { el, ink, on: now.on, paper, wide: [old.d_ff, d_ff] });
-      paintLosses(strip, { el, ink, losses, measured });
-      paintBytes(sketch, { el, ink, now, paper, size, lengths });
+      for (const card of cards) card.show(now.on[card.swap]);
+      const [total, ink] = [widthOf(el), getComputedStyle(el).color];
+      paintBlock(blocks, { total, ink, on: now.on, d_ff, grown: (swap) => (fresh.has(swap) ? weave.share : 1) });
+      paintLosses(strip, { total, ink, losses, measured });
+      const bytes = (on) => lengths.map((n) => BYTES * costOf(on, size, n).cache);
+      const curves = { old: bytes(paper), mine: bytes(now.on) };
+      paintBytes(sketch, { total, ink, lengths, at: now.at, ...curves, inUnits });
+      board.style.setProperty("--card", `${columnsOf(total).card}px`);
       const words = describe({ swaps, now, old, mine, length, measured, first: losses[0] });
       says.say(words);
       const chosen = swaps.filter((_, k) => now.on[k]).map(({ name }) => name);
-      blocks.describe(`The block of 2017, and beside it one with ${chosen.join(", ") || "no swap"}.`);
+      blocks.describe(
+        `The block with ${chosen.join(", ") || "no swap, as it was in 2017"}; a thread to each of its parts.`,
+      );
       strip.describe(
         `Measured losses of all models. 2017: ${mean(losses[0]).toFixed(3)}; chosen: ${mean(measured).toFixed(3)}.`,
       );
@@ -96,25 +80,37 @@ export default {
       table.fill(() => asTable({ swaps, sizes, now, lengths, losses, paper }));
     });
 
-    const toggles = swaps.map(({ name, parts }, i) =>
-      button(
-        name,
-        () => {
-          now.on[i] = !now.on[i];
-          draw();
-        },
-        { title: `${parts[0]} → ${parts[1]}` },
-      ),
-    );
-    const set = (on) => () => {
-      now.on = swaps.map(() => on);
+    // A thread that is new grows from its card to the block.
+    const fresh = new Set();
+    const weave = motion(draw, WEAVE);
+    const put = (on) => {
+      fresh.clear();
+      on.forEach((yes, swap) => {
+        if (yes !== now.on[swap]) fresh.add(swap);
+      });
+      now.on = on;
+      if (fresh.size) weave.start();
       draw();
     };
-    const blocks = canvas(
-      "The block of 2017 and the chosen one, drawn side by side; what differs is framed in orange.",
-      {
-        keys: false,
-      },
+    const flip = (swap) => put(now.on.map((yes, i) => (i === swap ? !yes : yes)));
+    const between = (event) => {
+      const { left, width } = board.getBoundingClientRect();
+      const { card } = columnsOf(widthOf(el));
+      return event.clientX > left + card && event.clientX < left + width - card;
+    };
+    const cards = ORDER.flatMap((swap) => [
+      cardOf({ swap, text: swaps[swap].parts[0], title: "as in 2017", old: true, flip, between }),
+      cardOf({ swap, text: swaps[swap].name, title: swaps[swap].parts[1], old: false, flip, between }),
+    ]);
+    const set = (on) => () => put(swaps.map(() => on));
+    const blocks = canvas("Your block, and where its parts come from.", { keys: false });
+    const board = element(
+      "div",
+      { class: "tl-board" },
+      blocks.node,
+      button("2017", set(false)),
+      button("all six", set(true)),
+      ...cards.map(({ node }) => node),
     );
     const strip = canvas("The measured losses: all 64 models, that of 2017, and the chosen one with its seeds.", {
       keys: false,
@@ -142,12 +138,18 @@ export default {
     );
     const reset = resetButton([table, length, size], () => {
       Object.assign(now, start());
+      weave.stop();
       draw();
     });
     el.append(
-      bar(...toggles),
-      bar(button("2017", set(false)), button("all six", set(true)), size.node, length.node),
-      blocks.node,
+      element("style", {}, STYLE),
+      board,
+      element(
+        "div",
+        { class: "tl-note" },
+        "Drag a part into the block, or press it: at the left as it was in 2017, at the right as it is today. " +
+          "What differs from 2017 is dashed.",
+      ),
       strip.node,
       element(
         "div",
@@ -155,6 +157,7 @@ export default {
         "Measured: 2 layers, width 48, 200 steps, embeddings of one size; small dots: the other models, mean of " +
           "their seeds; large dots: one for each seed.",
       ),
+      bar(length.node, size.node),
       sketch.node,
       says,
       bar(table.button, reset),
@@ -163,6 +166,65 @@ export default {
     return watch(el, draw);
   },
 };
+
+// A card with a part: pressed, or dragged into the block, it is swapped with the one across.
+function cardOf({ swap, text, title, old, flip, between }) {
+  let [from, moved] = [null, false];
+  const node = button(
+    text,
+    ({ detail }) => {
+      if (!moved || detail === 0) flip(swap); // a key that presses it moves nothing
+      moved = false;
+    },
+    { title, class: old ? "tl-old" : "tl-new", style: `grid-row: ${ORDER.indexOf(swap) + 2}` },
+  );
+  const used = () => node.getAttribute("aria-pressed") === "true";
+  const drop = () => {
+    from = null;
+    node.style.translate = "";
+  };
+  Object.assign(node, {
+    onpointerdown: (event) => {
+      moved = false;
+      from = [event.clientX, event.clientY];
+    },
+    onpointermove: (event) => {
+      if (!from) return;
+      const [dx, dy] = [event.clientX - from[0], event.clientY - from[1]];
+      if (!moved && Math.hypot(dx, dy) < NUDGE) return;
+      if (!moved) node.setPointerCapture?.(event.pointerId);
+      moved = true;
+      node.style.translate = `${dx}px ${dy}px`;
+    },
+    onpointerup: (event) => {
+      const into = from && moved && between(event);
+      drop();
+      if (into && !used()) flip(swap);
+    },
+    onpointercancel: drop,
+  });
+  return { swap, node, show: (on) => node.setAttribute("aria-pressed", on !== old) };
+}
+
+const STYLE = `
+.tl-swaps .tl-board {
+  position: relative; display: grid; grid-template-columns: var(--card) 1fr var(--card);
+  grid-template-rows: ${HEAD - 8}px repeat(${ORDER.length}, ${ROW}px); padding-bottom: 8px; align-items: center;
+}
+.tl-swaps .tl-board canvas { position: absolute; inset: 0; }
+.tl-swaps .tl-board button {
+  position: relative; grid-column: 1; background: var(--tl-paper); color: var(--tl-ink); padding: 2px 6px;
+  line-height: 1.25; overflow-wrap: anywhere; touch-action: pan-y; user-select: none; min-height: 44px;
+}
+.tl-swaps .tl-board button:not([aria-pressed]) { grid-row: 1; font-weight: 650; border-color: var(--tl-ink); }
+.tl-swaps .tl-board button:is(.tl-new, canvas + button + button) { grid-column: 3; }
+.tl-swaps .tl-board button[aria-pressed] { cursor: grab; height: 54px; }
+.tl-swaps .tl-board button[aria-pressed=true] {
+  background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper);
+}
+.tl-swaps .tl-board button[aria-pressed=false] { color: var(--tl-soft); }
+@media (max-width: 600px) { .tl-swaps .tl-board button { font-size: 12px; } }
+`;
 
 // ── words ──
 
@@ -192,173 +254,4 @@ function asTable({ swaps, sizes, now, lengths, losses, paper }) {
   });
   const head = ["block", "parameters", "next token", "cache", "measured loss"];
   return [head, row("2017", paper), row("chosen", now.on), ...changed];
-}
-
-// ── drawing ──
-
-const [HIGH, GAP, ALL] = [34, 12, 366]; // ALL: of the blocks' canvas, which the highest block fills
-
-function paintBlocks(sketch, { el, ink, on, paper, wide }) {
-  const total = widthOf(el);
-  const context = sketch.resize(total, ALL);
-  context.textBaseline = "middle";
-  const half = total / 2;
-  const blocks = [
-    ["2017", paper, wide[0], () => false],
-    ["chosen", on, wide[1], (shown) => shown.some((swap) => on[swap])],
-  ];
-  const boxes = blocks.map((_, i) => ({ x: i * half + 8, width: half - 16, height: ALL }));
-  const tops = blocks.map(([, flags, d_ff, differs], i) =>
-    paintBlock(context, boxes[i], { ink, ...partsOf(flags, d_ff), differs }),
-  );
-  Object.assign(context, { fillStyle: ink, font: `bold ${FONT}`, textAlign: "left" });
-  blocks.forEach(([title, flags], i) => {
-    const name = `${title}${flags[NO_BIASES] ? ", no biases" : ", with biases"}`;
-    context.fillText(name, boxes[i].x, Math.min(...tops) - 12, boxes[i].width);
-  });
-}
-
-// Returns where its highest line ends.
-
-function paintBlock(context, { x, width, height }, { ink, start, layer, end, differs }) {
-  const room = width < 200 ? { left: x + 20, width: width - 24 } : { left: x + 26, width: Math.min(width - 34, 210) };
-  let y = height - 20;
-  const middle = room.left + room.width / 2;
-  Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1, font: FONT, textAlign: "center" });
-  context.fillText("tokens", middle, y + 8);
-  const up = (to) => {
-    Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
-    context.beginPath();
-    context.moveTo(middle, y);
-    context.lineTo(middle, to);
-    context.stroke();
-  };
-  const put = (part) => {
-    const high = part[0] === "sum" || part[0] === "sine" ? 18 : part[2] ? HIGH + 2 : 24;
-    up(y - GAP);
-    y -= GAP + high;
-    paintPart(context, { left: room.left, width: room.width, y, high, middle, ink }, part, differs(part[3]));
-  };
-  start.forEach(put);
-  const foot = y - GAP / 2;
-  let branch = null;
-  layer.forEach((part, i) => {
-    if (i % 3 === 0) branch = y - GAP / 2; // both kinds of layers: two branches of three parts
-    put(part);
-    if (part[0] === "sum") {
-      around(context, { from: branch, to: y + 9, left: room.left - 12, middle, ink });
-    }
-  });
-  Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
-  context.globalAlpha = 0.4;
-  context.setLineDash([4, 3]);
-  context.strokeRect(x + 4, y - 6, Math.min(width - 8, room.left - x + room.width + 8), foot - y + 6);
-  context.setLineDash([]);
-  context.globalAlpha = 1;
-  end.forEach(put);
-  up(y - GAP);
-  return y - GAP;
-}
-
-function around(context, { from, to, left, middle, ink }) {
-  Object.assign(context, { strokeStyle: ink, lineWidth: 1.5 });
-  context.beginPath();
-  context.moveTo(middle, from);
-  context.lineTo(left, from);
-  context.lineTo(left, to);
-  context.lineTo(middle - 9, to);
-  context.stroke();
-}
-
-function paintPart(context, { left, width, y, high, middle, ink }, [kind, first, second], differs) {
-  Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1, textAlign: "center", font: FONT });
-  if (kind === "sum") {
-    context.beginPath();
-    context.arc(middle, y + 9, 8, 0, 2 * Math.PI);
-    context.stroke();
-    context.fillText("+", middle, y + 10);
-    return;
-  }
-  if (differs) {
-    context.globalAlpha = 0.18;
-    context.fillStyle = COLOURS[1];
-    context.fillRect(left, y, width, high);
-    Object.assign(context, { globalAlpha: 1, fillStyle: ink, strokeStyle: COLOURS[1], lineWidth: 2.5 });
-  }
-  if (kind === "sine") {
-    context.fillText(first, middle, y + 9);
-    return;
-  }
-  context.strokeRect(left, y, width, high);
-  context.fillText(first, middle, y + (second ? 11 : high / 2 + 1), width - 6);
-  if (second) context.fillText(second, middle, y + 26, width - 6);
-}
-
-function paintLosses(sketch, { el, ink, losses, measured }) {
-  const total = widthOf(el);
-  const context = sketch.resize(total, 112);
-  const every = losses.flat();
-  const [low, high] = [Math.min(...every) - 0.01, Math.max(...every) + 0.01];
-  const left = 64;
-  const across = (loss) => left + ((loss - low) / (high - low)) * (total - left - 12);
-  Object.assign(context, { font: `bold ${FONT}`, fillStyle: ink, textAlign: "left", textBaseline: "middle" });
-  context.fillText("Measured loss, nats a character", 0, 10);
-  const rows = [
-    ["2017", losses[0], COLOURS[0]],
-    ["chosen", measured, COLOURS[1]],
-  ];
-  context.font = FONT;
-  rows.forEach(([name, values, colour], i) => {
-    const y = 36 + 28 * i;
-    Object.assign(context, { fillStyle: ink, textAlign: "left" });
-    context.fillText(name, 0, y);
-    context.globalAlpha = 0.3;
-    losses.forEach((found) => dot(context, across(mean(found)), y, 2.5));
-    context.globalAlpha = 1;
-    context.fillStyle = colour;
-    values.forEach((loss) => dot(context, across(loss), y, 6));
-    context.fillRect(across(mean(values)) - 1, y - 12, 2, 24);
-  });
-  Object.assign(context, { fillStyle: ink, textAlign: "center" });
-  for (const [value, text] of evenTicks(low, high)) {
-    context.fillRect(across(value), 82, 1, 5);
-    context.fillText(text, across(value), 97);
-  }
-}
-
-function dot(context, x, y, radius) {
-  context.beginPath();
-  context.arc(x, y, radius, 0, 2 * Math.PI);
-  context.fill();
-}
-
-function paintBytes(sketch, { el, ink, now, paper, size, lengths }) {
-  const total = widthOf(el);
-  const context = sketch.resize(total, 230);
-  const curve = (name, on, colour, i) => ({
-    name,
-    colour,
-    dash: i ? [7, 4] : [],
-    marker: i,
-    xs: lengths,
-    ys: lengths.map((length) => BYTES * costOf(on, size, length).cache),
-  });
-  const series = [curve("2017", paper, COLOURS[0], 0), curve("chosen", now.on, COLOURS[1], 1)];
-  const ends = series.flatMap(({ ys }) => ys);
-  const powers = [];
-  for (let k = Math.floor(Math.log10(Math.min(...ends))); k <= Math.ceil(Math.log10(Math.max(...ends))); k += 2)
-    powers.push([10 ** k, inUnits(10 ** k, "B")]);
-  const ticks = [1, 16, 256, 4096, 65536].map((n) => [n, count(n)]);
-  drawLines(
-    context,
-    { x: 0, y: 0, width: total, height: 226 },
-    {
-      title: "Bytes of the cache (float16)",
-      x: { name: "tokens", log: 2, ticks },
-      y: { log: 10, low: powers[0][0], high: Math.max(powers.at(-1)[0], ...ends), ticks: powers },
-      series,
-      at: now.at,
-      ink,
-    },
-  );
 }

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from transformer_lab.plots import figure, plot_runs
 from transformer_lab.training.experiments.swaps import SWAPS, combinations, config
 from transformer_lab.widgets.shared.view import View
+from transformer_lab.widgets.views.swaps.swaps_picture import draw_swaps
 
 NAMES = tuple(SWAPS)
 PARTS = {  # of each swap: what stood there in 2017, and what stands there now
@@ -64,9 +64,9 @@ def summary(chosen: Collection[str]) -> str:
 
 
 def fallback(table: Mapping[frozenset[str], list[float]], chosen: Collection[str]) -> Figure:
-    """A plot of the measured losses: the block of 2017, the chosen one, and the others."""
+    """The picture of what is seen at first: the block, where its parts come from, and the measured losses."""
     every = [sum(found) / len(found) for names, found in table.items() if names <= {*NAMES}]
-    rows = {"2017": table[frozenset()], "chosen": table[frozenset(chosen)], "all 64": every}
-    drawing, ax = figure(6.4, 2.0)
-    plot_runs(rows, ax, x_label="loss, nats a character")
-    return drawing
+    losses = (table[frozenset()], table[frozenset(chosen)], every)
+    cards = [(PARTS[name][0], name) for name in NAMES]
+    made = config(chosen)
+    return draw_swaps(cards, [name in chosen for name in NAMES], made.d_ff, losses)

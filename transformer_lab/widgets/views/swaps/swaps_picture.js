@@ -1,5 +1,5 @@
-// The picture of the swaps: the block in the middle, and from each card whose part is in it a thread to that part; below
-// it the measured losses and the bytes of the cache.
+// The picture of the swaps: the block in the middle, and from each card whose part is in it a thread to that part;
+// below it the measured losses and the bytes of the cache.
 
 import { drawLines, evenTicks } from "../../shared/chart.js";
 import { write } from "../../shared/drawing.js";

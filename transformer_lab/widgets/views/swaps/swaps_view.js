@@ -172,9 +172,9 @@ function cardOf({ swap, text, title, old, flip, between }) {
   let [from, moved] = [null, false];
   const node = button(
     text,
-    ({ detail }) => {
-      if (!moved || detail === 0) flip(swap); // a key that presses it moves nothing
-      moved = false;
+    () => {
+      if (!moved) flip(swap);
+      moved = false; // the click that ends a drag is none
     },
     { title, class: old ? "tl-old" : "tl-new", style: `grid-row: ${ORDER.indexOf(swap) + 2}` },
   );
@@ -184,6 +184,9 @@ function cardOf({ swap, text, title, old, flip, between }) {
     node.style.translate = "";
   };
   Object.assign(node, {
+    onkeydown: () => {
+      moved = false;
+    },
     onpointerdown: (event) => {
       moved = false;
       from = [event.clientX, event.clientY];

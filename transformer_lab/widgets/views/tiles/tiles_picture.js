@@ -41,7 +41,7 @@ export function scaled(desk, sheet, side) {
 
 // ── the sheet ──
 
-// What tokenMap paints in place of a cell: on the sheet scores stand in the tile alone; what is of the future is hatched.
+// What tokenMap paints in place of a cell of the sheet: nothing is written there, and what is of the future is hatched.
 export function sheetCell(context, { x, y, size, value, hidden, ink }) {
   if (Number.isNaN(value)) {
     context.fillStyle = NOW.slab;

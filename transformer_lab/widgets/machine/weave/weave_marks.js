@@ -3,17 +3,23 @@
 import { bare } from "./weave_layout.js";
 import { r } from "./weave_ribbons.js";
 
-const WIDTH = 0.5; // of a letter, in sizes of its font
-
 export function escaped(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }
 
 export const isSpecial = (token) => token === "end" || token === "begin";
 
+// How wide a word is at most, in sizes of its font: the serif's bold letters, of which few are narrow or broad.
+export function wideOf(word) {
+  return [...word].reduce(
+    (sum, letter) => sum + (/[filjt-]/.test(letter) ? 0.37 : /[mw]/.test(letter) ? 0.92 : 0.6),
+    0,
+  );
+}
+
 // The size at which a word fits into so much room.
 export function fittedSize(word, size, room) {
-  return Math.min(size, room / (WIDTH * Math.max(1, word.length)));
+  return Math.min(size, room / Math.max(1, wideOf(word)));
 }
 
 export function word(token, x, y, { size, anchor = "start", more = "", room = Infinity }) {

@@ -4,12 +4,13 @@
 // words in the place of others, { slab, row, text }.
 
 import { apart, wordsOf } from "./weave_layout.js";
-import { bracket, clock, pill, sureness, word } from "./weave_marks.js";
+import { bracket, clock, pill, sureness, wideOf, word } from "./weave_marks.js";
 import { FAINT, pathOf, r } from "./weave_ribbons.js";
 import { headings } from "./weave_headings.js";
 import { sideOf } from "./weave_slabs.js";
 
-const [LOUD, ABOVE] = [0.1, 46]; // a weight that is written; room for headings
+export const LOUD = 0.1; // a weight that is written
+const ABOVE = 46; // room for headings
 
 export function pictureOf(plan, seen, look) {
   const { columns, left, right, height, narrow } = plan;
@@ -122,9 +123,8 @@ function frameOf(x, y, wide, tall) {
 // A word that is written; where a cut has changed it what stood there is struck, if there is room for both.
 function written(text, before, chosen, x, y, size, room) {
   const more = `${before === null ? "" : "w-new"} ${chosen ? "w-loud" : ""}`;
-  const letters = (before ?? "").length * 0.68 + text.length + 1;
-  if (!before || letters * size * 0.5 > room) return word(text, x, y, { size, more, room });
-  const shift = before.length * 0.68 * size * 0.5 + 8;
+  const shift = wideOf(before ?? "") * 0.68 * size + 8;
+  if (!before || shift + wideOf(text) * size > room) return word(text, x, y, { size, more, room });
   return (
     word(before, x, y, { size: 0.68 * size, more: "w-struck" }) +
     word(text, x + shift, y, { size, more, room: room - shift })

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { load } from "./support.mjs";
 
-const [{ beside, frameOf, partsOf }, { weaveOf }, { boxesOf }, { cutsOf }] = await Promise.all(
+const [{ beside, frameOf, looksOf, partsOf }, { weaveOf }, { boxesOf }, { cutsOf }] = await Promise.all(
   ["weave_parts", "weave_layout", "machine_parts", "weave_cuts"].map(load),
 );
 const cross = [[0.5, 0.5]];
@@ -37,6 +37,17 @@ test("keys go from one to the next and no further, and begin at the ribbons", ()
 test("a phone has no clocks", () => {
   const narrow = partsOf(weaveOf({ width: 366, cross, layers: 2 }), 1);
   assert.equal(narrow.length, parts.length - 1);
+});
+
+test("each part that opens answers the pointer, except on a phone", () => {
+  const wide = looksOf(parts, { height: 400, narrow: false }, 46);
+  const found = [...wide.matchAll(/data-part="([^"]+)"/g)].map(([, id]) => id);
+  assert.deepEqual(
+    found,
+    parts.map(({ id }) => id).filter((id) => id !== "reads" && id !== "writes"),
+  );
+  assert.equal(wide.split("look inside").length - 1, found.length);
+  assert.equal(looksOf(parts, { height: 400, narrow: true }, 46), "");
 });
 
 test("a frame stands around its part", () => {

@@ -3,8 +3,8 @@
 //   stage.show({ shown, cut, still });
 
 import { mostRows, weaveOf } from "../weave/weave_layout.js";
-import { aboveOf, heightOf, pictureOf } from "../weave/weave_picture.js";
-import { beside, frameOf, partsOf } from "../weave/weave_parts.js";
+import { LOUD, aboveOf, heightOf, pictureOf } from "../weave/weave_picture.js";
+import { beside, frameOf, looksOf, partsOf } from "../weave/weave_parts.js";
 import { between, ribbonsOf } from "../weave/weave_ribbons.js";
 import { seenOf } from "../weave/weave_seen.js";
 import { windowed } from "../weave/weave_window.js";
@@ -32,9 +32,34 @@ export function stageOf({ state, machine, act }) {
     const frame = me.cursor === null ? "" : frameOf(me.parts[me.cursor], plan.height, aboveOf(plan));
     const tall = heightOf(plan);
     const head = `<svg class="tl-picture" width="${plan.width}" height="${tall}" viewBox="0 0 ${plan.width} ${tall}"`;
-    const svg = `${head} aria-hidden="true">${pictureOf({ ...plan, ribbons }, seen, look)}${frame}</svg>`;
-    if (svg !== node.drawn) node.innerHTML = node.drawn = svg;
+    const svg = `${head} aria-hidden="true">${pictureOf({ ...plan, ribbons }, seen, look)}${frame}`;
+    const whole = `${svg}${looksOf(me.parts, plan, aboveOf(plan))}</svg>`;
+    if (whole === node.drawn) return;
+    node.innerHTML = node.drawn = whole;
+    light();
   };
+  // The word that the pointer is at, as ["s", its row] or ["t", its row], lights its ribbons and the words at their
+  // ends; a ribbon is that of the word that it writes.
+  let near = null;
+  const light = () => {
+    const [side, row] = near ?? [];
+    const far = side === "s" ? "t" : "s";
+    const ribbons = [...node.querySelectorAll(".w-ribbon")];
+    const lit = ribbons.filter(({ dataset }) => near && dataset[side] === row);
+    const ends = new Set(lit.filter(({ dataset }) => dataset.weight >= LOUD).map(({ dataset }) => dataset[far]));
+    node.classList.toggle("tl-points", lit.length > 0);
+    ribbons.forEach((one) => one.classList.toggle("w-near", lit.includes(one)));
+    for (const one of node.querySelectorAll("g[data-s], .w-out"))
+      one.classList.toggle("w-near", Boolean(near) && (one.dataset[side] === row || ends.has(one.dataset[far])));
+  };
+  const point = (event) => {
+    const { t, s } = (event.pointerType !== "touch" && event.target?.closest?.("[data-t], [data-s]")?.dataset) || {};
+    const now = t !== undefined ? ["t", t] : s !== undefined ? ["s", s] : null;
+    if (String(now) === String(near)) return;
+    near = now;
+    light();
+  };
+  Object.assign(node, { onpointerover: point, onpointerleave: () => point({}) });
   // The words whose vectors stand in the place of others in the encoder.
   me.puts = () =>
     state.now.swaps.flatMap((swap) => {

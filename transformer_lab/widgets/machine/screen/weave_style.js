@@ -19,6 +19,7 @@ export const WEAVE = `
   border-bottom: 2px solid var(--tl-edge); color: inherit; background: transparent; box-sizing: border-box;
 }
 .tl-machine input.tl-sentence:focus { border-color: var(--tl-ink); }
+.tl-machine .tl-top input.tl-sentence:focus-visible { outline-offset: -3px; }
 .tl-machine .tl-german {
   font-family: var(--tl-serif); font-size: 35px; min-height: max(50px, var(--tl-target)); line-height: 1.15;
   text-align: right;
@@ -28,7 +29,8 @@ export const WEAVE = `
 .tl-machine .tl-german .tl-at { box-shadow: 0 3px 0 -0px var(--tl-amber-edge); }
 .tl-machine s { color: var(--tl-soft); text-decoration: line-through 2px var(--tl-change); }
 .tl-machine .tl-new { color: var(--tl-change); font-weight: 650; }
-.tl-machine .tl-caret { border-left: 2px solid var(--tl-ink); margin-left: 2px; }
+.tl-machine .tl-caret { border-left: 2px solid var(--tl-ink); margin-right: -2px; }
+.tl-machine .tl-later { visibility: hidden; }
 .tl-machine .tl-under {
   display: flex; gap: 10px; align-items: center; min-height: max(28px, var(--tl-target)); font-size: 13px;
   color: var(--tl-soft);
@@ -50,7 +52,7 @@ export const WEAVE = `
 }
 .tl-machine .tl-stage button:hover { background: var(--tl-slab); }
 .tl-machine .tl-stage button.tl-primary {
-  background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper); font-weight: 600; min-width: 142px;
+  background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper); font-weight: 600; min-width: 104px;
 }
 .tl-machine .tl-segments { display: inline-flex; }
 .tl-machine .tl-segments button { border-radius: 0; margin-left: -1px; }
@@ -99,7 +101,6 @@ export const WEAVE = `
 .tl-machine .w-clock { stroke: var(--tl-ink); }
 .tl-machine .w-hand { stroke: var(--tl-ink); stroke-width: 1.6; stroke-linecap: round; }
 .tl-machine .w-ribbon { fill: var(--tl-amber); fill-opacity: .27; cursor: pointer; transition: fill-opacity .25s; }
-.tl-machine .w-ribbon:hover { fill-opacity: .5; }
 .tl-machine .w-ribbon.w-lit { fill-opacity: 1; stroke: var(--tl-amber-edge); stroke-width: 1; }
 .tl-machine .w-old {
   fill: none; stroke: var(--tl-change); stroke-width: 1.4; stroke-dasharray: 4 3; pointer-events: none;
@@ -113,6 +114,25 @@ export const WEAVE = `
 .tl-machine .w-out { cursor: pointer; }
 .tl-machine .w-hit { fill: transparent; }
 .tl-machine .w-out:hover .w-hit { fill: var(--tl-slab); }
+.tl-machine .w-near .w-word { font-weight: 700; }
+.tl-machine .tl-points .w-ribbon { fill-opacity: .1; }
+.tl-machine .tl-points .w-ribbon.w-lit { fill-opacity: .4; }
+.tl-machine .tl-points .w-ribbon.w-near { fill-opacity: .85; stroke: var(--tl-amber-edge); }
+.tl-machine .w-look { cursor: pointer; }
+.tl-machine .w-look[data-part=cross] { pointer-events: none; }
+.tl-machine .w-look .w-hit { stroke-width: 2; }
+.tl-machine .w-tip { visibility: hidden; fill: var(--tl-ink); pointer-events: none; }
+.tl-machine text.w-tip {
+  font: 600 13px var(--tl-sans); fill: var(--tl-paper); text-anchor: middle; dominant-baseline: central;
+}
+@media (hover: hover) {
+  .tl-machine :is(.w-look:hover, .tl-picture:has(.w-ribbon.w-lit:hover) .w-look[data-part=cross]) .w-hit {
+    stroke: var(--tl-ink);
+  }
+  .tl-machine :is(.w-look:hover, .tl-picture:has(.w-ribbon.w-lit:hover) .w-look[data-part=cross]) .w-tip {
+    visibility: visible;
+  }
+}
 .tl-machine .w-frame { fill: none; stroke: var(--tl-ink); stroke-width: 2; }
 .tl-machine .w-cursor { fill: none; stroke: var(--tl-ink); stroke-width: 2.5; stroke-dasharray: 2 4; }
 .tl-machine .w-track { fill: var(--tl-line); }

@@ -67,12 +67,26 @@ export function beside(parts, at, by) {
 }
 
 // The frame around a part, as SVG.
-export function frameOf({ id, x, wide }, height, above) {
+export function frameOf({ id, x, wide }, height, above, kind = "w-cursor") {
   const [left, width] = id.endsWith(".attention")
     ? [x, 0.7 * wide]
     : id.endsWith(".feed")
       ? [x + 0.7 * wide, 0.3 * wide]
       : [x, wide];
   const place = `x="${r(left - 2)}" y="${above - 8}" width="${r(width + 4)}" height="${r(height + 16)}"`;
-  return `<rect class="w-cursor" ${place} rx="9"/>`;
+  return `<rect class="${kind}" ${place} rx="9"/>`;
+}
+
+// What answers the pointer at each part that opens: a frame, and what a press does. A phone's rails have no room for it.
+export function looksOf(parts, { height, narrow }, above) {
+  if (narrow) return "";
+  const opens = parts.filter(({ id }) => id !== "reads" && id !== "writes");
+  const one = (part) => {
+    const middle =
+      part.x + part.wide * (part.id.endsWith(".attention") ? 0.35 : part.id.endsWith(".feed") ? 0.85 : 0.5);
+    const tip = `<rect class="w-tip" x="${r(middle - 42)}" y="${above - 7}" width="84" height="22" rx="11"/>`;
+    const says = `<text class="w-tip" x="${r(middle)}" y="${above + 4}">look inside</text>`;
+    return `<g class="w-look" data-part="${part.id}">${frameOf(part, height, above, "w-hit")}${tip}${says}</g>`;
+  };
+  return opens.map(one).join("");
 }

@@ -14,13 +14,12 @@ export function sideOf({ side, slabs, rows, maps, height, from, to, lit, cut, na
   const threads = seen.map((y, t) => thread(from, to, y, t === lit)).join("");
   if (narrow) return `${frames}${cut.skip ? severed(slabs, seen) : ""}${threads}`;
   const crossings = slabs
-    .map((slab, i) => crossingsOf(slab, maps[i], seen, side, i, lit) + leaksOf(slab, leaks[i], seen))
+    .map((slab, i) => crossingsOf(slab, maps[i], seen, side, lit) + leaksOf(slab, leaks[i], seen))
     .join("");
   const size = Math.min(8, rows.length > 1 ? (rows[1] - rows[0]) * 0.18 : 8);
   const diamonds = slabs
-    .map(({ x, wide }, i) => {
-      const all = seen.map((y) => diamond(x + THINKS * wide, y, size, cut.feed)).join("");
-      return `<g data-part="${side}.${i}.feed">${all}</g>`;
+    .map(({ x, wide }) => {
+      return seen.map((y) => diamond(x + THINKS * wide, y, size, cut.feed)).join("");
     })
     .join("");
   return `${frames}${crossings}${threads}${cut.skip ? severed(slabs, seen) : ""}${diamonds}`;
@@ -36,7 +35,7 @@ function frame(side, i, x, wide, height, narrow, cut) {
   return `${box} ${rest}<line class="w-parts" x1="${parts}" x2="${parts}" y1="6" y2="${r(height - 6)}"/>`;
 }
 
-function crossingsOf({ x, wide }, map, rows, side, layer, lit) {
+function crossingsOf({ x, wide }, map, rows, side, lit) {
   const [x0, x1] = [x + 0.05 * wide, x + (LOOKS - 0.02) * wide];
   const curves = rows.flatMap((y, t) =>
     rows.map((from, s) => {
@@ -47,7 +46,7 @@ function crossingsOf({ x, wide }, map, rows, side, layer, lit) {
       return `<path class="${kind}" d="${curveOf(x0, from, x1, y)}" ${style}/>`;
     }),
   );
-  return `<g data-part="${side}.${layer}.attention">${curves.join("")}</g>`;
+  return curves.join("");
 }
 
 // What becomes visible without a mask: looks at tokens that come later.

@@ -3,40 +3,38 @@
 import { button, element, slider } from "../../shared/ui.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const CLOSED = '<path d="M8 9H36"/><circle cx="7" cy="9" r="4"/><circle cx="37" cy="9" r="4"/>';
-const OPEN = '<path d="M8 9L31 0"/><circle cx="7" cy="9" r="4"/><circle class="tl-loose" cx="37" cy="9" r="3.5"/>';
-
-// ●—● or ●╱○.
-export function breakerIcon(open) {
-  const head = `<svg xmlns="${SVG}" viewBox="0 -2 44 16" width="44" height="16" aria-hidden="true">`;
-  return `${head}${open ? OPEN : CLOSED}</svg>`;
-}
+// ●—●, whose lever the style lifts where it is open: ●╱○.
+const LEVER = '<path d="M8 9H36"/><circle cx="7" cy="9" r="4"/><circle class="tl-loose" cx="37" cy="9" r="4"/>';
+const ICON = `<svg xmlns="${SVG}" viewBox="0 -2 44 16" width="44" height="16" aria-hidden="true">${LEVER}</svg>`;
+const BREATH = 900; // milliseconds that the first lever stays up
 
 // One for each cut; `places` says over which x each stands, or null where they stand in a row. `says(cut)` is what is
 // known of the answer that it gives.
-export function breakersOf({ cuts, press }) {
+export function breakersOf({ cuts, press, breath = BREATH }) {
   const node = element("div", { class: "tl-breakers", role: "group", "aria-label": "cuts" });
   const all = cuts.map((cut) => {
     const [icon, says] = [element("span", { class: "tl-icon" }), element("span", { class: "tl-known" })];
     const one = button("", () => press(cut), { class: "tl-breaker", "aria-label": `cut ${cut.where}` });
+    icon.innerHTML = ICON;
     one.append(icon, element("b", {}, cut.name), says);
     node.append(one);
-    return { cut, one, icon, says };
+    return { cut, one, says };
   });
   const show = ({ isOpen, says: known, places }) => {
     node.classList.toggle("tl-row", !places);
-    for (const { cut, one, icon, says } of all) {
-      const open = isOpen(cut);
-      if (one.getAttribute("aria-pressed") !== String(open)) {
-        one.setAttribute("aria-pressed", open);
-        icon.innerHTML = breakerIcon(open);
-      }
+    for (const { cut, one, says } of all) {
+      one.setAttribute("aria-pressed", isOpen(cut));
       const text = known(cut);
       if (says.textContent !== text) says.replaceChildren(...spoken(text));
       one.style.left = places ? `${places[cut.under]}px` : "";
     }
   };
-  return { node, show };
+  // The first lever goes up and down once, so that one sees that it can.
+  const breathe = () => {
+    node.classList.toggle("tl-breathes", true);
+    setTimeout(() => node.classList.toggle("tl-breathes", false), breath);
+  };
+  return { node, show, breathe };
 }
 
 // “says 34 024”, of which the verb is left out where room is scarce.
@@ -92,7 +90,7 @@ export function playBar({ step, toggle, go }) {
     }
     seen = key;
     along.set(at);
-    play.textContent = `${playing ? "❚❚ Pause" : "▶ Play"} · ${at + 1} of ${names.length}`;
+    play.textContent = playing ? "❚❚ Pause" : "▶ Play";
   };
   return { node, play, show };
 }

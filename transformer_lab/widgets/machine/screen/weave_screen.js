@@ -24,9 +24,11 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
   const me = { cuts, guess: { wanted: null, said: "" } };
   const last = () => state.run.target.length - 1;
   const go = (at) => change({ at: Math.max(0, Math.min(at, last())) });
-  const home = () => state.resting();
+  const home = () => {
+    breakers.breathe();
+    return state.resting();
+  };
   const player = playerOf({ last, go, home });
-  me.home = home;
   const act = (what, anew) => {
     player.touch();
     change(what, anew);
@@ -111,9 +113,10 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     could.node,
     element("div", {}, tour.node, puzzle.node, cutOff.node),
   );
+  const invites = element("div", { class: "tl-invites" }, "Cut a part. What does it say then?");
   const footer = element("div", { class: "tl-tools" }, ...tools, note);
   Object.assign(me, { player, stage, outcomes, top: top.node, act });
-  me.node = element("div", { class: "tl-stage" }, stage.node, breakers.node, foot, footer);
+  me.node = element("div", { class: "tl-stage" }, stage.node, invites, breakers.node, foot, footer);
 
   // What a picture of the stage shows of it.
   me.pictured = () => {
@@ -161,7 +164,10 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     puzzle.show({ outcomes: outcomes.of, known: outcomes.known, ...me.guess, cuts });
     if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said: becameSo(whole, single) });
   };
-  const knownOf = ({ key }) => (outcomes.known.has(key) ? sayLabel(outcomes.of.get(key).label).slice(3) : "says …?");
+  const knownOf = (cut) => {
+    if (outcomes.known.has(cut.key)) return sayLabel(outcomes.of.get(cut.key).label).slice(3);
+    return isCut(cut, state.now.off) ? "is cut" : "cut → ?";
+  };
   // A single whole cut shows what it makes the machine say: that pair stays found.
   const guessed = (whole, single) => {
     if (whole.length !== 1 || single.length || state.now.swaps.length || drawn.judged === state.run) return;

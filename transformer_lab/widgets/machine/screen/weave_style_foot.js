@@ -5,7 +5,7 @@ export const FOOT = `
 .tl-machine .tl-stage .tl-breaker {
   position: absolute; transform: translateX(-50%); display: grid; justify-items: center; gap: 1px;
   padding: 8px 4px 4px;
-  border-color: transparent; min-height: 78px; line-height: 1.25; white-space: nowrap; min-width: 70px;
+  min-height: 78px; line-height: 1.25; white-space: nowrap; min-width: 70px;
 }
 .tl-machine .tl-breaker::before {
   content: ""; position: absolute; top: -6px; height: 12px; border-left: 2px dotted var(--tl-edge);
@@ -15,7 +15,17 @@ export const FOOT = `
 .tl-machine .tl-icon svg {
   display: block; fill: currentColor; stroke: currentColor; stroke-width: 2.4; overflow: visible;
 }
-.tl-machine .tl-icon .tl-loose { fill: none; stroke-width: 1.8; }
+.tl-machine .tl-icon path { transform-origin: 8px 9px; }
+.tl-machine :is([aria-pressed=true], .tl-breathes :first-child) > .tl-icon path { transform: rotate(-21deg); }
+.tl-machine [aria-pressed=true] > .tl-icon .tl-loose { fill: none; stroke-width: 1.8; }
+@media (hover: hover) {
+  .tl-machine .tl-breaker:hover path { transform: rotate(-21deg); }
+  .tl-machine .tl-breaker[aria-pressed=true]:hover path { transform: rotate(-7deg); }
+}
+@media (prefers-reduced-motion: no-preference) {
+  .tl-machine .tl-icon path { transition: transform .25s; }
+}
+.tl-machine .tl-invites { display: none; }
 .tl-machine .tl-stage .tl-breakers .tl-breaker[aria-pressed=true] {
   color: var(--tl-change); border-color: var(--tl-change); border-width: 2px;
 }
@@ -24,7 +34,7 @@ export const FOOT = `
   display: flex; gap: 8px; overflow-x: auto; height: auto; padding: 3px; scrollbar-width: thin;
 }
 .tl-machine .tl-stage .tl-row .tl-breaker {
-  position: relative; transform: none; flex: 1 0 auto; border-color: var(--tl-edge); min-width: 92px;
+  position: relative; transform: none; flex: 1 0 auto; min-width: 92px;
   min-height: 66px;
 }
 .tl-machine .tl-row .tl-breaker::before { display: none; }
@@ -76,7 +86,8 @@ export const FOOT = `
   border: 2px solid var(--tl-change); color: var(--tl-change); font-weight: 650;
 }
 .tl-machine .tl-line {
-  display: grid; grid-template-columns: 3.6em minmax(0, 1fr); gap: 8px; align-items: baseline;
+  display: grid; grid-template-columns: 3.6em minmax(0, max-content) auto; gap: 8px; align-items: baseline;
+  justify-content: start;
   font: 17px/1.5 var(--tl-serif);
 }
 .tl-machine .tl-text { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
@@ -95,7 +106,7 @@ export const FOOT = `
 .tl-machine .tl-purposes { display: grid; gap: 0; margin: 2px 0; line-height: 1.45; }
 @container (max-width: 1239px) { .tl-machine .tl-roomy { display: none; } }
 @container (max-width: 1149px) {
-  .tl-machine .tl-stage .tl-breaker { min-width: 58px; padding-inline: 1px; }
+  .tl-machine .tl-stage .tl-breaker { min-width: 58px; padding-inline: 4px; }
   .tl-machine .tl-breaker b { font-size: 12px; }
   .tl-machine [aria-pressed] .tl-verb { display: none; }
 }
@@ -109,10 +120,12 @@ export const FOOT = `
 @container (max-width: 619px) {
   .tl-machine .tl-top { grid-template-columns: minmax(0, 1fr); gap: 0; }
   .tl-machine input.tl-sentence { height: max(36px, var(--tl-target)); }
-  .tl-machine .tl-german { text-align: left; min-height: 32px; max-height: 56px; padding-top: 2px; }
+  .tl-machine .tl-german { text-align: left; min-height: 32px; max-height: 56px; padding-top: 2px; align-content: start; }
   .tl-machine .tl-answered { position: static; }
   .tl-machine .tl-verdict { position: absolute; right: 0; top: max(36px, var(--tl-target)); }
-  .tl-machine .tl-hint:not(.tl-told), .tl-machine .tl-long { display: none; }
+  .tl-machine .tl-verdict b { font-size: 14px; }
+  .tl-machine :is(.tl-hint:not(.tl-told), .tl-long, .tl-verdict s) { display: none; }
+  .tl-machine .tl-invites { display: block; font-weight: 650; }
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }
   .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }
   .tl-machine .tl-top button.tl-plain { font-size: 12px; min-width: var(--tl-target); }

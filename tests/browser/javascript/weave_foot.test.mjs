@@ -79,10 +79,22 @@ test("before and after stand beside each other, what differs bold, with its prob
   ];
   cutOff.show({ run, intact, changes: [{ name: "positions" }], said: "It says 4." });
   const lines = cutOff.node.querySelectorAll("div").map((one) => one.textContent);
-  assert.ok(lines.includes("beforeundeinend 0.96") && lines.includes("afterundvierend 0.72"));
+  assert.ok(lines.includes("beforeundeinend0.96") && lines.includes("afterundvierend0.72"));
   assert.deepEqual(texts(cutOff.node, "b").slice(1), ["ein", "vier"]);
   cutOff.node.querySelectorAll("button").forEach((one) => one.onclick());
   assert.deepEqual(mended, ["positions", "all"]);
+});
+
+test("of a long difference three tokens are compared, with the one before", () => {
+  const cutOff = became({ decode, mend: () => {}, mendAll: () => {} });
+  const steps = Array(8).fill([0.1, 0.9, 0.5, 0.2]);
+  const [intact, run] = [
+    { target: [2, 3, 2, 0], steps },
+    { target: [2, 3, 1, 1, 1, 1, 1, 1], steps },
+  ];
+  cutOff.show({ run, intact, changes: [], said: "" });
+  const lines = cutOff.node.querySelectorAll("div").map((one) => one.textContent);
+  assert.deepEqual(lines.slice(2, 4), ["beforeundvierend0.50", "afterundeineinein…0.90"]);
 });
 
 test("what is said again is no change", () => {

@@ -7,6 +7,7 @@ import { bare } from "../weave/weave_layout.js";
 import { pieces } from "../weave/weave_say.js";
 import { button, element } from "../../shared/ui.js";
 
+const MOST = 3; // tokens of a difference that are shown
 const COUNTED = ["No", "One", "Two", "Three", "Four", "Five", "Six"];
 
 // Replaces what a node says, its quoted words bold; the same text again is no change.
@@ -103,11 +104,13 @@ export function became({ decode, mend, mendAll }) {
   const chips = element("div", { class: "tl-answers" });
   const [before, after] = [element("span", { class: "tl-text" }), element("span", { class: "tl-text" })];
   const all = button("mend all", mendAll, { class: "tl-outline" });
-  const line = (name, node) => element("div", { class: "tl-line" }, element("span", { class: "tl-quiet" }, name), node);
+  const [sure, now] = [element("span", { class: "tl-quiet" }), element("span", { class: "tl-quiet" })];
+  const line = (name, ...nodes) =>
+    element("div", { class: "tl-line" }, element("span", { class: "tl-quiet" }, name), ...nodes);
   const title = element("b", { class: "tl-title" });
   const head = element("div", { class: "tl-head" }, title, chips, all);
   const says = element("div", { class: "tl-how" });
-  const node = element("div", {}, head, line("before", before), line("after", after), says);
+  const node = element("div", {}, head, line("before", before, sure), line("after", after, now), says);
   let seen = "";
   const show = ({ run, intact, changes, said }) => {
     const key = changes.map(({ name }) => name).join("\n");
@@ -119,24 +122,25 @@ export function became({ decode, mend, mendAll }) {
       );
     seen = key;
     title.textContent = changes.some(({ ids }) => ids?.length) ? "Cut" : "Swapped";
-    const { start, before: old, after: now } = differenceOf(intact.target, run.target);
-    before.replaceChildren(...excerpt(intact, start, old, decode));
-    after.replaceChildren(...excerpt(run, start, now, decode));
+    const differ = differenceOf(intact.target, run.target);
+    before.replaceChildren(...excerpt(intact, differ.start, differ.before, decode));
+    after.replaceChildren(...excerpt(run, differ.start, differ.after, decode));
+    sure.textContent = sureness(intact, differ.start);
+    now.textContent = sureness(run, differ.start);
     tell(says, said);
   };
   return { node, show };
 }
 
-// The tokens around those that differ, these bold, with the probability of the first.
-function excerpt({ target, steps }, start, differ, decode) {
-  const cut = (text, n) => (text.length > n ? `…${text.slice(-n)}` : text);
-  const short = (text, n) => (text.length > n ? `${text.slice(0, n)}…` : text);
-  const middle = short(decode(differ), 24);
+// The tokens that differ, bold, as many as can be compared at a glance, with a neighbour at either side.
+function excerpt({ target }, start, differ, decode) {
+  const many = differ.length > MOST;
+  const middle = decode(differ.slice(0, MOST)) + (many ? "…" : "");
+  const after = many ? "" : decode(target.slice(start + differ.length, start + differ.length + 1));
+  return [decode(target.slice(Math.max(0, start - 1), start)), ...(middle ? [element("b", {}, middle)] : []), after];
+}
+
+function sureness({ target, steps }, start) {
   const at = Math.min(start, target.length - 1);
-  return [
-    cut(decode(target.slice(0, start)), 16),
-    ...(middle ? [element("b", {}, middle)] : []),
-    short(decode(target.slice(start + differ.length)), 16),
-    element("span", { class: "tl-quiet" }, ` ${steps[at][target[at]].toFixed(2)}`),
-  ];
+  return steps[at][target[at]].toFixed(2);
 }

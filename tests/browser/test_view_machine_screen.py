@@ -109,7 +109,7 @@ def test_each_breaker_changes_a_word_of_the_first_sentence_and_what_it_says_is_s
         breaker(sized, name).click()
         assert german(sized) == before, name
     assert len(said) == len(BREAKERS), "six wrong answers"
-    assert sized.locator(".tl-breaker", has_text="…?").count() == 0, "what was found stays"
+    assert sized.locator(".tl-breaker", has_text="→ ?").count() == 0, "what was found stays"
 
 
 def test_ribbons_are_as_thick_as_the_weights_in_numbers_and_on_the_screen(sized):
@@ -303,9 +303,75 @@ def test_a_text_without_end_keeps_its_breakers_in_sight(sized):
     assert drawn.count() < len(sized.evaluate("document.querySelector('.tl-view').values.tokens"))
     sized.locator(".tl-weave").focus()
     sized.keyboard.press("End")
-    expect(sized.locator(".tl-pinned .tl-primary")).to_have_text("▶ Play · 31 of 31")
+    followed = "t => document.querySelector('.tl-view').values.at === t"
+    sized.wait_for_function(followed, arg=30)
     drawn.nth(0).click(position={"x": 20, "y": 8})  # the first row that is drawn is not the first token
-    expect(sized.locator(".tl-pinned .tl-primary")).to_have_text(f"▶ Play · {31 - drawn.count() + 1} of 31")
+    sized.wait_for_function(followed, arg=31 - drawn.count())
+
+
+NEAR = """() => [...document.querySelectorAll('.w-ribbon')].map(({dataset: {s, t}, classList}) =>
+    [s, t, classList.contains('w-near')])"""
+
+
+def test_the_word_under_the_pointer_lights_its_ribbons(desk):
+    for word, side, row in (("g[data-s='2'] .w-word", 0, "2"), (".w-out[data-t='1'] .w-word", 1, "1")):
+        desk.locator(word).first.hover()
+        expect(desk.locator(".tl-points")).to_have_count(1)
+        lit = desk.evaluate(NEAR)
+        assert any(near for *_, near in lit)
+        assert all(near == (one[side] == row) for *one, near in lit)
+    desk.locator(".tl-answer").hover()
+    expect(desk.locator(".tl-points")).to_have_count(0)
+    assert not any(near for *_, near in desk.evaluate(NEAR))
+
+
+def test_a_part_under_the_pointer_says_that_it_opens(desk):
+    part = desk.locator(".w-look[data-part='encoder.1.feed']")
+    tip = part.locator("text")
+    expect(tip).to_have_css("visibility", "hidden")
+    part.hover()
+    expect(tip).to_have_css("visibility", "visible")
+    desk.mouse.down()
+    desk.mouse.up()
+    desk.wait_for_function("document.querySelector('.tl-view').values.open.includes('feed')")
+    assert "at=encoder.layers.1.feed_forward" in desk.url
+
+
+OVER = """() => {
+    const boxes = name => [...document.querySelectorAll(name)].filter(one => one.checkVisibility())
+        .map(one => one.getBoundingClientRect());
+    const over = (p, q) => Math.min(p.right, q.right) - Math.max(p.left, q.left) > 0
+        && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 0;
+    const [verdict] = boxes('.tl-verdict b');
+    const german = document.querySelector('.tl-german');
+    const [line, outer] = [german.firstChild.getBoundingClientRect(), german.getBoundingClientRect()];
+    const edge = document.querySelector('.tl-picture').getBoundingClientRect().right;
+    return {
+        verdict: boxes('.tl-top .tl-plain').some(one => over(one, verdict)),
+        german: line.top < outer.top || line.bottom > outer.bottom,
+        words: boxes('.w-out .w-word').some(one => one.right > edge),
+        struck: [...document.querySelectorAll('.w-struck')].some(one =>
+            one.getBoundingClientRect().right > one.nextSibling.getBoundingClientRect().left),
+    };
+}"""
+
+
+@pytest.mark.parametrize("name", BREAKERS)
+def test_after_a_cut_nothing_lies_over_another(sized, name):
+    breaker(sized, name).click()
+    expect(sized.locator(".tl-verdict b")).to_contain_text("✗")
+    assert not any(sized.evaluate(OVER).values())
+
+
+def test_what_is_written_keeps_its_place_while_the_rest_follows(browser, address):
+    page = opened(browser, f"{address}/light.html", motion="no-preference")
+    page.locator(".w-wait").first.wait_for(state="attached")
+    left = "document.querySelector('.tl-german span').getBoundingClientRect().left"
+    first = page.evaluate(left)
+    page.wait_for_function("document.querySelectorAll('.w-out').length > 2")
+    assert page.locator(".w-wait").count() > 0
+    assert page.evaluate(left) == pytest.approx(first, abs=0.5)
+    page.close()
 
 
 def test_at_rest_it_stands_where_the_two_languages_have_another_order(sized):

@@ -9,7 +9,7 @@ import { differenceIn } from "../computing/machine_spelling.js";
 import { button, element } from "../../shared/ui.js";
 
 const [MOST, LEAST] = [35, 17]; // pixels of a sentence's letters
-const MANY = 20; // tokens that a sentence shows at most
+const MANY = 12; // tokens that a sentence without end shows at most
 
 // The size at which a text of this width (in sizes) fits into so much room.
 export function fitted(width, room, most = MOST, least = LEAST) {
@@ -76,8 +76,8 @@ export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
     hint.said = told[0];
     hint.classList.toggle("tl-told", spelled);
     under.hidden = Boolean(notice.textContent);
-    said.replaceChildren(...germanIn({ state, tokenizer, shown }));
-    german.style.fontSize = `${fitted(widthIn(german.textContent, family), room - 4)}px`;
+    said.replaceChildren(...germanIn({ state, tokenizer, shown, eos }));
+    german.style.fontSize = `${fitted(widthIn(german.textContent, family), room - 4, MOST, 15)}px`;
     const other = judged(state.reads, before);
     const asOther = now.swaps.length > 0 && judged(now.other, text).right === true;
     const struck = !playing && text !== before && other.said !== null ? [element("s", {}, numeral(other.said))] : [];
@@ -101,23 +101,31 @@ export function sayMistake({ number, spelling }, said, learned) {
 // A swapped word is judged by its own name: what is said may be the other sentence's number.
 function verdictOf({ label }, right, asOther) {
   if (right === null) return "";
-  if (!right && asOther) return element("b", { class: "tl-right" }, `${label} ✓ as in the other sentence`);
+  const other = element("span", { class: "tl-long" }, " as in the other sentence");
+  if (!right && asOther) return element("b", { class: "tl-right" }, `${label} ✓`, other);
   return element("b", { class: right ? "tl-right" : "tl-wrong" }, `${label} ${right ? "✓" : "✗"}`);
 }
 
 // The German in pieces: what is followed is underlined; what a cut has changed stands beside what it replaced, struck.
-function germanIn({ state: { now, run, intact }, tokenizer, shown }) {
+function germanIn({ state: { now, run, intact }, tokenizer, shown, eos }) {
   const text = (ids) => tokenizer.decode(ids);
+  // A line may end between tokens.
   const spans = (ids, first, more) =>
-    ids.map((id, i) => element("span", { class: `${more} ${first + i === now.at ? "tl-at" : ""}` }, text([id])));
-  if (shown < run.target.length)
-    return [...spans(run.target.slice(0, shown), 0, ""), element("i", { class: "tl-caret" })];
+    ids.flatMap((id, i) => [
+      element("span", { class: `${more} ${first + i === now.at ? "tl-at" : ""}` }, text([id])),
+      element("wbr"),
+    ]);
+  if (shown < run.target.length) {
+    const later = element("span", { class: "tl-later" }, ...spans(run.target.slice(shown), shown, "")); // keeps its room
+    return [...spans(run.target.slice(0, shown), 0, ""), element("i", { class: "tl-caret" }), later];
+  }
   const { start, before, after } = differenceOf(intact.target, run.target);
   const struck = text(before);
   const old = struck && struck.length < 16 ? [element("s", {}, struck)] : [];
   const end = start + after.length;
-  const endless = run.target.length > MANY; // of a text without end the beginning is enough
-  const seen = endless ? after.slice(0, Math.max(0, MANY - start)) : after;
+  const endless = run.target.at(-1) !== eos; // of a text without end the beginning is enough
+  const same = after.every((id) => id === after[0]);
+  const seen = endless ? after.slice(0, same ? 2 : Math.max(0, MANY - start)) : after;
   return [
     ...spans(run.target.slice(0, start), 0, ""),
     ...old,

@@ -125,7 +125,7 @@ export const FOOT = `
   .tl-machine .tl-verdict { position: absolute; right: 0; top: max(36px, var(--tl-target)); }
   .tl-machine .tl-verdict b { font-size: 14px; }
   .tl-machine :is(.tl-hint:not(.tl-told), .tl-long, .tl-verdict s) { display: none; }
-  .tl-machine .tl-invites { display: block; font-weight: 650; }
+  .tl-machine .tl-invites { display: block; font-weight: 650; margin: -3px 0 -4px; }
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }
   .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }
   .tl-machine .tl-top button.tl-plain { font-size: 12px; min-width: var(--tl-target); }
@@ -148,7 +148,7 @@ export const FOOT = `
   .tl-machine .tl-foot > :first-child { order: 3; }
   .tl-machine .tl-foot > :last-child { order: 4; border: 0; }
   .tl-machine .tl-foot > :nth-child(2) { order: 5; }
-  .tl-machine .tl-tools { order: 6; }
+  .tl-machine .tl-tools { order: 6; margin-top: 3px; }
   .tl-machine .tl-how { margin: 0 0 4px; }
   .tl-machine .tl-answers { margin: 2px 0; gap: 6px; }
   .tl-machine .tl-stage .tl-chip { padding: 2px 10px; }

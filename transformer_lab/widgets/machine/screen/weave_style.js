@@ -19,7 +19,7 @@ export const WEAVE = `
   border-bottom: 2px solid var(--tl-edge); color: inherit; background: transparent; box-sizing: border-box;
 }
 .tl-machine input.tl-sentence:focus { border-color: var(--tl-ink); }
-.tl-machine .tl-top input.tl-sentence:focus-visible { outline-offset: 0; }
+.tl-machine .tl-top input.tl-sentence:focus-visible { outline-offset: -1px; }
 .tl-machine .tl-german {
   font-family: var(--tl-serif); font-size: 35px; min-height: max(50px, var(--tl-target)); line-height: 1.15;
   text-align: right;

@@ -342,12 +342,11 @@ OVER = """() => {
         .map(one => one.getBoundingClientRect());
     const over = (p, q) => Math.min(p.right, q.right) - Math.max(p.left, q.left) > 0
         && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 0;
-    const [verdict] = boxes('.tl-verdict b');
     const german = document.querySelector('.tl-german');
     const [line, outer] = [german.firstChild.getBoundingClientRect(), german.getBoundingClientRect()];
     const edge = document.querySelector('.tl-picture').getBoundingClientRect().right;
     return {
-        verdict: boxes('.tl-top .tl-plain').some(one => over(one, verdict)),
+        verdict: boxes('.tl-top .tl-plain').some(one => boxes('.tl-verdict *').some(said => over(one, said))),
         german: line.top < outer.top || line.bottom > outer.bottom,
         words: boxes('.w-out .w-word').some(one => one.right > edge),
         struck: [...document.querySelectorAll('.w-struck')].some(one =>

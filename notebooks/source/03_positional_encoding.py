@@ -375,7 +375,7 @@ for d_model in (16, 32, 64):
 # With 16 features the sum does blur the position, although the encoding alone could be read without an error. With 64 features we get both back. (Thirty words leave more than thirty of the 64 directions free. An *Extra* asks what happens when there are so many words that no direction is free.)
 
 # %% [markdown]
-# A head can also use the two parts separately. Multiply out the score of words $x, y$ at encodings $p, q$, where $A = W^Q {W^K}^\top$ again:
+# A head can also use the two parts separately. Multiply out the score of words $x, y$ at encodings $p, q$, where $A = W^Q {W^K}^\top / \sqrt{d_k}$ again:
 #
 # $$(x + p)\,A\,(y + q)^\top = xAy^\top + xAq^\top + pAy^\top + pAq^\top$$
 #
@@ -590,7 +590,7 @@ assert low["ALiBi", latest][256] > 0.9 > 0.5 > high["ALiBi", two_back][32]  # cl
 for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
     assert high[kind, the_fourth][32] < 0.65
 # %% [markdown]
-# *Sinusoid* and *learned* tell a model where in the sentence a token stands, and so they alone can find the fourth. Both still find it at twice the trained length, where the row that is looked for, the fourth, has been met, and only the query's own row is new. *RoPE* tells it how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at any length, but not to pick out the token exactly two back, which it usually misses.
+# *Sinusoid* and *learned* tell a model where in the sentence a token stands, and so they alone can find the fourth. Both still find it at twice the trained length, where the row that is looked for, the fourth, has been met; the rows of positions 32 to 63 are new. *RoPE* tells it how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at any length, but not to pick out the token exactly two back, which it usually misses.
 #
 # **No encoding is best at everything.** (These models have one layer and one head. Deeper models can combine several steps. Two *Extras* ask why sinusoids fail at new lengths, and what ALiBi's slope has to do with its success.)
 
@@ -672,7 +672,7 @@ for slope, result in (("1/2", right["ALiBi", latest][32]), ("1/256", flat)):
     print(f"latest, ALiBi with slope {slope:6} at 32 {result.min():.2f}–{result.max():.2f}")
 assert flat.max() < 0.8 < 0.9 < low["ALiBi", latest][32]
 # %% [markdown]
-# With a slope of 1/256 the model does hardly better than without any position, because across 32 tokens such a bias differs by 31/256 at most. So the slope decides what a head can see, which is a good reason to give each head a different one.
+# With a slope of 1/256 the model does no better than without any position, because across 32 tokens such a bias differs by 31/256 at most. So in this task the slope decides what the head can see, which is a good reason to give each head a different one.
 
 # %% [markdown]
 # ## Extra: what if there are many words?

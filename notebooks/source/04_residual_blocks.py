@@ -283,7 +283,7 @@ s = {kind: by_depth[24][2][-1] for kind, by_depth in sweep.items()}
 assert g["alone"] < 1e-4 < 1e-3 < min(g["norm only"], g["post-norm"], g["pre-norm"])
 assert max(s["alone"], s["norm only"]) < 1e-5 < s["post-norm"] < 0.01 < 0.1 < s["pre-norm"]
 # %% [markdown]
-# *Alone* suffers from both troubles: a ten-millionth of the gradient arrives, and after three layers all ten tokens are the same vector. The norm cures the first trouble and not the second. After 24 post-norm layers, less than a hundredth of the spread is left; after 24 pre-norm layers, about a third.
+# *Alone* suffers from both troubles: a ten-millionth of the gradient arrives, and after three layers all ten tokens are the same vector. The norm cures the first trouble and not the second. After 24 post-norm layers, about a thousandth of the spread is left, or less; after 24 pre-norm layers, about a third.
 #
 # What happens at other depths? **Predict**, then move the slider. If you hide *alone*, the axes open up for the other three.
 
@@ -410,7 +410,7 @@ print("six models, two learning rates; those with a loss above 100 or without on
 assert all(worse)
 
 # %% [markdown]
-# All six end far worse than a guess. (The tokens have also drawn together, to a spread of 0.003. Their differences do get through, and even grow, but only a few hundredfold, where what they have in common grows more than a hundred thousandfold. If each token attends to itself alone, a spread of about 0.6 is left.)
+# All six end far worse than a guess. (The tokens have also drawn together, to a spread of 0.003. Split them into their common mean and their differences from it: the mean, about a third as long as a token at first, grows more than a hundred thousandfold, and the differences a few hundredfold or less. If each token attends to itself alone, a spread of about 0.6 is left.)
 #
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #
@@ -461,7 +461,7 @@ for rate, losses, top in ((0.003, large, top_large), (0.001, small, top_small)):
 assert small.max() < large.mean()
 assert spread(top_large).mean(1).max() < spread(top_small).mean(1).min()
 # %% [markdown]
-# Large steps push the tokens together far more, and with smaller ones the stack begins to learn. The 24 pre-norm layers above learned even with the larger steps. The paper trains its six post-norm layers with a **warm-up** (§5.3), in which the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
+# With the large steps the tokens end far closer together than with the smaller ones, with which the stack begins to learn. The 24 pre-norm layers above learned even with the larger steps. The paper trains its six post-norm layers with a **warm-up** (§5.3), in which the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
 
 # %% [markdown]
 # ## The residual stream

@@ -885,7 +885,7 @@ for step in (1, 3, 10, 30, 100):
     print(f"step {step:3}: {lengths[step - 1]:.2f} of the rate")
 assert lengths[0] > 0.99 > 0.5 > lengths[9] > lengths[99]
 # %% [markdown]
-# The first step follows the noise of a single batch over the full length of the rate. Later $m$ is a mean of about ten gradients, in which most of the noise cancels, so that the step is a quarter as long. (A direction that all gradients share does not cancel, and keeps its full length.) The first steps thus follow chance more than any others do, and a climb makes these steps short.
+# The first step follows the noise of a single batch over the full length of the rate. Later $m$ averages the noise as well as a plain mean of 19 gradients would ($\sqrt{0.1/1.9} = 1/\sqrt{19} = 0.23$), so that the step is a quarter as long. (A direction that all gradients share does not cancel, and keeps its full length.) The first steps thus follow chance more than any others do, and a climb makes these steps short.
 #
 # Besides, $\sqrt{v}$ is a rough estimate as long as it rests on a few gradients, which is where [Liu et al. (2020)](https://arxiv.org/abs/1908.03265) see the reason for a warm-up. In larger models the climb can decide whether anything is learned at all: for a Transformer that translates German into English, they report that the training loss ends near 10 instead of 3 without it.
 

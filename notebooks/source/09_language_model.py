@@ -277,7 +277,7 @@ first, later = (surprise[now & kind].mean().item() for kind in (~before, before)
 print(f"the first letter of a word {first:.1f} nats, the later ones {later:.1f}")
 assert first > later + 0.5
 # %% [markdown]
-# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (A larger model of the package pays 2.7 nats for a first letter. Only 0.2 of them answer the question whether a letter comes at all, and the others the question which one. About that it is as unsure as among 12 equally probable letters, whereas inside a word it is as unsure as among 2.)
+# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (A larger model of the package pays 2.7 nats for a first letter. Of these, 0.2 are the price of *whether* a letter comes, and 2.5 that of *which* one, as much as a choice among 12 equally probable letters; inside a word it is a choice among 2.)
 
 # %% [markdown]
 # ## With more patience
@@ -297,7 +297,7 @@ for name in ("6-gram", "yours", "larger"):
 assert nats["larger"] < min(nats[f"{order}-gram"] for order in tables) - 0.1
 
 # %% [markdown]
-# It does, with 1.0 million numbers in 2 MB, where the 6-gram table has 1.6 million entries. The same order holds on the whole test, where gzip has 1.46 nats, the 6-gram table 1.22, a 9-gram table with its six million entries 1.14, and this model 0.87. The package's smaller model (three layers, 6 000 steps, half as many characters at a time) has 1.18 there, more than the 9-gram table. So size, steps and context together made the difference; which of them contributed most has not been tested.
+# It does, with 1.0 million numbers in 2 MB, where the 6-gram table has 1.6 million entries. The same order holds on the whole test, where gzip has 1.46 nats, the 6-gram table 1.22, a 9-gram table with its six million entries 1.14, and this model 0.87. The package's smaller model (three layers, $d_{model} = 128$, 128 characters at a time, 6 000 steps) has 1.18 there, more than the 9-gram table. So size, steps and context together made the difference; which of them contributed most has not been tested.
 
 # %%
 print(write(larger, "def read(self, size):\n", 400, temperature=0.5, seed=2)[0])
@@ -470,7 +470,7 @@ by_width = {f"d_model {width}": [mean[width, n] for n in steps] for width in (32
 for name, losses in by_width.items():
     print(f"{name}:", ", ".join(f"{n} steps {loss:.2f}" for n, loss in zip(steps, losses)))
 # %% [markdown]
-# Going from 200 to 400 steps lowered the loss of both models by *more* than going from 100 to 200, with each of the three seeds, which no such law allows, with a floor or without. Take the simpler one, without a floor, as a rough guide: under $a \cdot n^{-b}$ each doubling multiplies the loss by the same factor, and two points are enough. How far can you trust that? Test it where you already know the answer: from the losses at 100 and 200 steps, predict the loss at 400.
+# Going from 200 to 400 steps lowered the loss of both models by *more* than going from 100 to 200, with each of the three seeds, which no such law with a positive $b$ allows, with a floor or without. Take the simpler one, without a floor, as a rough guide: under $a \cdot n^{-b}$ each doubling multiplies the loss by the same factor, and two points are enough. How far can you trust that? Test it where you already know the answer: from the losses at 100 and 200 steps, predict the loss at 400.
 
 # %%
 def same_factor(one, two):

@@ -32,7 +32,7 @@ device = default_device()
 # %% [markdown]
 # ## The question
 #
-# *The cat sat on a mat. The cat …* You expect *sat*, because it followed *cat* the last time. Does a model of Python expect that too? Two such models come with the package, a small one and a larger one, both trained as in lesson 09. We give them forty different letters in random order, and then the same forty again. For comparison we put *another* order of the letters before them, so that what is read stands in the same place but has not been seen:
+# *The cat sat on a mat. The cat …* You expect *sat*, because it followed *cat* the last time. Does a model of Python expect that too? Two such models come with the package, a small one and a larger one, both trained as in lesson 09. We give them forty different letters in random order, and then the same forty again. For comparison we put *another* order of the letters before them, so that the same forty stand in the same places, but their order is new:
 
 # %%
 small, characters, _ = training.load_language_model("python_small")
@@ -604,7 +604,7 @@ with analysis.ablate(big, "layers.3.self_attention", 3, mean=True):
 print(f"python, after itself, but without head 3.3: {without_it:.2f}")
 assert without_it > after_same + 1
 # %% [markdown]
-# For a name that is new to it, the small model gains nothing from having read it before. The larger one pays 1.90 nats a letter instead of 5.35, and without head 3.3 nothing is left of this gain, so all of it passes through this one head.
+# For a name that is new to it, the small model gains nothing from having read it before. The larger one pays 1.90 nats a letter instead of 5.35, and without head 3.3 nothing is left of this gain (5.34), while a name after another name costs as much as before (5.36, from 5.35). So the gain depends on this one head.
 
 # %% [markdown]
 # ## Where does it know?
@@ -642,7 +642,7 @@ with analysis.ablate(big, "layers.3.self_attention", 3, mean=True):
     assert known_by_layer(again)[-1] < 0.04
 assert known_by_layer(again)[3] < 0.04 < 0.1 < known_by_layer(again)[4]
 # %% [markdown]
-# Up to layer 2 the lens sees no difference between letters that are new and letters that are known. The answer appears in layer 3, where head 3.3 sits, and without this head it does not appear. So the lens and the ablation, two very different tools, point to the same place.
+# Up to layer 2 the lens sees no difference between letters that are new and letters that are known. The answer appears in layer 3, where head 3.3 sits, and without this head it does not appear. After the last layer the lens is the model itself. What it adds is that nothing can be read before: so the lens and the ablation point to the same layer.
 #
 # Here is the lens on one line. In each cell stands the character that the model would say there, from the embedding at the top to the last layer; the colour is its probability. Point at a cell for the four next best.
 

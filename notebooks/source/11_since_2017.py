@@ -174,7 +174,7 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 # Here the move decides everything. After 200 steps at our rate of 0.01 the deep post-norm model is where the bare frequencies of the characters are, so it has learned nothing about what follows what. The deep pre-norm model has come as far as the best models of two layers in the same time.
 
 # %% [markdown]
-# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? No, because with a warm-up of 500 steps to the same rate, in a training of 1000, post-norm ends at 3.16 again. But the rate matters. At a tenth of it, with the same warm-up of 50, post-norm is still at 3.16 after 200 steps with each of two seeds, and after 1000 steps it has come to 2.10 and 2.23. Is pre-norm ahead only because it bears the larger rate, then? No: at that small rate, too, it has come to 2.52 and 2.49 after 200 steps. So what pre-norm buys here is not a lower loss in a shallow model, but a deep model that begins to learn sooner at either rate, and that learns at the large one at all.
+# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? No, because with a warm-up of 500 steps to the same rate, in a training of 1000, post-norm ends at 3.16 again (one seed). But the rate matters. At a tenth of it, with the same warm-up of 50, post-norm is still at 3.16 after 200 steps with each of two seeds, and after 1000 steps it has come to 2.10 and 2.23. Is pre-norm ahead only because it bears the larger rate, then? No: at that small rate, too, it has come to 2.52 and 2.49 after 200 steps. So what pre-norm buys here is not a lower loss in a shallow model, but a deep model that begins to learn sooner at either rate, and that learns at the large one at all.
 
 # %% [markdown]
 # Not everybody has moved the norm to the same place. [OLMo 2](https://arxiv.org/abs/2501.00656) norms what comes *out* of the sub-layer, still inside of the residual branch, $x + \text{norm}(f(x))$, and [Gemma 2](https://arxiv.org/abs/2408.00118) norms before and after the sub-layer. In all three the sum itself is left alone.
@@ -224,10 +224,10 @@ say_all("RMSNorm")
 assert effect("RMSNorm").abs().max() < 0.02
 
 # %% [markdown]
-# The loss shows no sign of missing that invariance that would stand out from the seeds. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and 25 % of the time. So a shorter norm can save time that a count of FLOPs does not show (lesson 13 says more about such counts).
+# If the lost invariance costs anything, it is too little to stand out from the seeds. What is saved is one vector of parameters, a subtraction and one of two means. Counted in FLOPs this looks like nothing, for in a layer of d_model 4096 the two norms need a ten-thousandth of what the matrices need. But FLOPs are not time. A norm reads and writes every number for the sake of a few operations on it, and in one careful measurement on a GPU ([Ivanov et al., 2020](https://arxiv.org/abs/2007.00072), table 1) softmax and norms together had 0.17 % of the FLOPs and 25 % of the time. So a shorter norm can save time that a count of FLOPs does not show (lesson 13 says more about such counts).
 
 # %% [markdown]
-# **Exercise 1** (10 minutes, medium). Since about 2024 the same norm stands in one more place. Qwen 3 and Gemma 3 give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that scores can no longer grow with the size of queries and keys (**QK-norm**). The heads lie side by side in the last axis, and the weight belongs to one head and serves them all. How many heads there are follows from the sizes.
+# **Exercise 1** (10 minutes, medium). The same norm stands in one more place in many models of today. [Qwen 3](https://arxiv.org/abs/2505.09388) and [Gemma 3](https://arxiv.org/abs/2503.19786) give each *head* of the queries and of the keys a root mean square of 1 before they meet, so that scores can no longer grow with the size of queries and keys (**QK-norm**). The heads lie side by side in the last axis, and the weight belongs to one head and serves them all. How many heads there are follows from the sizes.
 
 # %% exercise="rms_norm"
 def rms_norm(x, weight, eps):
@@ -286,7 +286,7 @@ assert last("SwiGLU", longer).max() < -0.02
 # Here the length of training decides what we see. After 200 steps there is hardly a gain, and in today's block SwiGLU even comes out behind. After 800 steps it is ahead with every seed, by about 0.06 nats. That is about one and a half times the distance between its seeds, so by our rule it just counts, and two more seeds, which are not in the table, gain 0.053 and 0.065. After 2000 steps we have tried one seed, and there 0.036 is left of the gain.
 
 # %% [markdown]
-# Shazeer measured about 0.04 in models that were far larger and trained far longer. Why it is better he does not say. The last sentence of his paper on the subject reads: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence." That a unit can multiply, as we have just seen, may be a reason, but nothing here tests it.
+# Shazeer measured about 0.04 nats a *token* (ours are for a character), in models that were far larger and trained far longer. Why it is better he does not say. The last sentence of his paper on the subject reads: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence." That a unit can multiply, as we have just seen, may be a reason, but nothing here tests it.
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, medium). Families vary the gate. OpenAI's [gpt-oss](https://github.com/openai/gpt-oss/blob/main/gpt_oss/torch/model.py) makes three changes. Both projections are cut off first: neither may be above 7, and the one by `w_up` may not be below -7 either. The sigmoid in silu is taken of 1.702 times the gate, which is then multiplied by the gate as before. And 1 is added to the projection by `w_up`, so that a unit whose `w_up` is 0 still passes on its gate. Each matrix is applied as `x @ w`; the biases of the original are left out.
@@ -362,12 +362,12 @@ assert table[kinds["RoPE"]].max() + 0.1 < table[kinds["sine"]].min()
 assert table[kinds["sine"]].max() < table[kinds["no positions"]].min()
 
 # %% [markdown]
-# Learned vectors bring nothing over no positions at all in so short a training, perhaps because each of them has to be found from nothing. The sine is there from the first step and brings nearly a tenth of a nat, and RoPE, which is there from the first step as well, brings more than twice as much. So what helps is neither that the sine has gone nor that positions need not be learned, but the way in which RoPE puts them in. It does so by turning, and it does so in every layer; which of the two counts more, these controls do not tell.
+# Learned vectors bring nothing over no positions at all in so short a training, perhaps because each of them has to be found from nothing. The sine is there from the first step and brings nearly a tenth of a nat, and RoPE, which is there from the first step as well, brings more than twice as much. So it is not enough that the sine has gone, or that nothing has to be learned: what helps is the way in which RoPE puts positions in. It does so by turning, and it does so in every layer; which of the two counts more, these controls do not tell.
 
 # %% [markdown]
 # ### A swap that changes two things
 #
-# We have kept the embeddings equal by force, and here is why. With the sine, the paper draws embeddings of standard deviation $1/\sqrt d$ and multiplies them by $\sqrt d$. Llama, which adds nothing to them, draws them with 0.02 and multiplies by nothing, as GPT-2 did. So whoever swaps "the sine for RoPE" by taking both models as they are changes two things at once. An earlier edition of this lesson did so, and drew a conclusion from it. The table has models with **small embeddings** of that kind, so you can repeat its mistake. **Predict** what it found for RoPE, and for pre-norm:
+# We have kept the embeddings equal by force, and here is why. With the sine, our model draws embeddings of standard deviation $1/\sqrt d$ and multiplies them by $\sqrt d$ (the paper states only the factor). Hugging Face's Llama, which adds nothing to them, draws them with 0.02 and multiplies by nothing, as GPT-2 did. So whoever swaps "the sine for RoPE" by taking both models as they are changes two things at once. An earlier edition of this lesson did so, and drew a conclusion from it. The table has models with **small embeddings** of that kind, so you can repeat its mistake. **Predict** what it found for RoPE, and for pre-norm:
 
 # %%
 small = frozenset({"small embeddings"})
@@ -444,7 +444,7 @@ def kv_cache_bytes(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number
 exercises.kv_cache_bytes.check(kv_cache_bytes)
 
 # %% [markdown]
-# In a model that people use, these bytes decide how many of them one GPU can serve at the same time. Llama 2 with 7 billion weights has 32 groups for its 32 heads and reads up to 4096 tokens, and Llama 3 with 8 billion has 8 groups. For one text of 4096 tokens, with 2 bytes a number:
+# In a model that people use, these bytes decide how many of them one GPU can serve at the same time. [Llama 2](https://arxiv.org/abs/2307.09288) with 7 billion weights has 32 groups for its 32 heads and reads up to 4096 tokens, and [Llama 3](https://arxiv.org/abs/2407.21783) with 8 billion has 8 groups. For one text of 4096 tokens, with 2 bytes a number:
 
 # %%
 for name, groups in {"Llama 2 (7B), 32 groups": 32, "Llama 3 (8B), 8 groups": 8}.items():
@@ -461,7 +461,7 @@ assert effect("grouped queries").abs().mean() < 0.03
 # %% [markdown]
 # ## Swap 6: no biases
 #
-# [PaLM](https://arxiv.org/abs/2204.02311) left the biases out of its matrices and norms, and reports "increased training stability for large models" (section 2). Llama has none either, but this swap is the one that families agree on least, for Qwen 2 keeps the biases of queries, keys and values, and gpt-oss those of its attention and its experts. There is not much to keep or to save. We count their share in a layer:
+# [PaLM](https://arxiv.org/abs/2204.02311) left the biases out of its matrices and norms, and reports "increased training stability for large models" (section 2). Llama has none either, but this swap is the one that families agree on least, for [Qwen 2](https://arxiv.org/abs/2407.10671) keeps the biases of queries, keys and values, and gpt-oss those of its attention and its experts. There is not much to keep or to save. We count their share in a layer:
 
 # %%
 for d_model in (48, 4096):
@@ -511,7 +511,7 @@ for name, loss in losses.items():
 assert losses["RoPE"] < losses["sine"] - 0.05
 
 # %% [markdown]
-# RoPE is also said to help with texts that are longer than those of the training. Our models have seen 64 characters at a time. Neither kind of position has weights of its own, so we can ask both for 128. Here is the loss from the 22nd to the 64th character, and beyond. **Predict** what becomes of each.
+# RoPE is also said to help with texts that are longer than those of the training ([Su et al.](https://arxiv.org/abs/2104.09864) name "the flexibility of sequence length"). Our models have seen 64 characters at a time. Neither kind of position has weights of its own, so we can ask both for 128. Here is the loss from the 22nd to the 64th character, and beyond. **Predict** what becomes of each.
 
 # %%
 windows = ids[: 128 * 100].view(100, 128)
@@ -534,7 +534,7 @@ for name, model in models.items():
 assert min(beyond.values()) > 0.1
 
 # %% [markdown]
-# Both get worse where they have never been. So turning alone does not make a model read on. Models for long texts are trained on some, and turn more slowly ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).
+# Both get worse where they have never been, so turning alone does not make a model read on. How much worse depends on the seed: with two further seeds the sine lost 0.47 and 0.45 nats and RoPE 0.20 and 0.23, so one seed must not compare the two. Models for long texts are trained on some, and turn more slowly ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).
 
 # %% [markdown]
 # ## The sum is Llama
@@ -580,7 +580,7 @@ for position in (0, 1, 63):
 assert off[0] < 1e-5 < 1e-4 < off[1:].min()
 
 # %% [markdown]
-# At position 0 nothing is turned, and all agrees. From position 1 on, the model computes something else. So test a conversion on more than one token, and compare *logits*, because a model that is slightly wrong still writes.
+# At position 0 all agrees. A causal model sees one key there, with weight 1, so *no* mistake in queries or keys can show: with random numbers in $W^Q$ and $W^K$ position 0 agrees as well. From position 1 on, the model computes something else. So test a conversion on more than one token, and compare *logits*, because a model that is slightly wrong still writes.
 
 # %% [markdown]
 # **Exercise 5** (find the bug; 20 minutes, medium). This is one step of rotary attention with a cache, for one new position. `cache` (2, B, h, S, d_head) holds the keys, *turned already*, and the values of the S positions before it. `rotate(x, start)` turns the rows of x, the first of which has position `start`. There are three defects, and this is what was observed:
@@ -622,7 +622,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 
 # %% [markdown]
 # <details><summary>3. You load published weights, and the first token's logits are right, but all others are a little wrong. What do you look at first?</summary>
-# At the layout of RoPE, that is, at which two features turn together. At position 0 nothing turns.
+# At the queries and keys, and first at the layout of RoPE, that is, at which two features turn together. At position 0 there is only one key, so no mistake in queries or keys shows there.
 # </details>
 # <details><summary>4. A swap lowers the loss with each of three seeds, by 0.004, 0.001 and 0.007. Does it help?</summary>
 # You can't tell. Three seeds agree in their sign by chance in one case of four, and the distance between the seeds is larger than their mean.

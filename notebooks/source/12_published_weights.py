@@ -136,7 +136,7 @@ with torch.no_grad():
 # | family | what differs |
 # |---|---|
 # | BERT | each projection is that of an `nn.Linear`; post-norm; types; $\varepsilon = 10^{-12}$ |
-# | GPT-2 | every matrix is the transpose, applied as `x @ weight`; queries, keys and values come out of one of them |
+# | GPT-2 | the matrix of every projection is the transpose, applied as `x @ weight`; queries, keys and values come out of one of them |
 # | Llama, in Hugging Face's files | what RoPE turns together lies half a head apart, not side by side as in lesson 03 |
 #
 # If the matrix is square, a transpose raises no error. The next two exercises are about these families.
@@ -249,7 +249,7 @@ for word, (one, other) in ((w, s.values()) for w, s in word_senses.SENSES.items(
     words[word] = vectors_of(word, [*one, *other])
     stops[word] = vectors_of(".", [*one, *other])  # for later
 # %% [markdown]
-# Is a gap of 0.03 much? Ask **chance**. Deal the sixteen sentences into two heaps of eight at random, a thousand times, and count how often the gap of such heaps is as large. This is a **permutation test**. **Predict**: for which of the six words will the gap be more than chance gives?
+# Suppose that a gap is 0.03. Is that much? Ask **chance**. Deal the sixteen sentences into two heaps of eight at random, a thousand times, and count how often the gap of such heaps is as large. This is a **permutation test**. **Predict**: for which of the six words will the gap be more than chance gives?
 
 # %%
 def by_chance(x, deals=1000):
@@ -311,7 +311,7 @@ assert of_stops[6] < of_words[6]
 # The full stops do nearly as well. A full stop has no senses, so the sense of a word is not all that tells the two heaps apart: after a few layers even the full stop holds something of what its sentence is about. The words are ahead of it after every layer, but by no more than ten sentences of 96.
 
 # %% [markdown]
-# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 came to. The position of a full stop is the length of its sentence, so the sentences of the two senses must happen to differ in length, and they do so most for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, the full stops are right 48 times before the first layer, as often as chance, but still 69 to 78 times after the layers, so what is left must be topic. This control has therefore found two rivals of the word's sense, the topic of the sentence and the position in it.
+# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 came to. The position of a full stop is the length of its sentence, so the sentences of the two senses must happen to differ in length, and they do so most for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, all full stops begin alike, and after the layers they are still right 69 to 78 times. Most of this is topic: with each word replaced by *the* as well, so that the length alone is left, 55 to 63. This control has therefore found two rivals of the word's sense, the topic of the sentence and the position in it.
 
 # %% [markdown]
 # A harder control separates the two explanations. In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
@@ -414,7 +414,7 @@ print(f"{'the right one':19} off by 0.00, gap {gaps['bank'][3]:.3f}")
 assert min(off.values()) > 1e-2  # a comparison with the original finds each of them
 assert min(parted[name] for name in ("another_eps", "without_types")) > 0.7 * gaps["bank"][3]
 # %% [markdown]
-# All of them run. With another ε, or without types, most of the gap is left, and everything above would have looked right. What finds every one is the comparison with the original, number by number. That is why it stands in this lesson *before* the question.
+# All of them run. With another ε, or without types, most of the gap is left, and our answers about *bank* and the full stops would have come out much the same. What finds every one is the comparison with the original, number by number. That is why it stands in this lesson *before* the question.
 
 # %% [markdown]
 # ## Search by meaning
@@ -567,7 +567,7 @@ print(f"together {further_up.tolist()}; coins: p = {coins(*further_up.tolist()):
 assert coins(*further_up.tolist()) < 0.15
 
 # %% [markdown]
-# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on how the lessons happen to be worded, since the texts that are searched are the lessons themselves. In sixteen wordings of them p lay between 0.001 and 0.04 for both sets together, and between 0.006 and 0.17 for the first set and between 0.02 and 0.32 for the second. If a random fifth of the present paragraphs is left out, it lies between 0.005 and 0.30 for both together (six draws). So the model is probably the better search, and 46 questions are too few to be sure of it, or to tell the sets apart.
+# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on how the lessons happen to be worded, since the texts that are searched are the lessons themselves. We have repeated the test with sixteen earlier wordings of the lessons: p lay between 0.001 and 0.04 for both sets together, and between 0.006 and 0.17 for the first set and between 0.02 and 0.32 for the second. If a random fifth of the present paragraphs is left out, it lies between 0.005 and 0.30 for both together (six draws). So the model is probably the better search, and 46 questions are too few to be sure of it, or to tell the sets apart.
 
 # %% [markdown]
 # **Exercise 4** (10 minutes, easy). `hidden` is what a model gives for texts of different lengths, `mask` is True for a token and False for padding. Return the mean of each text's own tokens; a text without any gets zeros.
@@ -742,6 +742,6 @@ print(f"with another of its layer at most {max(rest):.3f}")
 assert beyond[head] > 3 * max(rest)
 
 # %% [markdown]
-# With any other head of layer 0 the two losses add up, to within 0.01. So it is these two that stand in for each other to some extent, and the first ablation made head 0.2 look more dispensable than it is. Still, even without both of them most of the distance is left, and the layer that is missed most is layer 2, not the layer of the head with the perfect score.
+# With any other head of layer 0 the two losses add up, to within 0.01. So head 2.11 does stand in for head 0.2, and it is not the only one: with head 1.8 in its place 0.043 are lost beyond the sum, and with four others about 0.03. The first ablation made head 0.2 look more dispensable than it is. Still, even without heads 0.2 and 2.11 most of the distance is left, and the layer that is missed most is layer 2, not the layer of the head with the perfect score.
 #
 # So a score says where a head looks. What the model would lose without it must be measured, and one head at a time can show too little.

@@ -229,7 +229,7 @@ for length in (1, 2, 3):
 # %% [markdown]
 # ## Step 4: one step, and one batch by heart
 #
-# You have a suspect, but let us finish the round, because other bugs pass everything so far. Step 4 trains, though only a little. `step` takes a single step and looks at all parameters. `by_heart` trains on eight chats until it knows them, and then has them said. If a model can't learn eight chats by heart, it can learn nothing:
+# You have a suspect, but let us finish the round, because other bugs pass everything so far. Step 4 trains, though only a little. `step` takes a single step and looks at all parameters. `by_heart` trains on eight chats until it knows them, and then has them said. A healthy program, if its model is wide enough, must be able to learn eight chats by heart:
 
 # %% tolerance=0.5
 print("step:", tools.step(patient), "\n")
@@ -321,7 +321,7 @@ print("look at:", found)
 assert found == "writing"
 
 # %% [markdown]
-# The patient reads, computes its loss and its gradient as the healthy program does, and writes otherwise. Of the 27 bugs the bisection finds the stage of 23. In the four others both programs end alike, because none of our stages does what is wrong there: splitting the numbers, drawing the first weights, choosing what decays, and setting the rate.
+# The patient reads, computes its loss and its gradient as the healthy program does, and writes otherwise. For 22 of the 27 bugs the bisection names the first stage that differs. For number 3 it names the loss, although the rows differ already: the logits do not read the marks of the answers, so the difference vanishes and comes back, which we had ruled out above. In the four others both programs end alike, because none of our stages does what is wrong there: splitting the numbers, drawing the first weights, choosing what decays, and setting the rate.
 
 # %% [markdown]
 # A tool can go on in the same way inside each stage, down to single functions. `twin` writes down the beginning and the end of every call in both programs, in a run that does a little of everything. At the first event that differs, there are two cases. If a call *began* with the same numbers and *ends* with others, it is this function. If it already *begins* with other numbers, it is the function that made the call.
@@ -475,7 +475,7 @@ print(BUGS[names[17]].difference())
 assert found == "gradient"
 
 # %% [markdown]
-# The bug of this third patient was in [widely used training code](https://huggingface.co/blog/gradient_accumulation) until October 2024. It had been there for years, because nothing looked ill.
+# The bug of this third patient was in [widely used training code](https://huggingface.co/blog/gradient_accumulation) until October 2024. [It had been reported in 2021](https://unsloth.ai/blog/gradient), and it stayed for years: the loss fell, and few people compared two ways of cutting a batch.
 
 # %% [markdown]
 # **Exercise 5** (find the bug; 20 minutes, medium). Here a batch is read in portions, and there are two bugs. With one portion the gradient is right. With two it points in another direction, even where nothing is shortened; a portion in which no token counts makes all of it NaN; and with a small `max_norm` the last portions count for more than the first ones.
@@ -526,7 +526,7 @@ assert all(share_of[name, "twin"] > 0.99 for name in names)
 assert only == ["scale_lost"]
 
 # %% [markdown]
-# The tools of steps 1 to 3 see two to seven bugs each, but what they say leads to the place. Learning by heart sees the most of the nine, and says the least about the place. One bug is seen by the twin alone. Its scores are not divided by $\sqrt{d}$, and it breaks no invariant: it *is* a proper attention, only a sharper one than was meant. Nothing but a second opinion can tell you that.
+# The tools of steps 1 to 3 see two to seven bugs each, but what they say leads to the place. Learning by heart sees the most of the nine, and says the least about the place. One bug is seen by the twin alone. Its scores are not divided by $\sqrt{d}$, and it *is* a proper attention, only too sharp. Of our tools only the twin can tell you that. (So could a number known beforehand: by lesson 01 random scores have a standard deviation of 1, and here it is $\sqrt d$.)
 #
 # ![For each of the five steps, and for each of the four files, a disc for every bug, filled if the step sees it. The first four steps see some of each file at most, and the twin sees all 27.](../img/14_steps.svg)
 #
@@ -560,7 +560,7 @@ assert only == ["scale_lost"]
 # Sentences that stand in both parts; or dropout, which makes training harder than evaluation and is no bug.
 # </details>
 # <details><summary>5. You change how a batch is cut into portions, and the loss curve changes a little. Is that rounding?</summary>
-# Compare the gradients: rounding is off by a millionth of their length. A hundredth is a bug.
+# Compare the gradients, in float32: there rounding is off by about a millionth of their length, and a hundredth is a bug. (In bfloat16 rounding alone can be off by some thousandths.)
 # </details>
 
 # %% [markdown]

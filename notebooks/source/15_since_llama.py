@@ -53,7 +53,7 @@ print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
 # %% [markdown]
-# **What did they give up, and what remembers in the other three layers?** We take the designs one at a time. Then come four smaller parts, which make models trainable, let them read on, or share out the work. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
+# **What did they give up, and where three layers in four no longer see the whole text, what remembers there?** We take the designs one at a time. Then come four smaller parts, which make models trainable, let them read on, or share out the work. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
 
 # %%
 table = training.load_table("since_llama")
@@ -159,7 +159,7 @@ assert right[:22].min() > 0.9
 assert right[22:].max() < 0.4
 
 # %% [markdown]
-# Up to a distance of 21 the answers are right, and from 22 on they are guesses, one in eight. No training can change that, since the gradient is zero there. If the window is the cause, then two layers should fail after 14, and it should help to open a *single* layer. The table has both, with five seeds, and *last layer sees all* differs from *three windows* in one mask alone:
+# Up to a distance of 21 the answers are right, and from 22 on they are guesses, one in eight. No training can change that, since no path leads there, whatever the weights are. If the window is the cause, then two layers should fail after 14, and it should help to open a *single* layer. The table has both, with five seeds, and *last layer sees all* differs from *three windows* in one mask alone:
 
 # %%
 curves = {arm: over_seeds("distance", arm, "right").mean(0) for arm in distance.ARMS}
@@ -268,7 +268,7 @@ for arm in ("all heads", "one group", "latent"):
     say("caches", arm, "nats")
 
 # %% [markdown]
-# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is 0.13 nats behind (with one seed and five times the steps 0.22, so that it is no matter of patience). [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
+# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is 0.13 nats behind (with one seed and five times the steps 0.22, so that it is no matter of patience). Nor is it that fewer features turn: a single group of which half turn has 2.33 to 2.41 (three seeds). At a third and at three times this rate the latent is behind as well, by 0.16 and 0.10 (one seed). [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
 
 # %% [markdown]
 # There is a third way, which makes reading cheaper and not the cache smaller. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**. [GLM-5](https://huggingface.co/docs/transformers/main/model_doc/glm_moe_dsa) does the same, but we do not build it here.
@@ -515,10 +515,10 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 # At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and at the highest its largest score is about 11,000, where the norm leaves 23. With QK-norm the second rate is even the best, with four of the five seeds, and the third costs much less. So far this is what the papers promise.
 
 # %% [markdown]
-# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. (A cap of 3.46, which is the norm's own bound √12, comes to the same, 2.76 and 2.77 with two seeds.) The learned weights do not explain it either, because at the highest rate the norm alone does as well (at the second one they bring a little less than another tenth of a nat). Nor is it a matter of patience, for with ten times as many steps, the last three lines, the plain model is further behind the norm than before, and so is the cap.
+# But this bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. (A cap of 3.46, which is the norm's own bound √12, comes to the same, 2.76 and 2.77 with two seeds.) A cap differs in one more thing: far beyond it, tanh is flat. At the highest rate 99 % of the first layer's scores are above 15 before the cap (two seeds), where its slope is below 0.01, so that hardly any gradient brings them back. The learned weights do not explain the norm either, because at the highest rate the norm alone does as well. Nor is it patience: with ten times as many steps (last three lines, one seed) both are further behind.
 
 # %% [markdown]
-# What else has the norm, and the cap has not? With it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
+# What else has the norm, and the cap has not? Its slope never dies. And with it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
 
 # %%
 for name in ("plain", "norm only"):
@@ -529,7 +529,7 @@ free, kept = (over_seeds("kept sizes", f"norm only, {sizes}", "turn") for sizes 
 assert kept.min() > 1.5 * free.max()
 
 # %% [markdown]
-# With their sizes kept, the matrices are turned about twice as far in each step, and the model with the norm is hardly worse, by less than 0.1 with each seed. So smaller turns are not what helps. The plain model *gains* 0.14 to 0.32. Is that because its matrices no longer grow, or because they are turned further? Steps that go half of the way turn them by about 0.05, nearly as little as before, and it still gains 0.27 to 0.37 (three seeds). So a part of its trouble is that its matrices grow, and its scores with them. What else the norm may do, we do not know. (In windows of 256 characters, by one seed, sizes that are kept do the norm's model no harm either, and the plain one gains only 0.05.)
+# With their sizes kept, the matrices are turned about twice as far in each step, and the model with the norm is hardly worse, by less than 0.1 with each seed. So smaller turns are not what helps. The plain model *gains* 0.14 to 0.32. Is that because its matrices no longer grow, or because they are turned further? If each step of the two matrices is halved as well, they turn by about 0.05, hardly more than at first, and the model still gains 0.24 or more (three seeds, counted in two ways). So a part of its trouble is that its matrices grow, and its scores with them. What else the norm may do, we do not know. (In windows of 256 characters, by one seed, sizes that are kept do the norm's model no harm either, and the plain one gains only 0.05.)
 
 # %% [markdown]
 # ## A head that has nothing to look at
@@ -637,7 +637,7 @@ print("within 256:", [round(4 * turn, 2) for turn in turns])
 #
 # - **linear** ([position interpolation](https://arxiv.org/abs/2306.15595)): all pairs turn four times as slowly, as if positions were pressed together,
 # - **Llama 3** ([code](https://github.com/meta-llama/llama-models/blob/main/models/llama3/model.py)): only the pairs that make few turns are slowed down, and the fast ones stay as they are,
-# - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores become larger, by 30 % where the text is four times as long.
+# - **[YaRN](https://arxiv.org/abs/2309.00071)**: nearly the same choice, and all scores become larger, for a factor of four by 30 %, however long the text is.
 #
 # Are ours the real ones? Here are three tiny Llamas, whose file says that they were trained on 16 positions, and which read 20. A fourth one with the same weights and no recipe shows that the recipes change what they say:
 
@@ -655,7 +655,7 @@ for kind, more in {"linear": {}, "llama3": bounds, "yarn": {}}.items():
 # %% [markdown]
 # No recipe trains anything here. The table has models that were trained on 64 characters at a time, and then read 256. **Predict**: which recipe costs something within the *first* 64?
 #
-# There are two controls as well. One is the model as it was trained, but with a window of 64. It meets no new distance, but it also never sees more keys than in training. So the other one sees all positions, and takes every one that is further away than 63 for one at a distance of 63.
+# There are two controls as well. One is the model as it was trained, but with a window of 64. It meets no new distance, but it also never sees more keys than in training. So the other one sees all positions, and treats every position beyond 63 as if it were at a distance of 63.
 
 # %%
 recipes = ("as trained", "linear", "Llama 3", "YaRN")
@@ -669,7 +669,7 @@ assert loss["linear"][:, 0].min() > loss["Llama 3"][:, 0].max()
 assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in controls)
 
 # %% [markdown]
-# As it was trained, the model loses more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat from the first character on, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fast pairs alone, and cost a third of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done. After ten times as much training on 64 characters, by one seed, linear scaling costs 1.5 nats there, and the others 0.3 to 0.4.)
+# With RoPE as it was trained, the loss rises by more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat from the first character on, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost a third of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done. After ten times as much training on 64 characters, by one seed, linear scaling costs 1.5 nats there, and the others 0.3 to 0.4.)
 
 # %% [markdown]
 # Both controls are better than all recipes. With a window of 64 the model reads on as if nothing had happened, and with all keys in sight it loses less than a tenth of a nat. (After ten times as much training neither loses anything, by one seed: 1.37 and 1.40 in the last quarter, and 1.42 in the first.) So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where that is needed, and for this small model it is not.
@@ -712,7 +712,7 @@ assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 # - A window of $w$ in $L$ layers reaches exactly $L\,(w - 1)$ positions back; one open layer wins the rest back.
 # - A latent keeps one short vector for all heads, and absorbed matrices make no key at all.
 # - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets, a layer that attends recalls.
-# - QK-norm survives high rates, which a bound alone does not; a head with nothing to see needs a sink.
+# - QK-norm survives high rates, which a soft cap does not; many heads leave their weight on a sink.
 # - What meets no new angle reads on.
 
 # %% [markdown]

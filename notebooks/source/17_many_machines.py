@@ -143,7 +143,7 @@ for n in (2, 3, 4):
 # ![For each of five ways, who of four ranks has which part of the activations and of the weights.](../img/17_ways.svg)
 
 # %% [markdown]
-# **1. Data.** Each rank has all weights and every $n$-th text. One all-reduce a step, of the gradients of all weights, is enough, whatever the texts are. What this way can't cut is the memory of the model, because every rank holds all weights, gradients and averages.
+# **1. Data.** Each rank has all weights and every $n$-th text. One all-reduce a step, of the gradients of all weights, is enough, however many texts there are. What this way can't cut is the memory of the model, because every rank holds all weights, gradients and averages.
 
 # %% [markdown]
 # **2. Sharded.** So let each rank *keep* only an $n$-th of every weight, and with it that part's gradients and averages. A layer's weights are gathered before the layer computes, and freed after it. On the way back they are gathered again, and of the summed gradients each rank keeps its own part. That makes two all-gathers and one reduce-scatter, half as much again as data parallel. The idea is ZeRO's, and torch calls it [FSDP](https://arxiv.org/abs/2304.11277). What it can't cut is the work inside a layer, for every rank computes whole layers.
@@ -165,7 +165,7 @@ print(f"rows of w_up first, off by {(wrong @ w_down - whole).abs().max().item():
 # So one sum for each network is enough. The control shows why the first cut goes by columns. If $W_{up}$ is cut by rows, each rank has only a *term* of every feature, and the relu of a sum is not the sum of the relus.
 
 # %% [markdown]
-# Attention is cut in the same way, because heads are blocks of columns. Each rank has some of the heads, and the rows of $W_O$ that read them. That makes two all-reduces of an activation for each layer on the way forward and, for the gradients of the inputs, two more on the way back. What tensor parallel can't cut is what lies between the two, such as norms and residuals, because every rank has all activations there. (Megatron's later [sequence parallelism](https://arxiv.org/abs/2205.05198) cuts these by positions. It splits each all-reduce into its two halves, and so sends as many bytes. Ours does not do that.)
+# Attention is cut in the same way, because heads are blocks of columns. Each rank has some of the heads, and the rows of $W_O$ that read them. That makes two all-reduces of an activation for each layer on the way forward and, for the gradients of the inputs, two more on the way back. What tensor parallel can't cut is what lies between the two, such as norms and residuals, because every rank has all activations there. (Megatron's later [sequence parallelism](https://arxiv.org/abs/2205.05198) cuts these by positions. It splits each all-reduce into its two halves, which are as many bytes. But on the way back it gathers the inputs once more, hidden behind arithmetic, so that it sends a quarter more in all. Ours does not do that.)
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, medium). Cut a feed-forward network relu(x @ w_up) @ w_down for n ranks, so that one sum is enough. Rank r will compute relu(x @ ups[r]) @ downs[r]. n divides d_ff, and rank 0 gets the first features. Return `(ups, downs)`, whose first axis counts the ranks.
@@ -254,7 +254,7 @@ for m in (1, 4, 12, 48):
     print(f"{m:2} micro-batches: {idle:.2f} counted, {pipeline.waiting_share(4, m):.2f} predicted")
 
 # %% [markdown]
-# More micro-batches make less waiting, as long as there are texts enough. But in this order, which is GPipe's, no way back begins before all $m$ micro-batches have gone forward, so that a rank keeps the activations of the whole batch. (Or it keeps only what comes in, as in the [GPipe paper](https://arxiv.org/abs/1811.06965), and computes the rest once more.) In [a later order](https://arxiv.org/abs/2104.04473), which is called **1F1B**, the last rank sends each micro-batch back at once, and every rank then does one forward and one back in turns. The waiting stays what it is. But a micro-batch's activations are freed when it comes back. **Predict** how many micro-batches each of four ranks then keeps at most, of four and of eight:
+# More micro-batches make less waiting, as long as there are texts enough. But in this order, which is GPipe's, no way back begins before all $m$ micro-batches have gone forward, so that a rank keeps the activations of the whole batch. (Or it keeps only what comes in, as in the [GPipe paper](https://arxiv.org/abs/1811.06965), and computes the rest once more.) In another order, **1F1B** ([PipeDream](https://arxiv.org/abs/1806.03377); with one step for the whole batch, as here, in [2020](https://arxiv.org/abs/2006.09503)), the last rank sends each micro-batch back at once, and every rank then does one forward and one back in turns. The waiting stays what it is. But a micro-batch's activations are freed when it comes back. **Predict** how many micro-batches each of four ranks then keeps at most, of four and of eight:
 
 # %%
 for order in trials.ORDERS:
@@ -267,7 +267,7 @@ assert held == [4, 3, 2, 1]
 assert difference(in_turns) < 1e-5
 
 # %% [markdown]
-# In turns, rank $r$ never keeps more than $n - r$ micro-batches, however many there are, while in GPipe's order every rank keeps all of them. The numbers that come out are the same. (`distributed/pipeline.py` has both orders, and the trainings below go by GPipe's.) What a pipeline can't cut is a single layer.
+# In turns, rank $r$ never keeps more than $n - r$ micro-batches, however many there are, while in GPipe's order every rank keeps all of them. The numbers that come out are the same. (`distributed/pipeline.py` has both orders, and the trainings below go by GPipe's.) Later orders also shorten the waiting: [interleaved ones](https://arxiv.org/abs/2104.04473) give a rank several pieces of the model, and [zero bubble](https://arxiv.org/abs/2401.10241) fills the gaps with gradients of weights, for which nobody waits. What a pipeline can't cut is a single layer.
 
 # %% [markdown]
 # **Exercise 4** (predict; 15 minutes, medium). Put into formulas what the last sections said in words. How many bytes do all ranks together send in a training step in float32, for "data", "tensor", "context" and "pipeline"? `n_tokens` are those of the whole batch. Ask each time what is sent, how often, and by whom.
@@ -465,7 +465,7 @@ outside = costs.Cluster(flops=989e12, link=50e9)
 print(f"computing: {inside.seconds_computing(P, tokens, n):.2f} s a step")
 years = inside.seconds_computing(P, 15e12, n_ranks=1) / (365 * 86_400)
 print(f"one GPU for 15 trillion tokens: {years:.0f} years")
-held = 16 * P  # 2 bytes a weight and a gradient, 12 for a copy in float32 and Adam's two averages
+held = 16 * P  # 2 bytes for each weight, 2 for its gradient, 12 for a copy in float32 and Adam's two averages
 print(f"weights, gradients, averages: {held / 1e9:.0f} GB, sharded {held / n / 1e9:.0f} GB")
 
 # %% [markdown]
@@ -483,7 +483,7 @@ plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
            alt="Between machines all take nine times as long; context and tensor take most")
 
 # %% [markdown]
-# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More tokens would not help, because arithmetic and activations grow with them alike. Data and sharded parallel send nearly two and nearly three times what the model weighs, but once a step, which can be hidden behind the arithmetic if the batch is large. A pipeline sends next to nothing, and pays by waiting.
+# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts would not help, because arithmetic and activations grow with them alike. *Longer* texts help context parallel, which is made for them: attention's own products, left out here, grow with the square of the length. In one text of 65 536 tokens they are as many as all others, and with 262 144 tokens computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, but once a step, which can be hidden behind the arithmetic if the batch is large. A pipeline sends next to nothing, but waits.
 #
 # Is that a law, or a fact about this size? In a wider model the arithmetic grows with $d^2$, and an activation with $d$:
 
@@ -499,7 +499,7 @@ for weights, layers, width in llamas:
 # So the ratio falls with the width. But on the way forward, no token can enter the next half of a layer before its sum is there, so that sending is hard to hide even where it takes less time than the arithmetic. To hide it, the work must be cut more finely. PyTorch's [asynchronous tensor parallelism](https://discuss.pytorch.org/t/distributed-w-torchtitan-introducing-async-tensor-parallelism-in-pytorch/209487) sends the sums of some tokens while the products of others are computed. And on the way back, Megatron-LM computes the gradients of a weight matrix [while the gradients of its input are summed](https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tensor_parallel/layers.py). All of this is easier on fast links, and so tensor parallel is kept within a machine.
 
 # %% [markdown]
-# The [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. In the model of 8 billion four heads share their keys, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: the weights that a sharded rank needs next, and the gradients, can travel while it computes something else. A rank of a pipeline has nothing to do before its activation comes.
+# The [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. In the model of 8 billion four heads share their keys, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: the weights that a sharded rank needs next, and the gradients, can travel while it computes something else. We add that a rank of a pipeline has nothing to do before its activation comes.
 
 # %% [markdown]
 # What changes with the batch? The number of gradients does not grow with the tokens, but the arithmetic does. So here is data parallel between machines, with smaller and larger batches:

@@ -405,11 +405,23 @@ def test_what_was_found_stays_after_a_part_was_opened_and_left(desk):
 
 
 def test_six_that_are_found_say_what_the_parts_are_for(desk):
-    for name in BREAKERS:
+    for name in BREAKERS[:-1]:
         breaker(desk, name).click()
         breaker(desk, name).click()
+    expect(desk.locator(".tl-purposes > div")).to_have_count(0)
+    breaker(desk, BREAKERS[-1]).click()
+    keep = desk.get_by_role("button", name="Save the picture “I broke it six ways”")
+    expect(keep).to_be_visible()  # before the last cut is mended
+    assert out_of_sight(desk, ".tl-prize b", ".tl-prize button") == []
+    expect(desk.locator(".tl-purposes")).to_contain_text("Positions say in which order the words stand.")
+    breaker(desk, BREAKERS[-1]).click()
     expect(desk.locator(".tl-purposes > div")).to_have_count(6)
-    expect(desk.locator(".tl-purposes")).to_contain_text("Positions say in which order the words stand. Without: 34")
+    with desk.expect_download() as download:
+        keep.click()
+    assert download.value.suggested_filename == "thirty-four-thousand-and-twenty-one.png"
+    breaker(desk, "mask").click()
+    expect(keep).to_be_hidden()
+    expect(desk.get_by_role("button", name="mend mask")).to_be_visible()
 
 
 def test_a_part_shows_its_scores_weights_and_a_sum_in_one_screen(desk):
@@ -464,16 +476,21 @@ def test_a_tour_hides_no_breaker_ends_at_them_and_gives_the_focus_back(sized):
     for step in range(1, 7):
         expect(sized.locator(".tl-tour .tl-title")).to_have_text(f"Step {step} of 6")
         expect(on).to_be_focused()
+        expect(sized.locator(".w-veil")).to_have_count(
+            2 if step < 6 and (step != 2 or sized.viewport_size["width"] > 600) else 0
+        )
+        expect(sized.locator(".tl-at")).to_have_text("ein" if step < 6 else "vier")
         on.press("Enter")
     expect(sized.locator(".tl-tour")).to_be_hidden()
     expect(sized.locator(".tl-breaker").first).to_be_focused()
+    expect(sized.locator(".tl-verdict b")).to_have_text("34\u202f024 ✗")
 
 
 def test_digits_are_read_in_words_and_a_mistake_offers_the_spelling_that_mends_it(sized):
     field, hint = sized.get_by_label("text to translate"), sized.locator(".tl-hint")
     field.fill("42")
     expect(sized.locator(".tl-verdict b")).to_have_text("42 ✓")
-    expect(hint).to_contain_text("read as “forty-two”")
+    expect(hint).to_have_text("read as “forty-two”")
     expect(hint).to_be_visible()
     learned = "nine hundred and ninety-nine thousand, nine hundred and ninety-nine"
     field.fill(learned.replace(",", ""))
@@ -482,6 +499,41 @@ def test_digits_are_read_in_words_and_a_mistake_offers_the_spelling_that_mends_i
     expect(field).to_have_value(learned)
     expect(sized.locator(".tl-verdict b")).to_have_text("999\u202f999 ✓")
     expect(sized.locator(".tl-why")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("1000000", "below a million"), ("hello world", "It knows only numbers, and “hello” is none.")]
+)
+def test_what_cannot_be_translated_is_said_and_the_last_sentence_waits(sized, text, says):
+    field = sized.get_by_label("text to translate")
+    expect(sized.locator(".tl-chip")).to_have_count(6)
+    field.fill(text)
+    expect(sized.locator(".tl-refusal")).to_contain_text(says)
+    assert out_of_sight(sized, ".tl-refusal span", ".tl-refusal button") == []
+    frame, message = field.bounding_box(), sized.locator(".tl-refusal span").bounding_box()
+    assert message["y"] >= frame["y"] + frame["height"]
+    assert german(sized) == "vierunddreißigtausendeinundzwanzig"
+    expect(sized.locator(".tl-chip").first).to_be_hidden()
+    expect(sized.locator(".tl-verdict b")).to_have_count(0)
+    assert sized.locator(".tl-weave").evaluate("weave => weave.inert")
+    assert "s=thirty-four+thousand" in sized.url
+    sized.locator(".tl-refusal button").click()
+    expect(sized.locator(".tl-verdict b")).to_contain_text("✓")
+    expect(field).to_have_value("999 999" if "million" in says else "42")
+    assert not sized.locator(".tl-weave").evaluate("weave => weave.inert")
+    assert not sized.evaluate(LOST)
+
+
+def test_a_word_dropped_on_a_word_takes_its_place(desk):
+    four, one = (desk.locator(f"[data-part=reads][data-s='{s}'] text").bounding_box() for s in (2, 6))
+    desk.mouse.move(one["x"] + 9, one["y"] + 9)
+    desk.mouse.down()
+    desk.mouse.move(four["x"] + 5, four["y"] + 30, steps=3)
+    desk.mouse.move(four["x"] + 5, four["y"] + 9, steps=3)
+    expect(desk.locator(".tl-ghost")).to_have_text("one →")
+    desk.mouse.up()
+    expect(desk.locator(".tl-verdict b")).to_have_text("31\u202f021 ✗")
+    expect(desk.locator(".w-put")).to_have_count(1)
 
 
 def test_a_word_is_dragged_onto_another_thread_and_the_address_says_so(desk):

@@ -24,7 +24,8 @@ test("a point is a row of the slab at or behind which it lies, or of the positio
     assert.deepEqual(at(inside(slab), left[3] + 4), [`encoder.layers.${i}.residual_2.norm`, 3]),
   );
   assert.deepEqual(at(from + 20, left[0]), ["encoder.layers.1.residual_2.norm", 0]);
-  assert.deepEqual([at(to, left[0]), at(clock, left[3] + 4 * plan.pitch), at(2, left[0])], [null, null, null]);
+  assert.deepEqual(at(2, left[0]), ["src_embedding.positions", 0], "on the word itself");
+  assert.deepEqual([at(to, left[0]), at(clock, left[3] + 4 * plan.pitch), at(-2, left[0])], [null, null, null]);
 });
 
 function dragging() {

@@ -6,7 +6,7 @@ import test from "node:test";
 import { fakePage, load } from "./support.mjs";
 
 fakePage();
-const [{ became, candidates, riddle, tell, titleOf }, { cutsOf }] = await Promise.all(
+const [{ became, candidates, riddle, tell, titleOf, waysOf }, { cutsOf }] = await Promise.all(
   ["weave_foot", "weave_cuts"].map(load),
 );
 const cuts = cutsOf([]);
@@ -46,6 +46,28 @@ test("a riddle has the wrong answers alone, shows which was picked, and keeps wh
   );
   shown({ said: "Right: it is so." });
   assert.match(puzzle.node.textContent, /Right: it is so\./);
+});
+
+test("who has found all is told so, and can keep a picture that says it", () => {
+  let kept = 0;
+  const puzzle = riddle({ pick: () => {}, keep: () => (kept += 1) });
+  const shown = (known) => puzzle.show({ outcomes, known: new Set(known), wanted: null, said: "", cuts });
+  const keys = cuts.map(({ key }) => key).filter((key) => key !== "mask");
+  shown(keys.slice(1));
+  assert.equal(puzzle.won, false);
+  shown(keys);
+  assert.equal(puzzle.won, true);
+  const buttons = puzzle.node.querySelectorAll("button");
+  assert.deepEqual(
+    buttons.map((one) => one.textContent),
+    ["Save the picture “I broke it five ways”"],
+  );
+  buttons[0].onclick();
+  assert.equal(kept, 1);
+  assert.match(puzzle.node.textContent, /You have found what these parts are for.*Positions say in which order/);
+  shown([]);
+  assert.ok(!puzzle.won && !/You have found/.test(puzzle.node.textContent), "another sentence is another riddle");
+  assert.equal(waysOf(1), "I broke it one way");
 });
 
 test("what two cuts make it say is one chip, until one of them is found", () => {

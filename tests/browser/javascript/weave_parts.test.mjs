@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { load } from "./support.mjs";
 
-const [{ beside, frameOf, looksOf, partsOf }, { weaveOf }, { boxesOf }, { cutsOf }] = await Promise.all(
+const [{ beside, frameOf, looksOf, partsOf, veilOf }, { weaveOf }, { boxesOf }, { cutsOf }] = await Promise.all(
   ["weave_parts", "weave_layout", "machine_parts", "weave_cuts"].map(load),
 );
 const cross = [[0.5, 0.5]];
@@ -52,4 +52,13 @@ test("each part that opens answers the pointer, except on a phone", () => {
 
 test("a frame stands around its part", () => {
   assert.match(frameOf({ id: "cross", x: 10, wide: 100 }, 400, 46), /x="8" y="38" width="104" height="416"/);
+});
+
+test("a veil lies on either side of a part, and not on it", () => {
+  const veil = (part) => [...veilOf(part, 1000, 440).matchAll(/x="([-\d.]+)" y="0" width="([\d.]+)"/g)];
+  const ends = veil({ id: "encoder.0.feed", x: 100, wide: 100 }).map(([, x, wide]) => [+x, +x + +wide]);
+  assert.deepEqual(ends, [
+    [-20, 167],
+    [203, 1020],
+  ]);
 });

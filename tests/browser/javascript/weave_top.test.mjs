@@ -54,7 +54,7 @@ test("what is followed is marked, what a cut has changed stands beside what was,
   const top = topOf({ state, change: () => {}, tokenizer, input, eos: machine.eos });
   const show = (shown = Infinity) => top.show({ room: 600, shown, family: "serif" });
   const spans = () =>
-    top.node.querySelectorAll("span").filter((one) => !/^tl-(hint|why)/.test(one.getAttribute("class")));
+    top.node.querySelectorAll("span").filter((one) => !/^tl-(hint|why|lacks)/.test(one.getAttribute("class")));
   show();
   assert.equal(input.value, "ten two");
   assert.equal(

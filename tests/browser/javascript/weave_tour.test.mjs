@@ -23,7 +23,8 @@ test("six steps frame parts that there are, and the last leads to the breakers",
 
 test("it goes from step to step and says whether it is open", () => {
   const framed = [];
-  const tour = tourOf({ frame: (id) => framed.push(id), done: () => {} });
+  const parts = { begin: () => framed.push("begin"), cut: () => (framed.push("cut"), "It says 34 024.") };
+  const tour = tourOf({ ...parts, frame: (id) => framed.push(id), done: () => {} });
   const open = () => tour.button.attributes["aria-expanded"];
   assert.equal(open(), "false");
   tour.button.onclick();
@@ -34,5 +35,18 @@ test("it goes from step to step and says whether it is open", () => {
   assert.deepEqual([tour.at, open()], [1, "true"]);
   leave.onclick();
   assert.deepEqual([tour.at, open()], [null, "false"]);
-  assert.deepEqual(framed, ["reads", "positions", "encoder.0.attention", "positions", null]);
+  assert.deepEqual(framed, ["begin", "reads", "positions", "encoder.0.attention", "positions", null]);
+});
+
+test("its last step makes a cut and says what came of it, which the way back mends", () => {
+  const did = [];
+  const parts = { begin: () => did.push("begin"), cut: () => (did.push("cut"), "It says 34 024.") };
+  const tour = tourOf({ ...parts, frame: () => {}, done: () => {} });
+  tour.button.onclick();
+  const [back, on] = tour.node.querySelectorAll("button");
+  for (let i = 1; i < STEPS.length; i += 1) on.onclick();
+  assert.match(tour.node.textContent, /It says 34 024\. Open another breaker/);
+  assert.deepEqual(did, ["begin", "cut"]);
+  back.onclick();
+  assert.deepEqual([tour.at, did.at(-1)], [STEPS.length - 2, "begin"]);
 });

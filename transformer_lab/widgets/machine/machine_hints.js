@@ -1,6 +1,7 @@
-// What a reader of a machine that has learned English numbers should know of the text: how far the numbers go, and
-// what in the text is no such number. Of a machine that has learned something else nothing is said.
+// What a reader of a machine that has learned English numbers should know of the text: how it is spelled, and why it
+// cannot be translated. Of a machine that has learned something else nothing is said.
 //   hintsOn("twenty one", tokenizer) → ["Write “twenty-one” with a hyphen."]
+//   refusalOf("1000000") → { says: "That is too large: it has learned numbers below a million.", offer: "999 999" }
 
 import { TENS, UNITS } from "./computing/machine_numerals.js";
 
@@ -25,16 +26,36 @@ export function learnedNumbers({ encode }) {
   return encode(" thousand").ids.length === 1 && !encode("-").unknown.length;
 }
 
-export function rangeOf(tokenizer) {
-  return learnedNumbers(tokenizer) ? "It has learned numbers below a million, in English words: “forty-two”." : "";
-}
-
 export function hintsOn(text, tokenizer) {
   if (!learnedNumbers(tokenizer)) return [];
-  const [apart, hints] = [text.match(APART), []];
-  if (/\d/.test(text)) hints.push("It has learned numbers below a million.");
-  if (apart) hints.push(`Write “${apart.slice(1).join("-").toLowerCase()}” with a hyphen.`);
-  const strange = (text.toLowerCase().match(/\p{L}+/gu) ?? []).filter((word) => !WORDS.has(word));
-  if (strange.length) hints.push(`“${strange[0]}” is no word of the numbers that it has learned.`);
-  return hints;
+  const apart = text.match(APART);
+  return apart ? [`Write “${apart.slice(1).join("-").toLowerCase()}” with a hyphen.`] : [];
+}
+
+const LARGE = /\b[a-z]*illions?\b/i;
+const NOT_WHOLE = /\d[.,](?!\d{3}(?!\d))\d|^\s*[-−]/; // a comma or a point before three digits parts thousands
+const digitsIn = (text) => (text.match(/\d[\d,.'’\s]*/g) ?? []).map((run) => run.replace(/\D/g, "").replace(/^0+/, ""));
+
+// Why a text is no number that the machine can have learned, and one that it has; null where it may be one. Of a word
+// that is not yet written to its end it is said how it may go on. `heard` is the number that it would hear, or null.
+export function refusalOf(text, heard = () => null) {
+  const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
+  const strange = words.filter((word) => !WORDS.has(word));
+  if (!/[\p{L}\d]/u.test(text)) return { says: "Type a number below a million, in words or digits.", offer: "42" };
+  if (LARGE.test(text) || digitsIn(text).some(({ length }) => length > 6))
+    return { says: "That is too large: it has learned numbers below a million.", offer: "999 999" };
+  if (NOT_WHOLE.test(text)) return { says: "It has learned whole numbers only, from zero up.", offer: "42" };
+  if (!strange.length) return null;
+  const more = [...WORDS].filter((word) => word.startsWith(strange[0]) && text.toLowerCase().endsWith(strange[0]));
+  if (strange.length === 1 && more.length)
+    return {
+      says: `Go on: ${more
+        .slice(0, 3)
+        .map((word) => `“${word}”`)
+        .join(", ")} …`,
+      offer: "",
+    };
+  const [what, number] = [`“${strange[0]}” is none.`, heard()];
+  const hears = number === null ? "" : ` In this text it would hear ${number}.`;
+  return { says: `It knows only numbers, and ${what}${hears}`, offer: "42" };
 }

@@ -4,10 +4,10 @@
 //   state.run, state.intact  // as `translated` returns them: with what is switched off and swapped, and without
 
 import { valuesOf } from "./drawing/machine_detail.js";
-import { OTHERS, hintsOn, learnedNumbers } from "./machine_hints.js";
+import { OTHERS, hintsOn, learnedNumbers, refusalOf } from "./machine_hints.js";
 import { NOTHING, translated, writtenAs } from "./computing/machine_model.js";
 import { bare } from "./weave/weave_layout.js";
-import { readGerman } from "./computing/machine_numerals.js";
+import { numeral, readGerman } from "./computing/machine_numerals.js";
 import { meanOf, restingAt } from "./weave/weave_seen.js";
 import { learnedSpelling, spelledOut } from "./computing/machine_spelling.js";
 import { boxesOf, pathOf } from "./computing/machine_parts.js";
@@ -30,7 +30,7 @@ export function stateOf({ machine, tokenizer, text }) {
       cursor: null,
     },
   });
-  const me = { boxes, now: fresh(), run: null, intact: null, unknown: "", reads: "" };
+  const me = { boxes, now: fresh(), run: null, intact: null, unknown: "", reads: "", kept: text, refused: null };
   const numbers = learnedNumbers(tokenizer);
   const inWords = (written) => (numbers ? spelledOut(written) : written);
   const idsThat = (belong) => parts.map(({ part }) => part.off).filter((id) => id && belong(id));
@@ -49,15 +49,22 @@ export function stateOf({ machine, tokenizer, text }) {
     const { ids, unknown: strange } = tokenizer.encode(inWords(written));
     return { src: [...ids.slice(0, machine.longest - 1), machine.eos], strange, cut: ids.length >= machine.longest };
   };
+  const heardIn = (written) => {
+    const number = readGerman(tokenizer.decode(translated(machine, readable(written).src).target));
+    return number === null ? null : numeral(number);
+  };
   const compute = (anew) => {
     const { now } = me;
     if (anew) {
-      const { src, strange, cut } = readable(now.text);
+      me.refused = numbers ? refusalOf(now.text, () => heardIn(now.text)) : null;
+      if (!me.refused) me.kept = now.text; // else the last text that could be translated stays
+      const { src, strange, cut } = readable(me.kept);
       const letters = strange.length ? [`Left out: ${strange.map((one) => `“${one}”`).join(", ")}.`] : [];
       const long = cut ? [`The text is cut behind ${machine.longest - 1} tokens.`] : [];
-      me.reads = inWords(now.text);
+      me.reads = inWords(me.kept);
       me.unknown = [...letters, ...hintsOn(me.reads, tokenizer), ...long].join(" ");
-      me.intact = translated(machine, src, NOTHING, { draft: me.intact?.target });
+      if (!me.refused || String(src) !== String(me.intact?.src))
+        me.intact = translated(machine, src, NOTHING, { draft: me.intact?.target });
     }
     const swaps = now.swaps.map((swap) => ({ ...swap, value: me.valueOf(swap) })).filter(({ value }) => value);
     const same = !(now.off.size + swaps.length);

@@ -77,11 +77,12 @@ function begin({ el, machine, tokenizer, state }) {
       link.setAttribute("aria-label", "link copied");
     }),
   );
-  const save = plain("save", "picture", () => {
+  const keep = () => {
     const from = page.owns && location.protocol.startsWith("http") ? location.host + location.pathname : "";
     const canvas = pictureFor({ ...screen.pictured(), el, from: from.replace(/(index\.html|\/)$/, "") });
-    return saved(canvas, nameOf(state.now.text));
-  });
+    return saved(canvas, nameOf(state.kept));
+  };
+  const save = plain("save", "picture", keep);
   const reset = button("reset", () => {
     screen.player.touch();
     state.reset();
@@ -92,7 +93,7 @@ function begin({ el, machine, tokenizer, state }) {
   });
   const every = button("every matrix", () => open(state.now.open, { zoomed: false, fromMap: true }));
   const tools = [every, button("swap a word", swap), table.button, reset];
-  const parts = { state, machine, tokenizer, change, input, open, swap, tools, share: [link, save] };
+  const parts = { state, machine, tokenizer, change, input, open, swap, tools, keep, share: [link, save] };
   const screen = screenOf({ ...parts, redraw: () => draw() });
   const workshop = workshopOf({ ...{ el, state, machine, tokenizer, change, away }, draw: () => draw() });
   const restore = (asked) => {
@@ -130,7 +131,7 @@ function begin({ el, machine, tokenizer, state }) {
   const hover = eachFrame(() => workshop.hover());
   const settings = () => {
     const { whole: cut, single } = dividedOff(screen.cuts, state.now.off);
-    return setOf({ now: state.now, cut, single });
+    return setOf({ now: { ...state.now, text: state.kept }, cut, single });
   };
   el.append(element("style", {}, STYLE + WEAVE + FOOT + STEPS), screen.top, screen.node, workshop.node, table.room);
   const asked = page.asked();

@@ -31,7 +31,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   };
   // The other sentence is never empty: one word of the text is another.
   const propose = () => {
-    const other = otherOf(state.now.text)?.text ?? state.now.text;
+    const other = otherOf(state.reads)?.text ?? state.reads;
     from.value = other;
     change({ other });
     change({ spot: state.firstOther() });

@@ -8,6 +8,9 @@ import { pieces } from "../weave/weave_say.js";
 import { button, element } from "../../shared/ui.js";
 
 const MOST = 3; // tokens of a difference that are shown
+// A thread with six knots.
+const KNOTS = [...Array(6).keys()].map((i) => `<circle style="--i:${i}" cx="${7 + 18 * i}" cy="8" r="6"/>`).join("");
+const SEAL = `<svg width="104" height="16" viewBox="0 0 104 16"><path d="M7 8H97"/>${KNOTS}</svg>`;
 const COUNTED = ["No", "One", "Two", "Three", "Four", "Five", "Six"];
 
 // Replaces what a node says, its quoted words bold; the same text again is no change.
@@ -43,12 +46,18 @@ export function candidates({ nameOf }) {
 
 // The wrong answers of the cuts: one is picked, then the breaker that is guessed to make it say so. What was found
 // stays. `outcomes`: key of a cut → { label, changed }.
-export function riddle({ pick }) {
+export function riddle({ pick, keep }) {
+  const save = button("", keep, { class: "tl-primary" });
+  const seal = element("span", { "aria-hidden": "true" });
+  seal.innerHTML = SEAL;
+  const prize = element("div", { class: "tl-head tl-prize", role: "status" });
   const [title, found] = [element("b", { class: "tl-title" }), element("span", { class: "tl-quiet" })];
   const how = element("div", { class: "tl-how" });
   const chips = element("div", { class: "tl-answers" });
-  const node = element("div", {}, element("div", { class: "tl-head" }, title, found), how, chips);
-  const show = ({ outcomes, known, wanted, said, cuts }) => {
+  const head = element("div", { class: "tl-head" }, title, found);
+  const node = element("div", {}, head, prize, how, chips);
+  const me = { node, won: false };
+  me.show = ({ outcomes, known, wanted, said, cuts }) => {
     const wrong = riddleOf(new Map([...outcomes].filter(([, { changed }]) => changed)));
     const done = wrong.filter(({ key }) => known.has(key)).length;
     title.textContent = outcomes.size < cuts.length ? "Six cuts: what do they make it say?" : titleOf(wrong.length);
@@ -63,13 +72,23 @@ export function riddle({ pick }) {
             : `Which cut makes it say ${wanted}? Open its breaker.`),
     );
     const all = wrong.length > 0 && done === wrong.length && outcomes.size === cuts.length;
-    how.hidden = all;
+    if (all !== me.won)
+      prize.replaceChildren(...(all ? [seal, element("b", {}, prizeOf(done, cuts.length)), save] : []));
+    me.won = all;
+    [head.hidden, how.hidden, save.textContent] = [all, all, `Save the picture “${waysOf(done)}”`];
     chips.classList.toggle("tl-purposes", all);
     chips.replaceChildren(
       ...(all ? wrong.map(purpose) : chipsOf(wrong, known).map((one) => chip(one, known, wanted, cuts, pick))),
     );
   };
-  return { node, show };
+  return me;
+}
+
+// What a reader who has found all wrong answers is told, and may tell others.
+const prizeOf = (n, all) => `You have found what ${n === all ? "each part is" : "these parts are"} for`;
+
+export function waysOf(n) {
+  return `I broke it ${n === 1 ? "one way" : `${COUNTED[n].toLowerCase()} ways`}`;
 }
 
 export function titleOf(n) {
@@ -79,10 +98,9 @@ export function titleOf(n) {
 }
 
 // What was found, as a sentence on what the part is for.
-function purpose({ key, label }) {
+function purpose({ key }) {
   const [part, does] = PURPOSES[key];
-  const without = element("span", { class: "tl-quiet" }, ` Without: ${label}.`);
-  return element("div", {}, element("b", {}, part), ` ${does}`, without);
+  return element("div", {}, element("b", {}, part), ` ${does}`);
 }
 
 // Answers that more than one cut gives are one chip, until a cut of theirs is found.

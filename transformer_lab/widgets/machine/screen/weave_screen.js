@@ -6,7 +6,7 @@ import { answerTo, lacksOf } from "./weave_answer.js";
 import { breakersOf, layersOf, placesOf, playBar } from "./weave_controls.js";
 import { cutsOf, dividedOff, isCut, outcomeOf } from "../weave/weave_cuts.js";
 import { numeral } from "../computing/machine_numerals.js";
-import { became, candidates, riddle, tell } from "./weave_foot.js";
+import { became, candidates, riddle, tell, waysOf } from "./weave_foot.js";
 import { outcomesOf } from "./weave_outcomes.js";
 import { playerOf } from "./weave_player.js";
 import { sayDiffers, sayGuess, sayLabel } from "../weave/weave_say.js";
@@ -19,7 +19,7 @@ import { element } from "../../shared/ui.js";
 const ORDER = "Drawn in simplified order: in each decoder layer self-attention comes first, then cross-attention.";
 const HELP = "↑ ↓ , . token · ← → part · Enter opens · X cuts · S swaps · Space plays · Esc back";
 
-export function screenOf({ state, machine, tokenizer, change, input, open, swap, tools, share = [], redraw }) {
+export function screenOf({ state, machine, tokenizer, change, input, open, swap, tools, keep, share = [], redraw }) {
   const cuts = cutsOf(state.ids).filter(({ ids }) => ids.length);
   const me = { cuts, guess: { wanted: null, said: "" } };
   const last = () => state.run.target.length - 1;
@@ -82,7 +82,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     player.touch();
     redraw();
   };
-  const puzzle = riddle({ pick });
+  const puzzle = riddle({ pick, keep });
   const mend = ({ ids, swaps }) => {
     const off = new Set([...state.now.off].filter((id) => !ids.includes(id)));
     act({ off, ...(swaps ? { swaps: state.now.swaps.filter((one) => !swaps.includes(one)) } : {}) });
@@ -93,9 +93,19 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     mendAll: () => mend({ ids: [...state.now.off], swaps: state.now.swaps }),
   });
   const tour = tourOf({
+    // On the whole machine, at a token that shows something.
+    begin: () => {
+      act({ off: new Set(), swaps: [] });
+      act({ at: state.resting() });
+    },
+    cut: () => {
+      if (!isCut(cuts[0], state.now.off)) press(cuts[0]);
+      const { label } = outcomeOf(state.run, { decode: tokenizer.decode, eos: machine.eos });
+      return sayGuess({ wanted: null, cut: cuts[0], label });
+    },
     frame: (id) => {
       const found = stage.parts.findIndex((part) => part.id === id);
-      stage.cursor = found < 0 ? null : found;
+      Object.assign(stage, { cursor: found < 0 ? null : found, veiled: tour.at !== null });
       player.touch();
       tour.node.hidden = tour.at === null; // the focus goes there
       redraw();
@@ -129,8 +139,12 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
       ...{ puts: stage.puts(), layers: machine.n_layers, english: state.reads, german: state.written() },
       asked: asked === null ? "" : numeral(asked),
       verdict: right === null ? { text: "" } : { text: `${label} ${right ? "✓" : "✗"}`, wrong: !right },
-      says: answerTo({ state, machine, nameOf: tokenizer.name, lacks: lacksOf(state, whole, single) }),
+      says: boast() || answerTo({ state, machine, nameOf: tokenizer.name, lacks: lacksOf(state, whole, single) }),
     };
+  };
+  const boast = () => {
+    const all = [...outcomes.of.values()].filter(({ changed }) => changed).map(({ label }) => label);
+    return puzzle.won && !puzzle.node.hidden ? `${waysOf(all.length)}: ${all.join(", ")}.` : "";
   };
 
   const drawn = {}; // the run and the layer that are seen, and the run that was judged as an answer
@@ -159,9 +173,16 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     const changed = run !== intact;
     const touring = tour.at !== null;
     breakers.node.classList.toggle("tl-calls", tour.at === STEPS.length - 1);
-    puzzle.node.hidden = changed || touring;
-    cutOff.node.hidden = !changed || touring;
+    // What is typed cannot be translated: the last sentence stays, and waits.
+    [stage.node, invites, breakers.node, foot].forEach((one) => (one.inert = Boolean(state.refused)));
     puzzle.show({ outcomes: outcomes.of, known: outcomes.known, ...me.guess, cuts });
+    // The cut that is found last shows at once that all are found, before it is mended.
+    if (puzzle.won && !drawn.won) drawn.found = run;
+    drawn.won = puzzle.won;
+    const prized = puzzle.won && (!changed || run === drawn.found);
+    puzzle.node.hidden = (changed && !prized) || touring || Boolean(state.refused);
+    cutOff.node.hidden = !changed || prized || touring;
+    foot.classList.toggle("tl-won", puzzle.won && !puzzle.node.hidden);
     if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said: becameSo(whole, single) });
   };
   const knownOf = (cut) => {

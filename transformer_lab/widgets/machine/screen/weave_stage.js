@@ -4,7 +4,7 @@
 
 import { mostRows, weaveOf } from "../weave/weave_layout.js";
 import { LOUD, aboveOf, heightOf, pictureOf } from "../weave/weave_picture.js";
-import { beside, frameOf, looksOf, partsOf } from "../weave/weave_parts.js";
+import { beside, frameOf, looksOf, partsOf, veilOf } from "../weave/weave_parts.js";
 import { between, ribbonsOf } from "../weave/weave_ribbons.js";
 import { seenOf } from "../weave/weave_seen.js";
 import { windowed } from "../weave/weave_window.js";
@@ -21,7 +21,7 @@ export function stageOf({ state, machine, act }) {
       "The weave. Up and down go from token to token, left and right from part to part; Enter opens a part," +
       " X cuts it, Space plays.",
   });
-  const me = { node, plan: null, parts: [], cursor: null };
+  const me = { node, plan: null, parts: [], cursor: null, veiled: false }; // veiled: all but the part at the cursor
   let [last, from, look, width] = [null, null, null, 0];
   const weave = motion(() => paint(), REWEAVE);
 
@@ -31,8 +31,9 @@ export function stageOf({ state, machine, act }) {
     const ribbons = from && weave.share < 1 ? between(from, plan.ribbons, share) : plan.ribbons;
     const frame = me.cursor === null ? "" : frameOf(me.parts[me.cursor], plan.height, aboveOf(plan));
     const tall = heightOf(plan);
+    const veil = me.veiled && frame ? veilOf(me.parts[me.cursor], plan.width, tall) : "";
     const head = `<svg class="tl-picture" width="${plan.width}" height="${tall}" viewBox="0 0 ${plan.width} ${tall}"`;
-    const svg = `${head} aria-hidden="true">${pictureOf({ ...plan, ribbons }, seen, look)}${frame}`;
+    const svg = `${head} aria-hidden="true">${pictureOf({ ...plan, ribbons }, seen, look)}${veil}${frame}`;
     const whole = `${svg}${looksOf(me.parts, plan, aboveOf(plan))}</svg>`;
     if (whole === node.drawn) return;
     node.innerHTML = node.drawn = whole;

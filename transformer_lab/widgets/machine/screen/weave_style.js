@@ -63,6 +63,18 @@ export const WEAVE = `
 }
 .tl-machine .tl-hint { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
 .tl-machine .tl-hint + .tl-plain { margin-right: auto; }
+.tl-machine .tl-top .tl-plain { flex: none; }
+.tl-machine .tl-asked { position: relative; }
+.tl-machine .tl-hint.tl-told {
+  position: absolute; right: 10px; top: 0; height: max(50px, var(--tl-target)); display: grid; align-content: center;
+  white-space: normal; line-height: 1.3; pointer-events: none;
+}
+.tl-machine .tl-refusal:not([hidden]) {
+  display: flex; gap: 12px; align-items: center; min-height: max(28px, var(--tl-target)); font-size: 15px;
+  padding-top: 4px; box-sizing: border-box;
+}
+.tl-machine .tl-held input.tl-sentence { border-color: var(--tl-change); border-bottom-style: dashed; }
+.tl-machine .tl-held .tl-german, .tl-machine [inert]:not(.tl-foot) { opacity: .35; }
 .tl-machine .tl-answered { position: relative; }
 .tl-machine .tl-reason { position: absolute; right: 110px; left: 0; justify-content: flex-end; line-height: 1.25; }
 .tl-machine .tl-top button.tl-spelled { flex: none; border-radius: 18px; min-height: 30px; padding: 1px 12px; }
@@ -135,6 +147,7 @@ export const WEAVE = `
 }
 .tl-machine .w-frame { fill: none; stroke: var(--tl-ink); stroke-width: 2; }
 .tl-machine .w-cursor { fill: none; stroke: var(--tl-ink); stroke-width: 2.5; stroke-dasharray: 2 4; }
+.tl-machine .w-veil { fill: var(--tl-paper); fill-opacity: .76; pointer-events: none; }
 .tl-machine .w-track { fill: var(--tl-line); }
 .tl-machine .w-bar { fill: var(--tl-ink); }
 .tl-machine .w-wait { fill: var(--tl-edge); }

@@ -102,8 +102,22 @@ export const FOOT = `
 .tl-machine .tl-tour[hidden] { display: none; }
 .tl-machine .tl-stage .tl-tour .tl-primary { min-width: 72px; }
 .tl-machine .tl-stage button:disabled { opacity: .5; cursor: default; }
-.tl-machine .tl-calls .tl-icon { outline: 2px solid var(--tl-amber-edge); outline-offset: 4px; border-radius: 8px; }
+.tl-machine .tl-calls .tl-breaker { outline: 2px solid var(--tl-amber-edge); outline-offset: 2px; }
 .tl-machine .tl-purposes { display: grid; gap: 0; margin: 2px 0; line-height: 1.45; }
+.tl-machine .tl-foot[inert] > * { opacity: .35; }
+.tl-machine .tl-prize b { font: 600 22px/1.2 var(--tl-serif); flex: 1; min-width: min(15em, 100%); }
+.tl-machine .tl-prize svg { display: block; fill: var(--tl-amber); stroke: var(--tl-amber-edge); }
+.tl-machine .tl-prize:not(:empty) { padding-bottom: 6px; }
+@media (prefers-reduced-motion: no-preference) {
+  .tl-machine .tl-prize circle { transition: transform .4s calc(90ms * var(--i)); transform-box: fill-box;
+    transform-origin: center; }
+  @starting-style { .tl-machine .tl-prize circle { transform: scale(0); } }
+}
+@container (min-width: 1000px) {
+  .tl-machine .tl-won > :nth-child(2) { display: none; }
+  .tl-machine .tl-won > :last-child { grid-column: 2 / -1; }
+  .tl-machine .tl-purposes { grid-template-columns: 1fr 1fr; column-gap: 24px; }
+}
 @container (max-width: 1239px) { .tl-machine .tl-roomy { display: none; } }
 @container (max-width: 1149px) {
   .tl-machine .tl-stage .tl-breaker { min-width: 58px; padding-inline: 4px; }
@@ -130,8 +144,10 @@ export const FOOT = `
   .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }
   .tl-machine .tl-top button.tl-plain { font-size: 12px; min-width: var(--tl-target); }
   .tl-machine .tl-hint.tl-told {
-    order: 9; flex-basis: calc(100% + 86px); margin-right: -86px; white-space: normal; line-height: 1.3;
+    position: static; order: 9; flex-basis: calc(100% + 86px); margin-right: -86px; height: auto;
+    max-width: none !important;
   }
+  .tl-machine .tl-refusal:not([hidden]) { line-height: 1.3; min-height: 44px; }
   .tl-machine .tl-hint + .tl-plain { margin: 0; }
   .tl-machine .tl-reason { position: static; justify-content: flex-start; }
   .tl-machine .tl-stage:not([hidden]) { display: flex; flex-direction: column; gap: 6px; }
@@ -153,6 +169,7 @@ export const FOOT = `
   .tl-machine .tl-answers { margin: 2px 0; gap: 6px; }
   .tl-machine .tl-stage .tl-chip { padding: 2px 10px; }
   .tl-machine .tl-part, .tl-machine .tl-along { display: none; }
+  .tl-machine .tl-stage .tl-prize > * { flex: 1 0 100%; }
   .tl-machine .tl-stage > *, .tl-machine .tl-foot > * { min-width: 0; max-width: 100%; }
   .tl-machine .tl-play { flex-wrap: nowrap; gap: 6px; }
   .tl-machine .tl-stage button.tl-primary { flex: 1; min-width: 0; padding: 4px 6px; }

@@ -47,6 +47,7 @@ export const STEPS = `
 .tl-machine .tl-term .tl-track i {
   position: absolute; top: 0; height: 14px; background: var(--tl-ink); border-radius: 2px; min-width: 2px;
 }
+.tl-machine .tl-term .tl-track i.tl-below { background: var(--tl-thread); }
 .tl-machine .tl-total { border-top: 2px solid var(--tl-ink); }
 .tl-machine .tl-near .tl-mini svg { width: min(100%, 230px); margin-bottom: 4px; }
 @container (max-width: 999px) {

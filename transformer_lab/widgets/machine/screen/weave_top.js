@@ -37,10 +37,13 @@ export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
   const hint = element("span", { class: "tl-hint" });
   const asked = element("b");
   const say = (text) => change({ text, at: null }, true);
-  const another = button("another", () => say(anotherOf(state.now.text)), { class: "tl-plain" });
+  const another = button("another", () => say(anotherOf(state.kept)), { class: "tl-plain" });
   const mend = button("another spelling", () => say(mend.text), { class: "tl-spelled" });
   const why = element("span", { class: "tl-why", "aria-live": "polite" });
   const notice = element("div", { class: "tl-note", "aria-live": "polite" });
+  const offer = button("", () => takeOffer(), { class: "tl-spelled" });
+  const lacks = element("span", { class: "tl-lacks", "aria-live": "polite" });
+  const refusal = element("div", { class: "tl-refusal", hidden: true }, lacks, offer);
   const under = element("div", { class: "tl-under" }, asked, hint, ...(numbers ? [another] : []), ...tools);
   const said = element("div");
   const german = element("div", { class: "tl-german", lang: "de" }, said);
@@ -49,18 +52,25 @@ export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
   const node = element(
     "div",
     { class: "tl-top" },
-    element("div", {}, input, under, notice),
+    element("div", { class: "tl-asked" }, input, under, notice, refusal),
     element("div", { class: "tl-answered" }, german, reason, verdict),
   );
+  const takeOffer = () => {
+    say(offer.text);
+    under.hidden = false; // what was pressed will be gone
+    another.focus();
+  };
   const show = ({ room, shown, family }) => {
-    const { now, run, intact, unknown } = state;
+    const { now, run, intact, unknown, refused } = state;
     if (input.value !== now.text) input.value = now.text;
-    input.style.fontSize = `${fitted(widthIn(now.text, family), room - 4, MOST, 20)}px`;
+    const size = fitted(widthIn(now.text, family), room - 4, MOST, 20);
+    const wide = size * widthIn(now.text, family);
+    input.style.fontSize = `${size}px`;
     const [text, before] = [run, intact].map(({ target }) => tokenizer.decode(target));
     const { asked: number, said: written, right } = judged(state.reads, text);
     asked.textContent = numbers && number !== null ? numeral(number) : "";
     const playing = shown < run.target.length;
-    const mistake = playing || run !== intact ? null : state.mistake();
+    const mistake = playing || run !== intact || refused ? null : state.mistake();
     reason.hidden = !mistake;
     if (mistake) {
       const learned = mistake.spelling && differenceIn(state.reads, mistake.spelling);
@@ -69,20 +79,29 @@ export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
       mend.text = mistake.spelling;
       mend.textContent = learned ? `with ${learned}` : (mistake.spelling ?? "");
     }
-    notice.textContent = reason.hidden ? unknown : "";
+    refusal.hidden = !refused;
+    lacks.textContent = refused?.says ?? "";
+    offer.hidden = !refused?.offer;
+    offer.text = refused?.offer;
+    offer.textContent = `try ${offer.text}`;
+    input.setAttribute("aria-invalid", String(Boolean(refused)));
+    node.classList.toggle("tl-held", Boolean(refused));
+    notice.textContent = reason.hidden && !refused ? unknown : "";
     const spelled = state.reads !== now.text && !unknown;
-    const told = spelled ? [`read as “${state.reads}”: it knows words, no digits`] : ["type a number", more];
+    const told = spelled ? [`read as “${state.reads}”`] : ["type a number", more];
+    // What digits are read as stands behind them in the field.
+    hint.style.maxWidth = spelled ? `max(40%, calc(100% - ${Math.ceil(wide + 28)}px))` : "";
     if (hint.said !== told[0]) hint.replaceChildren(...(numbers ? told : ["type a text"]));
     hint.said = told[0];
     hint.classList.toggle("tl-told", spelled);
-    under.hidden = Boolean(notice.textContent);
+    under.hidden = Boolean(notice.textContent || refused);
     said.replaceChildren(...germanIn({ state, tokenizer, shown, eos }));
     german.style.fontSize = `${fitted(widthIn(german.textContent, family), room - 4, MOST, 15)}px`;
     const other = judged(state.reads, before);
     const asOther = now.swaps.length > 0 && judged(now.other, text).right === true;
     const struck = !playing && text !== before && other.said !== null ? [element("s", {}, numeral(other.said))] : [];
     verdict.replaceChildren(
-      ...(playing || !numbers
+      ...(playing || !numbers || refused
         ? []
         : [...struck, verdictOf(outcomeOf(run, { decode: tokenizer.decode, eos }), right, asOther)]),
     );

@@ -1,6 +1,7 @@
 // A tour in six steps. Its card takes the place of the riddle, so that it hides no breaker; each step frames a part of
-// the weave, and the last one leaves the reader at the breakers, which call.
-//   const tour = tourOf({ frame: (id) => …, done: () => … });  // tour.button opens it, tour.node is the card
+// the weave, and the last one makes a cut and leaves the reader at the breakers, which call.
+//   const tour = tourOf({ begin: () => …, frame: (id) => …, cut: () => "Without …", done: () => … });
+//   // tour.button opens it, tour.node is the card
 
 import { button, element } from "../../shared/ui.js";
 
@@ -10,10 +11,10 @@ export const STEPS = [
   ["encoder.0.attention", "In each encoder layer every token looks around (the thin crossings), then thinks (◇)."],
   ["cross", "The ribbons are cross-attention: to write a German token the decoder looks here, the thicker the more."],
   ["decoder.0.attention", "Before that, in each layer, a token looks back at what was written, never ahead."],
-  [null, "Open a breaker ●—● and see which number it says then. Or drag an English word onto another’s thread."],
+  [null, "Open another breaker, or drag an English word onto another’s row."],
 ];
 
-export function tourOf({ frame, done }) {
+export function tourOf({ begin, frame, cut, done }) {
   const title = element("b", { class: "tl-title" });
   const says = element("div", { class: "tl-said", "aria-live": "polite" });
   const me = { at: null };
@@ -30,11 +31,13 @@ export function tourOf({ frame, done }) {
   });
   const go = (to) => {
     if (to >= STEPS.length) return me.leave();
+    const last = STEPS.length - 1;
+    if (me.at === null || me.at === last) begin(); // what the last step cuts is mended on the way back
     me.at = Math.max(0, to);
     const [part, text] = STEPS[me.at];
     title.textContent = `Step ${me.at + 1} of ${STEPS.length}`;
-    says.textContent = text;
-    on.textContent = me.at === STEPS.length - 1 ? "to the breakers" : "next";
+    says.textContent = me.at === last ? `${cut()} ${text}` : text;
+    on.textContent = me.at === last ? "to the breakers" : "next";
     back.disabled = me.at === 0;
     me.button.setAttribute("aria-expanded", "true");
     frame(part);

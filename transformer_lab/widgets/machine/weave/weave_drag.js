@@ -9,8 +9,8 @@ const [LEAST, REACH] = [8, 60]; // pixels that a press may move; how far behind 
 // What lies at a point of a weave: the row of a word, and the part whose numbers are put in; null beside them.
 export function targetAt({ columns: { name, encoder, from }, left, pitch }, x, y) {
   const row = left.findIndex((middle) => Math.abs(middle - y) <= pitch / 2);
-  if (row < 0 || x < name || x > from + REACH) return null;
-  const slab = encoder.findLastIndex((one) => x >= one.x);
+  if (row < 0 || x < 0 || x > from + REACH) return null;
+  const slab = encoder.findLastIndex((one) => x >= one.x); // before the first, on the word too, it is the encoding
   const part = slab < 0 ? "src_embedding.positions" : `encoder.layers.${slab}.residual_2.norm`;
   const at = slab < 0 ? name + 22 : encoder[slab].x + encoder[slab].wide / 2;
   return { row, part, x: at, y: left[row] };

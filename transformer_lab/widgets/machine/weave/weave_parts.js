@@ -66,13 +66,23 @@ export function beside(parts, at, by) {
   return Math.min(Math.max(at + by, 0), parts.length - 1);
 }
 
+// Where a part stands: { left, width } as a pair. A layer's slab holds two.
+function spanOf({ id, x, wide }) {
+  if (id.endsWith(".attention")) return [x, 0.7 * wide];
+  return id.endsWith(".feed") ? [x + 0.7 * wide, 0.3 * wide] : [x, wide];
+}
+
+// What dims all that stands beside a part, as SVG.
+export function veilOf(part, width, tall) {
+  const [left, wide] = spanOf(part);
+  const veil = (from, to) =>
+    `<rect class="w-veil" x="${r(from)}" y="0" width="${r(Math.max(0, to - from))}" height="${tall}"/>`;
+  return veil(-20, left - 3) + veil(left + wide + 3, width + 20);
+}
+
 // The frame around a part, as SVG.
-export function frameOf({ id, x, wide }, height, above, kind = "w-cursor") {
-  const [left, width] = id.endsWith(".attention")
-    ? [x, 0.7 * wide]
-    : id.endsWith(".feed")
-      ? [x + 0.7 * wide, 0.3 * wide]
-      : [x, wide];
+export function frameOf(part, height, above, kind = "w-cursor") {
+  const [left, width] = spanOf(part);
   const place = `x="${r(left - 2)}" y="${above - 8}" width="${r(width + 4)}" height="${r(height + 16)}"`;
   return `<rect class="${kind}" ${place} rx="9"/>`;
 }

@@ -104,7 +104,10 @@ function sumOf({ terms, value, text }, { keys, queries, at }, chosen, goto) {
   const offers = element("span", { class: "tl-offer" }, `■ what “${bare(keys[chosen])}” offers, over √d`);
   const rows = lines.map(({ term, n, product, from, to }) => {
     const left = Math.min(place(from), place(to));
-    const bar = element("i", { style: `left:${left}%;width:${Math.max(0.6, Math.abs(place(to) - place(from)))}%` });
+    const bar = element("i", {
+      class: product < 0 ? "tl-below" : "",
+      style: `left:${left}%;width:${Math.max(0.6, Math.abs(place(to) - place(from)))}%`,
+    });
     const where = element("span", { class: "tl-track" }, bar);
     const factors = term
       ? [

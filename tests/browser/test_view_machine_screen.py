@@ -443,8 +443,28 @@ def test_a_part_shows_its_scores_weights_and_a_sum_in_one_screen(desk):
 
 def test_a_swapped_word_has_its_own_name_and_is_judged_by_it(desk):
     desk.get_by_role("button", name="swap a word").click()
+    desk.get_by_role("button", name="heads and other parts").click()
     expect(desk.get_by_label("the other sentence")).to_have_value("thirty-five thousand and twenty-one")
     expect(desk.get_by_label("at input token")).to_have_value("2")
+
+
+def test_a_word_and_its_replacement_are_picked_in_two_presses(sized):
+    opens = sized.get_by_role("button", name="swap a word")
+    opens.click()
+    card = sized.get_by_role("group", name="swap a word")
+    expect(card.locator("[aria-pressed=true]")).to_be_focused()
+    sized.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    expect(opens).to_be_focused()
+    opens.click()
+    card.get_by_role("button", name="four", exact=True).click()
+    card.get_by_role("button", name="five", exact=True).click()
+    expect(sized.locator(".tl-verdict b")).to_contain_text("35\u202f021 ✓")
+    expect(card).to_be_hidden()
+    expect(sized.locator(".w-put")).to_have_count(1)
+    expect(sized.locator(".tl-weave")).to_be_focused()
+    sized.get_by_role("button", name="mend five for four").click()
+    expect(sized.locator(".tl-verdict b")).to_have_text("34\u202f021 ✓")
 
 
 @pytest.mark.parametrize("width", [1000, 1040, 1150, 1240])

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { load } from "./support.mjs";
 
-const { otherOf } = await load("weave_swap");
+const { choicesIn, otherOf } = await load("weave_swap");
 
 test("the first unit becomes the next, and a ten where there is no unit", () => {
   const found = otherOf("thirty-four thousand and twenty-one");
@@ -15,3 +15,16 @@ test("the first unit becomes the next, and a ten where there is no unit", () => 
 });
 
 test("of what is no number nothing is proposed", () => assert.equal(otherOf("hello"), null));
+
+test("a word that could be another is offered all of its kind", () => {
+  const found = choicesIn("thirty-four thousand and eleven");
+  assert.deepEqual(
+    found.map(({ word, others }) => [word, others.length]),
+    [
+      ["thirty", 7],
+      ["four", 8],
+      ["eleven", 9],
+    ],
+  );
+  assert.deepEqual(found[1].others[4], { to: "six", text: "thirty-six thousand and eleven" });
+});

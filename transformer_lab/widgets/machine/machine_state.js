@@ -151,6 +151,12 @@ export function stateOf({ machine, tokenizer, text }) {
   me.without = (ids) =>
     translated(machine, me.intact.src, { off: new Set(ids), swaps: [] }, { draft: me.intact.target });
 
+  // Where another text has other tokens; nowhere if it has more or fewer.
+  me.apart = (text) => {
+    const { src } = readable(text);
+    const all = src.length === me.intact.src.length ? [...src.keys()] : [];
+    return all.filter((i) => src[i] !== me.intact.src[i]);
+  };
   me.written = () => tokenizer.decode(me.run.target);
   // Where the machine makes a mistake: the number that it was to write, and the spelling that it has learned, if with
   // that it writes the right one. Null where all is right, or the text is no number.

@@ -92,7 +92,8 @@ function begin({ el, machine, tokenizer, state }) {
     draw();
   });
   const every = button("every matrix", () => open(state.now.open, { zoomed: false, fromMap: true }));
-  const tools = [every, button("swap a word", swap), table.button, reset];
+  const swapWord = button("swap a word", () => screen.swap(swapWord));
+  const tools = [every, swapWord, table.button, reset];
   const parts = { state, machine, tokenizer, change, input, open, swap, tools, keep, share: [link, save] };
   const screen = screenOf({ ...parts, redraw: () => draw() });
   const workshop = workshopOf({ ...{ el, state, machine, tokenizer, change, away }, draw: () => draw() });

@@ -5,6 +5,7 @@
 import { answerTo, lacksOf } from "./weave_answer.js";
 import { breakersOf, layersOf, placesOf, playBar } from "./weave_controls.js";
 import { cutsOf, dividedOff, isCut, outcomeOf } from "../weave/weave_cuts.js";
+import { learnedNumbers } from "../machine_hints.js";
 import { numeral } from "../computing/machine_numerals.js";
 import { became, candidates, riddle, tell, waysOf } from "./weave_foot.js";
 import { outcomesOf } from "./weave_outcomes.js";
@@ -12,6 +13,7 @@ import { playerOf } from "./weave_player.js";
 import { sayDiffers, sayGuess, sayLabel } from "../weave/weave_say.js";
 import { differenceOf } from "../weave/weave_seen.js";
 import { stageOf } from "./weave_stage.js";
+import { swappingOf } from "./weave_swapping.js";
 import { STEPS, tourOf } from "./weave_tour.js";
 import { judged, topOf } from "./weave_top.js";
 import { element } from "../../shared/ui.js";
@@ -65,7 +67,15 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
   const stage = stageOf({
     ...{ state, machine },
     act: {
-      ...{ step, play, moved, drop, cut: byKey, swap, choose: (at) => act({ at: Math.min(at, last()) }) },
+      ...{
+        step,
+        play,
+        moved,
+        drop,
+        cut: byKey,
+        swap: () => me.swap(stage.node),
+        choose: (at) => act({ at: Math.min(at, last()) }),
+      },
       ...{
         open: (part, row) => open(part.open, row),
         help: () => (note.textContent = note.textContent === HELP ? ORDER : HELP),
@@ -92,9 +102,24 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     ...{ decode: tokenizer.decode, mend },
     mendAll: () => mend({ ids: [...state.now.off], swaps: state.now.swaps }),
   });
+  // What the encoder's last layer makes of another word takes the place of what it makes of this one.
+  const put = ({ text, positions }) => {
+    const key = `encoder.layers.${machine.n_layers - 1}.residual_2.norm`;
+    act({ other: text });
+    act({ swaps: positions.map((position) => ({ key, ...state.partOf(key).part.swap, position })) });
+    toChange();
+    stage.node.focus(); // what was pressed is gone
+  };
+  const swapping = swappingOf({ state, put, parts: swap, changed: redraw });
+  me.swap = (from) => {
+    player.touch();
+    if (tour.at !== null) tour.leave();
+    if (!learnedNumbers(tokenizer) || !swapping.open(from)) swap();
+  };
   const tour = tourOf({
     // On the whole machine, at a token that shows something.
     begin: () => {
+      if (swapping.at !== null) swapping.close(false);
       act({ off: new Set(), swaps: [] });
       act({ at: state.resting() });
     },
@@ -121,7 +146,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     { class: "tl-foot" },
     first,
     could.node,
-    element("div", {}, tour.node, puzzle.node, cutOff.node),
+    element("div", {}, tour.node, swapping.node, puzzle.node, cutOff.node),
   );
   const invites = element("div", { class: "tl-invites" }, "Cut a part. What does it say then?");
   const footer = element("div", { class: "tl-tools" }, ...tools, note);
@@ -180,8 +205,10 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     if (puzzle.won && !drawn.won) drawn.found = run;
     drawn.won = puzzle.won;
     const prized = puzzle.won && (!changed || run === drawn.found);
-    puzzle.node.hidden = (changed && !prized) || touring || Boolean(state.refused);
-    cutOff.node.hidden = !changed || prized || touring;
+    const busy = touring || swapping.at !== null;
+    swapping.node.hidden = swapping.at === null;
+    puzzle.node.hidden = (changed && !prized) || busy || Boolean(state.refused);
+    cutOff.node.hidden = !changed || prized || busy;
     foot.classList.toggle("tl-won", puzzle.won && !puzzle.node.hidden);
     if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said: becameSo(whole, single) });
   };

@@ -99,6 +99,10 @@ export const FOOT = `
 .tl-machine .tl-tools .tl-part { flex: 1; min-width: 12em; text-align: right; }
 @container (min-width: 1240px) { .tl-machine .tl-play { flex-wrap: nowrap; } }
 .tl-machine .tl-said { font: 17px/1.45 var(--tl-serif); margin: 4px 0 8px; min-height: 2.9em; }
+.tl-machine .tl-stage .tl-swap .tl-plain { border: 0; text-decoration: underline 1px; text-underline-offset: 3px;
+  margin-left: auto; color: var(--tl-soft); }
+.tl-machine .tl-swap .tl-chip { font: 16px var(--tl-serif); }
+.tl-machine .tl-swap .tl-how { margin: 2px 0; }
 .tl-machine .tl-tour[hidden] { display: none; }
 .tl-machine .tl-stage .tl-tour .tl-primary { min-width: 72px; }
 .tl-machine .tl-stage button:disabled { opacity: .5; cursor: default; }

@@ -105,6 +105,7 @@ function begin({ el, machine, tokenizer, state }) {
   };
   const page = pageOf(el, { onback: restore });
   link.hidden = !page.owns;
+  screen.picks = page.owns; // a lesson's text speaks of the map of all parts, to which the swap then leads at once
   const escape = (key) => (key === "Escape" && state.now.inside ? workshop.back() : false);
   el.addEventListener("keydown", onKeys(escape));
 

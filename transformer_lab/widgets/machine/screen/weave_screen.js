@@ -114,7 +114,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
   me.swap = (from) => {
     player.touch();
     if (tour.at !== null) tour.leave();
-    if (!learnedNumbers(tokenizer) || !swapping.open(from)) swap();
+    if (!me.picks || !learnedNumbers(tokenizer) || !swapping.open(from)) swap();
   };
   const tour = tourOf({
     // On the whole machine, at a token that shows something.

@@ -49,7 +49,12 @@ export function swappingOf({ state, put, parts, changed }) {
     if (!choices.length) return false;
     opener = from;
     me.node.hidden = false; // the focus goes there
-    pick(0);
+    pick(
+      Math.max(
+        0,
+        choices.findIndex(({ others: [{ positions }] }) => positions.length === 1),
+      ),
+    );
     changed();
     return true;
   };

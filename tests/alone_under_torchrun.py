@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer_lab.training.processes import joined
+from transformer_lab.training.torchrun import joined
 
 
 def train_and_leave(sums: list[torch.Tensor]) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from transformer_lab.storage import read_tensors
 from transformer_lab.training import Training
 from transformer_lab.training import text as command
-from transformer_lab.training.processes import ALL_NEEDED
+from transformer_lab.training.torchrun import ALL_NEEDED
 
 SAVE_EVERY = 3
 SIZES = ["--d-model", "12", "--d-ff", "8", "--heads", "2", "--layers", "1", "--length", "16", "--batch", "7"]

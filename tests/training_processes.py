@@ -30,7 +30,7 @@ from transformer_lab.training import text as text_command
 from transformer_lab.training.commands import number_names as number_run
 from transformer_lab.training.commands import options
 from transformer_lab.training.commands import shared as training_command
-from transformer_lab.training.processes import GROUPS, joined
+from transformer_lab.training.torchrun import GROUPS, joined
 
 TINY = ["--d-model", "16", "--d-ff", "8", "--layers", "1", "--batch", "7", "--merges", "30", "--device", "cpu"]
 TINY_TEXT = ["--d-model", "12", "--d-ff", "8", "--heads", "2", "--layers", "1", "--length", "16", "--batch", "7"]

@@ -1,7 +1,8 @@
 """Training: section 5 of "Attention Is All You Need" on pairs of texts; language models on one text; and fine-tuning.
 
 In reading order: `recipe`, `examples`, `loop`, `evaluation`; `shipped` and `checkpoint`; `text_examples` and
-`text_training`; `after_pretraining`, how a language model learns to answer; `progress_bar`, `interrupts`, `processes`.
+`text_training`; `after_pretraining`, how a language model learns to answer; `progress_bar`, `interrupts`; `torchrun`,
+several processes that train one model.
 The `commands` are `python -m transformer_lab.training`, `….training.text` and `….training.answers`, which lie in `text`
 and `answers`; `experiments` train many small models.
 """

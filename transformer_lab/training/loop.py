@@ -16,8 +16,8 @@ from transformer_lab.checks import check_least
 from transformer_lab.nn.transformer import Transformer
 from transformer_lab.training.examples import derive_seed
 from transformer_lab.training.interrupts import defer_interrupt
-from transformer_lab.training.processes import mean_over_processes, n_processes, rank
 from transformer_lab.training.recipe import Recipe, label_smoothing_loss, paper_adam, shift_right, warmup_rate
+from transformer_lab.training.torchrun import mean_over_processes, n_processes, rank
 
 
 @dataclass(frozen=True)

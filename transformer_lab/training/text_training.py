@@ -12,7 +12,7 @@ from transformer_lab.models.language_model import LanguageModel
 from transformer_lab.nn.losses import next_token_loss
 from transformer_lab.storage import make_plain
 from transformer_lab.training.loop import Training
-from transformer_lab.training.processes import n_processes, rank
+from transformer_lab.training.torchrun import n_processes, rank
 
 NO_PADDING = -1  # no token has this id: every token of a window is one of the text
 

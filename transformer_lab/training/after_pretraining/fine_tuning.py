@@ -14,8 +14,8 @@ from transformer_lab.data.tasks import pad
 from transformer_lab.data.texts import Characters
 from transformer_lab.nn.losses import next_token_loss
 from transformer_lab.training.examples import derive_seed
-from transformer_lab.training.processes import n_processes, rank
 from transformer_lab.training.text_training import TextTraining
+from transformer_lab.training.torchrun import n_processes, rank
 
 IGNORED = -1  # no token has this id
 

@@ -20,8 +20,8 @@ from transformer_lab.models.language_model import LanguageModel
 from transformer_lab.training.after_pretraining.digit_sums import asked, verifies
 from transformer_lab.training.after_pretraining.fine_tuning import next_token_log_probs, shuffled
 from transformer_lab.training.after_pretraining.sampling import LONGEST, Samples, rewards_of, sample_answers
-from transformer_lab.training.processes import n_processes
 from transformer_lab.training.text_training import TextRecipe, TextTraining
+from transformer_lab.training.torchrun import n_processes
 
 
 def group_advantages(rewards: Float[Tensor, "prompts samples"]) -> Float[Tensor, "prompts samples"]:

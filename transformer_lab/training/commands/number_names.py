@@ -20,8 +20,8 @@ from transformer_lab.training.commands.options import settings, written
 from transformer_lab.training.evaluation import average_weights, exact_match
 from transformer_lab.training.examples import Examples
 from transformer_lab.training.loop import Training
-from transformer_lab.training.processes import rank
 from transformer_lab.training.recipe import Recipe
+from transformer_lab.training.torchrun import rank
 
 WATCHED = 200  # names of the validation that are translated every so many steps
 AVERAGED, APART = 5, 20  # §6.1 averages the last 5 checkpoints, written 10 minutes apart; here they are 20 steps apart

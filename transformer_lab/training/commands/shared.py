@@ -16,8 +16,8 @@ from transformer_lab.console import print_anything
 from transformer_lab.training.commands.options import writable
 from transformer_lab.training.interrupts import defer_interrupt, heed_interrupt
 from transformer_lab.training.loop import Training
-from transformer_lab.training.processes import any_process, is_first, joined, rank
 from transformer_lab.training.progress_bar import progress
+from transformer_lab.training.torchrun import any_process, is_first, joined, rank
 
 DONE, NOT_STORED, WRONG = 0, 1, 2  # and 128 + its number after a signal, as shells have it
 EVERY = 100  # steps between two lines

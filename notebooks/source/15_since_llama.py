@@ -444,12 +444,12 @@ plots.show(ax, alt="Three lines rise with the text, a window's and a state's sta
 # Where do the 12,800 bytes of a state come from? Its eight matrices of 16 × 16 numbers take 8,192. The rest is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with its own last three values, and these must be kept, too. So a state is dear at first. Here it holds as much as 12.5 tokens of all heads, as 50 of two groups, or as 100 latents, and it pays only for longer texts than that. From there on it costs nothing more, and neither does a window.
 
 # %% [markdown]
-# Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. **Predict** first: after about 2 900 tokens, which of these models still know something of the very first one? In a layer with a state, let 99.95 % be kept at each step, and a share of 0.2 be written ($\beta$). Then point at the first token, and move the decay.
+# Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2 900 tokens, which of these models still know something of the very first one? In a layer with a state, let 99.95 % be kept at each step, and a share of 0.2 be written ($\beta$). Then let the text grow to 2,896 tokens: the line stands at the first one, and beside each strip is what is known of it. At last, move the decay.
 
 # %%
 from transformer_lab import widgets
 
-widgets.designs()
+widgets.designs(length=64)
 
 # %%
 from transformer_lab.analysis.designs import PUBLISHED

@@ -2,7 +2,7 @@
 // is filled, to one scale, with what is kept for it.
 
 import { write } from "../../shared/drawing.js";
-import { MEANINGS, NOW, amounts, css } from "../../shared/palette.js";
+import { MEANINGS, NOW, amounts, css, inkOn, rgbOf } from "../../shared/palette.js";
 import { clamp, stripes } from "../../shared/ui.js";
 import { inUnits } from "../cache/cache_view.js";
 
@@ -84,7 +84,8 @@ export function paint(sketch, seen) {
 function paintTitles(context, { upright, columns }, { width, token }, full, most) {
   const quiet = { colour: NOW.soft, size: 13, room: width };
   const count = (n) => n.toLocaleString("en");
-  const memory = `What each still knows of the text; the line is token ${count(token + 1)}`;
+  const line = `the line is token ${count(token + 1)}`;
+  const memory = upright ? `What each still knows of the text; ${line}` : `Known of the text; ${line}`;
   write(context, memory, 0, 10, { size: 14, bold: true, room: width });
   const [y, right] = upright ? [columns[0].cabinet.y - 22, width - 24] : [30, width];
   const tokens = `the most that any takes for ${count(most)} tokens`;
@@ -126,7 +127,7 @@ function paintStrip(context, { x, y, width, height }, { parts }, seen) {
       context.fillStyle = css(amounts(known(part, age, decay, beta)));
       context.fillRect(x + px, top, Math.min(2, width - px), high); // overlaps the next, so that no seam is seen
     }
-    if (part.whole) stripes(context, x, top, width, high, NOW.ink, 0.75);
+    if (part.whole) stripes(context, x, top, width, high, inkOn(rgbOf(NOW.amber)), 0.75);
     if (part.window && length > part.window) {
       const handed = clamp((length - 1 - reachOf(part)) / length, 0, 1) * width;
       const dropped = width * (1 - part.window / length);

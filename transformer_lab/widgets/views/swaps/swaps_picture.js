@@ -11,7 +11,11 @@ const [PRE_NORM, RMS_NORM, SWIGLU, ROPE, GROUPED, NO_BIASES] = [0, 1, 2, 3, 4, 5
 export const ORDER = [PRE_NORM, RMS_NORM, SWIGLU, GROUPED, ROPE, NO_BIASES];
 export const [HEAD, ROW] = [56, 62]; // above the cards, and how high one is with its gap
 export const HEIGHT = HEAD + ORDER.length * ROW;
-const [HIGH, GAP] = [38, 13];
+
+// How high a part with a second line is, and the gap between parts; a narrow block breaks its second lines in two.
+export const ROOMY = { high: 38, gap: 13, broken: false };
+export const NARROW = { high: 50, gap: 10, broken: true };
+const FITS = 160; // how wide a block is whose second lines fit
 
 // How wide a card is, and the room of the block between the cards.
 export function columnsOf(total) {
@@ -42,14 +46,14 @@ export function partsOf(on, d_ff) {
   return { start, layer, end: on[PRE_NORM] ? [["norm", `last ${norm[1]}`, "", [PRE_NORM, RMS_NORM]]] : [] };
 }
 
-const highOf = ([kind, , second]) => (kind === "sum" || kind === "sine" ? 18 : second ? HIGH : 24);
+const highOf = ([kind, , second], { high }) => (kind === "sum" || kind === "sine" ? 18 : second ? high : 24);
 
 // Where each part of the block stands, from its input at the bottom up: { part, y, high }.
-export function placesOf({ start, layer, end }) {
+export function placesOf({ start, layer, end }, looks = ROOMY) {
   let y = HEIGHT - 62;
   return [...start, ...layer, ...end].map((part) => {
-    const high = highOf(part);
-    y -= GAP + high;
+    const high = highOf(part, looks);
+    y -= looks.gap + high;
     return { part, y, high };
   });
 }
@@ -77,7 +81,8 @@ export function paintBlock(sketch, { total, ink, on, d_ff, grown }) {
   const left = from + (width - room) / 2 + 16;
   const box = { left, width: room - 16, middle: left + (room - 16) / 2 };
   const parts = partsOf(on, d_ff);
-  const places = placesOf(parts);
+  const looks = box.width < FITS ? NARROW : ROOMY;
+  const places = placesOf(parts, looks);
   const ends = endsOf(places);
   write(context, "your block", box.middle, 20, { bold: true, size: 16, align: "center" });
   on.forEach((yes, swap) => {
@@ -85,7 +90,7 @@ export function paintBlock(sketch, { total, ink, on, d_ff, grown }) {
     const loop = swap === NO_BIASES ? box.middle + (yes ? 56 : -56) : yes ? box.left + box.width : box.left;
     thread(context, [x, cardAt(swap)], [loop, ends[swap]], yes, grown(swap));
   });
-  paintStack(context, { ...box, ink, places, on, layer: parts.layer.length, start: parts.start.length });
+  paintStack(context, { ...box, looks, ink, places, on, layer: parts.layer.length, start: parts.start.length });
   const biases = on[NO_BIASES] ? "no biases" : "with biases";
   write(context, biases, box.middle, HEIGHT - 18, { align: "center", colour: on[NO_BIASES] ? NOW.change : NOW.ink });
   return { places, ...box };
@@ -106,7 +111,7 @@ function thread(context, [x0, y0], [x1, y1], fresh, share) {
 }
 
 // The parts above each other: the thread of the residual stream goes through them, and around each branch.
-function paintStack(context, { left, width, middle, ink, places, on, layer, start }) {
+function paintStack(context, { left, width, middle, looks, ink, places, on, layer, start }) {
   const foot = HEIGHT - 62;
   const line = (from, to) => {
     Object.assign(context, { strokeStyle: NOW.thread, lineWidth: 2 });
@@ -118,16 +123,16 @@ function paintStack(context, { left, width, middle, ink, places, on, layer, star
   const below = (i) => (i ? places[i - 1].y : foot);
   write(context, "tokens", middle, foot + 9, { align: "center", colour: NOW.soft });
   places.forEach(({ y, high }, i) => line(below(i), y + high));
-  line(places.at(-1).y, places.at(-1).y - GAP);
+  line(places.at(-1).y, places.at(-1).y - looks.gap);
   for (let i = start; i < start + layer; i += 3) {
     const sum = places.slice(i, i + 3).find(({ part }) => part[0] === "sum");
-    around(context, { from: below(i) - GAP / 2, to: sum.y + 9, left: left - 10, middle });
+    around(context, { from: below(i) - looks.gap / 2, to: sum.y + 9, left: left - 10, middle });
   }
   for (const { part, y, high } of places) {
     const changed = part[3].some((swap) => on[swap]);
-    paintPart(context, { left, width, y, high, middle, ink }, part, changed);
+    paintPart(context, { left, width, y, high, middle, ink, looks }, part, changed);
   }
-  const [top, bottom] = [places[start + layer - 1].y - 6, below(start) - GAP / 2 + 4];
+  const [top, bottom] = [places[start + layer - 1].y - 6, below(start) - looks.gap / 2 + 4];
   Object.assign(context, { strokeStyle: NOW.edge, lineWidth: 1 });
   context.strokeRect(left - 16.5, top + 0.5, width + 23, bottom - top);
 }
@@ -142,7 +147,7 @@ function around(context, { from, to, left, middle }) {
   context.stroke();
 }
 
-function paintPart(context, { left, width, y, high, middle, ink }, [kind, first, second], changed) {
+function paintPart(context, { left, width, y, high, middle, ink, looks }, [kind, first, second], changed) {
   Object.assign(context, { fillStyle: NOW.paper, strokeStyle: changed ? NOW.change : ink, lineWidth: 1.5 });
   if (kind === "sum") {
     context.beginPath();
@@ -161,7 +166,18 @@ function paintPart(context, { left, width, y, high, middle, ink }, [kind, first,
   const room = box[2] - 8;
   const place = y + (second ? 12 : high / 2 + 0.5);
   write(context, first, middle, place, { align: "center", bold: changed && kind !== "sine", room });
-  if (second) write(context, second, middle, y + 27, { align: "center", size: 12, colour: NOW.soft, room });
+  const lines = looks.broken ? halves(second) : [second];
+  lines.forEach((text, i) => {
+    write(context, text, middle, y + 27 + 13 * i, { align: "center", size: 12, colour: NOW.soft, room });
+  });
+}
+
+// A text in two lines, broken at the space that is nearest to its middle.
+export function halves(text) {
+  const spaces = [...text].flatMap((letter, i) => (letter === " " ? [i] : []));
+  const far = (i) => Math.abs(i - text.length / 2);
+  const at = spaces.sort((i, j) => far(i) - far(j))[0];
+  return at === undefined ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 // ── what was measured, and what it costs ──

@@ -74,7 +74,7 @@ export default {
         `The block with ${chosen.join(", ") || "no swap, as it was in 2017"}; a thread to each of its parts.`,
       );
       strip.describe(
-        `Measured losses of all models. 2017: ${mean(losses[0]).toFixed(3)}; chosen: ${mean(measured).toFixed(3)}.`,
+        `Measured losses of all models. 2017: ${mean(losses[0]).toFixed(3)}; yours: ${mean(measured).toFixed(3)}.`,
       );
       sketch.describe(`Bytes of the cache by the number of tokens. ${words}`);
       table.fill(() => asTable({ swaps, sizes, now, lengths, losses, paper }));
@@ -256,5 +256,5 @@ function asTable({ swaps, sizes, now, lengths, losses, paper }) {
     return row(`${now.on[i] ? "without" : "with"} ${name}`, other);
   });
   const head = ["block", "parameters", "next token", "cache", "measured loss"];
-  return [head, row("2017", paper), row("chosen", now.on), ...changed];
+  return [head, row("2017", paper), row("yours", now.on), ...changed];
 }

@@ -1,9 +1,11 @@
 """What a key-value cache costs: the formulas by hand and against what torch counts, and the view's Python."""
 
 from dataclasses import replace
+from math import ceil
 
 import pytest
 import torch
+from matplotlib.colors import to_hex
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.view_outputs import state_of
@@ -16,6 +18,8 @@ from transformer_lab.analysis import (
     flops_without_cache,
 )
 from transformer_lab.nn import masks
+from transformer_lab.plots.picture import MEANINGS
+from transformer_lab.widgets.views.cache.cache_picture import ROOM, shelves
 from transformer_lab.widgets.views.cache.cache_view import LENGTHS
 
 SIZE = DecoderSize(n_layers=3, n_heads=4, n_kv_heads=2, d_head=5, d_ff=7)
@@ -91,6 +95,33 @@ def test_the_summary_gives_bytes_and_the_saving():
     )
     assert "takes 2.42 GB in" in repr(widgets.cache_cost("GPT-3"))
     assert "takes 2.05 kB in" in repr(widgets.cache_cost("this project's translator", length=2))
+
+
+def test_shelves_are_filled_to_scale():
+    for n_bytes in (1e3, 5e6, 1e9, 16e9):
+        levels = shelves(n_bytes)
+        assert all(capacity * full / ROOM == pytest.approx(n_bytes) for capacity, full in levels)
+        assert all(full < 1 for _, full in levels[:-1])
+        assert levels[-1][1] >= 1 or len(levels) == 3
+
+
+@pytest.mark.parametrize(
+    ("preset", "length"), [("GPT-2 small", 512), ("this project's translator", 64), ("GPT-3", 4096)]
+)
+def test_the_picture_has_the_shelf_and_both_charts_at_the_length(preset, length):
+    shelf, kept, work = widgets.cache_cost(preset, length).fallback().axes
+    size, at = PRESETS[preset], LENGTHS.index(length)
+    filled = [one for one in shelf.patches if to_hex(one.get_facecolor()) == MEANINGS["key"]]
+    assert len(filled) == sum(ceil(full) for _, full in shelves(cache_bytes(size, length)))
+    assert kept.get_lines()[0].get_ydata()[at] == cache_bytes(size, length)
+    with_cache, without = (line.get_ydata()[at] for line in work.get_lines()[:2])
+    assert (with_cache, without) == (flops_with_cache(size, length), flops_without_cache(size, length))
+    assert kept.get_lines()[-1].get_xdata() == [length, length]
+
+
+def test_a_cache_that_no_laptop_holds_is_shared_by_many():
+    shelf = widgets.cache_cost("GPT-3", 65536).fallback().axes[0]
+    assert shelf.texts[-1].get_text() == "It takes 19 such laptops."
 
 
 # ── refusals ──

@@ -1,13 +1,15 @@
 """The induction explorer in Python: what the view carries, models of other kinds, and what is refused."""
 
+import numpy as np
 import pytest
 import torch
+from matplotlib.patches import Rectangle
 
 from tests.support import DEVICE
 from tests.view_examples.induction import data
 from tests.view_outputs import html_of, numbers, state_of
 from transformer_lab import LanguageModel, LanguageModelConfig, widgets
-from transformer_lab.widgets.shared.sent_model import sent
+from transformer_lab.widgets.shared.sent_model import as_sent, sent
 
 NAMES = list("abcdefg")
 
@@ -47,6 +49,18 @@ def test_the_summary_counts_the_heads(kind):
 def test_without_names_the_ids_are_shown():
     state = state_of(widgets.induction(model_of(), [6, 0, 6]))
     assert state["tokens"] == ["6", "0", "6"]
+
+
+def test_the_picture_has_each_head_and_a_bar_for_each_loss():
+    ids = [6, 0, 1, 6, 0]
+    (axes,) = widgets.induction(model_of(), ids, NAMES).fallback().axes
+    assert len(axes.get_images()) == 12
+    assert np.allclose([image.get_array().sum() for image in axes.get_images()], 5, atol=1e-4)
+    with torch.no_grad():
+        logits = as_sent(model_of())(torch.tensor([ids], device=DEVICE))[0, :-1]
+    losses = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:], device=DEVICE), reduction="none").cpu()
+    *_, first, second, third, last = [one.get_height() for one in axes.patches if one.__class__ is Rectangle]
+    assert [first, second, third, last] == pytest.approx((96 * losses / losses.max()).tolist(), rel=1e-3)
 
 
 def test_induction_refuses_what_would_lie():

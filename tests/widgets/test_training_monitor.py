@@ -193,12 +193,28 @@ def test_of_a_training_on_text_it_keeps_losses_levels_and_what_the_model_writes(
 
 def test_the_picture_of_a_training_on_text_has_a_curve_for_each_loss_and_a_line_for_each_level():
     monitor = widgets.text_training_monitor(*data["toy_text_training"](), levels={"bigram": 1.2, "gzip": 0.9})
-    (axes,) = monitor.fallback().axes
-    lines = {line.get_label(): line.get_ydata().tolist() for line in axes.get_lines()}
+    axes, rate, *_ = monitor.fallback().axes
+    assert (axes.get_title("left"), rate.get_title("left")) == ("loss", "learning rate")
+    lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
     reports, _ = recorded_of_text()
     assert lines["loss"] == pytest.approx([report.loss for report in reports])
     assert lines["validation"] == pytest.approx([report.score for report in reports if report.score is not None])
-    assert [lines["bigram"], lines["gzip"]] == [pytest.approx([1.2] * 30), pytest.approx([0.9] * 30)]
+    assert [lines["bigram"], lines["gzip"]] == [[1.2] * 2, [0.9] * 2]
+
+
+def test_the_picture_has_what_the_page_shows_first():
+    picture = widgets.training_monitor(*data["toy_training"]()).fallback()
+    titles = [axes.get_title("left") for axes in picture.axes if axes.get_title("left")]
+    assert titles == ["loss", "exact match", "learning rate"]
+    written = [text.get_text() for axes in picture.axes for text in axes.texts]
+    assert written[1] == "translation at step 30"
+    assert written[-4:] == ["1", "10", "20", "30"]  # the frames of the film
+    _, snapshots = recorded()
+    frames = [image for axes in picture.axes for image in axes.get_images()]
+    for frame, (_, _, (weights, *_)) in zip(frames, snapshots, strict=True):
+        assert frame.get_array().tolist() == pytest.approx(weights[-1].mean(0).numpy())
+    empty, letters, _ = untrained()
+    assert len(widgets.training_monitor([], 5, empty, letters).fallback().axes) == 3
 
 
 def test_a_prompt_of_a_language_model_has_at_least_one_character():

@@ -5,11 +5,9 @@ What is counted, and how: `transformer_lab.analysis`. A kB is 1000 bytes.
 
 from dataclasses import asdict
 
-from matplotlib.axes import Axes
-
 from transformer_lab.analysis import PRESETS, cache_bytes, flops_with_cache, flops_without_cache
-from transformer_lab.plots import plot_lines
 from transformer_lab.widgets.shared.view import View
+from transformer_lab.widgets.views.cache.cache_picture import draw_cache, in_units
 
 NUMBERS = {"float32": 4, "float16": 2, "int8": 1}  # bytes of a number; bfloat16 has 2 as well
 LENGTHS = [round(2 ** (step / 2)) for step in range(35) if step != 1]  # 1 to 131072
@@ -31,7 +29,7 @@ def cache_cost(preset: str = "GPT-2 small", length: int = 512) -> View:
     at = min(range(len(LENGTHS)), key=lambda i: abs(LENGTHS[i] - length))
     sizes = [{"name": name} | asdict(size) for name, size in PRESETS.items()]
     state = {"presets": sizes, "preset": list(PRESETS).index(preset), "lengths": LENGTHS, "at": at, "numbers": NUMBERS}
-    return View("cache", state, summary(preset, LENGTHS[at]), lambda: fallback(preset))
+    return View("cache", state, summary(preset, LENGTHS[at]), lambda: draw_cache(PRESETS[preset], LENGTHS, at))
 
 
 def summary(preset: str, length: int) -> str:
@@ -42,22 +40,3 @@ def summary(preset: str, length: int) -> str:
         f"{preset} at {length} tokens: its key-value cache takes {in_units(cache_bytes(size, length))} in float16, "
         f"and without it token {length} costs {times:.0f} times the FLOPs."
     )
-
-
-def fallback(preset: str) -> Axes:
-    """A plot of the work for a token, with and without a cache."""
-    size, names = PRESETS[preset], ("with cache", "without cache")  # as in the page, where they have these colours
-    curves = {
-        name: [flops(size, n) for n in LENGTHS]
-        for name, flops in zip(names, (flops_with_cache, flops_without_cache), strict=True)
-    }
-    axes = plot_lines(LENGTHS, curves, x_label="tokens", y_label="FLOPs for the next token", log_x=True, log_y=True)
-    axes.set_title(preset)
-    return axes
-
-
-def in_units(n_bytes: int) -> str:
-    """Format a number with a unit: 18874368 -> "18.9 MB"."""
-    units = ("B", "kB", "MB", "GB", "TB")
-    step = min((len(str(n_bytes)) - 1) // 3, len(units) - 1)
-    return f"{n_bytes / 1000**step:.{2 - (len(str(n_bytes)) - 1) % 3}f} {units[step]}"

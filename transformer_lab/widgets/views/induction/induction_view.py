@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import matplotlib
 import torch
 import torch.nn.functional as F
 from matplotlib.figure import Figure
@@ -12,9 +11,9 @@ from transformer_lab.decoding.inference import inference
 from transformer_lab.nn.attention import MultiHeadAttention
 from transformer_lab.nn.recording import record_attention
 from transformer_lab.plots.checks import Tokens, label
-from transformer_lab.plots.picture import AMOUNTS, THEME
 from transformer_lab.widgets.shared.sent_model import as_sent, sent
 from transformer_lab.widgets.shared.view import View
+from transformer_lab.widgets.views.induction.induction_picture import draw_heads
 
 MOST_TOKENS = 96
 
@@ -64,23 +63,7 @@ def summary(model: nn.Module, read: list[str]) -> str:
 
 
 def fallback(model: nn.Module, ids: Tensor, read: list[str]) -> Figure:
-    """Draw a small map of each head, a row per layer, and the loss of each next token."""
+    """Draw a small map of each head, a row per layer, and the arcs of the first with the loss of each next token."""
     with inference(model), record_attention(model) as maps:
         losses = F.cross_entropy(model(ids[None])[0, :-1], ids[1:], reduction="none")  # (T - 1,)
-    stack = [weights[0] for weights in maps.values()]
-    with matplotlib.rc_context(THEME):
-        across = max(map(len, stack))
-        figure = Figure(figsize=(1.7 * across, 1.9 * len(stack) + 1.8), layout="constrained")
-        rows = figure.add_gridspec(len(stack) + 1, across, height_ratios=[*[1.0] * len(stack), 0.9])
-        hidden = torch.ones(len(ids), len(ids), dtype=torch.bool).triu(1)
-        for layer, weights in enumerate(stack):
-            for head, map_ in enumerate(weights):
-                ax = figure.add_subplot(rows[layer, head])
-                ax.set_axis_off()
-                ax.imshow(map_.masked_fill(hidden, torch.nan).numpy(), cmap=AMOUNTS, vmin=0, vmax=1)
-                ax.set_title(f"head {layer}.{head}", fontsize=9)
-        ax = figure.add_subplot(rows[-1, :])
-        ax.plot(losses.numpy())
-        ax.set_xticks(range(len(losses)), read[:-1], fontsize=7, parse_math=False)
-        ax.set_ylabel("loss (nats)")
-    return figure
+    return draw_heads([weights[0] for weights in maps.values()], losses.tolist(), read)

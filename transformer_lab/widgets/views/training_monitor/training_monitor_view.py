@@ -20,8 +20,9 @@ from transformer_lab.nn.transformer import Transformer
 from transformer_lab.training.loop import Report
 from transformer_lab.widgets.shared.link import connect, running_kernel
 from transformer_lab.widgets.shared.view import View, to_bytes
-from transformer_lab.widgets.views.training_monitor.history import MOST_POINTS, ROW, Measures, curves, thinned
+from transformer_lab.widgets.views.training_monitor.history import MOST_POINTS, ROW, Measures, thinned
 from transformer_lab.widgets.views.training_monitor.snapshots import Continuations, Snapshots, Translations
+from transformer_lab.widgets.views.training_monitor.training_picture import draw_training
 
 MESSAGES = 10  # a second, at most; the page draws each in two halves
 
@@ -174,7 +175,7 @@ class TrainingMonitor(View):
         return state | ({"kernel": self.link.key} if self.link else {})
 
     def fallback(self) -> Figure:
-        return curves(self.history, self.measures)
+        return draw_training(self.history, self.measures, self.until, self.snapshots)
 
     @property
     def summary(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,11 +31,22 @@ def draw_curves(ax: Axes, title: str, series: Sequence[Series], x_name: str) -> 
     """Draw series on the axes; of several, each bears markers and stands in the legend."""
     several = len(series) > 1
     for one in series:
-        style = {"color": one.colour, "linestyle": DASHES[one.look], "label": one.name, "linewidth": 1.6}
-        marker = {"marker": MARKERS[one.look], "markevery": max(1, -(-len(one.xs) // MARKED))} if several else {}
-        ax.plot(one.xs, one.ys, **style, **marker)
+        style: dict[str, Any] = {
+            "color": one.colour,
+            "linestyle": DASHES[one.look],
+            "label": one.name,
+            "linewidth": 1.6,
+        }
+        style |= {"marker": MARKERS[one.look], "markevery": max(1, -(-len(one.xs) // MARKED))} if several else {}
+        ax.plot(one.xs, one.ys, **style)
         if one.at is not None and len(one.xs):
-            chosen = {"marker": MARKERS[one.look], "s": 60, "color": one.colour, "edgecolor": INK, "zorder": 3}
+            chosen: dict[str, Any] = {
+                "marker": MARKERS[one.look],
+                "s": 60,
+                "color": one.colour,
+                "edgecolor": INK,
+                "zorder": 3,
+            }
             ax.scatter([one.xs[one.at]], [one.ys[one.at]], **chosen)
     if series[0].at is not None and len(series[0].xs):
         ax.axvline(series[0].xs[series[0].at], color=INK, linewidth=0.9)

@@ -29,7 +29,8 @@ def draw_cache(size: DecoderSize, lengths: list[int], at: int) -> Figure:
     """Draw what a text of `lengths[at]` tokens takes, and the costs of a text of any length."""
     with matplotlib.rc_context(THEME):
         drawing = Figure(figsize=(WIDE / PIXELS, 5.6), layout="constrained")
-        above, below = drawing.subfigures(2, 1, height_ratios=(SHELF, 310))
+        rows: Any = drawing.subfigures(2, 1, height_ratios=(SHELF, 310))
+        above, below = rows
         draw_kept(above.subplots(), size, lengths[at])
         for ax, (title, series) in zip(below.subplots(1, 2), costs(size, lengths, at).items(), strict=True):
             draw_curves(ax, title, series, "tokens")
@@ -83,7 +84,8 @@ def draw_kept(ax: Axes, size: DecoderSize, length: int) -> None:
 
 
 def draw_levels(ax: Axes, levels: list[tuple[float, float]]) -> None:
-    left, words = 14.0, {"va": "center", "size": 10}
+    words: dict[str, Any] = {"va": "center", "size": 10}
+    left = 14.0
     for k, (capacity, full) in enumerate(levels):
         across = TALL if k else 1.5 * TALL
         draw_shelf(ax, (left, TOP, across, TALL), full)

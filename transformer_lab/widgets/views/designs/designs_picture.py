@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from transformer_lab.analysis.designs import Design, Kept
 from transformer_lab.plots.picture import AMOUNTS, COLOURS, GREY, INK, PAPER, THEME
-from transformer_lab.widgets.views.cache.cache_view import in_units
+from transformer_lab.widgets.views.cache.cache_picture import in_units
 
 WIDE, HIGH, APART = 1.0, 1.3, 1.15  # a cabinet, and from one to the next
 STRIP = 0.17  # how high the strip of the text is, whose rows are as high as they have layers

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from transformer_lab.analysis.designs import PUBLISHED, Design, alike
 from transformer_lab.widgets.shared.view import View
-from transformer_lab.widgets.views.cache.cache_view import in_units
+from transformer_lab.widgets.views.cache.cache_picture import in_units
 from transformer_lab.widgets.views.designs.designs_picture import draw_designs
 
 N_BYTES = 2  # of a number

@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from torch import Tensor
@@ -26,7 +27,7 @@ def draw_heads(stack: list[Tensor], losses: list[float], read: list[str]) -> Fig
     size = min(max((WIDE - 60) / len(read), LEAST), MOST)
     wide, high = max(across * (side + GAP), LEFT + len(read) * size + 6), maps + ARCS + 58 + BARS + 22
     with matplotlib.rc_context(THEME):
-        drawing = Figure(figsize=(wide / PIXELS, high / PIXELS), layout="constrained")
+        drawing = Figure(figsize=(wide / PIXELS, high / PIXELS), layout=ConstrainedLayoutEngine(w_pad=0, h_pad=0))
         ax = drawing.subplots()
         for layer, heads in enumerate(stack):
             for head, weights in enumerate(heads.numpy()):
@@ -37,7 +38,6 @@ def draw_heads(stack: list[Tensor], losses: list[float], read: list[str]) -> Fig
         draw_losses(ax, losses, maps + ARCS + 58, size)
         ax.set(xlim=(0, wide), ylim=(high, 0), aspect="auto")
         ax.set_axis_off()
-        drawing.get_layout_engine().set(w_pad=0, h_pad=0)
     return drawing
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer_lab.analysis import tile_bytes
 from transformer_lab.plots.picture import COLOURS, GREY, INK, PAPER, THEME
-from transformer_lab.widgets.views.cache.cache_view import in_units
+from transformer_lab.widgets.views.cache.cache_picture import in_units
 
 SIDE, GAP = 6.0, 3.4  # of the square of all scores, and from the sheet to the desk, in scores
 Names = list[str]

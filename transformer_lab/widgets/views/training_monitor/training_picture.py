@@ -26,11 +26,7 @@ def draw_training(history: np.ndarray, measures: Measures, until: int, snapshots
     heights = [CHARTS, *([LINE * (len(said) + 1)] if said else []), *([FILM] if film else [])]
     with matplotlib.rc_context(THEME):
         drawing = Figure(figsize=(WIDE, sum(heights)), layout="constrained")
-        parts = (
-            [drawing.subfigures(1, 1)]
-            if len(heights) == 1
-            else drawing.subfigures(len(heights), 1, height_ratios=heights)
-        )
+        parts: Any = drawing.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
         draw_charts(parts[0], history, measures, until)
         if said:
             draw_samples(parts[1].subplots(), snapshots, said)
@@ -85,7 +81,7 @@ def draw_samples(ax: Axes, snapshots: Snapshots, said: list[str]) -> None:
         rows.append((in_line(sample["source"], 30), in_line(text, 40) or "(nothing)", right))
     for i, row in enumerate(rows):
         for x, text in zip((0, 0.34, 0.76), row, strict=True):
-            look = (
+            look: dict[str, Any] = (
                 {"family": ["serif", "sans-serif"], "size": 12} if i else {"style": "italic", "color": GREY, "size": 9}
             )
             ax.text(x, i, text, va="center", parse_math=False, **look)

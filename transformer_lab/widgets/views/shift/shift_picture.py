@@ -1,5 +1,7 @@
 """The pictures of a shift: two paper strips that match, and of RoPE: a ruler; below both an arrow for each pair."""
 
+from typing import Any
+
 import matplotlib
 import torch
 from matplotlib.axes import Axes
@@ -23,7 +25,7 @@ def draw_shift(d_model: int, position: int, offset: int) -> Figure:
     pairs = d_model // 2
     with matplotlib.rc_context(THEME):
         drawing = Figure(figsize=(9.5, 2.6 + 0.5 * pairs), layout="constrained")
-        parts = drawing.subfigures(2, 1, height_ratios=(0.4 + 0.5 * pairs, 2.2))
+        parts: Any = drawing.subfigures(2, 1, height_ratios=(0.4 + 0.5 * pairs, 2.2))
         ax = parts[0].subplots()
         draw_strip(ax, table, 0, 0, PAPER["slab"])
         draw_strip(ax, table[: MOVED + 1] @ matrix.T, offset, pairs + 0.3, PAPER["paper"])
@@ -76,7 +78,7 @@ def draw_rope(query: Tensor, key: Tensor, at_query: int, at_key: int) -> Figure:
     q, k = rotate(query[None], at_query)[0], rotate(key[None], at_key)[0]
     with matplotlib.rc_context(THEME):
         drawing = Figure(figsize=(9.5, 5.4), layout="constrained")
-        parts = drawing.subfigures(3, 1, height_ratios=(0.9, 2.2, 2.2))
+        parts: Any = drawing.subfigures(3, 1, height_ratios=(0.9, 2.2, 2.2))
         ax = parts[0].subplots()
         ax.plot([0, RULER], [0, 0], color=PAPER["thread"], linewidth=1.5)
         for place in range(0, RULER + 1, 20):

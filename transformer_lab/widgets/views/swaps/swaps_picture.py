@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import fmean
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -86,7 +87,7 @@ def draw_block(ax: Axes, on: Sequence[bool], d_ff: float) -> dict[int, float]:
 def draw_part(ax: Axes, place: tuple[float, float], part: Part, changed: bool) -> None:
     """Draw a part; one that differs from 2017 is dashed."""
     (y, high), (kind, first, second, _) = place, part
-    look = {"facecolor": PAPER["paper"], "zorder": 2}
+    look: dict[str, Any] = {"facecolor": PAPER["paper"], "zorder": 2}
     if kind == "sum":
         ax.add_patch(Circle((5.6, y + 0.1), 0.1, edgecolor=INK, **look))
     else:

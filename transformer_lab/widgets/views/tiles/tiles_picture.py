@@ -57,9 +57,9 @@ def draw_sheet(ax: Axes, size: tuple[int, int], names: tuple[Names, Names], tile
     ax.add_patch(Rectangle((0, 0), min(tile, S), min(tile, T), facecolor=PAPER["paper"], edgecolor=INK, linewidth=2.5))
     for t, name in enumerate(names[0]):
         ax.text(-0.2, t + 0.5, brief(name), ha="right", va="center", family="serif", size=9, parse_math=False)
-    for s, name in enumerate(names[1]):
-        more = {"rotation": 90, "rotation_mode": "anchor", "family": "serif", "size": 9, "parse_math": False}
-        ax.text(s + 0.5, -0.2, brief(name), ha="left", va="center", **more)
+    for s, key in enumerate(names[1]):
+        written = ax.text(s + 0.5, -0.2, brief(key), ha="left", va="center", family="serif", size=9, parse_math=False)
+        written.set(rotation=90, rotation_mode="anchor")
     for y in (0, min(tile, T)):
         ax.plot([min(tile, S), S + GAP - 2.4], [y, y], color=INK, linewidth=0.8)
 

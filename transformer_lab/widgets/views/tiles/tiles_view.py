@@ -1,5 +1,6 @@
 """Tiles that move over a score matrix: what fast memory holds, and what each query remembers of the keys so far."""
 
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from transformer_lab.analysis import tile_bytes
@@ -47,10 +48,11 @@ def tiles(
         raise ValueError(f"causal attention needs as many queries as keys (got {len(rows)}, {len(columns)})")
     state = {"scores": given, "rows": rows, "columns": columns, "tile": tile, "d_head": d_head, "causal": causal}
     said = summary(given, tile, d_head, causal)
-    drawn = {"tile": tile, "d_head": d_head, "causal": causal, "text": TEXT}
-    return View(
-        "tiles", state | {"sizes": SIZES, "text": TEXT}, said, lambda: draw_tiles(given, (rows, columns), **drawn)
-    )
+
+    def draw() -> Figure:
+        return draw_tiles(given, (rows, columns), tile=tile, d_head=d_head, causal=causal, text=TEXT)
+
+    return View("tiles", state | {"sizes": SIZES, "text": TEXT}, said, draw)
 
 
 def summary(scores: Tensor, tile: int, d_head: int, causal: bool) -> str:

@@ -50,20 +50,22 @@ test("a riddle has the wrong answers alone, shows which was picked, and keeps wh
 
 test("who has found all is told so, and can keep a picture that says it", () => {
   let kept = 0;
-  const puzzle = riddle({ pick: () => {}, keep: () => (kept += 1) });
-  const shown = (known) => puzzle.show({ outcomes, known: new Set(known), wanted: null, said: "", cuts });
+  const puzzle = riddle({ pick: () => {}, keep: () => (kept += 1), mendAll: () => (mended += 1) });
+  let mended = 0;
+  const shown = (known, changed = false) =>
+    puzzle.show({ outcomes, known: new Set(known), wanted: null, said: "", cuts, changed });
   const keys = cuts.map(({ key }) => key).filter((key) => key !== "mask");
   shown(keys.slice(1));
   assert.equal(puzzle.won, false);
   shown(keys);
   assert.equal(puzzle.won, true);
   const buttons = puzzle.node.querySelectorAll("button");
-  assert.deepEqual(
-    buttons.map((one) => one.textContent),
-    ["Save the picture “I broke it five ways”"],
-  );
-  buttons[0].onclick();
-  assert.equal(kept, 1);
+  const seen = () => buttons.filter((one) => !one.hidden).map((one) => one.textContent);
+  assert.deepEqual(seen(), ["Save the picture “I broke it five ways”"]);
+  shown(keys, true); // the last cut is still open
+  assert.deepEqual(seen(), ["Save the picture “I broke it five ways”", "mend all"]);
+  buttons.forEach((one) => one.onclick());
+  assert.deepEqual([kept, mended], [1, 1]);
   assert.match(puzzle.node.textContent, /You have found what these parts are for.*Positions say in which order/);
   shown([]);
   assert.ok(!puzzle.won && !/You have found/.test(puzzle.node.textContent), "another sentence is another riddle");

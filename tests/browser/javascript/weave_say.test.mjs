@@ -46,6 +46,7 @@ test("what a cut has changed, and what was before", () => {
 
 test("how many tokens differ", () => {
   assert.equal(sayDiffers([1, 2, 3], [1, 3, 3, 4]), "The change alters 2 of 4 tokens.");
+  assert.equal(sayDiffers([1, 2, 3, 4], [2, 3, 4]), "The change alters 1 of 4 tokens.");
   assert.equal(sayDiffers([1, 2], [1, 2]), "The change alters numbers, but no token.");
 });
 

@@ -5,8 +5,13 @@ import test from "node:test";
 
 import { assertClose, fixtures, load } from "./support.mjs";
 
-const [{ candidatesOf, differenceOf, meanOf, seenOf }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] =
-  await Promise.all(["weave_seen", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load));
+const [
+  { candidatesOf, changesOf, differenceOf, meanOf, seenOf },
+  { stateOf },
+  { tokenizerOf },
+  { weightsOf },
+  { unpacked },
+] = await Promise.all(["weave_seen", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load));
 const tokenizer = tokenizerOf(fixtures.tokenizer);
 const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
 const fresh = () => stateOf({ machine, tokenizer, text: fixtures.text });
@@ -57,7 +62,8 @@ test("words have their probabilities, and where a cut has changed one, what stoo
   assert.deepEqual([seen.encoder.length, seen.decoder.length, seen.cross.length], [2, 2, run.target.length]);
   seen.target.forEach(({ p, before }, t) => {
     assert.equal(p, run.steps[t][run.target[t]]);
-    assert.equal(before, run.target[t] === intact.target[t] ? null : (state.names().before[t] ?? ""));
+    const stood = changesOf(intact.target, run.target)[t]?.map((i) => state.names().before[i]);
+    assert.equal(before, stood ? `${stood[0] ?? ""}${stood.length > 1 ? "…" : ""}` : null);
   });
 });
 
@@ -69,6 +75,14 @@ test("the likeliest tokens, and the rest together", () => {
   ]);
   assert.equal(others, 2);
   assertClose([rest], [0.2]);
+});
+
+test("tokens that both have are kept, wherever they stand; what is new replaces what is lost there", () => {
+  assert.deepEqual(changesOf([1, 2, 3, 4], [1, 9, 8, 4]), [null, [1], [2], null]);
+  assert.deepEqual(changesOf([1, 2, 3, 4, 5, 6], [7, 3, 6]), [[0, 1], null, null]);
+  assert.deepEqual(changesOf([1, 2], [1, 3, 4, 2]), [null, [], [], null]);
+  assert.deepEqual(changesOf([1, 2, 3], [1, 2]), [null, null]);
+  assert.deepEqual(changesOf([1], [2, 2]), [[0], []]);
 });
 
 test("two sentences differ between what they begin and end with", () => {

@@ -46,7 +46,8 @@ export function candidates({ nameOf }) {
 
 // The wrong answers of the cuts: one is picked, then the breaker that is guessed to make it say so. What was found
 // stays. `outcomes`: key of a cut → { label, changed }.
-export function riddle({ pick, keep }) {
+export function riddle({ pick, keep, mendAll }) {
+  const mend = button("mend all", mendAll, { class: "tl-outline" });
   const save = button("", keep, { class: "tl-primary" });
   const seal = element("span", { "aria-hidden": "true" });
   seal.innerHTML = SEAL;
@@ -57,7 +58,7 @@ export function riddle({ pick, keep }) {
   const head = element("div", { class: "tl-head" }, title, found);
   const node = element("div", {}, head, prize, how, chips);
   const me = { node, won: false };
-  me.show = ({ outcomes, known, wanted, said, cuts }) => {
+  me.show = ({ outcomes, known, wanted, said, cuts, changed }) => {
     const wrong = riddleOf(new Map([...outcomes].filter(([, { changed }]) => changed)));
     const done = wrong.filter(({ key }) => known.has(key)).length;
     title.textContent = outcomes.size < cuts.length ? "Six cuts: what do they make it say?" : titleOf(wrong.length);
@@ -73,8 +74,9 @@ export function riddle({ pick, keep }) {
     );
     const all = wrong.length > 0 && done === wrong.length && outcomes.size === cuts.length;
     if (all !== me.won)
-      prize.replaceChildren(...(all ? [seal, element("b", {}, prizeOf(done, cuts.length)), save] : []));
+      prize.replaceChildren(...(all ? [seal, element("b", {}, prizeOf(done, cuts.length)), save, mend] : []));
     me.won = all;
+    mend.hidden = !changed; // the cut that was found last
     [head.hidden, how.hidden, save.textContent] = [all, all, `Save the picture “${waysOf(done)}”`];
     chips.classList.toggle("tl-purposes", all);
     chips.replaceChildren(

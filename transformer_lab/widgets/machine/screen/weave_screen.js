@@ -92,16 +92,14 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     player.touch();
     redraw();
   };
-  const puzzle = riddle({ pick, keep });
   const mend = ({ ids, swaps }) => {
     const off = new Set([...state.now.off].filter((id) => !ids.includes(id)));
     act({ off, ...(swaps ? { swaps: state.now.swaps.filter((one) => !swaps.includes(one)) } : {}) });
     stage.node.focus(); // what was pressed is gone
   };
-  const cutOff = became({
-    ...{ decode: tokenizer.decode, mend },
-    mendAll: () => mend({ ids: [...state.now.off], swaps: state.now.swaps }),
-  });
+  const mendAll = () => mend({ ids: [...state.now.off], swaps: state.now.swaps });
+  const puzzle = riddle({ pick, keep, mendAll });
+  const cutOff = became({ decode: tokenizer.decode, mend, mendAll });
   // What the encoder's last layer makes of another word takes the place of what it makes of this one.
   const put = ({ text, positions }) => {
     const key = `encoder.layers.${machine.n_layers - 1}.residual_2.norm`;
@@ -188,7 +186,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     Object.assign(drawn, { run, layer: now.layer });
     breakers.show({
       isOpen: (cut) => isCut(cut, now.off),
-      says: knownOf,
+      says: (cut) => knownOf(cut, whole.length + single.length > 1),
       places: width < 940 ? null : placesOf(stage.plan.columns),
     });
     layers.show(now.layer);
@@ -200,7 +198,7 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     breakers.node.classList.toggle("tl-calls", tour.at === STEPS.length - 1);
     // What is typed cannot be translated: the last sentence stays, and waits.
     [stage.node, invites, breakers.node, foot].forEach((one) => (one.inert = Boolean(state.refused)));
-    puzzle.show({ outcomes: outcomes.of, known: outcomes.known, ...me.guess, cuts });
+    puzzle.show({ outcomes: outcomes.of, known: outcomes.known, ...me.guess, cuts, changed });
     // The cut that is found last shows at once that all are found, before it is mended.
     if (puzzle.won && !drawn.won) drawn.found = run;
     drawn.won = puzzle.won;
@@ -212,7 +210,9 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     foot.classList.toggle("tl-won", puzzle.won && !puzzle.node.hidden);
     if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said: becameSo(whole, single) });
   };
-  const knownOf = (cut) => {
+  // What is known of a cut; where it is one of several, what it alone would say is not what is said.
+  const knownOf = (cut, isOneOfMany) => {
+    if (isOneOfMany && isCut(cut, state.now.off)) return "is cut";
     if (outcomes.known.has(cut.key)) return sayLabel(outcomes.of.get(cut.key).label).slice(3);
     return isCut(cut, state.now.off) ? "is cut" : "cut → ?";
   };

@@ -19,8 +19,7 @@ export const FOOT = `
 .tl-machine :is([aria-pressed=true], .tl-breathes :first-child) > .tl-icon path { transform: rotate(-21deg); }
 .tl-machine [aria-pressed=true] > .tl-icon .tl-loose { fill: none; stroke-width: 1.8; }
 @media (hover: hover) {
-  .tl-machine .tl-breaker:hover path { transform: rotate(-21deg); }
-  .tl-machine .tl-breaker[aria-pressed=true]:hover path { transform: rotate(-7deg); }
+  .tl-machine .tl-breaker[aria-pressed=false]:hover path { transform: rotate(-9deg); }
 }
 @media (prefers-reduced-motion: no-preference) {
   .tl-machine .tl-icon path { transition: transform .25s; }

@@ -1,6 +1,7 @@
 // What is said of a weave, in sentences; words of the model stand in “quotes”.
 
 import { bare } from "./weave_layout.js";
+import { changesOf } from "./weave_seen.js";
 
 const quoted = (token) => `“${bare(token)}”`;
 
@@ -43,7 +44,8 @@ export function listed(names) {
 // How many tokens a change has changed.
 export function sayDiffers(before, after) {
   const n = Math.max(before.length, after.length);
-  const apart = Array.from({ length: n }, (_, t) => before[t] !== after[t]).filter(Boolean).length;
+  const kept = changesOf(before, after).filter((one) => one === null).length;
+  const apart = n - kept;
   return apart ? `The change alters ${apart} of ${n} tokens.` : "The change alters numbers, but no token.";
 }
 

@@ -22,6 +22,7 @@ export function seenOf({ run, intact, machine, off, layer, names }) {
   const { n_layers: n, n_heads } = machine;
   const mean = (name) => meanOf(run, name, n_heads, off);
   const layers = [...Array(n).keys()];
+  const changed = changesOf(intact.target, run.target);
   const open = (i) => off.has(`decoder.layers.${i}.self_attention.mask`);
   return {
     cross: mean(`decoder.layers.${layer}.cross_attention`),
@@ -34,7 +35,7 @@ export function seenOf({ run, intact, machine, off, layer, names }) {
     target: run.target.map((id, t) => ({
       text: names.written[t],
       p: run.steps[t][id],
-      before: intact.target[t] === id ? null : (names.before[t] ?? ""),
+      before: changed[t] && stood(changed[t].map((i) => names.before[i])),
     })),
   };
 }
@@ -44,6 +45,30 @@ export function candidatesOf(probabilities, most) {
   const order = [...probabilities.keys()].sort((a, b) => probabilities[b] - probabilities[a]).slice(0, most);
   const rest = 1 - order.reduce((sum, id) => sum + probabilities[id], 0);
   return { best: order.map((id) => ({ id, p: probabilities[id] })), others: probabilities.length - most, rest };
+}
+
+// What stood where a token is new: the first of what is lost there.
+const stood = ([first = "", ...more]) => first + (more.length ? "…" : "");
+
+// For each token of a sentence null if it is kept from the one before, or else the places of those that it replaces: the
+// longest run of common tokens is kept, in whatever distance, so that a shorter sentence does not look all new.
+export function changesOf(before, after) {
+  const common = Array.from({ length: before.length + 1 }, () => new Array(after.length + 1).fill(0));
+  for (let i = before.length - 1; i >= 0; i -= 1)
+    for (let j = after.length - 1; j >= 0; j -= 1)
+      common[i][j] = before[i] === after[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
+  const changes = new Array(after.length).fill(null);
+  for (let [i, j, lost, fresh] = [0, 0, [], []]; i < before.length || j < after.length;) {
+    const isKept = before[i] === after[j];
+    if (isKept) [i, j] = [i + 1, j + 1];
+    else if (j === after.length || (i < before.length && common[i + 1][j] >= common[i][j + 1])) lost.push(i++);
+    else fresh.push(j++);
+    const isEnd = i === before.length && j === after.length;
+    if (!isKept && !isEnd) continue;
+    fresh.forEach((t, k) => (changes[t] = k === fresh.length - 1 ? lost.slice(k) : lost.slice(k, k + 1)));
+    [lost, fresh] = [[], []];
+  }
+  return changes;
 }
 
 // Where two sentences of tokens differ: { start, before, after }, the tokens between what both have at either end.

@@ -144,8 +144,10 @@ export default {
       );
       const frame = tilesOn(context, map.node.layout, walk, now.step);
       below.node.hidden = besides;
-      if (besides) lead(context, frame, paintDesk(context, place, desk));
-      else {
+      if (besides) {
+        below.resize(0, 0); // what is out of sight is nowhere
+        lead(context, frame, paintDesk(context, place, desk));
+      } else {
         const T = here.rows[1] - here.rows[0];
         const size = Math.min(44, (total - 90 - 168 - 20) / Math.min(now.tile, shape[1]));
         paintDesk(below.resize(total, deskHeight(T, size) + 14), { x: 0, y: 2, width: total, size }, desk);

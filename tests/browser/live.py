@@ -99,6 +99,7 @@ INK = """root => {
     const words = [...root.querySelectorAll('svg.tl-picture text')].map(word => getComputedStyle(word).fill);
     found += 4 * words.filter(close).length; // a word has more than four pixels
     for (const canvas of root.querySelectorAll('canvas')) {
+        if (!canvas.width) continue;
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         for (let i = 0; i < pixels.length && found < 20; i += 4)
             if (pixels[i + 3] > 200 && [ink, own ?? ink].some(one => isNear(pixels, i, one))) found += 1;

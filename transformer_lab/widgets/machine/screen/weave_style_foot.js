@@ -137,7 +137,9 @@ export const FOOT = `
 @container (max-width: 619px) {
   .tl-machine .tl-top { grid-template-columns: minmax(0, 1fr); gap: 0; }
   .tl-machine input.tl-sentence { height: max(36px, var(--tl-target)); }
-  .tl-machine .tl-german { text-align: left; min-height: 32px; max-height: 56px; padding-top: 2px; align-content: start; }
+  .tl-machine .tl-german {
+    text-align: left; min-height: 32px; max-height: 56px; padding-top: 2px; align-content: start;
+  }
   .tl-machine .tl-answered { position: static; }
   .tl-machine .tl-verdict { position: absolute; right: 0; top: max(36px, var(--tl-target)); }
   .tl-machine .tl-verdict b { font-size: 14px; }

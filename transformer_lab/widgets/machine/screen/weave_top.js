@@ -135,7 +135,8 @@ function germanIn({ state: { now, run, intact }, tokenizer, shown, eos }) {
       element("wbr"),
     ]);
   if (shown < run.target.length) {
-    const later = element("span", { class: "tl-later" }, ...spans(run.target.slice(shown), shown, "")); // keeps its room
+    // What is not written yet keeps its room.
+    const later = element("span", { class: "tl-later" }, ...spans(run.target.slice(shown), shown, ""));
     return [...spans(run.target.slice(0, shown), 0, ""), element("i", { class: "tl-caret" }), later];
   }
   const { start, before, after } = differenceOf(intact.target, run.target);

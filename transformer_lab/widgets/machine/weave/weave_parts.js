@@ -87,7 +87,7 @@ export function frameOf(part, height, above, kind = "w-cursor") {
   return `<rect class="${kind}" ${place} rx="9"/>`;
 }
 
-// What answers the pointer at each part that opens: a frame, and what a press does. A phone's rails have no room for it.
+// What answers the pointer at each part that opens: a frame, and what a press does. A phone has no room for it.
 export function looksOf(parts, { height, narrow }, above) {
   if (narrow) return "";
   const opens = parts.filter(({ id }) => id !== "reads" && id !== "writes");

@@ -50,8 +50,8 @@ export function candidatesOf(probabilities, most) {
 // What stood where a token is new: the first of what is lost there.
 const stood = ([first = "", ...more]) => first + (more.length ? "…" : "");
 
-// For each token of a sentence null if it is kept from the one before, or else the places of those that it replaces: the
-// longest run of common tokens is kept, in whatever distance, so that a shorter sentence does not look all new.
+// For each token of a sentence null if it is kept from the one before, or else the places of those that it replaces.
+// As many tokens as possible are kept, in their order, so that a shorter sentence does not look all new.
 export function changesOf(before, after) {
   const common = Array.from({ length: before.length + 1 }, () => new Array(after.length + 1).fill(0));
   for (let i = before.length - 1; i >= 0; i -= 1)

@@ -17,7 +17,7 @@ from transformer_lab.exercises.engine.cards import inline
 PLACE = re.compile(r'class="place" id="([\w-]+)"')
 STILL = re.compile(r'<img [^>]*width="(\d+)" src="data:image/svg\+xml,([^"]+)"')
 PIXELS = re.compile(r"(?<=data:image/png;base64,)[\w+/=]+")
-ACROSS = 600  # pixels of a tile, two for each that a page shows
+ACROSS = 440  # pixels of a tile, two for each that a page shows
 CALLED = re.compile(r"\*\*(.+?)\*\*(?: \(lesson \d+\))?[:,.]?\s*(.+?[.:])(?=\s|$)", re.DOTALL)
 
 

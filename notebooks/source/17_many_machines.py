@@ -465,7 +465,7 @@ outside = costs.Cluster(flops=989e12, link=50e9)
 print(f"computing: {inside.seconds_computing(P, tokens, n):.2f} s a step")
 years = inside.seconds_computing(P, 15e12, n_ranks=1) / (365 * 86_400)
 print(f"one GPU for 15 trillion tokens: {years:.0f} years")
-held = 16 * P  # 2 bytes for each weight, 2 for its gradient, 12 for a copy in float32 and Adam's two averages
+held = 16 * P  # 2 bytes for each weight, 2 for its gradient, 12 for a copy and Adam's two averages
 print(f"weights, gradients, averages: {held / 1e9:.0f} GB, sharded {held / n / 1e9:.0f} GB")
 
 # %% [markdown]

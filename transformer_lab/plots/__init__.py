@@ -7,7 +7,7 @@
 Inputs may be tensors (on any device, in any precision, with a gradient), arrays or lists; none is changed. Figures are
 cards of paper, which are dark in a dark notebook, and stay out of pyplot's list of open figures.
 
-In reading order: `curves`, `maps`, `picture`, `dark_theme`, `checks`.
+In reading order: `curves`, `maps`, `charts` (as the views draw them), `picture`, `dark_theme`, `checks`.
 """
 
 from transformer_lab.plots.curves import plot_bars, plot_lines, plot_runs, plot_vectors

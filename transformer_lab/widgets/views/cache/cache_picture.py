@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Polygon, Rectangle
 
 from transformer_lab.analysis import DecoderSize, cache_bytes, flops_with_cache, flops_without_cache
+from transformer_lab.plots.charts import Series, draw_curves, powers_of_ten
 from transformer_lab.plots.picture import GREY, INK, MEANINGS, PAPER, PIXELS, THEME
-from transformer_lab.widgets.shared.chart_picture import Series, draw_curves, powers_of_ten
 
 LAPTOP, BOARDS = 16e9, 8  # bytes of its memory, and the boards of its shelf, with as many compartments on each
 ROOM = BOARDS**2

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from transformer_lab.plots.charts import Series, draw_curves
 from transformer_lab.plots.curves import plain_numbers
 from transformer_lab.plots.picture import AMOUNTS, COLOURS, GREY, INK, PAPER, THEME
-from transformer_lab.widgets.shared.chart_picture import Series, draw_curves
 from transformer_lab.widgets.views.training_monitor.history import Measures
 from transformer_lab.widgets.views.training_monitor.snapshots import Snapshots
 

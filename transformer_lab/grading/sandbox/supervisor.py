@@ -36,7 +36,7 @@ MEMORY = 2 << 30  # bytes that an answer, with all that it starts, may use beyon
 PROCESSES, FILES, FILE_BYTES = 16, 64, 4 << 20
 SECONDS_BETWEEN_LOOKS, SECONDS_TO_END = 0.05, 0.05
 OUT_OF_TIME = 3  # how the process ends that has seen an answer's end so
-NEARLY = 0.8  # of a limit: the kernel counts time in ticks for the one, and exactly for what it says was used
+NEARLY = 0.5  # of a limit: the kernel counts time in ticks for the one, and exactly for what it says was used
 REQUEST = struct.Struct("<cI")
 OPEN, CLOSED = (
     (b"/scratch", b"/dev/shm"),

@@ -33,7 +33,7 @@ looks = [(x @ x.T / 2**0.5).softmax(-1) for x in vectors]  # (T, T) each
 widgets.arcs(sentences, looks, vectors, ["money", "water"], word="bank")
 
 # %% [markdown]
-# **From scores to weights** (lesson 01): divided by √d_k, masked, softmax. Press the terms of the equation, or point at a word. The temperature sharpens the weights or flattens them.
+# **From scores to weights** (lesson 01): follow the scores as they are divided by √d_k, masked, and made into weights by a softmax. Press the terms of the equation, or point at a word. The temperature sharpens the weights or flattens them.
 
 # %%
 words = "the bank of the river".split()
@@ -47,7 +47,7 @@ widgets.attention_steps(query, key, words, words, causal=True)
 widgets.saturation(torch.randn(20, 1024), torch.randn(8, 1024))
 
 # %% [markdown]
-# **Weights that you have**, of any number of heads and layers. These are the encoder's of the translator that comes with the package, as it reads an English number:
+# **Weights that you have**: see them in any number of heads and layers. These are the encoder's of the translator that comes with the package, as it reads an English number:
 
 # %%
 from transformer_lab.analysis import token_names
@@ -112,7 +112,7 @@ widgets.depth(sweep)
 # %% [markdown]
 # ## Decoding
 #
-# **Greedy, sampling and beams** (lesson 08), step by step: here the translator writes the German for *twenty-one*.
+# **Greedy, sampling and beams** (lesson 08): choose the next token in one of three ways, step by step. Here the translator writes the German for *twenty-one*.
 
 # %%
 source = torch.tensor([[*tokenizer.encode("twenty-one"), tokenizer.eos_id]])
@@ -128,13 +128,13 @@ special = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
 widgets.decoding(next_logits, names, **special, depth=6, branching=3)
 
 # %% [markdown]
-# **The machine** (lesson 06): the whole translator at work in the page. The English sentence is the field, and ribbons as thick as the attention lead from its words to the German ones. Open one of the six breakers and see what it says then; press a part to look inside it, or swap a vector for that of another number.
+# **The machine** (lesson 06): watch the whole translator at work in the page, and break it. The English sentence is the field, and ribbons as thick as the attention lead from its words to the German ones. Open one of the six breakers and see what it says then; press a part to look inside it, or swap a vector for that of another number.
 
 # %%
 widgets.machine(model, tokenizer, "thirty-four thousand and twenty-one")
 
 # %% [markdown]
-# **What a key-value cache costs** (lesson 08) in memory, and what it saves in arithmetic.
+# **What a key-value cache costs** (lesson 08): see what it takes in memory, and what it saves in arithmetic.
 
 # %%
 widgets.cache_cost()
@@ -166,7 +166,7 @@ reports = reading.run(200, on_held_out, every=40)
 widgets.text_training_monitor(reports, 200, writer, characters, ["four ", "nine"], levels=levels)
 
 # %% [markdown]
-# **The same model writes with you** (lesson 09), in the page.
+# **The same model writes with you** (lesson 09): type a few letters, and see what it would write next.
 
 # %%
 widgets.completer(writer, characters, "four thousand and ")
@@ -202,7 +202,7 @@ from transformer_lab.training.experiments.swaps import losses_of
 widgets.swaps(losses_of(load_table("swaps")))
 
 # %% [markdown]
-# **The cache of five designs** (lesson 15), to scale: multi-head, grouped and latent attention, a sliding window, and the state of a delta rule. Play, and see what each still knows of the token that you point at.
+# **The cache of five designs** (lesson 15): see to scale what multi-head, grouped and latent attention, a sliding window, and the state of a delta rule keep of a text. Play, and see what each still knows of the token that you point at.
 
 # %%
 widgets.designs()
@@ -216,7 +216,7 @@ eight = "the cat sat on a mat and slept".split()
 widgets.tiles(2 * torch.randn(8, 8), eight, eight)
 
 # %% [markdown]
-# **Speculation** (lesson 13): a table of letters drafts, and the small model of above judges four letters in one pass.
+# **Speculation** (lesson 13): a table of letters drafts, and a small model judges four letters in one pass.
 
 # %%
 from transformer_lab import speculative
@@ -243,7 +243,7 @@ widgets.ranks("sharded")
 # %% [markdown]
 # ## With the kernel
 #
-# **Your own sentence**: run the cell, then type a number in English words, below a million.
+# **Your own sentence** (lesson 07): run the cell, then type a number in English words, below a million.
 
 # %%
 widgets.own_sentence(model, tokenizer, ["twenty-one", "three hundred and forty-five thousand"])

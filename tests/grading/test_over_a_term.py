@@ -61,6 +61,15 @@ def test_slip_days_are_used_up_beside_an_extension_and_remembered(tmp_path):
     assert [g.slip_days for g in two.finals] == [2, 2]
 
 
+def test_what_an_earlier_version_kept_still_counts(tmp_path):
+    (tmp_path / "hw2").mkdir()
+    (tmp_path / "hw2" / slip_days.NAME).write_text('{"ann": 2}')
+    for _ in range(2):
+        book, told = written(tmp_path, "hw2", [came("ann", 3)])
+        assert [(g.days, g.slip_days, g.total) for g in book.finals] == [(2, 1, 9)]
+        assert "1 student used 1 slip day (0 had none left after earlier assignments)" in told
+
+
 def test_one_day_is_said_to_be_covered(tmp_path):
     book, _ = written(tmp_path, "hw1", [came("ann", 2)])
     assert "1 day late, covered by slip days, of which 2 are left" in book.finals[0].notes

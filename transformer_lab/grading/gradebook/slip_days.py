@@ -37,8 +37,9 @@ def keep(after: Sequence[Path] | None, folder: Path) -> None:
         ValueError: a folder holds no grades, is named twice, or is that of these grades.
     """
     if after is None:
-        with suppress(ValueError):  # one of them is gone by now: what is kept of them stays
-            keep(kept_folders(folder), folder)
+        if before := kept_folders(folder):
+            with suppress(ValueError):  # one of them is gone by now: what is kept of them stays
+                keep(before, folder)
         return
     named = [one.resolve() for one in after]
     if len({*named, folder.resolve()}) <= len(named):
@@ -56,13 +57,15 @@ def kept_folders(folder: Path) -> list[Path]:
 
 
 def kept(folder: Path) -> dict:
+    """What the file says; one that names no folders, as earlier versions wrote it, has only what was used."""
     path = folder / NAME
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return told if "after" in told else {"used": told}
 
 
 def kept_used(folder: Path) -> dict[str, int]:
-    """What is kept in a folder of grades; nothing if there is none."""
-    return dict(kept(folder).get("used", {}))
+    """How many slip days each student used before, as is kept in a folder of grades."""
+    return kept(folder)["used"]
 
 
 def taken(assignment: Assignment, days: int, earned: float | int, used: int) -> int:

@@ -95,7 +95,7 @@ def slips(book: Gradebook, out: Path) -> Iterator[str]:
     if not book.assignment.slip_days:
         return
     used, here = kept_used(out), [one.slip_days for one in book.finals if one.slip_days]
-    folders = ", ".join(one.name for one in kept_folders(out))
+    folders = ", ".join(one.name for one in kept_folders(out)) or ("earlier assignments" if used else "")
     spent = sum(used.get(one.id, 0) >= book.assignment.slip_days for one in book.finals)
     before = f"{spent} had none left after {folders}" if folders else "no earlier assignment was named by --after"
     yield f"{words(len(here), 'student', 'students')} used {words(sum(here), 'slip day', 'slip days')} ({before})"

@@ -47,14 +47,8 @@ export function refusalOf(text, heard = () => null) {
   if (NOT_WHOLE.test(text)) return { says: "It has learned whole numbers only, from zero up.", offer: "42" };
   if (!strange.length) return null;
   const more = [...WORDS].filter((word) => word.startsWith(strange[0]) && text.toLowerCase().endsWith(strange[0]));
-  if (strange.length === 1 && more.length)
-    return {
-      says: `Go on: ${more
-        .slice(0, 3)
-        .map((word) => `“${word}”`)
-        .join(", ")} …`,
-      offer: "",
-    };
+  const ends = more.slice(0, 3).map((word) => `“${word}”`);
+  if (strange.length === 1 && more.length) return { says: `Go on: ${ends.join(", ")} …`, offer: "" };
   const [what, number] = [`“${strange[0]}” is none.`, heard()];
   const hears = number === null ? "" : ` In this text it would hear ${number}.`;
   return { says: `It knows only numbers, and ${what}${hears}`, offer: "42" };

@@ -49,12 +49,8 @@ export function swappingOf({ state, put, parts, changed }) {
     if (!choices.length) return false;
     opener = from;
     me.node.hidden = false; // the focus goes there
-    pick(
-      Math.max(
-        0,
-        choices.findIndex(({ others: [{ positions }] }) => positions.length === 1),
-      ),
-    );
+    const one = choices.findIndex(({ others }) => others[0].positions.length === 1); // a word that is one token
+    pick(Math.max(one, 0));
     changed();
     return true;
   };

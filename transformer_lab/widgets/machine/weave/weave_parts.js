@@ -66,7 +66,7 @@ export function beside(parts, at, by) {
   return Math.min(Math.max(at + by, 0), parts.length - 1);
 }
 
-// Where a part stands: { left, width } as a pair. A layer's slab holds two.
+// Where a part stands, as [left, width]. A layer's slab holds two.
 function spanOf({ id, x, wide }) {
   if (id.endsWith(".attention")) return [x, 0.7 * wide];
   return id.endsWith(".feed") ? [x + 0.7 * wide, 0.3 * wide] : [x, wide];
@@ -92,8 +92,8 @@ export function looksOf(parts, { height, narrow }, above) {
   if (narrow) return "";
   const opens = parts.filter(({ id }) => id !== "reads" && id !== "writes");
   const one = (part) => {
-    const middle =
-      part.x + part.wide * (part.id.endsWith(".attention") ? 0.35 : part.id.endsWith(".feed") ? 0.85 : 0.5);
+    const [left, wide] = spanOf(part);
+    const middle = left + wide / 2;
     const tip = `<rect class="w-tip" x="${r(middle - 42)}" y="${above - 7}" width="84" height="22" rx="11"/>`;
     const says = `<text class="w-tip" x="${r(middle)}" y="${above + 4}">look inside</text>`;
     return `<g class="w-look" data-part="${part.id}">${frameOf(part, height, above, "w-hit")}${tip}${says}</g>`;

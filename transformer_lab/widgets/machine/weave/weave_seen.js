@@ -53,22 +53,31 @@ const stood = ([first = "", ...more]) => first + (more.length ? "…" : "");
 // For each token of a sentence null if it is kept from the one before, or else the places of those that it replaces.
 // As many tokens as possible are kept, in their order, so that a shorter sentence does not look all new.
 export function changesOf(before, after) {
+  const kept = [...keptOf(before, after), [before.length, after.length]];
+  const changes = new Array(after.length).fill(null);
+  let [i, j] = [0, 0];
+  for (const [nextBefore, nextAfter] of kept) {
+    const lost = Array.from({ length: nextBefore - i }, (_, k) => i + k);
+    for (let t = j; t < nextAfter; t += 1) changes[t] = t === nextAfter - 1 ? lost : lost.splice(0, 1);
+    [i, j] = [nextBefore + 1, nextAfter + 1];
+  }
+  return changes;
+}
+
+// The longest common subsequence of two lists, as pairs of places.
+function keptOf(before, after) {
   const common = Array.from({ length: before.length + 1 }, () => new Array(after.length + 1).fill(0));
   for (let i = before.length - 1; i >= 0; i -= 1)
     for (let j = after.length - 1; j >= 0; j -= 1)
       common[i][j] = before[i] === after[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
-  const changes = new Array(after.length).fill(null);
-  for (let [i, j, lost, fresh] = [0, 0, [], []]; i < before.length || j < after.length;) {
-    const isKept = before[i] === after[j];
-    if (isKept) [i, j] = [i + 1, j + 1];
-    else if (j === after.length || (i < before.length && common[i + 1][j] >= common[i][j + 1])) lost.push(i++);
-    else fresh.push(j++);
-    const isEnd = i === before.length && j === after.length;
-    if (!isKept && !isEnd) continue;
-    fresh.forEach((t, k) => (changes[t] = k === fresh.length - 1 ? lost.slice(k) : lost.slice(k, k + 1)));
-    [lost, fresh] = [[], []];
+  const pairs = [];
+  let [i, j] = [0, 0];
+  while (i < before.length && j < after.length) {
+    if (before[i] === after[j]) pairs.push([i++, j++]);
+    else if (common[i + 1][j] >= common[i][j + 1]) i += 1;
+    else j += 1;
   }
-  return changes;
+  return pairs;
 }
 
 // Where two sentences of tokens differ: { start, before, after }, the tokens between what both have at either end.

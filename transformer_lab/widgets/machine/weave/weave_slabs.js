@@ -18,9 +18,7 @@ export function sideOf({ side, slabs, rows, maps, height, from, to, lit, cut, na
     .join("");
   const size = Math.min(8, rows.length > 1 ? (rows[1] - rows[0]) * 0.18 : 8);
   const diamonds = slabs
-    .map(({ x, wide }) => {
-      return seen.map((y) => diamond(x + THINKS * wide, y, size, cut.feed)).join("");
-    })
+    .flatMap(({ x, wide }) => seen.map((y) => diamond(x + THINKS * wide, y, size, cut.feed)))
     .join("");
   return `${frames}${crossings}${threads}${cut.skip ? severed(slabs, seen) : ""}${diamonds}`;
 }

@@ -311,7 +311,7 @@ assert of_stops[6] < of_words[6]
 # The full stops do nearly as well. A full stop has no senses, so the sense of a word is not all that tells the two heaps apart: after a few layers even the full stop holds something of what its sentence is about. The words are ahead of it after every layer, but by no more than ten sentences of 96.
 
 # %% [markdown]
-# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 came to. The position of a full stop is the length of its sentence, so the sentences of the two senses must happen to differ in length, and they do so most for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, all full stops begin alike, and after the layers they are still right 69 to 78 times. Most of this is topic: with each word replaced by *the* as well, so that the length alone is left, 55 to 63. This control has therefore found two rivals of the word's sense, the topic of the sentence and the position in it.
+# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 came to. The position of a full stop is the length of its sentence, so the sentences of the two senses must happen to differ in length, and they do so most for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, all full stops begin alike, and after the layers they are still right 69 to 78 times. The length brings a part of it, since with each word replaced by *the* as well 55 to 63 are right, and the topic the rest. This control has therefore found two rivals of the word's sense, the topic of the sentence and the position in it.
 
 # %% [markdown]
 # A harder control separates the two explanations. In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
@@ -742,6 +742,6 @@ print(f"with another of its layer at most {max(rest):.3f}")
 assert beyond[head] > 3 * max(rest)
 
 # %% [markdown]
-# With any other head of layer 0 the two losses add up, to within 0.01. So head 2.11 does stand in for head 0.2, and it is not the only one: with head 1.8 in its place 0.043 are lost beyond the sum, and with four others about 0.03. The first ablation made head 0.2 look more dispensable than it is. Still, even without heads 0.2 and 2.11 most of the distance is left, and the layer that is missed most is layer 2, not the layer of the head with the perfect score.
+# With any other head of layer 0 the losses add up, to within 0.01. So head 2.11 does stand in for head 0.2. It is not the only one: without head 0.2 and head 1.8, too, 0.043 are lost beyond the sum, and with one of four others in place of 1.8 about 0.03. The first ablation made head 0.2 look more dispensable than it is. Still, even without heads 0.2 and 2.11 most of the distance is left, and the layer that is missed most is layer 2, not the layer of the head with the perfect score.
 #
 # So a score says where a head looks. What the model would lose without it must be measured, and one head at a time can show too little.

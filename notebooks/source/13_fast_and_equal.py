@@ -73,7 +73,7 @@ assert held["fused"] < held["plain"] / 50
 difference = (plain(query, key, value) - ways["fused"](query, key, value)).abs().max().item()
 print("max difference < 1e-5:", difference < 1e-5)
 # %% [markdown]
-# On both machines on which we have run this, the fused kernel is two to four times as fast as the plain code. It needs a hundredth of the memory, and its numbers are the same. (The saving of memory grows with the length: at 256 tokens it was a ninth, at 1024 a thirtieth, and there the kernel was 1.8 and 3.9 times as fast.) Nearly all of the memory of the plain code goes into two matrices of 4096 × 4096 numbers, the scores and the weights, of 67 MB each. The fused kernel makes neither of them. But a softmax divides by the sum over *all* keys, so how can it be worked out without ever having all of them at once?
+# On both machines on which we have run this, the fused kernel is two to four times as fast as the plain code. It needs a hundredth of the memory, and its numbers are the same. (The saving of memory grows with the length: at 256 tokens it was a ninth, at 1024 a thirtieth, and there the kernel was 1.2 to 1.8 and 2.6 to 3.9 times as fast, on a quiet machine less than on a busy one.) Nearly all of the memory of the plain code goes into two matrices of 4096 × 4096 numbers, the scores and the weights, of 67 MB each. The fused kernel makes neither of them. But a softmax divides by the sum over *all* keys, so how can it be worked out without ever having all of them at once?
 #
 # **More than twice as fast, with a hundredth of the memory, and the same numbers: how?**
 
@@ -598,7 +598,7 @@ for name in ("table", "small model"):
     print(f"{name}: a guess costs {share:.2f} of a pass, so writing is {gain:.1f} times as fast")
 assert cost["table"] < cost["small model"]
 # %% [markdown]
-# With the table, writing becomes clearly faster. (That is reckoned from the cost of a pass. When we timed whole texts, it was 1.4 to 1.7 times as fast at 80 characters, and 1.4 at 200.) With the small model the result lies near 1 and varies from run to run, so nothing is gained for certain. Its guesses are better, but each of them costs more than half of a pass: with 0.6 times as many weights as the model, it is not small enough. A draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
+# With the table, writing becomes clearly faster. (That is reckoned from the cost of a pass. When we timed whole texts, it was 1.3 to 1.7 times as fast at 80 characters, and 1.2 to 1.4 at 200.) With the small model the result lies near 1 and varies from run to run, so nothing is gained for certain. Its guesses are better, but each of them costs more than half of a pass: with 0.6 times as many weights as the model, it is not small enough. A draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
 
 # %% [markdown]
 # Here is the first text, round by round, with the table as the draft. The bars compare what the draft and the model give to each drafted character. Where the model gives more than the draft, the character always stands. Answer the question, and step through what happened:

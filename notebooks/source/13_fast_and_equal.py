@@ -73,7 +73,7 @@ assert held["fused"] < held["plain"] / 50
 difference = (plain(query, key, value) - ways["fused"](query, key, value)).abs().max().item()
 print("max difference < 1e-5:", difference < 1e-5)
 # %% [markdown]
-# On both machines on which we have run this, the fused kernel is two to four times as fast as the plain code. It needs a hundredth of the memory, and its numbers are the same. (The saving of memory grows with the length: at 256 tokens it was a ninth, at 1024 a thirtieth, and there the kernel was 1.2 to 1.8 and 2.6 to 3.9 times as fast, on a quiet machine less than on a busy one.) Nearly all of the memory of the plain code goes into two matrices of 4096 × 4096 numbers, the scores and the weights, of 67 MB each. The fused kernel makes neither of them. But a softmax divides by the sum over *all* keys, so how can it be worked out without ever having all of them at once?
+# On both machines on which we have run this, the fused kernel is two to four times as fast as the plain code. It needs a hundredth of the memory, and its numbers are the same. (The saving grows with the length: at 256 tokens the kernel needed a ninth of the memory and was 1.2 to 1.8 times as fast, at 1024 a thirtieth and 2.6 to 3.9.) Nearly all of the memory of the plain code goes into two matrices of 4096 × 4096 numbers, the scores and the weights, of 67 MB each. The fused kernel makes neither of them. But a softmax divides by the sum over *all* keys, so how can it be worked out without ever having all of them at once?
 #
 # **More than twice as fast, with a hundredth of the memory, and the same numbers: how?**
 

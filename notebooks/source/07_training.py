@@ -152,7 +152,7 @@ used = {i for pair in pairs.train for text in pair for i in tokenizer.encode(tex
 print(f"{len(tokenizer)} = 3 special + 256 bytes + {len(tokenizer.alphabet)} characters + merges")
 print("tokens that occur in the training:", len(used))
 # %% [markdown]
-# Two things may surprise you. A token that begins a word in the middle of a text starts with a space, because this tokenizer counts the space as part of the word that follows. And some tokens, such as *undzwan*, run across the border between two words, because nothing but frequency decides what is merged. The bytes occur in no name, so the model never learns what they mean: it could encode a text with a €, but not translate it.
+# Three things may surprise you. A token that begins a word in the middle of a text starts with a space, because this tokenizer counts the space as part of the word that follows. And some tokens, such as *undzwan*, run across the border between two words, because nothing but frequency decides what is merged. Lastly, only 99 of the 147 characters and merges are in use, because wherever one of the others would stand, it has become part of a longer token. The bytes are not in use either, so the model never learns what they mean: it could encode a text with a €, but not translate it.
 
 # %% [markdown]
 # ## The right answer, one position late
@@ -346,7 +346,7 @@ exercises.same_rate_again.check(same_rate_again)
 # %% [markdown]
 # ## The loop
 #
-# Now we have all the parts, and a training is nothing but a loop over them. Take a batch, shift its targets, compute the loss, and take a step against its gradient. Two details come along. A gradient longer than 1 is cut back to that length, which the paper does not mention. And as long as a model is in *train* mode, dropout sets a tenth of the features that each sub-layer puts out to 0, at random (§5.4):
+# Now we have all the parts, and a training is nothing but a loop over them. Take a batch, shift its targets, compute the loss, and take a step against its gradient. Two details come along. A gradient longer than 1 is cut back to that length, which the paper does not mention. And as long as a model is in *train* mode, dropout sets a tenth of the features to 0, at random, in what each sub-layer puts out and in the sums of embedding and encoding (§5.4):
 
 # %%
 from itertools import count
@@ -836,7 +836,10 @@ print(f"lowest loss of probabilities: {min(losses):.2f}")
 assert min(losses) > bound
 assert shares[0] > shares[1] + 0.1
 # %% [markdown]
-# After the same 60 steps, one of the two has learned far less. Nor is it a matter of patience. After 600 steps (from the seeds 0 and 1) the model with logits got every token right when told, and the one with probabilities was still at 15 %. There is no error and no warning: the loss falls a little, and the problem only looks hard. That is why **models return logits**, and the softmax belongs to the loss, or to whoever needs probabilities.
+# After the same 60 steps, one of the two has learned far less. Why, if Adam cancels the size of the gradients? Because their *direction* has changed, too. For the probability $p$ of the right token the new loss is $\ln \sum_j e^{p_j} - p$ (smoothing aside), and its first term is about 6.01 whatever the probabilities are. What is left, $-p$, is lowest on average if a model that can't yet tell the positions apart bets everything on one common token, whereas $-\ln p$ makes it pay dearly for each bet that it loses. With three seeds the model did bet so after 60 steps. At every position it gave the same answer (*end*, or *zig* with one seed), with a probability above 0.99. Two models that were trained on $-p$ alone did the same.
+
+# %% [markdown]
+# Nor is it a matter of patience, because a softmax that is so sure hardly passes a gradient on. After 600 steps (from the seeds 0 and 1) the model with logits got every token right when told, and the one with probabilities was still at 15 %. There is no error and no warning: the loss falls a little, and the problem only looks hard. That is why **models return logits**, and the softmax belongs to the loss, or to whoever needs probabilities.
 
 # %% [markdown]
 # ## Extra: no warm-up

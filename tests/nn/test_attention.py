@@ -589,6 +589,18 @@ def test_groups_keep_as_many_keys_as_there_are_groups():
     assert cache.tensors[0, "text"].shape == (2, 1, 2, 5, 2)
 
 
+@each_kernel
+def test_a_single_query_copies_no_keys(need_weights, monkeypatch):
+    attention, cache, x = GroupedQueryAttention(12, 6, 2).to(DEVICE), KVCache(), randn(2, 5, 12)
+    expected = attention(x, x, x, causal_mask(5).to(DEVICE), need_weights)
+    attention(*[x[:, :4]] * 3, causal_mask(4).to(DEVICE), cache=cache.layer(0))
+    monkeypatch.delattr(GroupedQueryAttention, "repeat_kv")
+    output, weights = attention(*[x[:, 4:]] * 3, None, need_weights, cache.layer(0))
+    assert_close(output, expected[0][:, 4:], within=1e-6)
+    if need_weights:
+        assert_close(weights, expected[1][:, :, 4:], within=1e-6)
+
+
 def test_as_many_groups_as_heads_are_multi_head_attention():
     torch.manual_seed(0)
     grouped = GroupedQueryAttention(12, 3, 3)

@@ -50,7 +50,7 @@ def head_contributions(
     queries = split_heads(layer.w_q(query), layer.n_heads)  # (B, h, T, d_head)
     keys, values = (split_heads(project(x), layer.n_kv_heads) for project, x in ((layer.w_k, key), (layer.w_v, value)))
     queries, keys = layer.apply_positions(queries, keys, start=0)
-    keys, values = layer.repeat_kv(keys), layer.repeat_kv(values)  # (B, h, S, d_head)
+    keys, values = (x.repeat_interleave(layer.n_heads // layer.n_kv_heads, dim=1) for x in (keys, values))
     outputs, _ = scaled_dot_product_attention(queries, keys, values, mask)  # (B, h, T, d_head)
     blocks = layer.w_o.weight.T.unflatten(0, (layer.n_heads, -1))  # (h, d_head, d_model)
     return outputs @ blocks

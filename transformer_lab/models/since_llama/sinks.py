@@ -58,9 +58,9 @@ class SinkAttention(OpenAttention):
     def attend(
         self,
         queries: Float[Tensor, "B h T d_head"],
-        keys: Float[Tensor, "B h S d_head"],
-        values: Float[Tensor, "B h S d_head"],
+        keys: Float[Tensor, "B g S d_head"],
+        values: Float[Tensor, "B g S d_head"],
         mask: Bool[Tensor, "..."] | None,
         need_weights: bool,
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h T S"] | None]:
-        return sink_attention(queries, keys, values, self.sinks, mask)
+        return sink_attention(queries, self.repeat_kv(keys), self.repeat_kv(values), self.sinks, mask)

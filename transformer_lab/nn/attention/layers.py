@@ -74,7 +74,6 @@ class MultiHeadAttention(nn.Module):
         queries, keys = self.apply_positions(queries, keys, start=0 if cache is None else cache.length)
         if cache is not None:
             keys, values = cache.read(keys, values)
-        keys, values = self.repeat_kv(keys), self.repeat_kv(values)  # (B, h, S, d_head)
         heads, weights = self.attend(queries, keys, values, mask, need_weights)
         return self.joined(heads, query), weights
 
@@ -87,15 +86,11 @@ class MultiHeadAttention(nn.Module):
         """
         return queries, keys
 
-    def repeat_kv(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
-        """The keys or the values that each head reads: here each head has its own, so that g is h."""
-        return x
-
     def attend(
         self,
         queries: Float[Tensor, "B h T d_head"],
-        keys: Float[Tensor, "B h S d_head"],
-        values: Float[Tensor, "B h S d_head"],
+        keys: Float[Tensor, "B g S d_head"],
+        values: Float[Tensor, "B g S d_head"],
         mask: Bool[Tensor, "..."] | None,
         need_weights: bool,
     ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h T S"] | None]:
@@ -129,7 +124,24 @@ class GroupedQueryAttention(MultiHeadAttention):
             width = n_kv_heads * (d_model // n_heads)
             self.w_k, self.w_v = xavier_linear(d_model, width), xavier_linear(d_model, width)
 
+    def attend(
+        self,
+        queries: Float[Tensor, "B h T d_head"],
+        keys: Float[Tensor, "B g S d_head"],
+        values: Float[Tensor, "B g S d_head"],
+        mask: Bool[Tensor, "..."] | None,
+        need_weights: bool,
+    ) -> tuple[Float[Tensor, "B h T d_head"], Float[Tensor, "B h T S"] | None]:
+        """As in `MultiHeadAttention`; a single query copies no keys, since heads that share them can be rows of one."""
+        if queries.size(-2) > 1 or mask is not None:
+            return super().attend(queries, self.repeat_kv(keys), self.repeat_kv(values), mask, need_weights)
+        rows = queries.reshape(len(queries), self.n_kv_heads, -1, queries.size(-1))  # (B, g, h / g, d_head)
+        heads, weights = super().attend(rows, keys, values, mask, need_weights)
+        weights = None if weights is None else weights.reshape(*queries.shape[:-1], -1)  # (B, h, 1, S)
+        return heads.reshape_as(queries), weights
+
     def repeat_kv(self, x: Float[Tensor, "B g S d_head"]) -> Float[Tensor, "B h S d_head"]:
+        """The keys or the values once for each head that reads them."""
         shared = self.n_heads // self.n_kv_heads
         return x if shared == 1 else x.repeat_interleave(shared, dim=1)
 

@@ -9,14 +9,14 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from tests.support import DEVICE, assert_close, hugging_face, refuses, tensor
+from tests.support import DEVICE, assert_close, hugging_face, refuses, tensor, without_signature_checks
 from transformer_lab import KVCache, LanguageModel, MixtureOfExperts, PreNormResidual, SinkAttention, complete
 from transformer_lab.data.texts import Characters
 from transformer_lab.decoding.completion import aligned
 from transformer_lab.models.since_llama.layers import OpenAttention
 from transformer_lab.models.since_llama.open_model import OpenModel
 from transformer_lab.training import load_language_model, save_checkpoint
-from transformer_lab.weights import published
+from transformer_lab.weights import configs, published
 from transformer_lab.weights.modules import copy_to_huggingface
 from transformer_lab.weights.open_families import reading
 
@@ -115,6 +115,29 @@ def test_logits_are_those_of_transformers(pair):
     expected = pair.expected(TEXTS)
     assert expected.std() > 0.3  # so that 1e-4 is little
     assert_close(pair.ours(TEXTS), expected, within=1e-4)
+
+
+@pytest.fixture
+def float64_for_all(monkeypatch):
+    """Whoever asks for float32 gets float64: transformers computes its norms and states in the type of that name."""
+    for name in ("float32", "float"):
+        monkeypatch.setattr(torch, name, torch.float64)
+    monkeypatch.setattr(Tensor, "float", Tensor.double)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+@pytest.mark.usefixtures("float64_for_all")
+def test_what_differs_in_many_layers_is_rounding(tmp_path):
+    """Eight layers of a Qwen3-Next are apart by 1e-5 to 3e-4 in float32, and by less than 1e-12 in float64."""
+    kinds = [*["linear_attention"] * 3, "full_attention"] * 2
+    pair = stored("qwen3-next", tmp_path, num_hidden_layers=8, layer_types=kinds, mlp_only_layers=[], rms_norm_eps=1e-6)
+    pair.theirs.set_experts_implementation("eager")  # their fast one knows no float64
+    expected = pair.expected(TEXTS)
+    assert expected.dtype == torch.float64
+    assert_close(pair.ours(TEXTS), expected, within=1e-11)
 
 
 @pytest.mark.parametrize("chunks", [[1] * 9, [5, 3, 1]], ids=str)
@@ -277,6 +300,56 @@ def test_what_these_parts_cannot_compute_is_refused(case, changes, message, tmp_
     change_config(tmp_path, **changes)
     with refuses(message):
         published.load(tmp_path)
+
+
+NOT_IN_THE_WEIGHTS = {"sliding_window", "max_window_layers", "max_position_embeddings", "num_experts_per_tok"}
+NOT_IN_THE_WEIGHTS |= {"original_max_position_embeddings", "n_group", "topk_group", "_sliding_window_pattern"}
+
+
+def outcome(folder: Path, **changes) -> str:
+    """What loading says of a config with these changes: nothing, or the text of its ValueError."""
+    path = folder / "config.json"
+    before = path.read_text()
+    change_config(folder, **changes)
+    try:
+        with without_signature_checks():
+            published.load(folder)
+    except ValueError as error:
+        return str(error)
+    finally:
+        path.write_text(before)
+    return ""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_config_that_does_not_fit_the_weights_is_refused(case, tmp_path):
+    random_model(case).save_pretrained(tmp_path)
+    said = json.loads((tmp_path / "config.json").read_text())
+    sizes = {name: x for name, x in said.items() if configs.KINDS.get(name) is configs.SIZE and x is not None}
+    silent = {name for name, x in sizes.items() if not all(outcome(tmp_path, **{name: x + by}) for by in (-1, 1))}
+    unused = {"head_dim"} if case.startswith("deepseek") else set()  # a DeepSeek has other sizes for its heads
+    assert silent <= NOT_IN_THE_WEIGHTS | unused
+    for by in (-1, 1):
+        n_layers = sizes["num_hidden_layers"] + by
+        kinds = {"layer_types": (2 * said["layer_types"])[:n_layers]} if said.get("layer_types") else {}
+        assert outcome(tmp_path, num_hidden_layers=n_layers, **kinds).startswith("stored weights must fit the model (")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_value_of_a_wrong_type_is_named(case, tmp_path):
+    """Every value of the config in turn; what has no type in the table must not matter."""
+    random_model(case).save_pretrained(tmp_path)
+    path = tmp_path / "config.json"
+    said = json.loads(path.read_text())
+    inner = {name: (key, x) for key, x in said.items() if isinstance(x, dict) for name in x}
+    for name in [*said, *inner]:
+        for wrong in ("64", [{}]):
+            kind = configs.KINDS.get(name)
+            key, table = inner.get(name, (name, {}))
+            changes = {key: table | {name: wrong}} if table else {name: wrong}
+            found = outcome(tmp_path, **changes)
+            if kind is not None and not kind.fits(wrong):
+                assert found == f"{name} of a checkpoint must be {kind.rule} (got {wrong!r} in {path})"
 
 
 def test_an_open_model_is_not_copied_and_no_checkpoint_holds_it(tmp_path):

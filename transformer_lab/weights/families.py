@@ -58,9 +58,9 @@ def gpt2(config: Config, tensors: Tensors) -> tuple[LanguageModelConfig, dict[st
         if ".w_qkv." not in name:
             is_matrix = name.startswith("layers.") and tensor.ndim == 2
             found[name] = tensor.T if is_matrix else tensor
-        elif name.endswith(".weight"):
+        elif name.endswith(".weight") and (bias := named.get(name.replace(".weight", ".bias"))) is not None:
             stem = name.removesuffix("w_qkv.weight")
-            parts = split_fused_projection(tensor, named[f"{stem}w_qkv.bias"], 3)
+            parts = split_fused_projection(tensor, bias, 3)
             for part, weight, bias in zip(("w_q", "w_k", "w_v"), *parts, strict=True):
                 found |= {f"{stem}{part}.weight": weight, f"{stem}{part}.bias": bias}
     return sizes, without_tied(found, sizes)

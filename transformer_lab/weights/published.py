@@ -17,6 +17,7 @@ from transformer_lab.models.since_llama.open_model import OpenModel
 from transformer_lab.models.text_encoder import TextEncoder, TextEncoderConfig
 from transformer_lab.storage import load_parameters
 from transformer_lab.weights import folders, hub
+from transformer_lab.weights.configs import checked
 from transformer_lab.weights.families import FAMILIES
 from transformer_lab.weights.open_families import OPEN_FAMILIES
 
@@ -58,8 +59,8 @@ def load(name_or_path: str | Path, download: bool = False, revision: str = "main
     Raises:
         FileNotFoundError: there is no such folder or model, or it lacks a file.
         ConnectionError: the hub can't be reached.
-        ValueError: a file is damaged; the model is of a family that is not in FAMILIES or OPEN_FAMILIES, or has parts
-            that these classes have not.
+        ValueError: a file is damaged; the config has a value of a wrong type, or does not fit the weights; the model
+            is of a family that is not in FAMILIES or OPEN_FAMILIES, or has parts that these classes have not.
     """
     folder = hub.fetch(repository(name_or_path), revision) if download else found(name_or_path)
     return read(folder)
@@ -67,7 +68,8 @@ def load(name_or_path: str | Path, download: bool = False, revision: str = "main
 
 def read(folder: Path) -> Published:
     """The model in a folder."""
-    config = folders.read_json(folder / "config.json")
+    path = folder / "config.json"
+    config = checked(folders.read_json(path), path)
     family = config.get("model_type")
     known = FAMILIES | OPEN_FAMILIES
     if family not in known:
@@ -79,6 +81,8 @@ def read(folder: Path) -> Published:
         made, tensors = known[family](config, folders.read_weights(folder))
     except KeyError as error:
         raise ValueError(f"config.json of a {family} must say its {error.args[0]} ({folder})") from error
+    except (RuntimeError, ArithmeticError, IndexError) as error:  # the weights can't be arranged by these sizes
+        raise ValueError(f"the sizes in config.json of a {family} must fit its weights ({folder}: {error})") from error
     model = built(made)
     load_parameters(model, {name: x.flatten(0, -2) if x.ndim == 4 else x for name, x in tensors.items()})
     return Published(model.eval(), folders.read_tokenizer(folder))

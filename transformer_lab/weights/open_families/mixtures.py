@@ -87,8 +87,8 @@ def single_experts(name: str, tensor: Tensor) -> list[tuple[str, Tensor]]:
 def deepseek_v3(config: Config, tensors: Tensors) -> Made:
     """A DeepSeek-V3: latent attention, and, but for the first layers, experts beside a network that all use.
 
-    Where YaRN makes scores larger by a factor of their own, the queries' matrix has it here. What belongs to the
-    prediction of further tokens, in layers behind the last, is left out.
+    Where YaRN makes scores larger by a factor of their own, the queries' matrix has it here. Layers behind the last
+    that predict further tokens, which only they do from two vectors joined by `eh_proj`, are left out.
     """
     for name, wanted in (("hidden_act", "silu"), ("attention_bias", False), ("norm_topk_prob", True)):
         ask(config, name, wanted)
@@ -99,8 +99,10 @@ def deepseek_v3(config: Config, tensors: Tensors) -> Made:
         network = swiglu_of(config) if dense else deepseek_experts(config)
         return OpenLayer(latent_attention_of(config, rotary), network, *residuals_of(config))
 
-    n_layers = config["num_hidden_layers"]
-    main = {name: x for name, x in located(config, tensors, DEEPSEEK_V3).items() if layer_number(name) < n_layers}
+    found = located(config, tensors, DEEPSEEK_V3)
+    further = {layer_number(name) for name in found if name.endswith(".eh_proj.weight")}
+    further -= {*range(config["num_hidden_layers"])}
+    main = {name: x for name, x in found.items() if layer_number(name) not in further}
     return open_model(config, layer), {name: x for each in main.items() for name, x in deepseek_parts(config, *each)}
 
 

@@ -53,7 +53,7 @@ print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
 # %% [markdown]
-# **What did they give up, and where three layers in four no longer see the whole text, what remembers there?** We take the designs one at a time. Then come four smaller parts, which make models trainable, let them read on, or share out the work. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
+# **What did they give up, and where three layers in four no longer see the whole text, what remembers there?** We take the designs one at a time. Then come four smaller parts, which keep a training steady, give idle heads a place for their weight, let a model read on, and share out the work. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
 
 # %%
 table = training.load_table("since_llama")
@@ -268,7 +268,7 @@ for arm in ("all heads", "one group", "latent"):
     say("caches", arm, "nats")
 
 # %% [markdown]
-# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is 0.13 nats behind (with one seed and five times the steps 0.22, so that it is no matter of patience). Nor is it that fewer features turn: a single group of which half turn has 2.33 to 2.41 (three seeds). At a third and at three times this rate the latent is behind as well, by 0.16 and 0.10 (one seed). [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
+# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is 0.13 nats behind. It stays behind with five times the steps, at a third of the rate and at three times the rate, by one seed each. Nor is it that fewer features turn, because a single group of which half turn has 2.33 to 2.41 (three seeds). [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
 
 # %% [markdown]
 # There is a third way, which makes reading cheaper and not the cache smaller. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**. [GLM-5](https://huggingface.co/docs/transformers/main/model_doc/glm_moe_dsa) does the same, but we do not build it here.
@@ -351,7 +351,7 @@ assert found["linear", "once"] > found["linear", "3 times"] + 0.2
 assert found["delta", "3 times"] > found["linear", "3 times"] + 0.2
 
 # %% [markdown]
-# Linear attention recalls most pairs that are written once. Of pairs that are written anew it gets about a third. Suppose that somebody knows the three values and not their order. The best guess is then a value that was written twice, if there is one, and otherwise any of them, which is right in 39 % of all cases (below). The delta rule is right nine times in ten. The state is as large as before, and so is the number of pairs. Nor are 24 written values too many, since the table has 16 and 32 pairs that are written once. So it must be the rewriting.
+# Linear attention recalls most pairs that are written once, but of pairs that are written anew it gets about a third. Could one do better without knowing which of the three values was the last? The best guess is a value that was written twice, if there is one, and otherwise any of the three, and it is right in 39 % of all cases (next cell). The delta rule is right nine times in ten. The state is as large as before, and so is the number of pairs. Nor are 24 written values too many, since even 32 pairs that are written once fare better (in the table below). So it is the rewriting that linear attention can't do.
 
 # %%
 from itertools import product
@@ -368,7 +368,7 @@ for task in memory.TASKS:
         say("memory", f"{rule}, {task}", "right")
 
 # %% [markdown]
-# Three things can be read from this table. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one. With pairs that are void, too, linear attention is lost, and the delta rule gets nine in ten. (Its new pairs may take the place of old ones. We have not looked.) A gate adds a little to that, with every seed.
+# Three things can be read from this table. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one. With pairs that are void, too, linear attention is lost, and the delta rule gets nine in ten. A gate adds a little to that, with every seed.
 
 # %% [markdown]
 # Second, what attends recalls every pair that is written once. Third, a hybrid of one layer with a state and one that attends recalls all 32 pairs, while two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. What remembers in the other three layers is a state, which is a summary of the text, and what must be recalled to the letter is recalled by the fourth.
@@ -444,7 +444,7 @@ plots.show(ax, alt="Three lines rise with the text, a window's and a state's sta
 # Where do the 12,800 bytes of a state come from? Its eight matrices of 16 × 16 numbers take 8,192. The rest is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with its own last three values, and these must be kept, too. So a state is dear at first. Here it holds as much as 12.5 tokens of all heads, as 50 of two groups, or as 100 latents, and it pays only for longer texts than that. From there on it costs nothing more, and neither does a window.
 
 # %% [markdown]
-# Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2 900 tokens, which of these models still know something of the very first one? In a layer with a state, let 99.95 % be kept at each step, and a share of 0.2 be written ($\beta$). Then let the text grow to 2,896 tokens: the line stands at the first one, and beside each strip is what is known of it. At last, move the decay.
+# Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2 900 tokens, which of these models still know something of the very first one? (A layer with a state is set to keep 99.95 % of it at each step, and to write a share $\beta$ of 0.2.) Then let the text grow to 2,896 tokens. The line marks the first token, and beside each strip stands what is still known of it. Finally, move the decay.
 
 # %%
 from transformer_lab import widgets
@@ -463,7 +463,7 @@ for design in PUBLISHED:
 print(f"the decay alone would leave {0.9995**2895:.4f}")
 
 # %% [markdown]
-# All of them do, but two only because they mix their layers. Gemma's windows have dropped the first token, and what the states of Qwen3-Next still hold of it is a quarter of a percent, mostly because each later key overwrites a little of what stands there: the decay alone would leave nearly a quarter. (We take the keys to point anywhere.) What remembers are the eight and the twelve layers that attend to everything.
+# All of them do, but two only because they mix their layers. Gemma's windows have dropped the first token, and what the states of Qwen3-Next still hold of it is a quarter of a percent. The decay alone would leave nearly a quarter, and each later key overwrites a little of what is left. (This assumes keys that point in random directions.) What remembers are the eight and the twelve layers that attend to everything.
 
 # %% [markdown]
 # ## A norm on queries and keys
@@ -512,10 +512,10 @@ last = {name: over_seeds("bounded scores", f"{name}, rate 0.3", "nats") for name
 assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"]) - 0.1
 
 # %% [markdown]
-# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and at the highest its largest score is about 11,000, where the norm leaves 23. With QK-norm the second rate is even the best, with four of the five seeds, and the third costs much less. So far this is what the papers promise.
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and at the highest its largest score is about 11,000, and with the norm it is 23. (Heads have 12 features here, so that the norm alone would allow √12 = 3.46, but its learned weights allow more.) With QK-norm the second rate is even the best, with four of the five seeds, and the third costs much less. So far this is what the papers promise.
 
 # %% [markdown]
-# But this bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. (A cap of 3.46, which is the norm's own bound √12, comes to the same, 2.76 and 2.77 with two seeds.) A cap differs in one more thing: far beyond it, tanh is flat. At the highest rate 99 % of the first layer's scores are above 15 before the cap (two seeds), where its slope is below 0.01, so that hardly any gradient brings them back. The learned weights do not explain the norm either, because at the highest rate the norm alone does as well. Nor is it patience: with ten times as many steps (last three lines, one seed) both are further behind.
+# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. (A cap of 3.46 comes to the same, 2.76 and 2.77 with two seeds.) A cap differs in one more thing: far beyond it, tanh is flat. At the highest rate 99 % of the first layer's scores are above 15 before the cap (two seeds), where its slope is below 0.01, so that hardly any gradient brings them back. The learned weights do not explain the norm either, because at the highest rate the norm alone does as well. Nor is it patience: with ten times as many steps (last three lines, one seed) both are further behind.
 
 # %% [markdown]
 # What else has the norm, and the cap has not? Its slope never dies. And with it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
@@ -529,12 +529,12 @@ free, kept = (over_seeds("kept sizes", f"norm only, {sizes}", "turn") for sizes 
 assert kept.min() > 1.5 * free.max()
 
 # %% [markdown]
-# With their sizes kept, the matrices are turned about twice as far in each step, and the model with the norm is hardly worse, by less than 0.1 with each seed. So smaller turns are not what helps. The plain model *gains* 0.14 to 0.32. Is that because its matrices no longer grow, or because they are turned further? If each step of the two matrices is halved as well, they turn by about 0.05, hardly more than at first, and the model still gains 0.24 or more (three seeds, counted in two ways). So a part of its trouble is that its matrices grow, and its scores with them. What else the norm may do, we do not know. (In windows of 256 characters, by one seed, sizes that are kept do the norm's model no harm either, and the plain one gains only 0.05.)
+# With their sizes kept, the matrices are turned about twice as far in each step, and yet the model with the norm is hardly worse, by less than 0.1 with each seed. So smaller turns are not what helps it. The plain model gains 0.14 to 0.32, and not because it is turned further. If each step of the two matrices is halved as well, so that they turn hardly more than at first, it gains 0.24 or more (three seeds). So a part of its trouble is that its matrices grow, and its scores with them. How large a part depends on the task: in windows of 256 characters, by one seed, it gains only 0.05. What else the norm may do, we do not know.
 
 # %% [markdown]
 # ## A head that has nothing to look at
 #
-# The weights of a softmax sum to 1, so that a head must look *somewhere*, even where it has nothing to find. Where does it look then? Large models are known to look at the first token of a text. Does our own model of Python do so, which has four layers and a million parameters? Here are windows of 256 characters, of whose second half we ask how much weight it gives the first character:
+# The weights of a softmax sum to 1, so that a head must look *somewhere*, even where it has nothing to find. Where does it look then? Large models are known to look at the first token of a text. Does our own model of Python do so, which has four layers and a million parameters? Here are windows of 256 characters. How much of their weight do the positions of the second half give the first character?
 
 # %% tolerance=0.01
 python, characters, _ = training.load_language_model("python")
@@ -655,7 +655,7 @@ for kind, more in {"linear": {}, "llama3": bounds, "yarn": {}}.items():
 # %% [markdown]
 # No recipe trains anything here. The table has models that were trained on 64 characters at a time, and then read 256. **Predict**: which recipe costs something within the *first* 64?
 #
-# There are two controls as well. One is the model as it was trained, but with a window of 64. It meets no new distance, but it also never sees more keys than in training. So the other one sees all positions, and treats every position beyond 63 as if it were at a distance of 63.
+# There are two controls as well. One is the model as it was trained, but with a window of 64. It meets no new distance, but it also never sees more keys than in training. So the other one sees all positions, and treats those that lie further back than 63 as if they lay 63 back.
 
 # %%
 recipes = ("as trained", "linear", "Llama 3", "YaRN")
@@ -701,7 +701,7 @@ assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 # %% [markdown]
 # ## Back to the question
 #
-# What did the models of 2026 give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory, and each price shows only on a task that needs what was given up.
+# What did the models of 2026 give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows only on a task that needs what was given up.
 
 # %% [markdown]
 # The question is still open. [MiniMax-M2](https://arxiv.org/abs/2605.26494) went back to full attention in all its layers, because cheaper ones had lost too much for its makers. Its successor [MiniMax-M3](https://huggingface.co/docs/transformers/main/model_doc/minimax_m3_vl) keeps all keys and values, but in most layers a query reads only the blocks of 128 tokens that an indexer rates highest. [DeepSeek-V4](https://huggingface.co/docs/transformers/main/model_doc/deepseek_v4) goes further: beside a window of 128 tokens, nearly all its layers keep one entry for every 4 tokens or for every 128.

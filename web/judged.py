@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_lab.exercises import Exercise, catalogue
+from transformer_lab.exercises import Exercise
 from transformer_lab.exercises.engine.cards import html_text, inline, readable
 from transformer_lab.exercises.engine.comparing import show
 from transformer_lab.exercises.engine.running import Case, Outcome
@@ -123,7 +123,3 @@ def panel_of(exercise: Exercise) -> str:
 def able(exercise: Exercise) -> str:
     """What a learner has found out who has solved it: the first line of the reference's docstring."""
     return html_text((exercise.reference.__doc__ or "").strip().partition("\n")[0])
-
-
-def judged_in_pages() -> list[str]:
-    return [name for name, exercise in catalogue.items() if is_judged(exercise)]

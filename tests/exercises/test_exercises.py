@@ -297,10 +297,6 @@ def test_a_stub_is_not_attempted_yet(exercise, stub):
 # ── answers that misbehave ──
 
 
-def first_of(value):
-    return as_tuple(value)[0]
-
-
 def like(value, change):
     """`change` applied to every tensor of a returned value."""
     return tuple(map(change, value)) if isinstance(value, tuple) else change(value)

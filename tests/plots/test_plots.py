@@ -397,41 +397,6 @@ def test_bars_refuse_a_value_too_few():
         plots.plot_bars({"one": [0.5, 0.5]}, KEYS)
 
 
-def test_states_are_strips_from_bottom_to_top():
-    low, high = tensor([[1.0, -2.0, 0.5], [0.0, 3.0, 1.0]]), np.zeros((2, 3))
-    ax = plots.plot_states({"embedding": low, "layer 0": high}, QUERIES)
-    drawn = ax.images[0].get_array()
-    assert drawn.mask.all(axis=1).tolist() == [True, False, False] * 2  # where the names stand
-    assert (drawn[1:3] == high).all()
-    assert (drawn[4:] == low.numpy()).all()
-    assert [(text.get_text(), text.get_position()[1]) for text in ax.texts] == [("layer 0", 0), ("embedding", 3)]
-    assert labels(ax.get_yticklabels()) == QUERIES * 2
-    assert ax.images[0].get_clim() == pytest.approx((-2.89, 2.89))  # 11 % of the way from 3 down to 2
-
-
-def test_states_of_zeros_can_be_drawn():
-    assert plots.plot_states({"one": torch.zeros(2, 3)}, QUERIES).images[0].get_clim() == (-1, 1)
-
-
-@pytest.mark.parametrize(
-    ("states", "message"),
-    [
-        ({}, "there must be at least one state (there is none)"),
-        (
-            {"up": torch.zeros(3, 4)},
-            "states['up'] must have shape (len(tokens), len(features)) = (2, 4) (it has (3, 4))",
-        ),
-        (
-            {"up": torch.zeros(2, 4), "down": torch.zeros(2, 5)},
-            "states['down'] must have shape (len(tokens), len(features)) = (2, 4) (it has (2, 5))",
-        ),
-    ],
-)
-def test_states_refuse(states, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        plots.plot_states(states, QUERIES)
-
-
 def test_runs_are_dots_in_rows_from_top_to_bottom():
     ax = plots.plot_runs(
         {"whole": [0.1, 0.2], "no mask": tensor([3.0])}, x_label="loss", log_x=True, lines={"chance": 2.0}
@@ -483,7 +448,6 @@ DRAWINGS = {
     "amounts": lambda values, ax=None: plots.plot_amounts(values, QUERIES, KEYS, ax),
     "lines": lambda values, ax=None: plots.plot_lines(values[0] + 1, {"one": values[1]}, ax),
     "bars": lambda values, ax=None: plots.plot_bars({"one": values[0], "two": values[1]}, KEYS, ax),
-    "states": lambda values, ax=None: plots.plot_states({"one": values, "two": values}, QUERIES, ax),
     "runs": lambda values, ax=None: plots.plot_runs({"one": values[0], "two": values[1]}, ax),
     "vectors": lambda values, ax=None: plots.plot_vectors({"one": {"a": values[0, :2], "b": values[1, :2]}}, ax),
 }
@@ -648,13 +612,6 @@ def test_a_line_across_a_map_is_inverted_as_lines_are():
     assert (line[1] + line[3]) / 2 == pytest.approx((map_[1] + map_[3]) / 2, abs=0.01)
     *_, last = ElementTree.fromstring(shown.svg).find(f"{SVG}g[@class='d']")
     assert (last.get("clip-path"), last[0].get("class")) == ("url(#l)", "i")
-
-
-def test_what_lies_beyond_a_scale_keeps_its_colour():
-    shown = plots.show(plots.plot_states({"layer 0": torch.arange(24.0).view(2, 12)}, ["a", "b"]), "a strip")
-    *_, scale, first, last = boxes(shown, "clipPath/{*}")
-    assert max(first[0], last[0]) == pytest.approx(scale[2], abs=0.01)
-    assert min(first[2], last[2]) == pytest.approx(scale[0], abs=0.01)
 
 
 def test_a_picture_is_a_snapshot():

@@ -11,7 +11,7 @@ In reading order: `curves`, `maps`, `charts` (as the views draw them), `picture`
 """
 
 from transformer_lab.plots.curves import plot_bars, plot_lines, plot_runs, plot_vectors
-from transformer_lab.plots.maps import plot_amounts, plot_attention, plot_matrix, plot_states
+from transformer_lab.plots.maps import plot_amounts, plot_attention, plot_matrix
 from transformer_lab.plots.picture import Picture, figure, show
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "plot_lines",
     "plot_matrix",
     "plot_runs",
-    "plot_states",
     "plot_vectors",
     "show",
 ]

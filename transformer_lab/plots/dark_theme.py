@@ -78,12 +78,10 @@ def places(figure: Figure, crop: Bbox, scale: float) -> tuple[list[Bbox], list[B
 
     maps = [ax for ax in figure.axes if any(map(is_signed, ax.images))]
     bars = [ax for ax in figure.axes if any(isinstance(one, QuadMesh) and is_signed(one) for one in ax.collections)]
-    ends = [one.get_window_extent() for ax in bars for one in ax.patches]  # for what is beyond the scale
-    scales = [*(ax.bbox for ax in bars), *ends]
     cells = [box for ax in maps for image in ax.images for box in coloured(ax, image)]
     gaps = [box for ax in maps for box in between(ax)]
     lines = [box for ax in maps for box in across(ax)]
-    return list(map(whole, [*cells, *scales])), list(map(placed, gaps)), list(map(placed, lines))
+    return list(map(whole, [*cells, *(ax.bbox for ax in bars)])), list(map(placed, gaps)), list(map(placed, lines))
 
 
 def is_signed(one: AxesImage | QuadMesh) -> bool:

@@ -1,6 +1,6 @@
 """Maps: attention weights and other matrices, with a row of cells for each row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib
 import numpy as np
@@ -57,38 +57,6 @@ def plot_matrix(values: Values, row_labels: Tokens, column_labels: Tokens, ax: A
     image = draw_map(ax, array, row_labels, column_labels, matplotlib.colormaps["RdBu"], -limit, limit)
     if max(array.shape) > PRINTED:
         ax.figure.colorbar(image, ax=ax, shrink=0.6)
-    return ax
-
-
-@matplotlib.rc_context(THEME)
-def plot_states(states: Mapping[str, Values], tokens: Tokens, ax: Axes | None = None) -> Axes:
-    """Draw the output of each box of a model as a strip, a row per token and a column per feature; the first is lowest.
-
-    Red is below 0, blue above. The colours end at the 99th percentile of the sizes, since a few features are far larger
-    than the rest.
-
-    Raises: ValueError if there is no state, or one is not 2-D, has not a row for each token, or is not as wide as the
-    first.
-    """
-    arrays = {name: to_array(values) for name, values in states.items()}
-    if not arrays:
-        raise ValueError("there must be at least one state (there is none)")
-    features, rows = range(next(iter(arrays.values())).shape[-1]), len(tokens) + 1  # of a strip and its name
-    for name, array in arrays.items():
-        check_shape(f"states[{name!r}]", array, ("tokens", tokens), ("features", features))
-    ax = ax or figure(4.4, 0.4 + 0.2 * rows * len(arrays))[1]
-    strips = [np.pad(array, ((1, 0), (0, 0)), constant_values=np.nan) for array in arrays.values()]
-    stacked = np.concatenate(strips[::-1])  # an image begins at its top, and the last state stands there
-    limit = np.nanquantile(np.abs(stacked), 0.99) or 1.0
-    image = ax.imshow(stacked, "RdBu", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
-    ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.5, aspect=25, pad=0.02, extend="both", extendrect=True)
-    for i, name in enumerate(reversed(arrays)):
-        ax.text(-0.5, i * rows, label(name), va="center", style="italic", parse_math=False)
-    named = [row for row in range(len(stacked)) if row % rows]
-    ax.set_yticks(named, [label(token) for token in tokens] * len(arrays), parse_math=False)
-    ax.set_xticks([])
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
     return ax
 
 

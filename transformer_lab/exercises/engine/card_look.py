@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from html import escape
 
 PASSED, OPEN, WRONG, INFO = "✓", "○", "✗", "→"
-STATES = {PASSED: "solved", WRONG: "tried", OPEN: "open"}
 CHANGE = "#c0509a"  # at least 3 to 1 beside white and beside black
 LINE = "1px solid rgba(127,127,127,.4)"
 SERIF = "'Source Serif 4','Source Serif',Charter,Georgia,serif"

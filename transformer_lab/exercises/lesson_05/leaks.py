@@ -156,29 +156,27 @@ def by_gradients(layer):
     return False
 
 
+def shows_a_leak(layer, n_sentences, *lengths):
+    """Whether a change of all that comes later changes an output before it, at any position."""
+    for length in lengths:
+        for size in (1.0, 100.0):
+            x = torch.randn(n_sentences, length, 16)
+            for t in range(1, length):
+                changed = x.clone()
+                changed[:, t:] = size * torch.randn(n_sentences, length - t, 16)
+                if not torch.allclose(layer(changed)[:, :t], layer(x)[:, :t], rtol=1e-5, atol=1e-6):
+                    return True
+    return False
+
+
 @leaks.mistake("You try short sentences only: a leak that opens in longer ones stays unseen.")
 def short_sentences_only(layer):
-    for size in (1.0, 100.0):
-        x = torch.randn(4, 5, 16)
-        for t in range(1, 5):
-            changed = x.clone()
-            changed[:, t:] = size * torch.randn(4, 5 - t, 16)
-            if not torch.allclose(layer(changed)[:, :t], layer(x)[:, :t], rtol=1e-5, atol=1e-6):
-                return True
-    return False
+    return shows_a_leak(layer, 4, 5)
 
 
 @leaks.mistake("You look at the first sentence of the batch only.")
 def first_sentence_only(layer):
-    for length in (2, 5, 33):
-        for size in (1.0, 100.0):
-            x = torch.randn(1, length, 16)
-            for t in range(1, length):
-                changed = x.clone()
-                changed[:, t:] = size * torch.randn(1, length - t, 16)
-                if not torch.allclose(layer(changed)[:, :t], layer(x)[:, :t], rtol=1e-5, atol=1e-6):
-                    return True
-    return False
+    return shows_a_leak(layer, 1, 2, 5, 33)
 
 
 @leaks.hidden_case

@@ -284,6 +284,18 @@ def returned(attend, given):
 
 
 SHAPES = (((), 3, 3, 4, 4), ((3,), 5, 4, 9, 2), ((2, 2), 4, 6, 5, 5))
+SIZES = (1.0, 100.0)
+
+
+def agrees(attend, shapes=SHAPES, sizes=SIZES, masked=lambda mask: mask, alike=like_it):
+    """Whether it returns what is right, on inputs of these shapes and sizes, with their masks changed."""
+    for size in sizes:
+        for shape in shapes:
+            query, key, value, mask = inputs(*shape, size)
+            given = query, key, value, masked(mask)
+            if not all(map(alike, returned(attend, given), right(*given))):
+                return False
+    return True
 
 
 @is_attention.mistake("You compare nothing: every implementation is right for your test.")
@@ -325,7 +337,7 @@ def sums_only(attend):
     "You compare the output alone. The weights come back, too, and may differ from those that were used."
 )
 def output_only(attend):
-    for size in (1.0, 100.0):
+    for size in SIZES:
         for shape in SHAPES:
             given = inputs(*shape, size)
             if not like_it(returned(attend, given)[0], right(*given)[0]):
@@ -335,7 +347,7 @@ def output_only(attend):
 
 @is_attention.mistake("You compare the weights alone. What is made of them may still be wrong.")
 def weights_only(attend):
-    for size in (1.0, 100.0):
+    for size in SIZES:
         for shape in SHAPES:
             given = inputs(*shape, size)
             if not like_it(returned(attend, given)[1], right(*given)[1]):
@@ -348,53 +360,27 @@ def weights_only(attend):
     "sizes, or fails with more axes, stays unseen."
 )
 def one_square_only(attend):
-    for size in (1.0, 100.0):
-        given = inputs((), 3, 3, 4, 4, size)
-        if not all(map(like_it, returned(attend, given), right(*given))):
-            return False
-    return True
+    return agrees(attend, shapes=SHAPES[:1])
 
 
 @is_attention.mistake("You try no batch: what is right for one sentence may fail, or differ, for several.")
 def without_a_batch(attend):
-    for size in (1.0, 100.0):
-        for shape in (((), 3, 3, 4, 4), ((), 5, 4, 9, 2), ((), 4, 6, 5, 5)):
-            given = inputs(*shape, size)
-            if not all(map(like_it, returned(attend, given), right(*given))):
-                return False
-    return True
+    return agrees(attend, shapes=(((), 3, 3, 4, 4), ((), 5, 4, 9, 2), ((), 4, 6, 5, 5)))
 
 
 @is_attention.mistake("Your mask hides nothing: whatever is done with a mask stays unseen.")
 def all_visible(attend):
-    for size in (1.0, 100.0):
-        for shape in SHAPES:
-            query, key, value, mask = inputs(*shape, size)
-            given = query, key, value, torch.ones_like(mask)
-            if not all(map(like_it, returned(attend, given), right(*given))):
-                return False
-    return True
+    return agrees(attend, masked=torch.ones_like)
 
 
 @is_attention.mistake("Each of your queries may attend to something. What becomes of one that may attend to nothing?")
 def no_blind_query(attend):
-    for size in (1.0, 100.0):
-        for shape in SHAPES:
-            query, key, value, mask = inputs(*shape, size)
-            mask = mask | (torch.arange(key.size(-2)) == 1)
-            given = query, key, value, mask
-            if not all(map(like_it, returned(attend, given), right(*given))):
-                return False
-    return True
+    return agrees(attend, masked=lambda mask: mask | (torch.arange(mask.size(-1)) == 1))
 
 
 @is_attention.mistake("Your scores are small. exp(89) is infinite in float32: try large ones as well.")
 def small_scores_only(attend):
-    for shape in SHAPES:
-        given = inputs(*shape, 1.0)
-        if not all(map(like_it, returned(attend, given), right(*given))):
-            return False
-    return True
+    return agrees(attend, sizes=(1.0,))
 
 
 @is_attention.mistake(
@@ -402,12 +388,7 @@ def small_scores_only(attend):
     "`torch.allclose`."
 )
 def exactly_equal(attend):
-    for size in (1.0, 100.0):
-        for shape in SHAPES:
-            given = inputs(*shape, size)
-            if not all(map(torch.equal, returned(attend, given), right(*given))):
-                return False
-    return True
+    return agrees(attend, alike=torch.equal)
 
 
 @is_attention.mistake(
@@ -415,7 +396,7 @@ def exactly_equal(attend):
     "False."
 )
 def lets_errors_out(attend):
-    for size in (1.0, 100.0):
+    for size in SIZES:
         for shape in SHAPES:
             given = inputs(*shape, size)
             if not all(map(like_it, attend(*given), right(*given))):

@@ -85,8 +85,10 @@ def losses_of(weights, inputs, targets):
     return weights, losses, targets.flatten()
 
 
-def gradient_of(loss, weights):
-    return torch.autograd.grad(loss, weights)[0]
+def stepped(weights, loss, rate):
+    """The weights after a step against the gradient of a loss, and that loss."""
+    (gradient,) = torch.autograd.grad(loss, weights)
+    return weights.detach() - rate * gradient, loss.detach()
 
 
 SHIFT = "The targets are still the inputs: the model learns to say the token that it was given."
@@ -101,40 +103,37 @@ SIGN = "The gradient is still added: it points to where the loss *grows*."
 @mend_training_step.mistake(f"One of three is mended. {SHIFT} {PADDING}")
 def only_the_sign(weights, tokens, rate, pad_id):
     weights, losses, _ = losses_of(weights, tokens, tokens)
-    return weights.detach() - rate * gradient_of(losses.mean(), weights), losses.mean().detach()
+    return stepped(weights, losses.mean(), rate)
 
 
 @mend_training_step.mistake(f"One of three is mended. {PADDING} {SIGN}")
 def only_the_shift(weights, tokens, rate, pad_id):
     weights, losses, _ = losses_of(weights, tokens[:, :-1], tokens[:, 1:])
-    return weights.detach() + rate * gradient_of(losses.mean(), weights), losses.mean().detach()
+    return stepped(weights, losses.mean(), -rate)
 
 
 @mend_training_step.mistake(f"One of three is mended. {SHIFT} {SIGN}")
 def only_the_padding(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens, tokens)
-    loss = losses[targets != pad_id].mean()
-    return weights.detach() + rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, losses[targets != pad_id].mean(), -rate)
 
 
 @mend_training_step.mistake(f"Two of three are mended. {PADDING}")
 def all_but_the_padding(weights, tokens, rate, pad_id):
     weights, losses, _ = losses_of(weights, tokens[:, :-1], tokens[:, 1:])
-    return weights.detach() - rate * gradient_of(losses.mean(), weights), losses.mean().detach()
+    return stepped(weights, losses.mean(), rate)
 
 
 @mend_training_step.mistake(f"Two of three are mended. {SHIFT}")
 def all_but_the_shift(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens, tokens)
-    loss = losses[targets != pad_id].mean()
-    return weights.detach() - rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, losses[targets != pad_id].mean(), rate)
 
 
 @mend_training_step.mistake(f"Two of three are mended. {SIGN}")
 def all_but_the_sign(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])
-    loss = losses[targets != pad_id].mean()
-    return weights.detach() + rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, losses[targets != pad_id].mean(), -rate)
 
 
 @mend_training_step.mistake(
@@ -144,7 +143,7 @@ def all_but_the_sign(weights, tokens, rate, pad_id):
 def loss_turned_round(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])
     loss = -losses[targets != pad_id].mean()
-    return weights.detach() + rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, loss, -rate)
 
 
 @mend_training_step.mistake(
@@ -162,8 +161,7 @@ def no_step_at_all(weights, tokens, rate, pad_id):
 def shifted_the_wrong_way(weights, tokens, rate, pad_id):
     weights, losses, _ = losses_of(weights, tokens[:, 1:], tokens[:, :-1])
     words = tokens[:, 1:].flatten() != pad_id
-    loss = losses[words].mean()
-    return weights.detach() - rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, losses[words].mean(), rate)
 
 
 @mend_training_step.mistake(
@@ -172,8 +170,7 @@ def shifted_the_wrong_way(weights, tokens, rate, pad_id):
 )
 def shifted_in_a_circle(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens, tokens.roll(-1, dims=1))
-    loss = losses[targets != pad_id].mean()
-    return weights.detach() - rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, losses[targets != pad_id].mean(), rate)
 
 
 @mend_training_step.mistake(
@@ -182,8 +179,7 @@ def shifted_in_a_circle(weights, tokens, rate, pad_id):
 )
 def padding_in_the_divisor(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])
-    loss = (losses * (targets != pad_id)).mean()
-    return weights.detach() - rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, (losses * (targets != pad_id)).mean(), rate)
 
 
 @mend_training_step.mistake(
@@ -192,8 +188,7 @@ def padding_in_the_divisor(weights, tokens, rate, pad_id):
 )
 def padding_of_the_inputs(weights, tokens, rate, pad_id):
     weights, losses, _ = losses_of(weights, tokens[:, :-1], tokens[:, 1:])
-    loss = losses[tokens[:, :-1].flatten() != pad_id].mean()
-    return weights.detach() - rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, losses[tokens[:, :-1].flatten() != pad_id].mean(), rate)
 
 
 @mend_training_step.mistake(
@@ -201,15 +196,13 @@ def padding_of_the_inputs(weights, tokens, rate, pad_id):
 )
 def summed(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])
-    loss = losses[targets != pad_id].sum()
-    return weights.detach() - rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, losses[targets != pad_id].sum(), rate)
 
 
 @mend_training_step.mistake("`pad_id` is an argument: padding is not always 0.")
 def padding_is_always_zero(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])
-    loss = losses[targets != 0].mean()
-    return weights.detach() - rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, losses[targets != 0].mean(), rate)
 
 
 @mend_training_step.mistake(
@@ -220,7 +213,7 @@ def mean_of_sentence_means(weights, tokens, rate, pad_id):
     weights, losses, targets = losses_of(weights, tokens[:, :-1], tokens[:, 1:])
     words = (targets != pad_id).reshape(len(tokens), -1)
     loss = ((losses.reshape(words.shape) * words).sum(1) / words.sum(1)).mean()
-    return weights.detach() - rate * gradient_of(loss, weights), loss.detach()
+    return stepped(weights, loss, rate)
 
 
 @mend_training_step.hidden_case

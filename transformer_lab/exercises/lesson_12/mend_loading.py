@@ -132,49 +132,46 @@ def normed(x, eps):
     return F.layer_norm(x, x.shape[-1:], eps=eps)
 
 
+def as_it_is(part):
+    return part
+
+
+def loaded(tokens, word, added, w_qkv, w_out, n_heads, eps, rotate, cut=in_heads, ordered=to_neighbours):
+    """The layer, with each of the three defects as an argument: what is added, how it is cut, the features' order."""
+    x = word[tokens] + added
+    query, key, value = cut(x @ w_qkv, n_heads)
+    heads = attended(rotate(ordered(query)), rotate(ordered(key)), value)
+    return normed(x + heads @ w_out.T, eps)
+
+
 @mend_loading.mistake(f"One of three is mended. {SPLIT} {LAYOUT}")
 def only_the_type(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens] + types[0]
-    query, key, value = cut_by_heads(x @ w_qkv, n_heads)
-    return normed(x + attended(rotate(query), rotate(key), value) @ w_out.T, eps)
+    return loaded(tokens, word, types[0], w_qkv, w_out, n_heads, eps, rotate, cut_by_heads, as_it_is)
 
 
 @mend_loading.mistake(f"One of three is mended. {TYPE} {LAYOUT}")
 def only_the_split(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens]
-    query, key, value = in_heads(x @ w_qkv, n_heads)
-    return normed(x + attended(rotate(query), rotate(key), value) @ w_out.T, eps)
+    return loaded(tokens, word, 0.0, w_qkv, w_out, n_heads, eps, rotate, ordered=as_it_is)
 
 
 @mend_loading.mistake(f"One of three is mended. {TYPE} {SPLIT}")
 def only_the_layout(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens]
-    query, key, value = cut_by_heads(x @ w_qkv, n_heads)
-    heads = attended(rotate(to_neighbours(query)), rotate(to_neighbours(key)), value)
-    return normed(x + heads @ w_out.T, eps)
+    return loaded(tokens, word, 0.0, w_qkv, w_out, n_heads, eps, rotate, cut_by_heads)
 
 
 @mend_loading.mistake(f"Two of three are mended. {TYPE}")
 def all_but_the_type(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens]
-    query, key, value = in_heads(x @ w_qkv, n_heads)
-    heads = attended(rotate(to_neighbours(query)), rotate(to_neighbours(key)), value)
-    return normed(x + heads @ w_out.T, eps)
+    return loaded(tokens, word, 0.0, w_qkv, w_out, n_heads, eps, rotate)
 
 
 @mend_loading.mistake(f"Two of three are mended. {SPLIT}")
 def all_but_the_split(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens] + types[0]
-    query, key, value = cut_by_heads(x @ w_qkv, n_heads)
-    heads = attended(rotate(to_neighbours(query)), rotate(to_neighbours(key)), value)
-    return normed(x + heads @ w_out.T, eps)
+    return loaded(tokens, word, types[0], w_qkv, w_out, n_heads, eps, rotate, cut_by_heads)
 
 
 @mend_loading.mistake(f"Two of three are mended. {LAYOUT}")
 def all_but_the_layout(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens] + types[0]
-    query, key, value = in_heads(x @ w_qkv, n_heads)
-    return normed(x + attended(rotate(query), rotate(key), value) @ w_out.T, eps)
+    return loaded(tokens, word, types[0], w_qkv, w_out, n_heads, eps, rotate, ordered=as_it_is)
 
 
 @mend_loading.mistake(
@@ -182,10 +179,7 @@ def all_but_the_layout(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     "square matrix raises no error."
 )
 def output_transposed(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens] + types[0]
-    query, key, value = in_heads(x @ w_qkv, n_heads)
-    heads = attended(rotate(to_neighbours(query)), rotate(to_neighbours(key)), value)
-    return normed(x + heads @ w_out, eps)
+    return loaded(tokens, word, types[0], w_qkv, w_out.T, n_heads, eps, rotate)
 
 
 @mend_loading.mistake(
@@ -203,18 +197,12 @@ def pre_norm(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     "compare closely."
 )
 def usual_eps(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens] + types[0]
-    query, key, value = in_heads(x @ w_qkv, n_heads)
-    heads = attended(rotate(to_neighbours(query)), rotate(to_neighbours(key)), value)
-    return normed(x + heads @ w_out.T, 1e-5)
+    return loaded(tokens, word, types[0], w_qkv, w_out, n_heads, 1e-5, rotate)
 
 
 @mend_loading.mistake("You add the vector of type 1, that of the *second* text of a pair. This text comes alone.")
 def type_of_the_second(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens] + types[1]
-    query, key, value = in_heads(x @ w_qkv, n_heads)
-    heads = attended(rotate(to_neighbours(query)), rotate(to_neighbours(key)), value)
-    return normed(x + heads @ w_out.T, eps)
+    return loaded(tokens, word, types[1], w_qkv, w_out, n_heads, eps, rotate)
 
 
 @mend_loading.mistake(
@@ -222,10 +210,10 @@ def type_of_the_second(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     "neighbours. With four features in a head the two are the same, with six they are not."
 )
 def layout_backwards(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    x = word[tokens] + types[0]
-    query, key, value = in_heads(x @ w_qkv, n_heads)
-    query, key = (part.unflatten(-1, (-1, 2)).mT.flatten(-2) for part in (query, key))
-    return normed(x + attended(rotate(query), rotate(key), value) @ w_out.T, eps)
+    def neighbours_apart(part):
+        return part.unflatten(-1, (-1, 2)).mT.flatten(-2)
+
+    return loaded(tokens, word, types[0], w_qkv, w_out, n_heads, eps, rotate, ordered=neighbours_apart)
 
 
 @mend_loading.mistake("The values are turned as well. Only queries and keys know where they stand.")
@@ -258,17 +246,9 @@ def keys_and_values_exchanged(tokens, word, types, w_qkv, w_out, n_heads, eps, r
 ALL_TYPES = "You add all of `types`. A text that comes alone is of type 0: only the first row belongs to its tokens."
 
 
-def with_types(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    """All mended, but for which vector of a type is added."""
-    x = word[tokens] + types
-    query, key, value = in_heads(x @ w_qkv, n_heads)
-    heads = attended(rotate(to_neighbours(query)), rotate(to_neighbours(key)), value)
-    return normed(x + heads @ w_out.T, eps)
-
-
 @mend_loading.mistake(ALL_TYPES)
 def types_added_up(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    return with_types(tokens, word, types.sum(0), w_qkv, w_out, n_heads, eps, rotate)
+    return loaded(tokens, word, types.sum(0), w_qkv, w_out, n_heads, eps, rotate)
 
 
 @mend_loading.mistake(
@@ -276,7 +256,7 @@ def types_added_up(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     "that comes alone is of type 0: only the first row belongs to its tokens."
 )
 def all_rows_of_types(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
-    return with_types(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate)
+    return loaded(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate)
 
 
 @mend_loading.hidden_case

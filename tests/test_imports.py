@@ -13,7 +13,7 @@ import transformer_lab
 
 PACKAGE = Path(transformer_lab.__file__).parent
 ORDER = [
-    *("console", "checks", "device", "storage"),
+    *("console", "checks", "device", "files", "storage"),
     *("nn", "models", "decoding", "weights", "kernels", "data", "training", "distributed", "analysis"),
     "__init__",  # the package itself: what `import transformer_lab` loads stands above, the rest below
     *("plots", "widgets", "exercises", "grading", "cli"),

@@ -16,7 +16,7 @@ import pytest
 
 from tests.notebook_rules import ROOT
 from tests.support import DEVICE
-from transformer_lab import cli, exercises, softmax, storage
+from transformer_lab import cli, exercises, files, softmax
 from transformer_lab.data.tasks import number_names
 from transformer_lab.exercises import exercise as exercise_module
 from transformer_lab.exercises.engine.thread_limit import limited_by_a_thread
@@ -192,7 +192,7 @@ def test_on_windows_a_file_that_is_being_read_is_replaced_a_moment_later(times, 
 
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(os, "replace", shared)
-    storage.replace_file(tmp_path / "weights", b"new")
+    files.replace_file(tmp_path / "weights", b"new")
     assert (tmp_path / "weights").read_bytes() == b"new"
     assert [one.name for one in tmp_path.iterdir()] == ["weights"]
 
@@ -204,6 +204,6 @@ def test_a_file_that_stays_locked_is_an_error_and_the_old_one_is_whole(tmp_path,
     (tmp_path / "weights").write_bytes(b"old")
     monkeypatch.setattr(os, "replace", locked)
     with pytest.raises(PermissionError, match="locked"):
-        storage.replace_file(tmp_path / "weights", b"new")
+        files.replace_file(tmp_path / "weights", b"new")
     assert (tmp_path / "weights").read_bytes() == b"old"
     assert [one.name for one in tmp_path.iterdir()] == ["weights"]

@@ -13,7 +13,7 @@ import torch
 
 from tests.support import refuses, without_signature_checks
 from transformer_lab import LanguageModelConfig, TextEncoderConfig, TransformerConfig
-from transformer_lab.storage import check_writable, replace_file
+from transformer_lab.files import check_writable, replace_file
 from transformer_lab.training import Recipe, TextExamples, TextRecipe
 
 CONFIGS = [TransformerConfig(), LanguageModelConfig(), TextEncoderConfig(), Recipe(), TextRecipe(n_steps=5)]

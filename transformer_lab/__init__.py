@@ -3,8 +3,8 @@
 In reading order: `nn` has the parts of the Transformer of 2017, `models` what is made of them, `decoding` turns logits
 into text, `weights` opens what others have trained, `kernels` computes the same faster; `data` and `training` make
 models learn, `distributed` on many machines; `analysis` says what they do, `plots` and `widgets` show it; `exercises`
-check a learner's code, `grading` a class's. All of them lean on `checks`, `device` and `storage`; `cli` is the command
-`transformer-lab`, and `console` has what every command says reach the screen.
+check a learner's code, `grading` a class's. All of them lean on `checks`, `device`, `files` and `storage`; `cli` is the
+command `transformer-lab`, and `console` has what every command says reach the screen.
 
 A name loads its module when it is first asked for: `transformer-lab --help` needs no torch.
 """

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
 from transformer_lab.exercises.progress.own_source import OwnSource
-from transformer_lab.storage import put_in_place, replace_file
+from transformer_lab.files import put_in_place, replace_file
 
 SOLVED, TRIED, OPEN = "solved", "tried", "open"
 VARIABLE = "TRANSFORMER_LAB_PROGRESS"

@@ -9,7 +9,7 @@ import torch
 
 from transformer_lab.data.number_names import WRONG
 from transformer_lab.device import default_device
-from transformer_lab.storage import check_writable
+from transformer_lab.files import check_writable
 from transformer_lab.training.recipe import Recipe
 
 DESCRIPTION = f"""

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from transformer_lab.data.texts import Characters
+from transformer_lab.files import replace_file
 from transformer_lab.models.language_model import LanguageModel
-from transformer_lab.storage import replace_file
 from transformer_lab.training.after_pretraining import (
     AnswerExamples,
     FineTuning,

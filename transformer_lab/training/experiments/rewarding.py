@@ -18,8 +18,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_lab.data.texts import Characters
+from transformer_lab.files import replace_file
 from transformer_lab.models.language_model import LanguageModel
-from transformer_lab.storage import replace_file
 from transformer_lab.training.after_pretraining import Problems, RewardRecipe, RewardTraining, rewards_of
 from transformer_lab.training.after_pretraining import digit_sums as task
 from transformer_lab.training.after_pretraining.reinforcement import Rollouts

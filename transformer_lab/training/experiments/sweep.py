@@ -13,8 +13,8 @@ import torch
 
 from transformer_lab.data.texts import PRINTABLE, Characters, Corpus, python_source
 from transformer_lab.decoding.completion import token_log_probs
+from transformer_lab.files import replace_file
 from transformer_lab.models.language_model import LanguageModel, LanguageModelConfig
-from transformer_lab.storage import replace_file
 from transformer_lab.training.commands.options import whole, writable
 from transformer_lab.training.text_examples import TextExamples
 from transformer_lab.training.text_training import TextRecipe, TextTraining

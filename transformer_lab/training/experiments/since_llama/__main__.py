@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from transformer_lab.storage import replace_file
+from transformer_lab.files import replace_file
 from transformer_lab.training.commands.options import whole, writable
 from transformer_lab.training.experiments.since_llama import (
     balance,

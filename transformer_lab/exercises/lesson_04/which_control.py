@@ -121,11 +121,14 @@ def undoes_one(changed, task):
     return changed == {"gradient": "rescaled"} or (changed == {"attention": "itself"} and task == "copy")
 
 
+def first(experiments, fits):
+    """The index of the first run behind the failed one whose changes and what it measures fit; None if none does."""
+    return next((i for i, changed, what in differences(experiments) if fits(changed, what)), None)
+
+
 def right_run(experiments):
-    for i, changed, what in differences(experiments):
-        if what == "loss" and undoes_one(changed, task_of(experiments)):
-            return i
-    return None
+    task = task_of(experiments)
+    return first(experiments, lambda changed, what: what == "loss" and undoes_one(changed, task))
 
 
 @which_control.mistake(
@@ -133,8 +136,7 @@ def right_run(experiments):
     "then learns, you know no more than before."
 )
 def residual_connection(experiments):
-    chosen = [i for i, changed, what in differences(experiments) if changed == {"residual": True}]
-    return chosen[0] if chosen else right_run(experiments)
+    return first(experiments, lambda changed, what: changed == {"residual": True}) or right_run(experiments)
 
 
 @which_control.mistake(
@@ -142,14 +144,12 @@ def residual_connection(experiments):
     "that it will learn."
 )
 def fewer_layers(experiments):
-    chosen = [i for i, changed, what in differences(experiments) if list(changed) == ["layers"]]
-    return chosen[0] if chosen else right_run(experiments)
+    return first(experiments, lambda changed, what: list(changed) == ["layers"]) or right_run(experiments)
 
 
 @which_control.mistake("Another seed undoes neither: it tells how much chance there is in the result, not its cause.")
 def another_seed(experiments):
-    chosen = [i for i, changed, what in differences(experiments) if list(changed) == ["seed"]]
-    return chosen[0] if chosen else right_run(experiments)
+    return first(experiments, lambda changed, what: list(changed) == ["seed"]) or right_run(experiments)
 
 
 @which_control.mistake(
@@ -157,8 +157,7 @@ def another_seed(experiments):
     "as well. To see a cause, take it away."
 )
 def gradient_of_the_failed_run(experiments):
-    chosen = [i for i, changed, what in differences(experiments) if not changed and what == "gradient"]
-    return chosen[0] if chosen else right_run(experiments)
+    return first(experiments, lambda changed, what: not changed and what == "gradient") or right_run(experiments)
 
 
 @which_control.mistake(
@@ -166,8 +165,7 @@ def gradient_of_the_failed_run(experiments):
     "as well. To see a cause, take it away."
 )
 def similarity_of_the_failed_run(experiments):
-    chosen = [i for i, changed, what in differences(experiments) if not changed and what == "similarity"]
-    return chosen[0] if chosen else right_run(experiments)
+    return first(experiments, lambda changed, what: not changed and what == "similarity") or right_run(experiments)
 
 
 @which_control.mistake("Your run changes more than one thing: if it learns, you can't tell which of them did it.")
@@ -184,9 +182,8 @@ def more_than_one_change(experiments):
     "set; the loss says whether that was what the stack lacked."
 )
 def whatever_is_measured(experiments):
-    for i, changed, _ in differences(experiments):
-        if undoes_one(changed, task_of(experiments)):
-            return i
+    task = task_of(experiments)
+    return first(experiments, lambda changed, what: undoes_one(changed, task))
 
 
 @which_control.mistake("Clipping makes long gradients shorter. One that vanishes stays as short as it is.")
@@ -208,9 +205,7 @@ def uniform_attention(experiments):
     "third reason, whichever explanation is true."
 )
 def task_forgotten(experiments):
-    for i, changed, what in differences(experiments):
-        if what == "loss" and undoes_one(changed, "copy"):
-            return i
+    return first(experiments, lambda changed, what: what == "loss" and undoes_one(changed, "copy"))
 
 
 @which_control.mistake("The first run in the list, the one that failed, has index 0: you count from the one behind it.")
@@ -231,7 +226,7 @@ def always_the_last(experiments):
     "before."
 )
 def residual_connection_alone(experiments):
-    return next((i for i, changed, _ in differences(experiments) if "residual" in changed), None)
+    return first(experiments, lambda changed, what: "residual" in changed)
 
 
 @which_control.hidden_case

@@ -175,14 +175,19 @@ def one_back(n_positions):
     return torch.diag(torch.ones(n_positions - 1), -1)
 
 
+def circuit(n_tokens, n_positions):
+    """A function that places a block, the block of equal tokens, and four matrices that are right but at position 0."""
+    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
+    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
+    return at, tokens, (qk_0, ov_0, at("token", "previous", 30 * tokens), at("token", "next", tokens))
+
+
 @induction_by_hand.mistake(
     "Nearly. Position 0 has nothing before it, so it looks at itself, and its *own* token becomes its previous one. So "
     "layer 1 finds it, too, where the first token comes again."
 )
 def position_0_is_found(n_tokens, n_positions):
-    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
-    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
-    return qk_0, ov_0, at("token", "previous", 30 * tokens), at("token", "next", tokens)
+    return circuit(n_tokens, n_positions)[-1]
 
 
 @induction_by_hand.mistake(
@@ -190,9 +195,8 @@ def position_0_is_found(n_tokens, n_positions):
     "token with what stands in `previous`."
 )
 def the_same_token_again(n_tokens, n_positions):
-    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
-    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
-    return qk_0, ov_0, at("token", "token", 30 * tokens), at("token", "next", tokens)
+    at, tokens, (qk_0, ov_0, _, ov_1) = circuit(n_tokens, n_positions)
+    return qk_0, ov_0, at("token", "token", 30 * tokens), ov_1
 
 
 @induction_by_hand.mistake(
@@ -237,9 +241,8 @@ def previous_stays_empty(n_tokens, n_positions):
     "present token is the query (rows), `previous` the key (columns)."
 )
 def query_and_key_exchanged(n_tokens, n_positions):
-    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
-    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
-    return qk_0, ov_0, at("previous", "token", 30 * tokens), at("token", "next", tokens)
+    at, tokens, (qk_0, ov_0, _, ov_1) = circuit(n_tokens, n_positions)
+    return qk_0, ov_0, at("previous", "token", 30 * tokens), ov_1
 
 
 @induction_by_hand.mistake(
@@ -247,9 +250,8 @@ def query_and_key_exchanged(n_tokens, n_positions):
     "comes. Copy the token that stands there."
 )
 def previous_is_copied(n_tokens, n_positions):
-    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
-    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
-    return qk_0, ov_0, at("token", "previous", 30 * tokens), at("previous", "next", tokens)
+    at, tokens, (qk_0, ov_0, qk_1, _) = circuit(n_tokens, n_positions)
+    return qk_0, ov_0, qk_1, at("previous", "next", tokens)
 
 
 @induction_by_hand.mistake(
@@ -257,9 +259,8 @@ def previous_is_copied(n_tokens, n_positions):
     "token; its columns are where that is written."
 )
 def next_stays_empty(n_tokens, n_positions):
-    at, tokens = partial(square, n_tokens, n_positions), torch.eye(n_tokens)
-    qk_0, ov_0 = at("position", "position", 30 * one_back(n_positions)), at("token", "previous", tokens)
-    return qk_0, ov_0, at("token", "previous", 30 * tokens), at("token", "token", tokens)
+    at, tokens, (qk_0, ov_0, qk_1, _) = circuit(n_tokens, n_positions)
+    return qk_0, ov_0, qk_1, at("token", "token", tokens)
 
 
 @induction_by_hand.mistake(

@@ -424,7 +424,7 @@ exercises.softmax_jacobian.check(softmax_jacobian)
 # - *told the name*: without the scale, but the loss is $-\log p$, where $p$ is the weight of the right name.
 
 # %%
-def learn_names(width, scale=1.0, start=1.0, told="number", steps=80):
+def learn_names(width, scale=1.0, start=1.0, told="number", steps=80, weigh=F.softmax):
     """Train one model: the share of names that it finds, and its first gradient of W_Q."""
     names = torch.randn(64, width)
     w_q, w_k = ((torch.rand(width, width) * 2 - 1) * (3 / width) ** 0.5 for _ in "qk")
@@ -436,7 +436,7 @@ def learn_names(width, scale=1.0, start=1.0, told="number", steps=80):
         numbers = torch.randn(128, 16)  # the first name of each list is asked for
         each_with_each = scale * (names @ w_q) @ (names @ w_k).T  # (64, 64)
         scores = each_with_each[lists[:, :1], lists]  # (128, 16)
-        weights = F.softmax(scores, dim=-1)
+        weights = weigh(scores, dim=-1)
         error = (weights * numbers).sum(-1) - numbers[:, 0]
         p = weights[:, 0]  # the weight of the right name
         losses = {"number": error.square(), "name, no logarithm": 1 - p}
@@ -472,14 +472,13 @@ ax.set_ylim(0, 1.05)
 ax.legend(loc="lower center", ncols=2, frameon=False)
 plots.show(ax, alt="Names found by width: only the model without scale stays far below 1.")
 # %% tolerance=0.25
+print("width        ", "  ".join(f"{width:<12}" for width in widths))
 for version, shares in found.items():
-    print(f"{version:13}:", "  ".join(f"{r.min():.2f} to {r.max():.2f}" for r in shares))
+    print(f"{version:13}", "  ".join(f"{r.min():.2f} to {r.max():.2f}" for r in shares))
     assert version == "without scale" or shares.min() > 0.8
     assert version == "without scale" or (found["without scale"].amax(1) < shares.amin(1)).all()
 # %% [markdown]
-# (Columns: widths 32 to 256; the worst and the best of three starts.)
-#
-# After 80 steps the model without scale is behind at every width. A smaller start does about as well as the scale, so much of what the scale does is to make the *first scores* small. It also makes each later step change them less: at a learning rate of 0.01, five times as large, five starts at a width of 256 found 0.91 to 0.99 of the names with the scale, and 0.38 to 0.62 with the smaller start. But large scores alone do not stop the learning: a model that is told the right name finds nearly all. It depends on the loss, as the first *Extra* shows.
+# Each entry runs from the worst to the best of three starts. After 80 steps the model without scale is behind at every width. A smaller start does about as well as the scale, so the trouble begins with the *first scores*, which are large without the scale. But large scores do not harm every model: the one that is told the right name finds nearly all, and the first *Extra* asks what its loss has to do with that.
 #
 # Inside a Transformer nobody tells attention the right name. Does it then fail without the scale, or is it only slow? Train four times as long:
 
@@ -490,19 +489,45 @@ for width, shares in longer.items():
     assert shares.mean() > found["without scale"][widths.index(width)].mean()
 assert longer[256].max() < longer[32].min()
 # %% [markdown]
-# It learns without the scale as well, but late, and the wide model later than the narrow one. (Were wider models behind after 80 steps already, as the line suggests? Three starts can't tell: over 16 the narrowest model found 0.23 to 0.82.) After 800 steps, ten times as many, the wide one finds 0.73 to 0.84 of the names (six starts), where with the scale it found them all in 80.
+# It learns without the scale as well, but late, and at this length of training the wide model is behind the narrow one. After 800 steps, ten times as many, the wide one finds 0.73 to 0.84 of the names (six starts), where with the scale it found them all in 80.
 #
 # Are small gradients the cause, as the paper suspects? Here is how long the gradient of $W^Q$ was in the first step of each training:
 
 # %% tolerance=0.6
+print("width        ", "  ".join(f"{width:5}" for width in widths))
 for version in ("without scale", "with scale", "smaller start"):
     lengths = runs[version][..., 1].mean(1)
-    print(f"{version:13}:", "  ".join(f"{length:5.2f}" for length in lengths))
+    print(f"{version:13}", "  ".join(f"{length:5.2f}" for length in lengths))
 assert (runs["without scale"][..., 1].amin(1) > 2 * runs["with scale"][..., 1].amax(1)).all()
 # %% [markdown]
-# They are not. The gradient of $W^Q$ is *longer* without the scale, at every width, because the scale divides not only the scores but also every gradient that comes back through them. With the smaller start it is long as well, and at this learning rate that model learns nearly as fast as the one with the scale, so the length does not decide. (Adam adapts its steps to it anyway.)
+# The gradient is not small at all: it is *longer* without the scale, because the scale divides not only the scores but also every gradient that comes back through them. But its length says little, because Adam adapts its steps to it. And nearly all of it comes from few questions: at a width of 256, a third of the 128 questions sends back 98 % of it, which leaves 2 % for all the others. With the scale, the same share sends back 66 to 71 % (three starts each).
 #
-# What saturation does change is *where* the gradient comes from: at a width of 256, a third of the questions sends back 98 % of the gradient, and the other two thirds next to none. So the paper's advice holds, since attention learns sooner with the scale, but its reason holds only for some of the questions. An *Extra* measures the gradients one by one.
+# To test the suspicion itself, we must change the gradient of the softmax **and nothing else**. The next function returns the weights of a model's own scores, but sends back the gradient of another softmax, whose scores are multiplied by `factor`. (`detach` cuts a tensor off from the gradient.)
+
+# %%
+def with_gradient_of(factor):
+    """A softmax that sends back the gradient of another one, of the scores times `factor`."""
+
+    def weigh(scores, dim):
+        own, other = F.softmax(scores, dim=dim), F.softmax(factor * scores, dim=dim)
+        return other + (own - other).detach()  # the numbers of own, the gradient of other
+
+    return weigh
+# %% [markdown]
+# One model has no scale, keeps its large scores, and gets the gradient that it would have with the scale. The other has the scale, keeps its small scores, and gets the gradient that it would have without:
+
+# %% tolerance=0.25
+torch.manual_seed(0)
+root, exchanged = 256**0.5, {}
+for name, scale, factor in (("large", 1.0, 1 / root), ("small", 1 / root, root)):
+    gradient = with_gradient_of(factor)
+    shares = [learn_names(256, scale, weigh=gradient)[0] for _ in range(3)]
+    exchanged[name] = shares
+    other = "small" if name == "large" else "large"
+    print(f"{name} scores, gradient of {other} ones: {min(shares):.2f} to {max(shares):.2f} found")
+assert max(exchanged["small"]) < 0.7 < 0.9 < min(exchanged["large"])
+# %% [markdown]
+# The gradient decides. With the gradient of small scores the model learns as if it had the scale, although its scores are large. With that of large scores it learns as little as if it had none. (It was the same in all that we tried: the widths 64 and 256, three learning rates, and ten times as many steps, three starts each.) So the suspicion was right: large scores do no harm by themselves, but they push the softmax to where its gradient vanishes. An *Extra* measures the gradients one by one.
 
 # %% [markdown]
 # ## It knows no order
@@ -548,7 +573,7 @@ for name in names:
 # - Attention is a weighted average of values; the weights are a softmax over dot products of queries with keys.
 # - Rows are queries, columns are keys, and each row sums to 1.
 # - $W^Q$ says what a word looks for, $W^K$ what it offers, $W^V$ what it hands over.
-# - Scores that lie far apart saturate the softmax, which means that its Jacobian, $\mathrm{diag}(p) - pp^\top$, nearly vanishes. Dividing by $\sqrt{d_k}$ keeps them closer together, and attention then learns sooner.
+# - Scores that lie far apart saturate the softmax, which means that its Jacobian, $\mathrm{diag}(p) - pp^\top$, nearly vanishes. Dividing by $\sqrt{d_k}$ keeps them closer together, so that the gradient gets through and attention learns sooner.
 # - Any two words are one step apart, and their order is unknown.
 
 # %% [markdown]
@@ -608,7 +633,7 @@ print("through softmax and cross-entropy", rounded(gradient[0], 4))
 # %% [markdown]
 # ## Extra: how much gradient reaches a query?
 #
-# The paper suspects "extremely small gradients". The scale avoids saturation, but it also divides the gradient of a query by $\sqrt{d_k}$, so it is not clear beforehand whether the gradient grows or shrinks. Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query:
+# How can the gradient vanish and yet be longer without the scale? The scale avoids saturation, but it also divides the gradient of a query by $\sqrt{d_k}$. Take 400 random queries and 64 random keys of width 1024, with values of one number each, and measure the gradient of the output with respect to each query:
 
 # %%
 def gradients_at_queries(d_k, scale):
@@ -642,7 +667,7 @@ assert without.mean() > 3 * with_scale.mean()
 assert shortest > 5 * longest
 assert 0.2 < (without > with_scale.median()).float().mean() < 0.45
 # %% [markdown]
-# With the scale all queries get a gradient of about the same length. Without it half of them get next to nothing, while a few, whose two best keys are nearly tied, get gradients so long that the *mean* is higher than with the scale. So the paper is half right: about half the queries get almost no gradient, but roughly a third get more than they would usually get with scaling.
+# With the scale all queries get a gradient of about the same length. Without it half of them get next to nothing, while a few, whose two best keys are nearly tied, get gradients so long that the *mean* is higher than with the scale. So the paper's "extremely small gradients" are those of about half the queries, and roughly a third of the queries get more than is usual with the scale.
 
 # %% [markdown]
 # ## Extra: what a trained model looks at
@@ -792,7 +817,7 @@ for score in (DotScore, NetworkScore, DotAfterNetwork):
     print(f"{score.__name__:15}: {n_parameters:4} parameters, {found}")
     assert max(runs) < 0.35 if score is DotScore else min(runs) > 0.45
 # %% [markdown]
-# The dot product finds the right key only a quarter of the time, and no training can change that. Its score is a straight line in the key, so either the largest or the smallest key always wins, and those are two of the eight. A network inside the score solves the problem. A network *before* the dot product helps as well, although with 20 times the parameters it finds fewer keys after these 150 steps.
+# The dot product finds the right key only a quarter of the time, and no training can change that. Its score is a straight line in the key, so either the largest or the smallest key always wins, and those are two of the eight. A network inside the score solves the problem. A network *before* the dot product helps as well. It has 20 times the parameters, and how far it lags behind depends on the training: at a learning rate of 0.01 the two found 0.82 to 0.88 and 0.83 to 0.92 of the keys.
 #
 # What the dot product buys is memory and speed (§3.2.1): all $T \times S$ scores are one matrix product, where the network keeps a hidden vector for each *pair* of words.
 

@@ -24,7 +24,7 @@ scaled_dot_product_attention = Exercise(
     minutes=10,
     difficulty=2,
     statement="""
-    Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V, as (output, weights).
+    Compute Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V, and return (output, weights).
 
     query (…, T, d_k), key (…, S, d_k), value (…, S, d_v); output (…, T, d_v), weights (…, T, S). Any number of
     leading axes, such as batch and heads, comes first.

@@ -17,7 +17,7 @@ softmax_jacobian = Exercise(
     minutes=10,
     difficulty=3,
     statement="""
-    The derivative of softmax weights p with respect to their scores: J = diag(p) - p pᵀ.
+    Compute the derivative of softmax weights p with respect to their scores, J = diag(p) - p pᵀ.
 
     weights (…, S) gives (…, S, S): entry (i, j) is the derivative of weight i with respect to score j.
     """,

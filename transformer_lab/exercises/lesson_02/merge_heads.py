@@ -16,7 +16,7 @@ merge_heads = Exercise(
     minutes=5,
     difficulty=1,
     statement="""
-    (B, h, T, d_head) → (B, T, d_model), the inverse of `split_heads`: the heads of a token side by side.
+    Put the heads of each token side by side, (B, h, T, d_head) → (B, T, d_model). This undoes `split_heads`.
     """,
     returns=("x",),
     cases=(

@@ -38,7 +38,8 @@ multi_head_attention = Exercise(
     minutes=15,
     difficulty=2,
     statement="""
-    MultiHead(Q, K, V) = Concat(head_1, …, head_h) W_O, head_i = Attention(Q_i, K_i, V_i).
+    Write attention with several heads: MultiHead(Q, K, V) = Concat(head_1, …, head_h) W_O, where each head_i is
+    Attention(Q_i, K_i, V_i).
 
     query (B, T, d_model), key and value (B, S, d_model); each w is (d_model, d_model) and is applied as `x @ w`.
     Q_i, K_i and V_i are the i-th blocks of features of the three projections. Returns the output, (B, T, d_model).

@@ -20,7 +20,10 @@ split_heads = Exercise(
     lesson="02",
     minutes=5,
     difficulty=1,
-    statement="(B, T, d_model) → (B, h, T, d_head): head i owns the i-th block of d_head = d_model / h features.",
+    statement="""
+    Split the features of each token into heads, (B, T, d_model) → (B, h, T, d_head): head i owns the i-th block of
+    d_head = d_model / h features.
+    """,
     returns=("heads",),
     cases=(
         split_case("two tokens of four features, two heads", counting(1, 2, 4), 2),

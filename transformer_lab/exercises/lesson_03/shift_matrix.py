@@ -21,7 +21,7 @@ shift_matrix = Exercise(
     minutes=15,
     difficulty=2,
     statement="""
-    (d_model, d_model): the matrix M with M @ encoding[p] == encoding[p + offset] for every position p.
+    Make the matrix M, (d_model, d_model), with M @ encoding[p] == encoding[p + offset] for every position p.
 
     The encoding is that of `sinusoidal_encoding`: sine and cosine in turn. The offset may be 0 or negative.
     """,

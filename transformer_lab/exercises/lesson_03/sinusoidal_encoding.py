@@ -21,7 +21,8 @@ sinusoidal_encoding = Exercise(
     minutes=10,
     difficulty=1,
     statement="""
-    (length, d_model): row `pos` holds sin(pos · ω_i) in column 2i and cos(pos · ω_i) in column 2i + 1.
+    Make the table of the encoding, (length, d_model): row `pos` holds sin(pos · ω_i) in column 2i and
+    cos(pos · ω_i) in column 2i + 1.
 
     ω_i = 10000^(-2i / d_model). Positions count from 0; d_model is even.
     """,

@@ -590,7 +590,7 @@ assert low["ALiBi", latest][256] > 0.9 > 0.5 > high["ALiBi", two_back][32]  # cl
 for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
     assert high[kind, the_fourth][32] < 0.65
 # %% [markdown]
-# *Sinusoid* and *learned* tell a model where in the sentence a token stands, and so they alone can find the fourth. Both still find it at twice the trained length, where the row that is looked for, the fourth, has been met; the rows of positions 32 to 63 are new. *RoPE* tells it how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at every length that we tried, but not to pick out the token exactly two back, which it usually misses.
+# *Sinusoid* and *learned* tell a model where in the sentence a token stands, and so they alone can find the fourth. Both still find it at twice the trained length: the rows of positions 32 to 63 are new to them, but the fourth row, for which they look, is not. *RoPE* tells it how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at every length that we tried, but not to pick out the token exactly two back, which it usually misses.
 #
 # **No encoding is best at everything.** (These models have one layer and one head. Deeper models can combine several steps. Two *Extras* ask why sinusoids fail at new lengths, and what ALiBi's slope has to do with its success.)
 
@@ -657,7 +657,7 @@ assert by_32["from 64 on"] > by_32["always at 64"] + 0.15
 assert moved["anywhere"][64].mean() > moved["always at 0"][64].mean() + 0.2
 
 # %% [markdown]
-# Compare the two middle rows at 32 tokens first. Both models are tested on rows that they have never met, and both were trained from 64 on, so all that sets them apart is whether the rows varied. It makes a great difference: a model that always sees the same 32 positions can learn each of them by heart, while to one that sees many a rule that they all share is of more use. (There is such a rule, the rotation. Whether the model has found it, this experiment does not show.)
+# Compare the two middle rows at 32 tokens first. Both models are tested on rows that they have never met, and both were trained from 64 on, so all that sets them apart is whether the rows varied. It makes a great difference. A model that always sees the same 32 positions can learn each of them by heart, while a model that sees many positions gains more from a rule that they all share. (There is such a rule, the rotation. Whether the model has found it, this experiment does not show.)
 #
 # At 64 tokens the rows are the main trouble, since the model that has met every row gets most answers right there. But new rows are not all of it. At 256 even that model loses many answers after these 200 steps, although only the length is new to it.
 

@@ -65,7 +65,7 @@ bank = vectors_of("bank", sentences)
 for name, x in (("before the first layer", bank[0]), ("after the last layer", bank[-1])):
     print(f"{name}: money and loan {x[0] @ x[1]:.2f}, money and river {x[0] @ x[2]:.2f}")
 # %% [markdown]
-# After the last layer the vectors are further apart than before the first. But the sentence about the loan is no closer to the one about money than the river is. Is that the answer? One pair of sentences shows nothing, whichever way it falls. So **does *bank* mean two things in a real model, run by your own code?** We begin with the code, because a question to a model that was loaded wrongly has no answer.
+# After the last layer the vectors are further apart than before the first. But the sentence about the loan is no closer to the one about money than the one about the river is. Is that the answer? One pair of sentences shows nothing, whichever way it falls. So **does *bank* mean two things in a real model, run by your own code?** We begin with the code, because a question to a model that was loaded wrongly has no answer.
 
 # %% [markdown]
 # ## By hand
@@ -311,10 +311,10 @@ assert of_stops[6] < of_words[6]
 # The full stops do nearly as well. A full stop has no senses, so the sense of a word is not all that tells the two heaps apart: after a few layers even the full stop holds something of what its sentence is about. The words are ahead of it after every layer, but by no more than ten sentences of 96.
 
 # %% [markdown]
-# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 came to. The position of a full stop is the length of its sentence, so the sentences of the two senses must happen to differ in length, and they do so most for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, all full stops begin alike, and after the layers they are still right 69 to 78 times. The length brings a part of it: with each word replaced by *the* as well, 55 to 63 are right. The topic brings the rest. So this control has found two rivals of the word's sense, the topic of the sentence and the position in it.
+# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 came to. The position of a full stop is the length of its sentence, so the two senses' sentences must happen to differ in length, most of all for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, all full stops begin alike, and after the layers they are still right 69 to 78 times. With every token replaced by *the* as well, so that only the length is left, 55 to 63 are right. So the topic adds to the length, and the control has found two rivals of the word's sense: the topic of the sentence, and the position in it.
 
 # %% [markdown]
-# A harder control separates the two explanations. In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
+# A harder control separates the sense of the word from the topic of the sentence. In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
 
 # %%
 for money, river in word_senses.CROSSED[:3]:
@@ -347,7 +347,7 @@ assert further["usual"][1:].min() >= 7
 assert further["crossed"][1:].min() >= 2
 assert further["crossed"][1:].max() <= 6
 # %% [markdown]
-# Among the usual company, the sentence with the money sense leans further towards money in all pairs. Among the other's company it does so in about half of them, as often as a coin would have it. (Eight coins show 2 to 6 heads in 93 % of all runs.) And most of the crossed sentences are nearer to the money mean, whatever *bank* means in them, so here the plain count would have measured mostly this habit.
+# Among its usual company, the sentence with the money sense leans further towards money in all eight pairs. Among the company of the other sense it does so in about half of them, as often as a coin would have it. (Eight coins show 2 to 6 heads in 93 % of all runs.) And most of the crossed sentences are nearer to the money mean, whatever *bank* means in them, so here the plain count would have measured mostly this habit.
 
 # %% [markdown]
 # So neither explanation is enough alone, because the sense alone would give nearly eight pairs, and the company alone nearly none. **The vector of *bank* takes up what the words around it are about, and here these pull both ways. In everyday sentences that is mostly enough to tell the two senses apart, but it is not the same as knowing them.** (These are eight pairs, one word and a small model. They say nothing about larger models.)
@@ -567,7 +567,7 @@ print(f"together {further_up.tolist()}; coins: p = {coins(*further_up.tolist()):
 assert coins(*further_up.tolist()) < 0.15
 
 # %% [markdown]
-# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on how the lessons happen to be worded, since the texts that are searched are the lessons themselves. We have repeated the test with sixteen earlier wordings of the lessons: p lay between 0.001 and 0.04 for both sets together, and between 0.006 and 0.17 for the first set and between 0.02 and 0.32 for the second. If a random fifth of the present paragraphs is left out, it lies between 0.005 and 0.30 for both together (six draws). So the model is probably the better search, and 46 questions are too few to be sure of it, or to tell the sets apart.
+# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on the wording of the lessons, since they are the texts that are searched. With sixteen earlier wordings, the p of both sets together lay between 0.001 and 0.04, and where a random fifth of the present paragraphs was left out, between 0.005 and 0.30 (six draws). So the model is probably the better search, and 46 questions are too few to be sure of it.
 
 # %% [markdown]
 # **Exercise 4** (10 minutes, easy). `hidden` is what a model gives for texts of different lengths, `mask` is True for a token and False for padding. Return the mean of each text's own tokens; a text without any gets zeros.
@@ -604,7 +604,7 @@ print(parts)
 # All checks of shapes and names will pass, and often a look at results as well. A comparison with the original will not.
 # </details>
 # <details><summary>2. The vectors of *bank* differ by sense with p = 0.001. Why doesn't that show that the model knows the senses?</summary>
-# The sentences also differ in their other words. The full stop, which has no senses, tells the two heaps apart as well; and among the wrong company *bank* leans to its own sense in only half of the pairs.
+# The sentences also differ in their other words. The full stop, which has no senses, tells the two heaps apart as well; and among the company of the other sense, *bank* leans to its own in only about half of the pairs.
 # </details>
 
 # %% [markdown]
@@ -668,7 +668,7 @@ for name, score in zip(names, scores):
     print(f"{name}: head {layer}.{head} {score.max():.2f}, the median head {score.median():.2f}")
 assert scores[0].max() > 0.9 > 0.5 > scores[0].flatten().sort().values[-2]
 # %% [markdown]
-# One head looks at the token before it and at nothing else, so its score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and some find the same word again. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
+# One head looks at the token before it and at nothing else, so its score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
 
 # %%
 print(*word_senses.REVERSED[0], "|", *word_senses.REVERSED[1])

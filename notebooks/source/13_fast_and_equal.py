@@ -73,7 +73,7 @@ assert held["fused"] < held["plain"] / 50
 difference = (plain(query, key, value) - ways["fused"](query, key, value)).abs().max().item()
 print("max difference < 1e-5:", difference < 1e-5)
 # %% [markdown]
-# On both machines on which we have run this, the fused kernel is two to four times as fast as the plain code. It needs a hundredth of the memory, and its numbers are the same. (The saving grows with the length: at 256 tokens the kernel needed a ninth of the memory and was 1.2 to 1.8 times as fast, at 1024 a thirtieth and 2.6 to 3.9.) Nearly all of the memory of the plain code goes into two matrices of 4096 × 4096 numbers, the scores and the weights, of 67 MB each. The fused kernel makes neither of them. But a softmax divides by the sum over *all* keys, so how can it be worked out without ever having all of them at once?
+# On both machines on which we have run this, the fused kernel is two to four times as fast as the plain code. It needs a hundredth of the memory, and its numbers are the same. (At 256 tokens it needed a ninth of the memory and was 1.2 to 1.8 times as fast, at 1024 a thirtieth and 2.6 to 3.9 times.) Nearly all of the memory of the plain code goes into two matrices of 4096 × 4096 numbers, the scores and the weights, of 67 MB each. The fused kernel makes neither of them. But a softmax divides by the sum over *all* keys, so how can it be worked out without ever having all of them at once?
 #
 # **More than twice as fast, with a hundredth of the memory, and the same numbers: how?**
 
@@ -366,7 +366,7 @@ ax.set(xlabel="FLOPs a byte", ylabel="GFLOP/s")
 ax.legend(frameon=False)
 plots.show(ax, alt="A roof, rising and then flat: scaling and one token left, scores right.")
 # %% [markdown]
-# This picture is called a **roofline** ([Williams et al., 2009](https://dl.acm.org/doi/10.1145/1498765.1498785)). The product stands on the right, under the flat part, where the arithmetic is the limit. Scaling and the single token stand far to the left, under the slope, so they look as if they waited for memory. (A point above the roof has found its numbers in a cache, which is faster than memory.)
+# This picture is called a **roofline** ([Williams et al., 2009](https://dl.acm.org/doi/10.1145/1498765.1498785)). The product stands on the right, under the flat part, where the arithmetic is the limit. Scaling and the single token stand far to the left, under the slope, so they look as if they waited for memory. (A point may lie above the roof if it has found its numbers in a cache, or if it only reads, which some machines do faster than they copy.)
 #
 # A point under the slope only *looks* so, however, because a slow operation may be slow for another reason. We need a control that changes nothing but the place of the numbers. So we do the same amount of work twice, once on a piece that fits into the cache and once on the whole matrix, and we include the exponential of the softmax:
 
@@ -463,10 +463,10 @@ for name, ratio in times.items():
     print(f"{name}: 8 tokens take {ratio:.1f} times as long as 1")
 assert max(times["a matrix of 64 MB"], times["the code model"]) < 8
 # %% [markdown]
-# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The small one lies in the cache, so its tokens have less to share, and its ratio is the larger one: in our runs it was 1.1 to 2 times that of the large one. (With half the width, 64 kB, it was down to 2.5 to 2.9 in five runs, as small as that of the large matrix, although 64 kB lie in the cache as well. So tokens share something else, too.)
+# The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The small one lies in the cache, so its tokens have no such transport to share, and still eight of them take less than eight times as long as one. (With half of the width, 64 kB, they took only 2.5 to 2.9 times as long in five runs.) So tokens share something else, too.
 
 # %% [markdown]
-# Indeed, the matrices of the code model are small, the largest of them 332 kB, and yet eight of its tokens take less than twice as long as one. What do they share? Each pass calls some two hundred operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
+# The matrices of the code model are small as well, the largest of them 332 kB, and eight of its tokens take about twice as long as one, or less. What do they share? Each pass calls some two hundred operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
 
 # %% tolerance=3
 narrow = LanguageModel(replace(code_model.config, d_model=16, d_ff=64)).to(device).eval()
@@ -519,7 +519,7 @@ for name, after in (("exact", speculation.residual_distribution(p, q)), ("varian
 print({name: round(x) for name, x in chi2.items()})
 assert chi2["exact"] < 13.8 < 500 < chi2["variant"]
 # %% [markdown]
-# The test accepts the exact rule and rejects the variant.
+# The test finds nothing against the exact rule, and rejects the variant.
 
 # %% [markdown]
 # **Exercise 5** (10 minutes, medium). What do we draw from after a drafted token was rejected, for many distributions at once? `p` and `q` are (…, vocab). Where they are equal, nothing can be rejected; return p there.
@@ -598,7 +598,7 @@ for name in ("table", "small model"):
     print(f"{name}: a guess costs {share:.2f} of a pass, so writing is {gain:.1f} times as fast")
 assert cost["table"] < cost["small model"]
 # %% [markdown]
-# With the table, writing becomes clearly faster. (That is reckoned from the cost of a pass. When we timed whole texts, it was 1.3 to 1.7 times as fast at 80 characters, and 1.2 to 1.4 at 200.) With the small model the result lies near 1 and varies from run to run, so nothing is gained for certain. Its guesses are better, but each of them costs more than half of a pass: with 0.6 times as many weights as the model, it is not small enough. A draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
+# With the table, writing becomes clearly faster. (That is reckoned from passes and guesses alone. Whole texts, in which tokens are also drawn and judged, were written 1.3 to 1.7 times as fast at 80 characters, and 1.2 to 1.4 times at 200, but once, on a busy machine, 0.9 times.) With the small model the result lies near 1 and varies from run to run, so nothing is gained for certain. Its guesses are better, but each of them costs more than half of a pass: with 0.6 times as many weights as the model, it is not small enough. A draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
 
 # %% [markdown]
 # Here is the first text, round by round, with the table as the draft. The bars compare what the draft and the model give to each drafted character. Where the model gives more than the draft, the character always stands. Answer the question, and step through what happened:

@@ -148,7 +148,7 @@ for depth in (1, 6, 24):
     print(f"{depth:2} layers: pre-norm {pre:4.1f}, post-norm {post:.1f}")
 
 # %% [markdown]
-# Post-norm shrinks the sum to length 1 after every layer, and what came in from below shrinks along with it. With pre-norm the sum grows, so one more norm is needed before the output matrix, to bring it back to a known size. That last norm is the only part that is new. What did the move buy?
+# Post-norm brings the sum back to length 1 after every layer, and what came in from below shrinks with each. With pre-norm the sum grows, so one more norm is needed before the output matrix, to bring it back to a known size. That last norm is the only part that is new. What did the move buy?
 
 # %%
 say_all("pre-norm")
@@ -174,7 +174,9 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 # Here the move decides everything. After 200 steps at our rate of 0.01 the deep post-norm model is where the bare frequencies of the characters are, so it has learned nothing about what follows what. The deep pre-norm model has come as far as the best models of two layers in the same time.
 
 # %% [markdown]
-# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? No, because with a warm-up of 500 steps to the same rate, in a training of 1000, post-norm ends at 3.16 again (one seed). But the rate matters. At a tenth of it, with the same warm-up of 50, post-norm is still at 3.16 after 200 steps with each of two seeds, and after 1000 steps it has come to 2.10 and 2.23. Is pre-norm ahead only because it bears the larger rate, then? No: at that small rate, too, it has come to 2.52 and 2.49 after 200 steps. So what pre-norm buys here is not a lower loss in a shallow model, but a deep model that begins to learn sooner at either rate, and that learns at the large one at all.
+# In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? Not at this rate: with a warm-up of 500 steps, in a training of 1000, post-norm ends at 3.16 again (one seed). But the rate itself matters. At a tenth of it, and with a warm-up of 50 again, post-norm is still at 3.16 after 200 steps, and after 1000 steps it has come to 2.10 and 2.23 (two seeds). Pre-norm begins sooner at that small rate as well: after 200 steps it has come to 2.52 and 2.49.
+#
+# So pre-norm does not buy a lower loss in a shallow model. What it buys here is a deep model that begins to learn sooner at either rate, and that in up to 1000 steps learns at the large one at all.
 
 # %% [markdown]
 # Not everybody has moved the norm to the same place. [OLMo 2](https://arxiv.org/abs/2501.00656) norms what comes *out* of the sub-layer, still inside of the residual branch, $x + \text{norm}(f(x))$, and [Gemma 2](https://arxiv.org/abs/2408.00118) norms before and after the sub-layer. In all three the sum itself is left alone.
@@ -381,7 +383,7 @@ today_as_it_is = table[today | small] - table[today - {"RoPE"}]
 assert today_as_it_is.mean() > -0.05 > -0.1 > (table[today] - table[today - {"RoPE"}]).mean()
 
 # %% [markdown]
-# Beside pre-norm RoPE now looks useless, and whoever compares today's block with and without pre-norm finds pre-norm much worse than it is. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions, and which are a disadvantage beside pre-norm in so short a training. (It would have been as wrong the other way round. In the table, the sine added to small embeddings nearly drowns them: today's block with the sine then ends at 2.8 nats where it ended at 2.3, and the block of 2017 is back near the bare frequencies, at 3.1.) A swap that changes two things measures neither.
+# Beside pre-norm RoPE now looks useless, and whoever compares today's block with and without pre-norm, both with small embeddings, finds that pre-norm costs 0.23 nats, where it costs 0.08 with equal ones. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions, and which are a disadvantage beside pre-norm in so short a training. (It would have been as wrong the other way round. In the table, the sine added to small embeddings nearly drowns them: today's block with the sine then ends at 2.8 nats where it ended at 2.3, and the block of 2017 is back near the bare frequencies, at 3.1.) A swap that changes two things measures neither.
 
 # %% [markdown]
 # ## Swap 5: fewer keys than queries
@@ -433,7 +435,7 @@ for names in ((), ("grouped queries",)):
     print(f"{len(cache.tensors)} tensors of shape {held}, {size:,} bytes")
 
 # %% [markdown]
-# Half of the groups hold half of the bytes. **Exercise 4** (predict; 5 minutes, easy). Work out on paper how these bytes come about, and then for any model: how many bytes does a cache hold, when a decoder has read `length` tokens of each of `batch` texts? The cell is only the last step.
+# With half of the groups the cache takes half of the bytes. **Exercise 4** (predict; 5 minutes, easy). Work out on paper how these bytes come about, and then for any model: how many bytes does a cache hold, when a decoder has read `length` tokens of each of `batch` texts? The cell is only the last step.
 
 # %% exercise="kv_cache_bytes"
 def kv_cache_bytes(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number):

@@ -421,8 +421,9 @@ assert took["fused kernel"] < took["plain"]
 assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # %% [markdown]
 # Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on the one processor from above, and 45 to 57 per cent in six runs on the other. Our tiles in Python profit as well, in spite of their loops.
-#
-# The operating system keeps count of it. `resource.getrusage` reports 16 385 **page faults** (first touches of a page) for one product into fresh memory, and at most 5 for one into memory that is there; 64 MiB are 16 384 pages of 4 KiB.
+
+# %% [markdown]
+# The operating system keeps count of it. `resource.getrusage` reports 16 385 **page faults** (first touches of a page) for one product into fresh memory, and at most 5 for one into memory that is there; 64 MiB are 16 384 pages of 4 KiB. Or is the old matrix faster because a cache still holds it? No: writing into fourteen old matrices in turn, 940 MB in all, took 31 ms a product where one matrix took 31 to 33, and fresh memory 55 to 62.
 
 # %% [markdown]
 # So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And of the time that the fused kernel saves on these processors, about half or more goes into making the large matrices, for which it never asks. The rest we have not taken apart: the kernel reads and writes less, and it is other code altogether.

@@ -529,7 +529,7 @@ for name in sets:
 other = {way: reciprocal["in other words", way] for way in ways}
 assert other["by meaning"] > other["by shared words"]
 # %% [markdown]
-# Asked in the lessons' own words, counting words does not do badly. Asked in other words, the count finds less, and that is what the vectors buy. (About half of the first answers are still wrong, because such a search finds what is *about* the same, as *bank* did.)
+# Asked in the lessons' own words, counting words does not do badly. Asked in other words, the count finds less, and that is what the vectors buy. (More than half of the first answers are wrong even so.)
 #
 # The mean that counts the padding as well does no worse on the whole. Our batches are sorted by length, so there is little padding in them, and 23 questions can't show a small harm. But such a mean has a fault that needs no statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
 

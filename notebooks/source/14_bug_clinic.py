@@ -94,7 +94,7 @@ print("".join(f"[{tokenizer.pieces[i]}]" if yes else tokenizer.pieces[i] for i, 
 print(tools.texts(patient))
 
 # %% [markdown]
-# It is quiet, so the bug is somewhere else. What would have alarmed it? Here are three other patients. Each has a small loss after training, and each fails at something that the loss does not measure.
+# It is quiet, so the bug is somewhere else. What would have alarmed it? Here are three other patients. Each has a small loss after training, and in each something is wrong that the loss does not measure.
 
 # %%
 for number in (0, 1, 26):
@@ -187,7 +187,7 @@ gap = (healthy.model.attention(query, key, value, mask) - before).abs().amax(-1)
 print("changed by", [round(x, 2) for x in gap.flatten().tolist()])
 
 # %% [markdown]
-# Four tools test invariants of the whole program. They draw all weights at random and large, because what must not matter may be too faint to measure in a new model with small weights, or in a trained one.
+# Four tools test invariants of the whole program. They draw all weights at random and large, because an influence that should not be there may be too faint to measure in a new model, whose weights are small, or in a trained one.
 #
 # - `later`: another later token must not matter to the tokens before it.
 # - `alone`: a chat must be read as if it were alone, although another one stands before it in its row.

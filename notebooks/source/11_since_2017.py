@@ -60,14 +60,14 @@ for name, layer in {"2017": paper.layers[0], "Llama": llama.model.layers[0]}.ite
 # %% [markdown]
 # No bias is left, and each norm has one vector instead of two. The feed-forward network has three matrices where there were two, and the keys and values are half as wide as the queries. Two changes do not show in the list: the norms have moved, and the sine is gone.
 #
-# So your laptop's chat model has no LayerNorm, no sine, and fewer keys than queries. **What did each swap buy?** The papers give different reasons, because some parts make the training stable, some save memory, some lower the loss, and some shorten the code. We take them one at a time, build each by hand, and then measure it.
+# So your laptop's chat model has no LayerNorm, no sine, and fewer keys than queries. **What did each swap buy?** The papers give different reasons: some parts are to make the training stable, some to save memory, some to lower the loss, and some to shorten the code. We take them one at a time, build each by hand, and then measure it.
 #
 # ![Six pairs, 2017 and today: norm after and before, LayerNorm and RMSNorm, ReLU and SwiGLU, added sines and RoPE, eight keys and two, with and without biases.](../img/11_swaps.svg)
 
 # %% [markdown]
 # ## How do you measure a swap?
 #
-# A loss depends on the new part, but also on the seed, on the size, and on whatever was changed along with the part. So before we swap anything, we settle how to compare. Six swaps can be combined in 64 ways, and all 64 models have been trained on Python's own source, as in lesson 09, with three seeds each (2 layers, d_model 48, 200 steps; the command `python -m transformer_lab.training.experiments.swaps` does it). Two things are kept equal by force. All begin with the paper's embeddings, for a reason that we come to. And the matrices of all have equally many numbers, so that what one part saves goes into a wider feed-forward network. That makes the FLOPs equal as well, as we see when we count the multiplications that torch really does:
+# A loss depends on the new part, but also on the seed, on the size, and on whatever was changed along with the part. So before we swap anything, we settle how to compare. Six swaps can be combined in 64 ways, and all 64 models have been trained on Python's own source, as in lesson 09, with three seeds each (2 layers, d_model 48, 200 steps; the command `python -m transformer_lab.training.experiments.swaps` does it). Two things are kept equal by force. All begin with embeddings of the same size, for a reason that we come to. And the matrices of all have equally many numbers, so that what one part saves goes into a wider feed-forward network. That makes the FLOPs equal as well, as we see when we count the multiplications that torch really does:
 
 # %%
 from torch.utils.flop_counter import FlopCounterMode

@@ -501,7 +501,7 @@ exercises.mend_accumulation.check(mend_accumulation)
 # %% [markdown]
 # ## What sees what?
 #
-# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`, with one seed. (With another one all tools say the same, except that learning by heart sees one bug more.) Yellow is an alarm. **Predict** first: is there a bug that only the twin sees?
+# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`, with one seed. (With each of two others all tools say the same, except that learning by heart sees one bug more.) Yellow is an alarm. **Predict** first: is there a bug that only the twin sees?
 
 # %%
 from transformer_lab import training

@@ -85,7 +85,7 @@ print("one process: ", round(sum(sum(part) for part in gradients) / 3, 3))
 print("mean of means:", sum(sum(part) / len(part) for part in gradients) / 2)
 
 # %% [markdown]
-# The first number is right. The second one is not, although it looks natural to let each rank take the mean over its own examples and then to average the two means. In this average the single example of rank 1 counts for a half, where it should count for a third. What can be added up are *sums*, so each rank divides its sum by the number of all examples, 3, and the two results are added:
+# The gradient of one process, 23.3, is right. The mean of means, 30, is not, although it looks natural to let each rank take the mean over its own examples and then to average the two. In this average the single example of rank 1 counts for a half, where it should count for a third. What can be added up are *sums*, so each rank divides its sum by the number of all examples, 3, and the two results are added:
 
 # %%
 shares = [sum(part) / 3 for part in gradients]
@@ -109,7 +109,7 @@ for step, now in enumerate(collectives.all_reduce_ring(held)):
 # Follow the first number. In step 0, rank 0 sends its 1 to rank 1, which adds it to its 10. In step 1, rank 1 passes the 11 on to rank 2, whose first number becomes the whole sum, 111. The other two numbers travel in the same way, each from another start, so that no rank ever idles. After $n - 1$ steps, each rank has the whole sum of *one* number. Then the sums go round once more and replace what was there.
 
 # %% [markdown]
-# **Exercise 1** (20 minutes, medium). Write this all-reduce, step by step. `chunks[r][c]` is chunk c of rank r, and n ranks have n chunks. In the first n − 1 steps, rank r sends chunk (r − s) mod n to rank r + 1, which *adds* it. In n − 1 further steps, rank r sends chunk (r − s + 1) mod n, and rank r + 1 puts it in the *place* of its own. Return the chunks of all ranks after each of the 2 (n − 1) steps.
+# **Exercise 1** (20 minutes, medium). Write this all-reduce, step by step. `chunks[r][c]` is chunk c of rank r, and n ranks have n chunks. In step s = 0 … n − 2, rank r sends chunk (r − s) mod n to rank r + 1, which *adds* it. Then s begins at 0 again: in n − 1 further steps, rank r sends chunk (r − s + 1) mod n, and rank r + 1 puts it in the *place* of its own. Return the chunks of all ranks after each of the 2 (n − 1) steps.
 
 # %% exercise="all_reduce_ring"
 def all_reduce_ring(chunks):
@@ -165,7 +165,7 @@ print(f"rows of w_up first, off by {(wrong @ w_down - whole).abs().max().item():
 # So one sum for each network is enough. The control shows why the first cut goes by columns. If $W_{up}$ is cut by rows, each rank has only a *term* of every feature, and the relu of a sum is not the sum of the relus.
 
 # %% [markdown]
-# Attention is cut in the same way, because heads are blocks of columns. Each rank has some of the heads, and the rows of $W_O$ that read them. That makes two all-reduces of an activation for each layer on the way forward and, for the gradients of the inputs, two more on the way back. What tensor parallel can't cut is what lies between the two, such as norms and residuals, because every rank has all activations there. (Megatron's later [sequence parallelism](https://arxiv.org/abs/2205.05198) cuts these by positions. It splits each all-reduce into its two halves, which are as many bytes. But on the way back it gathers the inputs once more, hidden behind arithmetic, so that it sends a quarter more in all. Ours does not do that.)
+# Attention is cut in the same way, because heads are blocks of columns. Each rank has some of the heads, and the rows of $W_O$ that read them. That makes two all-reduces of an activation for each layer on the way forward and, for the gradients of the inputs, two more on the way back. What tensor parallel can't cut is what lies between the two, such as norms and residuals, because every rank has all activations there. (Megatron's later [sequence parallelism](https://arxiv.org/abs/2205.05198) cuts these by positions, too. It sends a quarter more, because on the way back it gathers the inputs once more. Ours does not do that.)
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, medium). Cut a feed-forward network relu(x @ w_up) @ w_down for n ranks, so that one sum is enough. Rank r will compute relu(x @ ups[r]) @ downs[r]. n divides d_ff, and rank 0 gets the first features. Return `(ups, downs)`, whose first axis counts the ranks.
@@ -254,7 +254,7 @@ for m in (1, 4, 12, 48):
     print(f"{m:2} micro-batches: {idle:.2f} counted, {pipeline.waiting_share(4, m):.2f} predicted")
 
 # %% [markdown]
-# More micro-batches make less waiting, as long as there are texts enough. But in this order, which is GPipe's, no way back begins before all $m$ micro-batches have gone forward, so that a rank keeps the activations of the whole batch. (Or it keeps only what comes in, as in the [GPipe paper](https://arxiv.org/abs/1811.06965), and computes the rest once more.) In another order, **1F1B** ([PipeDream](https://arxiv.org/abs/1806.03377); with one step for the whole batch, as here, in [2020](https://arxiv.org/abs/2006.09503)), the last rank sends each micro-batch back at once, and every rank then does one forward and one back in turns. The waiting stays what it is. But a micro-batch's activations are freed when it comes back. **Predict** how many micro-batches each of four ranks then keeps at most, of four and of eight:
+# More micro-batches make less waiting, as long as there are texts enough. But in this order, which is GPipe's, no way back begins before all $m$ micro-batches have gone forward, so that a rank keeps the activations of the whole batch. (The [GPipe paper](https://arxiv.org/abs/1811.06965) avoids that at a price: it keeps only what comes in, and computes the rest once more.) In another order, **1F1B** ([PipeDream](https://arxiv.org/abs/1806.03377); as here, [with one step for the whole batch](https://arxiv.org/abs/2006.09503)), the last rank sends each micro-batch back at once, and every rank then does one forward and one back in turns. The waiting stays what it is. But a micro-batch's activations are freed when it comes back. **Predict** how many micro-batches each of four ranks then keeps at most, of four and of eight:
 
 # %%
 for order in trials.ORDERS:
@@ -328,7 +328,15 @@ print("sharded, sent / predicted:", round(sum(o.bytes for o in outcomes["sharded
 # These are the bytes of rings. What really passes between the processes, by the counter of Linux's loopback device, agrees for all-reduce and all-gather. But gloo, which torch uses on processors, makes a reduce-scatter out of a whole all-reduce and sends twice as much for it (docs/figures.md).
 
 # %% [markdown]
-# And what about memory? It can be predicted just as well. Between two steps, a rank holds the weights that its way gives it. And for its way back it keeps activations. For each token a layer of ours keeps four vectors of $d$ that all ranks of tensor parallel have whole (what goes into its two halves, before and after the norm), four that belong to heads (queries, keys, values, and what the heads have read), and two of $d_{ff}$, before and after the activation function. The model's end adds two vectors of $d$, and a probability for each character. So a layer keeps $8 d + 2 d_{ff}$ numbers a token, of which tensor parallel divides $4 d + 2 d_{ff}$. **Predict**: which way leaves nearly half of the activations on each rank?
+# And what about memory? It can be predicted just as well. Between two steps, a rank holds the weights that its way gives it. And for its way back it keeps activations. For each token, a layer of ours keeps
+#
+# | numbers | of what | tensor parallel |
+# |---|---|---|
+# | $4 d$ | what goes into its two halves, before and after the norm | leaves them on every rank |
+# | $4 d$ | queries, keys, values, and what the heads have read | cuts them by heads |
+# | $2 d_{ff}$ | the features inside the network, before and after the activation function | cuts them by features |
+#
+# and the model's end keeps two more vectors of $d$, and a probability for each character. **Predict**: which way leaves nearly half of the activations on each rank?
 
 # %%
 def memory(way, n):
@@ -356,7 +364,7 @@ assert held["data"][0] == held["context"][0] == 1
 assert max(held["sharded"]) < 0.3 < 0.4 < held["tensor"][1] < 0.5
 
 # %% [markdown]
-# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. The mask of a layer is everywhere, too, so that data parallel and sharding keep a little more than a quarter of the activations. (Context parallel makes no mask, but it copies what the heads have read.) Sharding and the pipeline divide both by about four. But sharding sends most weights twice and their gradients once, and has each layer whole for the moment in which it computes, which the table leaves out. The pipeline pays by waiting, has embeddings and logits at its ends, which makes these two ranks fuller than the others, and can use no more ranks than there are layers. Each way has its limit, so large trainings combine several.
+# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. Sharding and the pipeline divide both by about four. (The mask of a layer is everywhere as well, which is why data parallel and sharding keep a little more than a quarter of the activations. Context parallel makes no mask, but copies what the heads have read.) But sharding sends most weights twice and their gradients once, and has each layer whole while it computes, which the table leaves out. The pipeline pays by waiting, has embeddings and logits on its first and last rank, which are fuller than the others, and can use no more ranks than there are layers. Each way has its limit, so large trainings combine several.
 
 # %% [markdown]
 # ## Break it
@@ -454,7 +462,9 @@ ranks.close()
 # %% [markdown]
 # ## A real cluster, on paper
 #
-# The same formulas predict what you can't run. A model of 8 billion weights, such as [Llama 3](https://arxiv.org/abs/2407.21783), has 32 layers and $d = 4096$. Let eight GPUs train it with 65 536 tokens a step and numbers in bfloat16. An H100 does [989 TFLOP/s without sparsity](https://www.nvidia.com/en-us/data-center/h100/), of which the training of Llama 3 reached [about 40 %](https://arxiv.org/abs/2407.21783). Each GPU can send 450 GB/s to the others of its machine by NVLink, and 50 GB/s to other machines by a [400 Gbit/s link](https://docs.nvidia.com/dgx/dgxh100-user-guide/introduction-to-dgxh100.html).
+# The same formulas predict what you can't run. A model of 8 billion weights, such as [Llama 3](https://arxiv.org/abs/2407.21783), has 32 layers and $d = 4096$. Let eight GPUs train it with 65 536 tokens a step and numbers in bfloat16.
+#
+# An H100 does [989 TFLOP/s](https://www.nvidia.com/en-us/data-center/h100/) with dense matrices, of which the training of Llama 3 reached [about 40 %](https://arxiv.org/abs/2407.21783). Each GPU can send 450 GB/s to the others of its machine by NVLink, and 50 GB/s to other machines by a [400 Gbit/s link](https://docs.nvidia.com/dgx/dgxh100-user-guide/introduction-to-dgxh100.html).
 #
 # A step costs about $6 P$ FLOPs a token ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)). Forward, each weight takes part in a product and a sum. Backward it takes twice as many, because there are two gradients, that of the weight and that of its input. Attention's own products are left out, which are few as long as the texts are short.
 
@@ -483,7 +493,7 @@ plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
            alt="Between machines all take nine times as long; context and tensor take most")
 
 # %% [markdown]
-# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts would not help, because arithmetic and activations grow with them alike. *Longer* texts help context parallel, which is made for them: attention's own products, left out here, grow with the square of the length. In one text of 65 536 tokens they are as many as all others, and with 262 144 tokens computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, but once a step, which can be hidden behind the arithmetic if the batch is large. A pipeline sends next to nothing, but waits.
+# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts would hardly help, because arithmetic and activations grow with them alike. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. In one text of 65 536 tokens with a causal mask they are as many as all others, and with 262 144 tokens computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, but once a step, which can be hidden behind the arithmetic if the batch is large. A pipeline sends next to nothing, but waits.
 #
 # Is that a law, or a fact about this size? In a wider model the arithmetic grows with $d^2$, and an activation with $d$:
 

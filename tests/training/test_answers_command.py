@@ -3,6 +3,8 @@
 import json
 import re
 import signal
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from transformer_lab import LanguageModel, LanguageModelConfig, training
 from transformer_lab.data.texts import Characters
 from transformer_lab.training import answers as command
 from transformer_lab.training import load_language_model
-from transformer_lab.training.commands import language_model
+from transformer_lab.training.commands import language_model, shared
 from transformer_lab.training.experiments import answers as experiment
 
 BASE = ("--stage", "base", "--steps", "2", "--lines", "1000", "--batch", "4")
@@ -99,6 +101,30 @@ def test_wrong_arguments(arguments, message, base, capsys):
     places = {"BASE": str(base), "PYTHON": str(training.checkpoint_path("python_small"))}
     assert run_command(*(places.get(one, one) for one in arguments)) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rank", "local", "tty", "said"),
+    [("0", "0", True, "error: "), ("4", "0", True, "\nerror: "), ("4", "0", False, "error: "), ("1", "1", True, "")],
+)
+def test_a_rank_on_each_machine_says_what_is_wrong_below_the_bar_of_the_first(
+    rank, local, tty, said, monkeypatch, capsys
+):
+    monkeypatch.setenv("RANK", rank)
+    monkeypatch.setenv("LOCAL_RANK", local)
+    monkeypatch.setattr(shared, "joined", nullcontext)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: tty)
+    assert run_command("--stage", "rewards", "--from", "nowhere") == 2
+    heard = capsys.readouterr().err
+    assert heard.startswith(said)
+    assert bool(heard) == bool(said)
+
+
+@pytest.mark.parametrize("local", ["0", "1"])
+def test_every_rank_says_that_another_has_ended(local, monkeypatch, capsys):
+    monkeypatch.setenv("LOCAL_RANK", local)
+    shared.tell(ConnectionError("one of them has ended"))
+    assert capsys.readouterr().err == "error: one of them has ended\n"
 
 
 def test_a_model_of_other_characters_is_refused(tmp_path, capsys):

@@ -1,6 +1,7 @@
 """What all training commands do: read the options, train until a step or a signal, store and score."""
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -71,12 +72,19 @@ def run_command(arguments: list[str] | None, parser: argparse.ArgumentParser, be
             code = NOT_STORED
             return train(run, options, out)
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        tell(error)
         return code
     except KeyboardInterrupt:
-        if code == WRONG:
+        if code == WRONG and is_first():
             print("interrupted before the first step: there is nothing to save", file=sys.stderr)
         return 128 + signal.SIGINT
+
+
+def tell(error: ValueError | OSError) -> None:
+    """Say what is wrong: once on each machine, unless it is that others have ended, which the first may have, too."""
+    if isinstance(error, ConnectionError) or os.environ.get("LOCAL_RANK", "0") == "0":
+        below = "" if is_first() or not sys.stderr.isatty() else "\n"  # the bar that the first has left
+        print(f"{below}error: {error}", file=sys.stderr)
 
 
 def prepare(options: argparse.Namespace, run: Run) -> tuple[Run, Path]:

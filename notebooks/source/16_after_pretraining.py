@@ -49,7 +49,7 @@ for prompt in ("\n38576=", ">38576="):
 # On a line of its own the model *works the sum out*. Each digit before the colon is a running sum without its tens, so that 3 comes first, then 3 + 8 = 11, which leaves 1, then 1 + 5 = 6, and so on. The last of them, 9, is the answer, and it stands once more behind the colon.
 
 # %% [markdown]
-# The second prompt has the sign `>` in front, as the question sheets in its text have. Here somebody asks, and wants `9.` back, or `31639:9.`, with a full stop and then nothing more. The model writes the same line as before, however, and goes on with the next one. How often does it give an answer in the form that is asked for?
+# The second prompt begins with `>`, which in the model's text marks the problems of a question sheet. Here somebody asks, and wants `9.` back, or `31639:9.`, with a full stop and then nothing more. The model writes the same line as before, however, and goes on with the next one. How often does it give an answer in the form that is asked for?
 
 # %% tolerance=0.1
 problems = task.draw_problems(500, seed=0, held_out=True)
@@ -102,7 +102,7 @@ def answer_loss(logits, tokens, answer_mask):
 exercises.answer_loss.check(answer_loss)
 
 # %% [markdown]
-# Now we train on 300 demonstrations. Like most collections that people have written, they are mixed, for only 15 % of them work the sum out, and the others say the digit and nothing else. The training takes about 5 seconds.
+# Now we train on 300 demonstrations. They are mixed, as if many people had written them: only 15 % work the sum out, and the others say the digit and nothing else. The training takes about 5 seconds.
 
 # %% steps=200
 pairs = task.demonstrations(task.draw_problems(300, seed=100), share_worked=0.15, seed=0)
@@ -143,7 +143,7 @@ print("follows:", *(f"{share:.2f}" for share in follows))
 assert follows[0] < 0.8 < 0.9 < follows[2:].min()
 
 # %% [markdown]
-# It is the first digit, which is a mere copy (behind the same prompt the base model has 0.97, and 1.00 in all other places). At the second place one in ten is wrong now, and behind that hardly any. In that place most of the demonstrations had shown the answer, which a model that has not worked anything out can only guess. So now it often begins with a guess at the answer; and where it goes on to running sums, it adds to that wrong digit. What was damaged is the beginning.
+# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? In its place most of the demonstrations had shown the answer, which a model that has not worked anything out can only guess. So now it often begins with a guess at the answer; and where it goes on to running sums, it adds to that wrong digit. What was damaged is the beginning.
 #
 # Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in nineteen ways, most of them with five seeds. From here on, the lesson often reads its table:
 
@@ -165,7 +165,7 @@ for measure in ("well_formed", "right", "worked", "right_when_worked"):
     say("demonstrations", measure)
 
 # %% [markdown]
-# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make hardly any difference, since the prompts are random digits, of which nothing can be learned. It does make one where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict** how a model does that is trained on all of it, and which part of the prompt does the harm: the wrong sums, or the repetition (20 seconds)?
+# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make hardly any difference, since the prompts are random digits, of which nothing can be learned. It does make one where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict**: how does a model do that is trained on all of it? And which part of the prompt does the harm, the wrong sums or the repetition? (20 seconds)
 
 # %%
 def with_attempt(problem, wrong):
@@ -221,7 +221,7 @@ for name, (first, end) in parts.items():
     print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
 
 # %% [markdown]
-# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that hardly any character is less likely there than one more digit. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. Here is a control that changes only the surprise. With a line break in place of the question mark, the repeated digits cost 1.7 nats instead of 13, and if they count, 80 to 88 % of the answers are right, where 98 % are if they do not. Behind the question mark it was 51 to 59 % in other runs of this cell. So the surprise does most of the harm, though not all of it.
+# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that hardly any character is less likely there than one more digit. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. As a control, we changed one character. Behind a line break in place of the question mark, the repeated digits cost 1.7 nats instead of 13. If they count, 80 to 88 % of the answers are then right, instead of 51 to 59 % (three seeds); if they do not count, about 98 % are right behind either. So the surprise does most of the harm, though not all of it.
 
 # %% [markdown]
 # With four times as many steps a loss on everything gets to 0.95 and more, and with ten times as many to 0.89 to 0.94, where answers alone give 0.99 and more. So what the mask buys is mostly time, and a little more.
@@ -236,7 +236,7 @@ assert over_seeds("45, all worked").min() > over_seeds("demonstrations").max() +
 assert over_seeds("none worked").max() < 0.2
 
 # %% [markdown]
-# Where all demonstrations work the sum out, the same two hundred steps damage nothing. So it was not the steps that cost the skill, but the many answers without work among the demonstrations. If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
+# Where all demonstrations work the sum out, the same two hundred steps damage nothing. Nor do thirty steps, in which the model sees no more worked answers than in two hundred with mixed demonstrations (it is right in 94 to 96 % of the sums that it works out, three seeds). So what cost the skill was neither the steps nor too few worked answers, but the many answers without work. If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
 
 # %% [markdown]
 # ## LoRA: one parameter in forty-five
@@ -278,7 +278,7 @@ for arm in ("demonstrations", "LoRA, rank 1", "LoRA, rank 8"):
 assert over_seeds("LoRA, rank 1", "well_formed").mean() > 0.9
 
 # %% [markdown]
-# Two parameters in a hundred learn the form about as well as all of them do. At this one learning rate a rank of 8 brings nothing more, and damages more: where it works the sum out, it is right in 22 % of all cases (0.07 to 0.58), rank 1 in 40 %, and full fine-tuning in 50 %. The files are small, too, since `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here LoRA did not forget less. Whether a lower rate would change that, we have not tried.
+# Two parameters in a hundred learn the form about as well as all of them do. Rank 8 damages more. With four of the five seeds it is right in fewer than one in five of the sums that it works out, where full fine-tuning is right in half of them. The learning rate does it, because with a third of that rate rank 8 is right in 51 to 55 % of them (three seeds). The files are small, too, since `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here rank 8 forgot about as much at the lower rate, and more at the higher one.
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, easy). Write a linear layer with LoRA that works whatever axes stand before the last one.
@@ -393,7 +393,7 @@ def group_advantages(rewards):
 exercises.group_advantages.check(group_advantages)
 
 # %% [markdown]
-# Drawing answers is slow, so you may want to take several steps with the same ones. After the first of these steps, however, the policy is no longer the one that drew them. The ratio $\rho = p / p_{old}$ corrects for that, and clipping it keeps the policy from running away ([PPO](https://arxiv.org/abs/1707.06347)). What is made large is the mean over all tokens of
+# Drawing answers is slow, so you may want to take several steps with the same ones. After the first of these steps, however, the policy is no longer the one that drew them. The ratio $\rho = p / p_{old}$ of each token corrects for that, and clipping it keeps the policy from running away ([PPO](https://arxiv.org/abs/1707.06347)). What is made large is the mean over all tokens of
 #
 # $$\min\big(\rho A,\; \text{clip}(\rho, 1 - \epsilon, 1 + \epsilon)\, A\big)$$
 #
@@ -486,7 +486,7 @@ print(f"a mean over the problems:        {shares[kept.any(1)].mean():.2f}")
 assert shares[kept.any(1)].mean() < worked[kept].float().mean() - 0.02
 
 # %% [markdown]
-# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and more of their answers pass. What the model learns is how to answer *each problem*, so a mean over problems is the better forecast, and it is lower. (It still leaves out the problems of which nothing was kept, and two hundred steps may be too few to get there. What is left of the gap we have not explained.)
+# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and more of their answers pass. What the model learns is how to answer *each problem*, so a mean over problems is the better forecast, and it is lower. (It still leaves out the problems of which nothing was kept, and it does not explain the whole gap.)
 
 # %% [markdown]
 # So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration** ([STaR](https://arxiv.org/abs/2203.14465) does it with a language model's explanations), come near to GRPO, which takes thirty rounds and also learns from what went *wrong*. (Which of the two matters, a control will show at the end.)
@@ -590,7 +590,7 @@ widgets.rewards(training.load_table("rewards"), "digit anywhere", seed=3, step=8
 # A reward is a push on an answer, but the answers of a step share their tokens, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, and then goes on with more digits instead of a stop.
 
 # %% [markdown]
-# A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. (Its mean is this divergence. But the mean of its gradient, for answers drawn from $p$, is that of the reverse one, from the reference to the policy. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) therefore multiplies it by $p/p_{old}$.) The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
+# A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. (Its mean is this divergence, but the mean of its gradient is not this divergence's gradient, which [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) mends.) The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
 
 # %%
 for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
@@ -599,7 +599,7 @@ for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
 assert over_seeds("digit anywhere, KL 0.05").min() > 0.8 > over_seeds("digit anywhere").mean()
 
 # %% [markdown]
-# On the leash nearly all answers keep the form, with every seed. The lazy verifier gives a little less reward, since its hole stays unused, but the exact one finds more answers to be right. The hole is still there. What has changed is the price of the way to it. (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
+# On the leash nearly all answers keep the form, with every seed, and the exact verifier finds more of them to be right. The hole is still there. What has changed is the price of the way to it. The leash itself has a cost, as the lazy verifier's reward shows, which is a little lower. That is not because the hole stays unused: even where the exact verifier, which has none, gives the rewards, the same leash leaves 93 to 97 % of the answers right, instead of 98 (three seeds). (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
 
 # %% [markdown]
 # **Exercise 8** (find the bug; 25 minutes, hard). This is a whole loss of GRPO, with a price of divergence, and it has three defects. Before the first step $\rho$ is not 1. Behind a longer prompt, the same answers teach less. And however far the model drifts from the reference, it hardly pays for it.
@@ -626,7 +626,7 @@ say("random rewards", "well_formed")
 assert over_seeds("random rewards").max() < 0.3
 
 # %% [markdown]
-# Nothing is learned, and what was there gets lost. Four of the five seeds end without the form. The fifth works most problems out, but with sums that are wrong. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947). The authors find the cause in clipping, which favours what those models did most often anyway. Here there is one step on each batch of answers, so that nothing is ever clipped, and this control does not speak about their case. [Others](https://arxiv.org/abs/2507.10532) find that those models had met the test problems before, and that on sums drawn afresh nothing but right rewards helps, as here.)
+# Nothing is learned, and what was there gets lost. Four of the five seeds end without the form. The fifth works most problems out, but with sums that are wrong. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947). The authors find the cause in clipping. Here there is one step on each batch of answers, so that nothing is ever clipped, and this control does not speak about their case. [Others](https://arxiv.org/abs/2507.10532) find that those models had met the test problems before, and that on sums drawn afresh nothing but right rewards helps, as here.)
 #
 # And what does clipping do? With four steps on each batch of answers, the ratio moves away from 1. Here are such trainings with $\epsilon = 0.2$, and with one so large that it clips nothing (three seeds):
 
@@ -648,7 +648,7 @@ assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 # To leave out the division changes nothing here, and to leave out the baseline costs nothing. On the contrary, with each of the five seeds the model ends a little better without it, at 0.991 or more, where the others reach 0.988 at most.
 
 # %% [markdown]
-# Do the estimates of the gradient not scatter more, as we have reckoned? We measured it over 24 batches of answers, with one seed. At first the mean reward is so small that it makes hardly a difference whether the group's mean is taken off. After thirty steps, estimates with a baseline even scatter *more*, because nearly every answer is right by then. Without a baseline the few wrong ones have no weight at all, and with it they have a large one, of answers that are unlikely and so have steep gradients. (The reckoning above was for one policy, and is no law. The [best baseline](https://www.jmlr.org/papers/v5/greensmith04a.html) is a mean in which each answer counts by the square of its gradient.)
+# Do the estimates of the gradient not scatter more, as we have reckoned? We measured it over 24 batches of answers, with one seed. At first it makes hardly a difference, because the mean that is taken off is small. After thirty steps, estimates with a baseline even scatter *more*. Nearly every answer is right by then, and the few wrong ones have no weight without a baseline, but a large one with it. (The reckoning above was for one policy, and is no law. The [best baseline](https://www.jmlr.org/papers/v5/greensmith04a.html) is a mean in which each answer counts by the square of its gradient.)
 
 # %% [markdown]
 # So it was not by learning from what went wrong that GRPO got further than four rounds of rejection sampling. With rewards of 0 and 1, a training without a baseline *is* rejection sampling, in thirty rounds, and of large models it is reported as well that it comes [close to GRPO](https://arxiv.org/abs/2504.11343).
@@ -680,7 +680,7 @@ assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 # python -m transformer_lab.training.answers --stage rewards --from form.safetensors --reward digit
 # ```
 #
-# The first one takes a minute or two. Watch its lines, because for a thousand steps the share of right answers stays where guessing is, and within two hundred more it rises to more than half.
+# The first one takes a minute or two. Watch its lines: for hundreds of steps (700 in our last run) the share of right answers stays where guessing is, and within three hundred more it rises to more than half.
 
 # %% [markdown]
 # ## Quiz

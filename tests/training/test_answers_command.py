@@ -103,12 +103,20 @@ def test_wrong_arguments(arguments, message, base, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.fixture
+def waits(monkeypatch) -> list[float]:
+    """The seconds that are waited, which pass at once."""
+    found: list[float] = []
+    monkeypatch.setattr(shared.time, "sleep", found.append)
+    return found
+
+
 @pytest.mark.parametrize(
     ("rank", "local", "tty", "said"),
     [("0", "0", True, "error: "), ("4", "0", True, "\nerror: "), ("4", "0", False, "error: "), ("1", "1", True, "")],
 )
 def test_a_rank_on_each_machine_says_what_is_wrong_below_the_bar_of_the_first(
-    rank, local, tty, said, monkeypatch, capsys
+    rank, local, tty, said, waits, monkeypatch, capsys
 ):
     monkeypatch.setenv("RANK", rank)
     monkeypatch.setenv("LOCAL_RANK", local)
@@ -117,7 +125,15 @@ def test_a_rank_on_each_machine_says_what_is_wrong_below_the_bar_of_the_first(
     assert run_command("--stage", "rewards", "--from", "nowhere") == 2
     heard = capsys.readouterr().err
     assert heard.startswith(said)
-    assert bool(heard) == bool(said)
+    assert (bool(heard), len(waits)) == ((True, 0) if said else (False, 1))
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_the_first_rank_says_which_arguments_are_wrong(rank, waits, monkeypatch, capsys):
+    monkeypatch.setenv("RANK", rank)
+    with pytest.raises(SystemExit, match="2"):
+        run_command("--samples", "1")
+    assert (bool(capsys.readouterr().err), len(waits)) == ((True, 0) if rank == "0" else (False, 1))
 
 
 @pytest.mark.parametrize("local", ["0", "1"])

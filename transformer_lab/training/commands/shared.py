@@ -4,6 +4,7 @@ import argparse
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stderr
 from io import StringIO
@@ -22,6 +23,7 @@ from transformer_lab.training.torchrun import any_process, is_first, joined, ran
 
 DONE, NOT_STORED, WRONG = 0, 1, 2  # and 128 + its number after a signal, as shells have it
 EVERY = 100  # steps between two lines
+PATIENCE = 30  # seconds; torchrun ends all processes when one has failed, even that which is about to say why
 
 
 class Run(Protocol):
@@ -65,8 +67,7 @@ def run_command(arguments: list[str] | None, parser: argparse.ArgumentParser, be
     code = WRONG
     print_anything()
     try:
-        with nullcontext() if is_first() else redirect_stderr(StringIO()):  # one process says what is wrong with them
-            options = parser.parse_args(arguments)
+        options = parsed(arguments, parser)
         with joined(options.device) as device:
             run, out = prepare(options, (resume if options.resume else begin)(options, device))
             code = NOT_STORED
@@ -80,11 +81,27 @@ def run_command(arguments: list[str] | None, parser: argparse.ArgumentParser, be
         return 128 + signal.SIGINT
 
 
+def parsed(arguments: list[str] | None, parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """The options. The first process says what is wrong with them, and the others wait until it has."""
+    with nullcontext() if is_first() else redirect_stderr(StringIO()):
+        try:
+            return parser.parse_args(arguments)
+        except SystemExit as end:
+            if end.code and not is_first():
+                time.sleep(PATIENCE)
+            raise
+
+
 def tell(error: ValueError | OSError) -> None:
-    """Say what is wrong: once on each machine, unless it is that others have ended, which the first may have, too."""
+    """Say what is wrong: one process on each machine says it, and the others wait until it has.
+
+    All say that another has ended, for it may have been the first.
+    """
     if isinstance(error, ConnectionError) or os.environ.get("LOCAL_RANK", "0") == "0":
         below = "" if is_first() or not sys.stderr.isatty() else "\n"  # the bar that the first has left
         print(f"{below}error: {error}", file=sys.stderr)
+    else:
+        time.sleep(PATIENCE)
 
 
 def prepare(options: argparse.Namespace, run: Run) -> tuple[Run, Path]:

@@ -363,7 +363,7 @@ print(f"the files: {in_files:.0f} % of {n} lines")
 assert share["larger", 0.5] > share["larger", 1.0] > share["6-gram", 1.0] + 20
 assert max(abs(share["larger", t] - in_files) for t in (0.5, 1.0)) < 25
 # %% [markdown]
-# The larger model's lines are Python about as often as those of the files, a little more often at 0.5 and a little less often at 1. (With another seed it was 82 and 54 %.) Few of the tables' lines are. (Your own model wrote only a handful of lines at 0.5, because once it has written a line end and some blanks, it often goes on with nothing but blanks, which is the loop of lesson 08. So its share says little.) That is no praise yet for the larger model, because the parser checks grammar, not sense, and you have seen above what the model writes: one line again and again, in functions that do nothing.
+# The larger model's lines are Python about as often as those of the files, a little more often at 0.5 and a little less often at 1 (82 and 54 % with another seed). Few of the tables' lines are. Your own model's share at 0.5 says little, since it wrote only a handful of lines: after a line end and some blanks it often goes on with nothing but blanks, which is the loop of lesson 08. All this is no praise yet for the larger model, because the parser checks grammar, not sense, and you have seen above what the model writes: one line again and again, in functions that do nothing.
 
 # %% [markdown]
 # **So can a model learn to write Python from the Python on your disk? It learns the form of the language, letter by letter: its words, its brackets, its indentation, and so much of its grammar that its lines are Python about as often as those of real files. What a program is for, it has not learned at this size.**
@@ -460,7 +460,7 @@ paid = table_loss(1)
 print(f"interval {low:.3f} to {high:.3f}, measured {paid:.3f}")
 assert low < paid < high
 # %% [markdown]
-# With the blocks shuffled in nine other ways, the prediction was off by 0.02 at most. Does a law also hold for the *model*, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds. (The rate climbs for 50 steps in each of them. If it climbs for an eighth or a quarter of all steps instead, the loss of the smaller model still falls more from 200 to 400 steps than from 100 to 200, at three seeds each, so the climb is not what bends the curve.)
+# With the blocks shuffled in nine other ways, the prediction was off by 0.02 at most. Does a law also hold for the *model*, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds.
 
 # %%
 sweep = training.load_table("sweep")
@@ -470,7 +470,10 @@ by_width = {f"d_model {width}": [mean[width, n] for n in steps] for width in (32
 for name, losses in by_width.items():
     print(f"{name}:", ", ".join(f"{n} steps {loss:.2f}" for n, loss in zip(steps, losses)))
 # %% [markdown]
-# Going from 200 to 400 steps lowered the loss of both models by *more* than going from 100 to 200, with each of the three seeds, which no such law with a positive $b$ allows, with a floor or without. Take the simpler one, without a floor, as a rough guide: under $a \cdot n^{-b}$ each doubling multiplies the loss by the same factor, and two points are enough. How far can you trust that? Test it where you already know the answer: from the losses at 100 and 200 steps, predict the loss at 400.
+# The doubling from 200 to 400 steps lowered the loss of both models by *more* than that from 100 to 200, and it did so with each of the three seeds. No law of this form allows that, with a floor or without, as long as $b$ is positive. (The climb of the learning rate over the first 50 steps is not to blame: if it takes an eighth or a quarter of all steps instead, the smaller model still does the same.)
+
+# %% [markdown]
+# As a rough guide we take the simpler law, which has no floor. Under $a \cdot n^{-b}$ each doubling multiplies the loss by the same factor, so two points tell the third. How far can you trust that? Test it where you already know the answer: from the losses at 100 and 200 steps, predict the loss at 400.
 
 # %%
 def same_factor(one, two):

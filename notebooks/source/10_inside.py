@@ -372,7 +372,7 @@ for other_way, logits in (("zero block of W_O", by_weights), ("analysis.ablate",
     difference = (by_hook - logits).abs().max().item()
     print(f"hook = {other_way}, max difference < 1e-3:", difference < 1e-3)
 # %% [markdown]
-# Zero is not the best replacement, though. A head may write something that is the same everywhere, on which the later parts rely like on a bias. So from now on we replace a head's output by its *mean* over all positions and sequences (`mean=True`). Then what it always writes stays, and only what it says about *this* position is gone. First the planted model, where we know the truth:
+# Zero is not the best replacement, though. A head may write something that is the same everywhere, on which the later parts rely as on a bias. So from now on we replace a head's output by its *mean* over all positions and sequences (`mean=True`). Then what it always writes stays, and only what it says about *this* position is gone. First the planted model, where we know the truth:
 
 # %%
 def without(model, layer, *heads):
@@ -406,7 +406,7 @@ print(f"only one head of layer 1 left: {min(pairs):.2f} to {max(pairs):.2f}, non
 assert lost["without a head of layer 1"] > 0.9
 assert max(pairs) > 0.7 > 0.15 > none
 # %% [markdown]
-# Without all three of them nothing is left, and each does most of the work when it is alone. They do the same job, so each can be spared as long as the others stay. In large models, too, other parts stand in for one that is taken away ([Wang et al., 2022](https://arxiv.org/abs/2211.00593); [McGrath et al., 2023](https://arxiv.org/abs/2307.15771)). One ablation without effect shows that a head is not *necessary*, and nothing more.
+# Without all three of them nothing is left, and each does most of the work when it is alone. They do the same job, so each can be spared as long as the others stay. In large models, too, other parts stand in for one that is taken away ([Wang et al., 2022](https://arxiv.org/abs/2211.00593); [McGrath et al., 2023](https://arxiv.org/abs/2307.15771)). One ablation without effect shows that the model can do without this head as long as it has the others, and nothing more.
 
 # %% [markdown]
 # **Exercise 5** (write the test; 20 minutes, medium). Somebody claims that a head of a model matters. `model(tokens, without)` takes tokens (B, T) from 0 to 9 and a list of heads to take away. It returns logits (B, T, 10) and where each head looks, (B, h, T, T). The claim is right if, for some text of at most 40 tokens, some probability of a next token changes by more than 0.001 when that head *alone* is gone. Your test is scored on right claims and wrong ones.
@@ -457,40 +457,41 @@ assert by_part["key"] < 0.3 < 0.85 < min(by_part["query"], by_part["value"])
 # %% [markdown]
 # This is the clearest answer of the lesson so far. What layer 0 finds out travels to layer 1 through the keys; queries and values hardly need it. Elhage et al. call this *K-composition*.
 #
-# The first half of this answer also holds for models that were trained ten times as long: without notes in the keys, 0.09 to 0.10 are left at three seeds. The second half does not, because with so much training queries or values begin to use layer 0 as well (0.45, 0.46 and 0.91 are left without). The *Extra* on seeds has the rest of this comparison.
+# In models that were trained ten times as long, the keys need the notes just as much, but there queries or values begin to need layer 0 as well. The *Extra* on seeds has the numbers.
 
 # %% [markdown]
 # ## Move a note
 #
-# If the note at a position really says "before me stood …", then we can make the model say something wrong, and know in advance *what*. In a sequence of period 12, position 17 holds the same symbol as position 5, so the right answer is the symbol of position 6. We exchange the notes that layer 0 wrote at positions 6 and 9, and leave the symbols where they are. (`analysis.patch_heads` makes $W^O$ read what `record_heads` has recorded, here with two positions exchanged.) **Predict** from which position the model takes its answer.
+# If the note at a position really says "before me stood …", then we can make the model say something wrong, and know in advance *what*. In a sequence of period 12, position 17 holds the same symbol as position 5, so the right answer is the symbol of position 6. We exchange what layer 0 wrote at positions 6 and 9, and leave the symbols where they are. Layer 1 reads this with its queries, its keys and its values, so we exchange it for one of the three at a time. **Predict** for each of them from which position the model takes its answer.
 
 # %%
 sequence = tasks.repeated(200, 18, periods=(12, 12), seed=7).tokens.to(device)
 
 
 @torch.no_grad()
-def told(model, heads):
-    """How often it names the symbol of position 6, 9, with these heads' notes exchanged."""
-    layer = "layers.0.self_attention"
-    with analysis.record_heads(model) as written:
+def told(model, part):
+    """How often it names the symbol of position 6, 9, if this part reads exchanged notes."""
+    with analysis.record_states(model) as states:
         model(sequence)
-    notes = written[layer].clone()
-    notes[:, :, [6, 9]] = notes[:, :, [9, 6]]
-    with analysis.patch_heads(model, layer, notes, heads=heads):
+    notes = states[1] - states[0]  # what layer 0 wrote, (B, T, d_model)
+    notes[:, [6, 9]] = notes[:, [9, 6]]
+    with analysis.patch_input(model, "layers.1.self_attention", part, states[0] + notes):
         answer = model(sequence)[:, -1].argmax(-1)  # (B,)
     return [(answer == sequence[:, place]).float().mean().item() for place in (6, 9)]
-# %% tolerance=0.3
-print("planted, notes exchanged:", told(planted, [0]))
-print("planted, head 0.1 instead:", told(planted, [1]))
-six, nine = told(model, [previous_head])
-print(f"trained, notes exchanged: the symbol of position 6 {six:.2f}, of position 9 {nine:.2f}")
-control = [told(model, [head])[0] for head in others]
-print(f"trained, another head of layer 0 instead: position 6 at least {min(control):.2f}")
-assert nine > six + 0.1
+# %% tolerance=0.2
+moved = {}
+for name, one in {"planted": planted, "trained": model}.items():
+    for part in ("query", "key", "value"):
+        six, nine = moved[name, part] = told(one, part)
+        print(f"{name}, exchanged for the {part:5}: position 6 {six:.2f}, position 9 {nine:.2f}")
+    assert moved[name, "key"][1] > 0.8
+    assert moved[name, "query"][0] > 0.8
+assert moved["planted", "value"][0] > 0.9 > 0.8 > moved["trained", "value"][0]
 # %% [markdown]
-# In most sequences the model now answers with the symbol of position 9, where the note of position 6 stands, and this note names the symbol that the model is looking for. So what travels is not some help in general: it says *which symbol stood before*.
-#
-# The trained model is not always fooled, and with some seeds another head of layer 0 can mislead it as well. Probably these heads hold a part of the note. In the planted model, where the truth is known, only head 0.0 misleads.
+# If the keys read the exchanged notes, the model answers nearly always with the symbol of position 9, where the note of position 6 stands. So what travels through the keys is not some help in general: it says *which symbol stood before*.
+
+# %% [markdown]
+# The values of the trained model hold a surprise. Above, they could do without all that layer 0 had written. But if it is exchanged for the values alone, about half of the answers become the symbol of position 9, and in the planted model none do. At position 6, where the induction heads still look, only what layer 0 had written at position 9 can name that symbol. So in the trained model, layer 0 also writes which symbol stands *here*. **A part may read what it does not need**: taking the notes away shows the need, and only the exchange shows the reading.
 
 # %% [markdown]
 # **Here the first sitting ends.** You have seen the two heads in a model of attention alone, and four kinds of evidence for them: where they look, what the model loses without them, by which route the first reaches the second, and what happens if a note is moved. An *Extra* below repeats all of it with four more seeds, and says what changes after a longer training.
@@ -562,16 +563,6 @@ assert aim[1] < 0.25 < 0.4 < min(aim[head] for head in (0, 2, 3))
 # %% [markdown]
 # Of the four heads of layer 2 only head 2.1 takes its aim away. And the route is the same as before. We have let the queries, the keys or the values of layer 3, each alone, read what they would read without head 2.1. If the keys do, the score falls from 0.51 to 0.17; if the queries or the values do, it stays at 0.49 or more. So this is the circuit that we built by hand, in a model that was never asked for it.
 #
-# The small model has a previous-token head too, but where?
-
-# %% tolerance=0.2
-previous = previous_scores(code_models["python_small"], again)
-print("python_small, best previous-token score of each layer:", end=" ")
-print([round(best, 2) for best in previous.amax(1).tolist()])
-assert previous.argmax().item() // 4 == 2  # layer 2 of 0, 1, 2
-# %% [markdown]
-# Its best one sits in its last layer, above which no head is left to read the notes, although a weaker one sits in the layer below. This may be the reason why the small model does not repeat, but we have not tested it.
-#
 # Letters in random order are an odd text. Do the models repeat a *name* that they have never seen, as a programmer does? We invent names, and compare what a name costs after a function of the same name with what it costs after a function of another name. In both cases it stands in the same place, and we count from its third letter on:
 
 # %%
@@ -600,11 +591,12 @@ for name, one in code_models.items():
     print(f"after itself {after_same:.2f}")
     assert (after_same < after_other - 1) == (name == "python")
 with analysis.ablate(big, "layers.3.self_attention", 3, mean=True):
-    without_it = name_costs(big, itself)
-print(f"python, after itself, but without head 3.3: {without_it:.2f}")
-assert without_it > after_same + 1
+    other_without, same_without = name_costs(big, another), name_costs(big, itself)
+print(f"the same without head 3.3: {other_without:.2f} after another name", end=", ")
+print(f"{same_without:.2f} after itself")
+assert same_without - after_same > 1 > 0.3 > abs(other_without - after_other)
 # %% [markdown]
-# For a name that is new to it, the small model gains nothing from having read it before. The larger one pays 1.90 nats a letter instead of 5.35, and without head 3.3 nothing is left of this gain (5.34), while a name after another name costs as much as before (5.36, from 5.35). So the gain depends on this one head.
+# For a name that is new to it, the small model gains nothing from having read it before. The larger one pays 1.90 nats a letter instead of 5.35. Without head 3.3 nothing is left of this gain, while a name that was not there before costs as much as it did. So the head is needed for the whole gain, and for nothing else in these lines.
 
 # %% [markdown]
 # ## Where does it know?
@@ -642,7 +634,7 @@ with analysis.ablate(big, "layers.3.self_attention", 3, mean=True):
     assert known_by_layer(again)[-1] < 0.04
 assert known_by_layer(again)[3] < 0.04 < 0.1 < known_by_layer(again)[4]
 # %% [markdown]
-# Up to layer 2 the lens sees no difference between letters that are new and letters that are known. The answer appears in layer 3, where head 3.3 sits, and without this head it does not appear. After the last layer the lens is the model itself. What it adds is that nothing can be read before: so the lens and the ablation point to the same layer.
+# Up to layer 2 the lens sees no difference between letters that are new and letters that are known. The answer appears in layer 3, where head 3.3 sits, and without this head it does not appear. After the last layer the lens is the model itself. What the lens adds is that nothing can be read earlier, so it points to the same layer as the ablation.
 #
 # Here is the lens on one line. In each cell stands the character that the model would say there, from the embedding at the top to the last layer; the colour is its probability. Point at a cell for the four next best.
 
@@ -695,7 +687,7 @@ exercises.logit_lens.check(logit_lens)
 
 # %% [markdown]
 # <details><summary>3. You patch the values of layer 1 with the embedding, and nothing changes. What have you learned?</summary>
-# That its values need nothing of what layer 0 wrote; the queries and keys may.
+# That its values need nothing of what layer 0 wrote. They may still read it, and the queries and keys may need it.
 # </details>
 # <details><summary>4. By the logit lens, layer 3 of a model does not know the answer. Can you be sure?</summary>
 # No. It may hold the answer in a form that later layers can read and the output matrix cannot.
@@ -724,19 +716,22 @@ def summary(model):
     return {
         "right": share_right(model),
         "previous-token score, layer 0": scores[head].item(),
-        "induction score, layer 1": induction_scores(model)[1].max().item(),
+        "induction score, layer 1": induction_scores(model)[1].mean().item(),
+        "the same without the previous-token head": scores_without(model, head),
         "right without the previous-token head": without(model, 0, head),
         "without another head of layer 0": min(without(model, 0, i) for i in {0, 1, 2} - {head}),
         "without one head of layer 1": min(without(model, 1, i) for i in range(3)),
         "without layer 1": without(model, 1, 0, 1, 2),
         "keys read no notes": by_part["key"],
         "queries or values read none": min(by_part["query"], by_part["value"]),
+        "answers by notes exchanged for keys": told(model, "key")[1],
+        "answers by notes exchanged for values": told(model, "value")[1],
     }
 # %%
 rows = [summary(model) for model in two_layers]
 runs = {name: [row[name] for row in rows] for name in rows[0]}
 ax = plots.plot_runs(runs, x_label="score, or share of symbols named")
-plots.show(ax, alt="Nine measures, five dots each: most lie close together, two are spread.")
+plots.show(ax, alt="Twelve measures, five dots each: some lie close together, others are spread.")
 # %% tolerance=0.3
 for name, values in runs.items():
     print(f"{name}: {min(values):.2f} to {max(values):.2f}")
@@ -746,13 +741,14 @@ for row in rows:
     assert row["keys read no notes"] < 0.3 < 0.85 < row["queries or values read none"]
 missed, other = "right without the previous-token head", "without another head of layer 0"
 assert sum(runs[missed]) < sum(runs[other])
+assert min(runs["answers by notes exchanged for keys"]) > 0.8
 # %% [markdown]
-# By these measures all five models have built the same circuit. Which head takes which task, and how a task is shared among the heads, is left to chance: with other seeds, some models miss another head of layer 0 as much as the one with the highest score. On average, though, that one is missed most.
+# By these measures all five models have built the same circuit. In each of them the keys believe the exchanged notes, and the values read what layer 0 has written as well, some more than others. What differs from seed to seed is which head takes which task, and how a task is shared among the heads.
 
 # %% [markdown]
-# All five were trained for 500 steps. What if they train for longer? We have also put `train(seed, steps=5000)` through `summary`, at seeds 0, 1 and 2. These models, too, name all symbols, know nothing without layer 1 (0.04 to 0.05), spare any single head of it (0.99 or more) and need the notes in their keys (0.09 to 0.10).
+# All five were trained for 500 steps. What if they train for longer? We have also trained `train(seed, steps=5000)` at seeds 0, 1 and 2. These models, too, name all symbols, know nothing without layer 1 (0.04 to 0.05 are right), spare any single head of it (0.99 or more) and need the notes in their keys (0.09 to 0.10 without).
 #
-# But layer 0 has divided its work differently. Two of its heads now look back by one, with scores of 0.84 to 0.99, so the best of them can be spared at two seeds (0.90 and 0.81 are left without it, 0.27 at the third). And another head of layer 0 has become indispensable: without it only 0.08, 0.12 and 0.17 are left. So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
+# But they have divided their work differently. Two heads of layer 0 now look back by one, with scores of 0.84 to 0.99, so the better one can be spared at two seeds (0.90 and 0.81 are left without it, 0.27 at the third). Another head of layer 0 has become indispensable, since only 0.08, 0.12 and 0.17 are left without it. And queries or values now need what layer 0 has written, as the keys do: 0.45, 0.46 and 0.91 are left if one of the two does without it. So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
 
 # %% [markdown]
 # ## Extra: which heads close brackets?
@@ -817,7 +813,7 @@ for name in ("0.2", "1.0", "1.2", "1.3"):
     print(f"weight on the opening bracket {on_opening.mean():.2f}")
     assert (bracket > 5 * other) == (name in ("1.2", "1.3"))
 # %% [markdown]
-# Heads 1.2 and 1.3 help to close brackets. Taking away either of them costs far more there than elsewhere, and both look at the opening bracket. Taking away head 0.2 costs even more, but everywhere, because the model is damaged as a whole. You can call an effect *specific* only if you have also measured it on something else.
+# Heads 1.2 and 1.3 help to close brackets. Taking away either of them costs far more there than elsewhere, and both look at the opening bracket. Taking away head 0.2 costs even more, but it costs a great deal everywhere, so it shows no more than that the model is damaged. You can call an effect *specific* only if you have also measured it on something else.
 #
 # Does the lens agree? Over all windows, we ask how often each layer already says what the last one will say. And to see whether it is these two heads that make the difference, we ask the same without them, and without the other two heads of their layer:
 
@@ -865,7 +861,7 @@ tgt = torch.tensor([[tokenizer.bos_id, *target_ids]], device=device)
 print(analysis.token_names(tokenizer, src[0].tolist()))
 print(analysis.token_names(tokenizer, tgt[0].tolist()))
 # %% [markdown]
-# What a head writes is a sum over the source tokens, weight times value. So a single token can be knocked out of a single head: record what the head writes, subtract the token's term, and patch the rest in.
+# What a head writes is a sum over the source tokens, weight times value. So a single token can be knocked out of a single head: record what the head writes, subtract the token's term, and let `analysis.patch_heads` put the rest in its place.
 
 # %%
 cross = [f"decoder.layers.{layer}.cross_attention" for layer in (0, 1)]

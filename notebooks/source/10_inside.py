@@ -750,7 +750,7 @@ assert min(runs["answers by notes exchanged for keys"]) > 0.8
 # All five were trained for 500 steps. What if they train for longer? We have also trained `train(seed, steps=5000)` at seeds 0, 1 and 2. These models, too, name all symbols, know nothing without layer 1 (0.04 to 0.05 are right), spare any single head of it (0.99 or more) and need the notes in their keys (0.09 to 0.10 without).
 
 # %% [markdown]
-# But they have divided their work differently. Two heads of layer 0 now look back by one, with scores of 0.84 to 0.99, so the better one can be spared at two seeds (0.90 and 0.81 are left without it, 0.27 at the third). Another head of layer 0 has become indispensable, since only 0.08, 0.12 and 0.17 are left without it. And queries or values now need what layer 0 has written, as the keys do: 0.45, 0.46 and 0.91 are left if one of the two does without it. So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
+# But they have divided their work differently. Two heads of layer 0 now look back by one, with scores of 0.84 to 0.99, so the better one can be spared at two seeds (0.90 and 0.81 are left without it, 0.27 at the third). Another head of layer 0 has become indispensable, since only 0.08, 0.12 and 0.17 are left without it. And queries or values now need what layer 0 has written, as the keys do: 0.45, 0.46 and 0.91 are left if one of the two does without it. (At seed 0 it is the values. There exchanged notes move every answer, through the values as through the keys.) So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
 
 # %% [markdown]
 # ## Extra: which heads close brackets?

@@ -200,6 +200,19 @@ def test_a_part_that_is_opened_is_a_step_of_the_history(desk):
     assert "at=" not in desk.url
 
 
+def test_who_follows_a_link_to_a_part_sees_where_it_stands_and_what_was_cut_since(desk):
+    desk.locator(".tl-weave").focus()
+    desk.keyboard.press("ArrowRight")
+    desk.keyboard.press("Enter")
+    desk.reload()
+    mini = desk.locator(".tl-mini svg")
+    expect(mini.locator(".w-cursor")).to_have_count(1)
+    whole = mini.inner_html()
+    desk.get_by_role("button", name="switch this part off").click()
+    expect(desk.get_by_role("button", name="switch this part off")).to_have_count(0)
+    desk.wait_for_function("whole => document.querySelector('.tl-mini svg').innerHTML !== whole", arg=whole)
+
+
 # What the player would do a token later waits here, until it is called: so nothing depends on how fast a machine is.
 WAITING = """
 window.waiting = new Map();

@@ -121,7 +121,7 @@ function begin({ el, machine, tokenizer, state }) {
     screen.node.hidden = Boolean(now.inside);
     workshop.node.hidden = !now.inside;
     screen.show({ family: style.getPropertyValue("--tl-serif"), width: whole });
-    if (now.inside && screen.stage.node.drawn) workshop.mini.innerHTML = screen.stage.mini(now.open);
+    if (now.inside) workshop.mini.innerHTML = screen.stage.mini(now.open);
     table.show();
     const shown = workshop.show({ wide: whole >= WIDE, look });
     page.write(settings());

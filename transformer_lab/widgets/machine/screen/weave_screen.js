@@ -179,8 +179,8 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     const room = width < 620 ? width : (width - 24) / 2;
     top.show({ room, shown: player.shown(), family });
     tour.button.hidden = me.node.hidden;
-    if (me.node.hidden) return;
     const kinds = new Set(whole.map(({ key }) => key));
+    if (me.node.hidden) return void stage.show({ shown: player.shown(), cut: kinds }); // for the mini-map of a zoom
     const again = (drawn.run !== run || drawn.layer !== now.layer) && !player.playing();
     stage.show({ shown: player.shown(), cut: kinds, again });
     Object.assign(drawn, { run, layer: now.layer });

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { load } from "./support.mjs";
 
-const { clamp, entropy, softmax } = await load("numbers");
+const { clamp, entropy, numbersIn, softmax } = await load("numbers");
 
 test("clamp keeps a number within its limits", () => {
   assert.deepEqual(
@@ -17,4 +17,9 @@ test("clamp keeps a number within its limits", () => {
 test("softmax of equal scores is even, and its entropy the most there can be", () => {
   assert.deepEqual(softmax([2, 2, 2, 2]), [0.25, 0.25, 0.25, 0.25]);
   assert.equal(entropy(softmax([2, 2, 2, 2])), 2);
+});
+
+test("the whole numbers in a text are found, and nothing else is", () => {
+  assert.deepEqual(numbersIn("3.0.12"), [3, 0, 12]);
+  assert.deepEqual(numbersIn("none"), []);
 });

@@ -22,3 +22,8 @@ export function entropy(weights) {
 export function blended(weights, values) {
   return weights.map((row) => values[0].map((_, j) => row.reduce((sum, weight, s) => sum + weight * values[s][j], 0)));
 }
+
+// The whole numbers in a text such as "3.0.12".
+export function numbersIn(text) {
+  return (text.match(/\d+/g) ?? []).map(Number);
+}

@@ -4,6 +4,8 @@
 //   a `tableSwitch` to `el`; maps: grid.js, curves: chart.js, colours: palette.js, what moves by itself: motion.js,
 // - draws in `const draw = eachFrame(() => …)`, as wide as `widthOf(el)`, in the colour `getComputedStyle(el).color`,
 //   sets `el.values` to what is shown, and says in the canvas' label what is seen (`describe`),
+// - tells what it is set to beyond its controls, so that a link can say it (web/static/settings.js), by
+//   `el.kept = { name: { get: () => text, set: (text) => … } }`,
 // - ends with `return watch(el, draw)`: drawn at once, and again when the theme or the width changes, while it is in
 //   the page.
 

@@ -130,6 +130,12 @@ export default {
         if (cell) [now.query] = cell;
       },
     });
+    el.kept = {
+      query: {
+        get: () => String(now.query),
+        set: (text) => now.query !== Number(text) && Number(text) < T && map.move([Number(text), 0], true),
+      },
+    };
     const strip = S >= MANY ? tokenStrip(queries, keys, (s) => map.move([T === S ? s : now.query, s], true)) : null;
 
     const row = S <= FEW ? attentionRow(keys) : null;

@@ -17,6 +17,7 @@ import {
   widthOf,
 } from "../../shared/ui.js";
 import { drawLines } from "../../shared/chart.js";
+import { numbersIn } from "../../shared/numbers.js";
 import { MEANINGS, NOW, SANS } from "../../shared/palette.js";
 
 // The formulas of cache.py. A size is { n_layers, n_heads, n_kv_heads, d_head, d_ff }; a multiply-add is 2 FLOPs.
@@ -139,6 +140,16 @@ export default {
       Object.assign(now, start());
       refresh();
     });
+
+    // Own sizes come from a preset, which says what they leave open: how many times as wide the feed-forward is.
+    const baseAs = (text) => {
+      const base = numbersIn(text)[0];
+      if (base === undefined || base >= presets.length || now.preset < presets.length) return;
+      now.ratio = settings(base).ratio;
+      own({});
+    };
+    const base = () => String(presets.findIndex((_, i) => settings(i).ratio === now.ratio));
+    el.kept = { base: { get: () => (now.preset < presets.length ? "" : base()), set: baseAs } };
 
     // Every control shows what is set, whichever of them was moved.
     const refresh = () => {

@@ -18,6 +18,7 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
+import { numbersIn } from "../../shared/numbers.js";
 import { uniform } from "../decoding/decoding_view.js";
 import { NOW, SANS } from "../../shared/palette.js";
 import { drawer, languageModel, mostProbable, readerOf, written } from "../../shared/language_model.js";
@@ -161,6 +162,14 @@ function view(model, el) {
     place.node.hidden = shades.hidden = !total();
     seed.node.hidden = !now.random;
   };
+  // The tokens that were picked, how many the model has written after them, and the one whose bars are seen.
+  const writtenAs = (text) => {
+    const [n, step, ...kept] = numbersIn(text);
+    if (step === undefined || n + kept.length > MOST || kept.some((token) => token >= symbols.length)) return;
+    change({ kept, n, step: Math.min(step, n + kept.length), cursor: null });
+  };
+  const written = () => (total() ? [now.n, now.step, ...now.kept].join(".") : "");
+  el.kept = { written: { get: written, set: writtenAs } };
   pointers(sketch.node, { at: () => now.cursor, bars: () => sketch.node.bars, look, pick, point: sketch.at });
   page.onclick = ({ target }) => {
     if (target.dataset.ghost) pick(+target.dataset.ghost);

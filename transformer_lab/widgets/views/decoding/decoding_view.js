@@ -22,6 +22,7 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
+import { numbersIn } from "../../shared/numbers.js";
 import { motion, player } from "../../shared/motion.js";
 import { MEANINGS, NOW, SANS, SERIF, inkOn, rgbOf } from "../../shared/palette.js";
 
@@ -303,6 +304,8 @@ export default {
       { min: 1, max: Math.min(branching, 6), step: 1, value: start.size, show: String },
       (n) => again({ size: n }),
     );
+    const drawnAs = (text) => again({ draws: clamp(numbersIn(text)[0] ?? START.draws, 1, 1000) });
+    el.kept = { drawn: { get: () => String(now.draws), set: drawnAs } };
     const distribution = tableSwitch(draw);
     const reset = resetButton([temperature, topK, topP, size, distribution], () =>
       again({ ...start, step: Infinity, cursor: null }),

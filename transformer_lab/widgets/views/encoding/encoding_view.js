@@ -19,6 +19,7 @@ import {
   watch,
   widthOf,
 } from "../../shared/ui.js";
+import { numbersIn } from "../../shared/numbers.js";
 import { drawLines, evenTicks } from "../../shared/chart.js";
 import { write } from "../../shared/drawing.js";
 import { NOW, SANS } from "../../shared/palette.js";
@@ -117,6 +118,13 @@ export default {
       },
       { title: `it stays while you choose another pair; up to ${KEPT} do` },
     );
+    const keptAs = (text) =>
+      choose({
+        kept: numbersIn(text)
+          .filter((one) => one < d / 2)
+          .slice(-KEPT),
+      });
+    el.kept = { curves: { get: () => now.kept.join("."), set: keptAs } };
     const numbers = tableSwitch(draw);
     const reset = resetButton([numbers], () => choose(start));
 

@@ -158,6 +158,14 @@ function view(model, el) {
     ablate.setAttribute("aria-pressed", now.gone.has(heads[now.at].name));
   };
   const reset = resetButton([shown, position, map], () => change(start));
+  const named = new Map(heads.map((head, at) => [head.name, at]));
+  el.kept = {
+    head: { get: () => heads[now.at].name, set: (name) => named.has(name) && change({ at: named.get(name) }) },
+    cut: {
+      get: () => [...now.gone].sort().join(","),
+      set: (text) => change({ gone: new Set(text.split(",").filter((name) => named.has(name))) }),
+    },
+  };
   el.append(
     element("style", {}, ".tl-induction .tl-arcs { overflow-x: auto; max-width: 100%; }"),
     grid.node,

@@ -153,6 +153,17 @@ export default {
       change();
     };
 
+    // What was painted, a row of digits for each query.
+    const paintedAs = (text) => {
+      const rows = text.split(".").map((row) => Array.from(row, (digit) => digit === "1"));
+      if (rows.length !== tokens.length || rows.some((row) => row.length !== tokens.length)) return;
+      allowed = rows;
+      now.painted = true;
+      change();
+    };
+    const inDigits = () => (now.painted ? allowed.map((row) => row.map(Number).join("")).join(".") : "");
+    el.kept = { painted: { get: inDigits, set: paintedAs } };
+
     el.append(
       element("style", {}, STYLE),
       element("div", { class: "tl-bar tl-segments" }, ...tabs.map(([, tab]) => tab)),

@@ -1,0 +1,119 @@
+// Below each view: its link, which leads to exactly what is seen, and its picture. The link names the view and what of
+// it was changed (`?sharpness=3#view-arcs`), and whoever follows it finds the view set so.
+
+import { pictureOf, saved } from "./picture.js";
+import { changedFrom, inWords, set, settingsOf } from "./settings.js";
+
+const page = document.documentElement;
+const frame = () => new Promise(requestAnimationFrame);
+const isAlive = (node) => node.live?.values && !node.live.querySelector("[aria-busy=true]");
+const starts = new WeakMap(); // what each view was set to at first
+
+async function begun(node) {
+  while (!isAlive(node)) await frame();
+  if (!starts.has(node)) starts.set(node, settingsOf(node.live));
+  return node.live;
+}
+
+// The view that a place is of: the next one.
+const viewOf = (place) =>
+  [...document.querySelectorAll("article *")].find(
+    (node) =>
+      node.localName.startsWith("tl-") && place.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING,
+  );
+
+export function addressOf(place, changed) {
+  const here = new URL(location.href);
+  here.search = new URLSearchParams([...changed]).toString();
+  here.hash = place.id;
+  return here.href;
+}
+
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = Object.assign(document.createElement("textarea"), { value: text });
+  document.body.append(field); // without https there is no other way
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}
+
+function titleOf(place, node) {
+  if (document.querySelector(".poster-question")) return document.querySelector(".poster-question").textContent;
+  const tile = document.querySelector(`.wall a[href="#${place.id}"] b`);
+  return tile?.textContent ?? node.querySelector("img")?.alt ?? place.dataset.title;
+}
+
+function whereFrom() {
+  const heading = document.querySelector("h1").firstChild.textContent.trim();
+  const host = location.hostname.includes(".") && !/^[\d.]+$/.test(location.hostname) ? location.host : "";
+  return ["Transformer Lab", heading, host].filter(Boolean).join(" · ");
+}
+
+function barFor(place, node) {
+  const said = Object.assign(document.createElement("span"), { role: "status" });
+  const button = (text, done, act) => {
+    const one = Object.assign(document.createElement("button"), { type: "button", textContent: text });
+    one.onclick = async () => {
+      said.textContent = "";
+      await act();
+      said.textContent = done;
+    };
+    return one;
+  };
+  const changed = async () => changedFrom((await begun(node), starts.get(node)), node.live);
+  const link = button("Copy link", "Copied: it leads to exactly this.", async () => {
+    const address = addressOf(place, await changed());
+    history.replaceState(null, "", address);
+    await copy(address);
+  });
+  const picture = button("Save as picture", "Saved.", async () => {
+    const [view, set_] = [await begun(node), await changed()];
+    const words = inWords(view, set_).join(" · ");
+    const about = { title: titleOf(place, node), says: words, from: whereFrom(), root: page.dataset.root };
+    await saved(await pictureOf(view, about), `${place.id.replace(/^view-/, "")}.png`);
+  });
+  const own = node.localName.startsWith("tl-machine"); // which has both, and its own page for an address
+  const bar = document.createElement("p");
+  bar.className = "hand-on";
+  bar.append(link, ...(own ? [] : [picture]), said);
+  node.after(bar);
+}
+
+// At the head of a lesson: its own link, on a phone by the sheet for sharing.
+function lessonLink(take) {
+  const question = document.querySelector(".poster-question").textContent;
+  const canSend = matchMedia("(pointer: coarse)").matches && navigator.share;
+  const button = Object.assign(document.createElement("button"), { type: "button" });
+  button.textContent = canSend ? "Send" : "Copy link";
+  button.onclick = async () => {
+    const url = new URL(location.pathname, location.href).href;
+    if (canSend) return navigator.share({ title: document.title, text: question, url }).catch(() => {});
+    await copy(url);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy link"), 2000);
+  };
+  take.append(button);
+}
+
+// What the address asks of one view. Whoever follows such a link is to see it, so no question covers it any more.
+async function follow(place, node) {
+  const wanted = new Map(new URLSearchParams(location.search));
+  if (location.hash !== `#${place.id}` || !wanted.size) return;
+  place.scrollIntoView();
+  const view = await begun(node);
+  if (view.hidden) node.querySelector(".tl-ask .tl-quiet")?.click();
+  await set(view, wanted);
+  document.activeElement?.blur();
+  place.scrollIntoView();
+}
+
+const take = document.querySelector(".poster .take");
+if (take) lessonLink(take);
+for (const place of document.querySelectorAll("[data-place=view]")) {
+  const node = viewOf(place);
+  if (!node) continue;
+  barFor(place, node);
+  customElements.whenDefined(node.localName).then(() => begun(node));
+  follow(place, node);
+}

@@ -32,7 +32,7 @@ def lessons_of(stored: Mapping[str, NotebookNode], root: Path) -> list[dict[str,
     for name in (name for name in stored if name[0].isdigit()):
         title, promise = title_and_promise(stored[name])
         number, _, topic = title.partition(" · ")
-        question = questions.get(name, promise)
+        question = questions.get(name, promise).replace("'", "’")
         lessons.append(
             {"name": name, "number": number, "topic": topic, "question": question[:1].upper() + question[1:]}
             | {"minutes": minutes_of(stored[name])}

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
+import postcards
 from sphinx.application import Sphinx
 
 UNSEEN = ("script", "style", "svg", "math", "button")  # what a search does not look into
 APART = ("p", "li", "td", "th", "pre", "div", "dt", "dd", "summary", "figcaption")  # no word runs on
 WORD = re.compile(r"\s+")
 LONGEST = 300  # letters of a description
+PICTURED = "An English number, its German translation, and between them ribbons as thick as the attention"
 KINDS = {"index": "front", "search": "text"}
 
 
@@ -91,6 +93,8 @@ class Navigation:
             "title": self.course["title"] if name == "index" else f"{heading} · {app.config.project}",
             "heading": heading,
             "description": described[:LONGEST],
+            "picture": f"postcards/{lesson['number']}.png" if lesson else "share.png",
+            "pictured": postcards.described(lesson) if lesson else PICTURED,
             "address": f"{app.config.html_baseurl}{'' if name == 'index' else f'{name}.html'}",
         }
         context["contents"] = [] if name in KINDS else [one for one in places if one.kind != "page"]

@@ -1,23 +1,36 @@
-"""Draw the picture that others see when a page is shared, and the icon of a phone's home screen, with Chromium.
+"""Draw the pictures that others see when a page is shared, and the icon of a phone's home screen, with Chromium.
 
-    python web/share.py        writes static/share.png and static/icon-180.png; CHROMIUM names the browser
+    python web/share.py        writes static/share.png, static/icon-180.png and a postcard of each lesson into
+                               static/postcards; CHROMIUM names the browser
 
 The ribbons are as thick as the shipped translator's attention: its last layer, the mean of the heads.
 """
 
+import io
 import os
 import shutil
+import sys
 from pathlib import Path
 
+import nbformat
 import torch
-from playwright.sync_api import sync_playwright
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+from playwright.sync_api import Browser, sync_playwright
 
-from transformer_lab import analysis
-from transformer_lab.decoding import single
-from transformer_lab.training import load_checkpoint
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT)]  # the package of this checkout
+
+from course import lessons_of  # noqa: E402
+from postcards import DIGEST, FOLDER, digest, postcard, style  # noqa: E402
+
+from transformer_lab import analysis  # noqa: E402
+from transformer_lab.decoding import single  # noqa: E402
+from transformer_lab.training import load_checkpoint  # noqa: E402
 
 STATIC = Path(__file__).with_name("static")
-FONTS = Path(__file__).parents[1] / "transformer_lab" / "widgets" / "static" / "fonts"
+FONTS = ROOT / "transformer_lab" / "widgets" / "static" / "fonts"
+COLOURS = 96  # of paper, ink and a few threads, and all between
 SENTENCE = "thirty-four thousand and twenty-one"
 LEFT, RIGHT, TOP, BOTTOM, THICK = 700, 960, 110, 520, 34
 INK, PAPER, SOFT, AMBER, EDGE = "#16202b", "#fbfaf6", "#55606c", "#e0a02e", "#bf7c00"
@@ -82,20 +95,49 @@ def picture() -> str:
     )
 
 
+def letters() -> str:
+    """The fonts of the pages, which stand elsewhere before a site is built."""
+    names = {
+        "Source Serif 4 Variable": ("source-serif-4-opsz-normal", "source-serif-4-wght-italic"),
+        "Inter Variable": ("inter-wght-normal",),
+        "JetBrains Mono Variable": ("jetbrains-mono-wght-normal",),
+    }
+    return "".join(
+        f'@font-face{{font-family:"{family}";src:url("{(FONTS / f"{name}.woff2").as_uri()}");font-weight:100 900;'
+        f"font-style:{'italic' if 'italic' in name else 'normal'}}}"
+        for family, files in names.items()
+        for name in files
+    )
+
+
+def draw(browser: Browser, html: str, path: Path, size: tuple[int, int], note: str = "") -> None:
+    """Draw HTML into a picture of few colours, with a note on what it was drawn from."""
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    scratch = path.with_suffix(".html")  # a file, so that it may name the fonts
+    scratch.write_text(f"<!doctype html><style>*{{margin:0}}</style>{html}", "utf-8")
+    page.goto(scratch.as_uri())
+    page.evaluate("document.fonts.ready")
+    shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    info = PngInfo()
+    if note:
+        info.add_text(DIGEST, note)
+    shot.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True, pnginfo=info)
+    scratch.unlink()
+    page.close()
+
+
 def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    stored = {path.stem: nbformat.read(path, as_version=4) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
     with sync_playwright() as playwright:
         path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         icon = (STATIC / "icon.svg").read_text("utf-8").replace("<svg ", '<svg width="180" height="180" ', 1)
-        square = icon.replace('rx="7"', "")
-        for name, html, size in (("share", picture(), (1200, 630)), ("icon-180", square, (180, 180))):
-            page = browser.new_page(viewport={"width": size[0], "height": size[1]})
-            scratch = STATIC / f"{name}.html"  # a file, so that it may name the font
-            scratch.write_text(f"<!doctype html><style>*{{margin:0}}</style>{html}", "utf-8")
-            page.goto(scratch.as_uri())
-            page.evaluate("document.fonts.ready")
-            page.screenshot(path=STATIC / f"{name}.png")
-            scratch.unlink()
+        draw(browser, picture(), STATIC / "share.png", (1200, 630))
+        draw(browser, icon.replace('rx="7"', ""), STATIC / "icon-180.png", (180, 180))
+        for lesson in lessons_of(stored, ROOT):
+            html = f"<style>{style()}{letters()}</style>{postcard(lesson)}"
+            draw(browser, html, FOLDER / f"{lesson['number']}.png", (1200, 630), digest(lesson))
         browser.close()
 
 

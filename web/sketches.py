@@ -25,8 +25,8 @@ def curve(start: tuple[float, float], end: tuple[float, float], kind: str = "edg
     return f'<path class="{kind}" d="M{x:g} {y:g}C{middle:g} {y:g} {middle:g} {down:g} {to:g} {down:g}"/>'
 
 
-def arc(start: float, end: float, y: float, kind: str = "edge") -> str:
-    high = y - 22 - abs(end - start) * 0.32
+def arc(start: float, end: float, y: float, kind: str = "edge", rise: float = 0.32) -> str:
+    high = y - 22 - abs(end - start) * rise
     return f'<path class="{kind}" d="M{start:g} {y:g}C{start:g} {high:g} {end:g} {high:g} {end:g} {y:g}"/>'
 
 
@@ -181,7 +181,7 @@ def clinic() -> str:
 
 def designs() -> str:
     ys, xs = (178, 132, 86, 40), [150 + 42 * i for i in range(8)]
-    looks = seen(arc(xs[-1], x, 172) for x in xs[:-1])
+    looks = seen(arc(xs[-1], x, 174, rise=0.09) for x in xs[:-1])  # below the next layer
     dots = seen(ring(x, y, 4, "joint") for y in ys for x in xs)
     names = seen(word(110, y, name, "label", "end") for y, name in zip(ys, ("layer 0", "1", "2", "3"), strict=True))
     return seen(line((130, y), (460, y)) for y in ys) + looks + dots + names + seen(word(490, y, "?") for y in ys[1:])

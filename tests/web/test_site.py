@@ -169,8 +169,23 @@ def test_a_page_says_what_it_is_and_where_it_stands(pages, site):
         picture = site / told[name]["og:image"].removeprefix(f"{SITE}/")
         with Image.open(picture) as shared:
             assert shared.size == (1200, 630)
-    lessons = [told[f"lessons/{name}"]["description"] for name in LESSONS]
-    assert len(set(lessons)) == len(LESSONS)
+    lessons = [told[f"lessons/{name}"] for name in LESSONS]
+    for what in ("description", "og:image", "og:image:alt"):
+        assert len({one[what] for one in lessons}) == len(LESSONS), what
+
+
+def test_the_picture_of_a_lesson_shows_its_question_and_its_poster_as_they_are(monkeypatch):
+    from PIL import Image
+
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    cards, course = importlib.import_module("postcards"), importlib.import_module("course")
+    stored = {name: nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4) for name in LESSONS}
+    lessons = course.lessons_of(stored, ROOT)
+    assert sorted(path.stem for path in cards.FOLDER.glob("*.png")) == [one["number"] for one in lessons]
+    for lesson in lessons:
+        with Image.open(cards.FOLDER / f"{lesson['number']}.png") as picture:
+            told = picture.info[cards.DIGEST]
+        assert told == cards.digest(lesson), f"lesson {lesson['number']}: draw it again by `python web/share.py`"
 
 
 def test_without_an_address_a_page_claims_none(monkeypatch):

@@ -338,6 +338,21 @@ def test_a_poster_leads_to_the_view(page, site):
     until(page, lambda: page.evaluate(IN_SIGHT, "#view-arcs"))
 
 
+def test_the_threads_of_a_poster_answer_to_the_pointer_as_attention_does(page, site):
+    page.goto(f"{site}lessons/01_attention.html")
+    arcs = page.locator(".poster-picture path.edge")
+    page.mouse.move(0, 0)
+    page.locator(".poster-picture text", has_text="river").hover()
+    near = "all => all.map(one => Number(one.style.getPropertyValue('--near')))"
+    expect(arcs.last).to_have_attribute("style", re.compile("--near"))
+    shares = arcs.evaluate_all(near)
+    assert shares.index(max(shares)) == len(shares) - 1, "the arc that ends at the river"
+    everything = page.locator(".poster-picture [style]").evaluate_all(near)
+    assert sum(everything) == pytest.approx(1, abs=0.02)
+    page.mouse.move(0, 0)
+    expect(page.locator(".poster-picture .answers")).to_have_count(0)
+
+
 def test_a_phone_has_the_contents_in_a_drawer(page, site):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{site}lessons/01_attention.html")

@@ -104,8 +104,7 @@ def test_every_view_is_set_by_what_its_link_says(page, site):
 def test_a_link_leads_to_exactly_what_is_seen(page, site):
     page.goto(f"{site}lessons/01_attention.html")
     view, bar = handed_on(page, "view-arcs")
-    slider = view.get_by_label("sharpness")
-    slider.focus()
+    view.get_by_role("slider", name="sharpness").focus()
     page.keyboard.press("End")
     view.get_by_role("button", name=re.compile("money")).click()
     shown = view.evaluate(f"async view => {{ await {FRAMES}; return JSON.stringify(view.values); }}")

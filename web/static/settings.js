@@ -5,7 +5,8 @@
 // What no control says, a view tells by itself: `view.kept = { painted: { get: () => "…", set: (text) => … } }`.
 
 const CONTROLS = "input, select, textarea, button[aria-pressed]";
-const ROUNDS = 8; // a control may bring others
+const ROUNDS = 12; // a control may bring others
+const TWICE = 2; // what follows from others cannot be set by itself: “own sizes” is chosen by setting them
 
 const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 
@@ -68,15 +69,20 @@ function put(control, value, event) {
 export async function set(view, wanted) {
   keep(view, wanted);
   const stages = [["button", "1"], ["select"], ["checkbox"], ["text"], ["range"], ["button", "0"]];
+  const tried = new Map();
   for (let round = 0; round < ROUNDS; round += 1) {
     const off = [...controlsOf(view)]
-      .map(([name, control]) => ({ control, value: wanted.get(name) }))
-      .filter(({ control, value }) => value !== undefined && valueOf(control) !== value);
+      .map(([name, control]) => ({ name, control, value: wanted.get(name) }))
+      .filter(({ control, value }) => value !== undefined && valueOf(control) !== value)
+      .filter(({ name }) => (tried.get(name) ?? 0) < TWICE);
     const now = stages
       .map(([kind, only]) => off.filter((one) => kindOf(one.control) === kind && (!only || one.value === only)))
       .find((all) => all.length);
     if (!now) break;
-    for (const { control, value } of now) ACTS[kindOf(control)](control, value);
+    for (const { name, control, value } of now) {
+      tried.set(name, (tried.get(name) ?? 0) + 1);
+      ACTS[kindOf(control)](control, value);
+    }
     await frames();
   }
   keep(view, wanted); // what is painted lies on the pattern that was chosen

@@ -40,7 +40,7 @@ torch.set_num_threads(1)  # for models as small as these, more would only wait f
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2 \qquad (\text{equation 2})$$
 #
-# What this network is good for comes later. First we stack such layers. In the code, `wrap` makes the block around a sub-layer. The block is handed the sub-layer as a function, and our first one, `Alone`, only calls it. (`partial(self.attend, i=i)` is `attend` with its `i` filled in, the attention of layer `i`. And `need_weights=True` asks for the attention that is computed line by line, because below we train several models at once, which PyTorch's fast routine would serve one after the other.)
+# What this network is good for comes later. First we stack such layers. In the code, `wrap` makes the block around a sub-layer. The block is handed the sub-layer as a function, and our first one, `Alone`, only calls it. (`partial(self.attend, i=i)` is `attend` with its `i` filled in, the attention of layer `i`. `need_weights=True` asks for attention computed line by line. Below we train several models at once, and PyTorch's fast routine would handle them one after the other.)
 
 # %%
 class Alone(nn.Module):
@@ -271,7 +271,7 @@ alt = "Alone: activations and gradient fade ten-million-fold; in the others, nei
 alt += "alone and norm only fall to 0, post-norm below 0.001, pre-norm stays above 0.1."
 plots.show(figure, alt)
 # %% [markdown]
-# Read the left and the right panel from left to right, the way up, and the middle one from right to left, the way down. (A spread of $10^{-7}$ is rounding error, so that in float32 the tokens are equal.) The two numbers that matter are at the ends of the curves:
+# Read the left and right panels from left to right, which is the way up. Read the middle one from right to left, because the gradient comes down. (A spread of $10^{-7}$ is rounding error, so that in float32 the tokens are equal.) The two numbers that matter are at the ends of the curves:
 
 # %% tolerance=0.5
 print("24 layers     gradient that arrives   spread of the tokens")
@@ -332,7 +332,7 @@ assert norm_only.min() > 2.25
 assert faded.max() < 2
 assert faded.mean() > pre.mean()
 # %% [markdown]
-# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training parts them entirely. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess, at 2.30 to 2.31. (How a stack can learn at all from a ten-millionth of the gradient is the subject of the first *Extra*.)
+# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training separates them completely. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess, at 2.30 to 2.31. (How a stack can learn at all from a ten-millionth of the gradient is the subject of the first *Extra*.)
 #
 # This points to the collapse. But there is something odd about it. Equal tokens could still say *which* digits were read, for a loss of 1.19, and *norm only* does not even do that.
 
@@ -380,11 +380,12 @@ report("  spread", spread(top_mixed).mean(1), ".0e")
 assert apart.max() < 1.19 < 1.5 < mixed.min()
 # %% [markdown]
 # These two stacks differ in nothing but the attention. Where the tokens stay apart, all three models fall below 1.19, the best that equal tokens allow. Where attention averages them, they have become equal, and the models have learned next to nothing. (After 800 steps, with `steps=800`, they reach 1.8 to 1.9, which is still above 1.19.) So here **the collapse by averaging is what stops the learning, and removing it is enough**.
-#
-# Why such short steps? Because long ones can do what averaging does. With a rate of 0.003 a norm-only stack becomes a constant even if nothing averages its tokens (try `train(12, NormOnly, stack=Itself, target=forwards)`).
 
 # %% [markdown]
-# And *alone*, the stack with which we began? There the same control is even sharper. If each token attends to itself, the tokens of a fresh stack of 24 layers stay apart, but the gradient does not come back: about a millionth of it arrives, where it was a few ten-millionths with averaging. Only the collapse has been taken away.
+# Why fewer layers and shorter steps? Because large steps are a second way to make a norm-only stack constant. With a rate of 0.003, the twelve layers put out one vector for everything even if nothing averages their tokens (try `train(12, NormOnly, stack=Itself, target=forwards)`). For 24 layers even 0.0003 is too large. With 0.0001 and 300 steps they end at 0.28, 1.10 and 0.73 if each token attends to itself, and at 2.21, 2.20 and 2.19 if attention averages.
+
+# %% [markdown]
+# And *alone*, the stack with which we began? There the same control is even sharper. If each token attends to itself, the tokens of a fresh stack of 24 layers stay apart, but the gradient does not come back: about a millionth of it arrives. With averaging it was between a ten-millionth and a millionth in most stacks, depending on the seed. Only the collapse has been taken away. (The activations still fade, too, to a few millionths of their size, so they were not what stopped the learning.)
 #
 # Such a stack learns to name its own digits. With the short steps, `train(24, Alone, stack=Itself, rate=0.0003, target=forwards)` ends at 1.65, 1.94 and 1.61. Without `stack=Itself` its three models end at 2.31, 2.30 and 2.23, which is hardly better than guessing. (With the long steps both guess.)
 
@@ -417,7 +418,7 @@ assert all(worse)
 # So why did the 24-layer stack learn nothing? **Because its layers made all tokens, and in the course of training all sentences, the same vector. The vanishing gradient alone would only have slowed the learning down.**
 
 # %% [markdown]
-# **Exercise 3** (predict; 20 minutes, hard). Which control separates two causes? A training has failed, and others have run beside it. Each run is a dictionary: `settings` says how it was made, `measures` what was recorded. The failed run comes first. Return the index of the run that tells vanishing gradients from collapsed tokens. Print the statement, `exercises.which_control`, for the details.
+# **Exercise 3** (predict; 20 minutes, hard). Which control separates two causes? One training run has failed, and other runs were made for comparison. Each run is a dictionary: `settings` says how it was made, `measures` what was recorded. The failed run comes first. Return the index of the run that tells vanishing gradients from collapsed tokens. Print the statement, `exercises.which_control`, for the details.
 
 # %% exercise="which_control"
 def which_control(experiments):
@@ -461,7 +462,7 @@ for rate, losses, top in ((0.003, large, top_large), (0.001, small, top_small)):
 assert small.max() < large.mean()
 assert spread(top_large).mean(1).max() < spread(top_small).mean(1).min()
 # %% [markdown]
-# With the large steps the tokens end far closer together than with the smaller ones, with which the stack begins to learn. The 24 pre-norm layers above learned even with the larger steps. The paper trains its six post-norm layers with a **warm-up** (§5.3), in which the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
+# With the large steps the tokens end far closer together. With the smaller ones the stack begins to learn. The 24 pre-norm layers above learned even with the larger steps. The paper trains its six post-norm layers with a **warm-up** (§5.3), in which the step size grows from near 0 over the first 4000 steps. Lesson 07 leaves it out, and measures the difference. GPT-2 put the norm first, and so did [GPT-3](https://arxiv.org/abs/2005.14165) and [Llama](https://arxiv.org/abs/2302.13971).
 
 # %% [markdown]
 # ## The residual stream
@@ -575,7 +576,7 @@ report("two norms", intact)
 assert reused.max() < 1.19
 assert (reused - intact).abs().max() < 0.02
 # %% [markdown]
-# The losses differ by less than 0.02. All norms begin alike, with $\gamma = 1$ and $\beta = 0$, so the two stacks begin as one and the same function, and 80 steps hardly part them. After 800 both losses are 0.00. The loss would not have shown you the slip, but a test can: **after one backward pass, every parameter must have a gradient**, that is, `grad` must not be `None`. Half of these norms have none.
+# The losses differ by less than 0.02. All norms begin alike, with $\gamma = 1$ and $\beta = 0$, so the two stacks begin as one and the same function, and after 80 steps they still hardly differ. After 800 both losses are 0.00. The loss would not have shown you the slip, but a test can: **after one backward pass, every parameter must have a gradient**, that is, `grad` must not be `None`. Half of these norms have none.
 
 # %% [markdown]
 # **Exercise 4** (find the bug; 15 minutes, medium). A stack of two pre-norm blocks and the norm behind them, with three defects. If its sub-layers give zeros and its norms have different weights, it should do what its last norm does, but it does something else. After a backward pass, most parameters of its three norms have no gradient. And with norms whose weights are held fixed, the vectors that leave the stack still grow longer in training. Mend it: `norm_1` belongs to `sublayer_1`, `norm_2` to `sublayer_2`, and `norm_3` stands behind the last block.
@@ -648,7 +649,7 @@ for i in (0, 11, 15, 23):
 assert sizes[11] < sizes[23] / 1000
 assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 # %% [markdown]
-# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
+# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. And not every layer is needed. If the gradient is cut off altogether below the top six layers, so that the other eighteen never change, the same stack comes to 0.01 to 0.03 in 400 steps: pre-norm carries the digits up unchanged, and the top layers get nearly the whole gradient. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
 
 # %% [markdown]
 # ## Extra: why four times as wide?
@@ -669,7 +670,7 @@ sizes = {name: sum(p.numel() for p in part.parameters()) for name, part in layer
 for name, size in sizes.items():
     print(f"{name:12} {size:9,} parameters, {size / sum(sizes.values()):.0%}")
 # %% [markdown]
-# Attention has four matrices of $d \times d$, the feed-forward network two of $d \times 4d$, which makes a third against two thirds. What each part is worth in a trained model, lesson 06 measures by leaving it out.
+# Attention has four matrices of $d \times d$, the feed-forward network two of $d \times 4d$, which makes a third against two thirds. An *Extra* of lesson 06 trains a small model without its feed-forward networks, and without its cross-attention.
 
 # %% [markdown]
 # ## Extra: the same in the package and in PyTorch

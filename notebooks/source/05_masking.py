@@ -290,7 +290,7 @@ for third in (2.0, 200.0):  # the score that is masked
 # %% [markdown]
 # ## What a gradient cannot say
 #
-# Our test has a limit. A gradient of 0 says that a *small* change has no effect *at this input*, which is no proof that there is no dependence. Here are four layers that leak, and one that does not. **Predict:** in which of them is the gradient with respect to the future 0?
+# Our test has a limit. A gradient of 0 says only that, *at this input*, a very *small* change has no effect to first order. That is no proof that there is no dependence. Here are four layers that leak, and one that does not. **Predict:** in which of them is the gradient with respect to the future 0?
 
 # %%
 def choose(x):
@@ -332,14 +332,14 @@ assert found["causal"] == (0, 0)
 # %% [markdown]
 # Three of the leaks have a gradient of exactly 0: `detach` hides its input from the gradient, a choice is flat between its jumps, and a threshold is flat until it is crossed. Changing the input finds all three, although it finds the threshold only in few tries, because a feature above 3 is rare.
 #
-# With the last leak it is the other way round. Its effect lies below 1e-6, the tolerance that a test needs because numbers are rounded, so that only the gradient sees it. **Either test can find a leak, and neither can exclude one.**
+# With the last leak it is the other way round. A test needs a tolerance, here 1e-6, because numbers are rounded. This leak lies below it, so only the gradient sees it. **Either test can find a leak, and neither can exclude one.**
 
 # %% [markdown]
 # ## The proof
 #
 # What *does* exclude a leak is the way in which a model is made:
 #
-# 1. Positions meet in attention alone. Projections, norms and feed-forward networks treat each position by itself, so nothing can leak there.
+# 1. Positions meet in attention alone. Projections, norms and feed-forward networks treat each position by itself, so nothing can leak through these.
 # 2. In attention, a mask before the softmax makes the forbidden weights 0. They then count for nothing, neither in the sum by which the softmax divides nor in the sum of the values (as long as all numbers are finite). So output $t$ is computed from rows $0 \dots t$ alone.
 # 3. Rows $0 \dots t$ of the next layer are computed from rows $0 \dots t$ of this one, which in turn depend on nothing later. By **induction** this holds for any number of layers.
 #
@@ -449,7 +449,7 @@ first = layer(target, batch, batch, source_mask)[0]
 again = layer(target, other, other, source_mask)[0]
 print("other vectors in the padding: max difference < 1e-6:", gap(first, again) < 1e-6)
 # %% [markdown]
-# A **prefix mask** is causal except for a beginning that is known from the start, for instance a question, whose words may all see each other ([Raffel et al., 2020](https://arxiv.org/abs/1910.10683), section 3.2). Here a key may be seen if it is past **or** in the prefix, so this time `|` is right:
+# A **prefix mask** is causal except for a beginning that is known from the start, for instance a question, whose words may all see each other ([Raffel et al., 2020](https://arxiv.org/abs/1910.10683), section 3.2). Here a key may be seen if it is past **or** in the prefix, so the two tables are combined by `|`, *or*:
 
 # %%
 in_prefix = torch.arange(4) < 2  # of each key
@@ -568,7 +568,7 @@ print(f"the last output with a cache and no mask: differs by {gap(newest[0, 0], 
 # %% [markdown]
 # ## Remember
 #
-# - A mask is a table of queries and keys; here True means *may attend*, and masks are combined by `&`.
+# - A mask is a table of queries and keys; here True means *may attend*, and a key that must pass two masks passes their `&`.
 # - Mask the scores *before* the softmax. An empty row needs a second step.
 # - A causal mask hides the future and a padding mask hides pads; cross-attention needs only the padding mask.
 # - A missing mask shows as a loss that is too good, and as poor writing.

@@ -339,7 +339,7 @@ assert reads["layer 1, cross-attention"][0] == "ein" != reads["layer 1, self-att
 # %% [markdown]
 # The answer thus comes in where it should, through the attention to the source. One number proves little, so we asked the first 200 of the test. In 192 of them the first vector turns into the right token behind this box, and in the other 8 one box earlier.
 #
-# Is it really this attention that decides? We let it alone read *another* number, the next one of the test, while all other boxes read the right one. In 190 cases the two numbers begin with different tokens, and in 183 of these the model then wrote the first token of the *other* number. When we misled the cross-attention of layer 0 instead, the model kept its own first token in 181 of them.
+# Is it really this attention that decides? We let it alone read *another* number, the next one of the test, while all other boxes read the right one. In 190 cases the two numbers begin with different tokens, and in 183 of these the model then wrote the first token of the *other* number. When we misled the cross-attention of layer 0 instead, the model kept its own first token in 181 of the 190.
 
 # %% [markdown]
 # One thing about these shapes may still seem odd. The decoder has four positions here and the source has three tokens, so how can the one read the other? The shapes of the weights show it. Self-attention compares a sentence with itself, while the cross-attention has a row for each token of the target and a column for each of the source:
@@ -475,7 +475,7 @@ assert low > 37_000
 #
 # No part is missing. A table turns tokens into vectors, and the same table turns vectors back into logits. Six layers read the source, and six more write the target while they look at what the others have read. Of the 63 million parameters, 25 million lie in the twelve feed-forward networks, 19 million in the eighteen attentions and 19 million in the table; all the norms together have 31 thousand.
 #
-# The two million that were missing at the beginning lie in no part of the model. They lie in the length of its vocabulary, which the text of the paper gives as about 37 000 and its Table 3 seems to count as about 41 000. With 41 000 tokens, the model that you have written has 65 million parameters.
+# The two million that were missing at the beginning lie in no part of the model. They lie in the size of its vocabulary, which the text of the paper gives as about 37 000 and its Table 3 seems to count as about 41 000. With 41 000 tokens, the model that you have written has 65 million parameters.
 
 # %% [markdown]
 # ## Your own Transformer
@@ -675,7 +675,7 @@ for biases in (True, False):
 for name, row in ranges.items():
     say(name, *row)
 # %% [markdown]
-# Ten of the eleven counts fit one narrow range around 41 000 tokens, with the biases or without them, so the count can't tell these two apart. But 37 000 tokens fit none of the ten, which were therefore probably counted with a larger vocabulary than the text names. The eleventh, *big*, asks for about 36 000. Unless the big model differs in a size that the table does not name, the entries were not all counted in the same way, and the paper does not say how they were.
+# Ten of the eleven counts fit one narrow range around 41 000 tokens, with the biases or without them, so the count can't tell these two apart. But 37 000 tokens fit none of the ten, which were therefore probably counted with a larger vocabulary than the text names. The eleventh, *big*, asks for about 36 000. Either the big model differs in a size that the table does not name, or the entries were not all counted in the same way. The paper does not say.
 
 # %% [markdown]
 # ## Extra: how much arithmetic?
@@ -987,13 +987,13 @@ assert mean["2 + 2 layers: the whole"] < 1
 # **What this task needs.** Without *cross-attention* the decoder never reads the source, and without *positions* it can learn at best which digits occur. So no training, however long, can bring their losses below 1.99 and 1.10, apart from the chance of the draw. (Without positions, two models had 1.12 and 1.13 after 2200 steps.)
 
 # %% [markdown]
-# **What it can do without.** The model also learns without the factor $\sqrt{d_{model}}$, without the feed-forward networks, without the norms and, at this depth, even without the residual connections. But three seeds are few. With eight (0 to 7) the picture is less even. The whole gets 92 to 100 % of the sentences right when told, and without the factor it gets 100 % with every seed. Without the norms the share varies from 45 to 100 %, and without the residual connections from 18 to 100 %. (The two of these that had 70 and 38 % got 99 and 100 % after 2200 steps.) Without the feed-forward networks seven seeds get 95 to 100 %, and one gets 1 %.
+# **What it can do without.** The model also learns without the factor $\sqrt{d_{model}}$, without the feed-forward networks, without the norms and, at this depth, even without the residual connections. But three seeds are few. With eight (0 to 7) the picture is less even. The whole gets 92 to 100 % of the sentences right when told, and without the factor it gets 100 % with every seed. Without the norms the share varies from 45 to 100 %, and without the residual connections from 18 to 100 %. (The two models without residual connections that had 70 and 38 % above got 99 and 100 % after 2200 steps.) Without the feed-forward networks seven seeds get 95 to 100 %, and one gets 1 %.
 
 # %% [markdown]
-# Are these parts useless? Look at the last two rows. With twice the layers, the model learns with residual connections and does not learn without them. With eight seeds the one gets 97 to 100 % of the sentences right, and the other none, at losses of 1.79 to 2.14. We gave the model without them three more chances. After 2200 steps its losses were 1.82 and 1.77 (two seeds), at a rate of 0.001 they were 1.86 to 1.89, and at twice the width 1.81 to 2.14 (three seeds each), where with residual connections the wider model came down to 0.03 to 0.42.
+# Are these parts useless? Look at the last two rows. With twice the layers, the model learns with residual connections and does not learn without them. With eight seeds, the model with residual connections gets 97 to 100 % of the sentences right. The one without them gets none, at losses of 1.79 to 2.14. We gave the model without them three more chances. After 2200 steps its losses were 1.82 and 1.77 (two seeds), at a rate of 0.001 they were 1.86 to 1.89, and at twice the width 1.81 to 2.14 (three seeds each), where with residual connections the wider model came down to 0.03 to 0.42.
 
 # %% [markdown]
-# Besides, to reverse digits is to *fetch* them, and nothing has to be computed from what was fetched. In translation the feed-forward networks may well matter more: with half of $d_{ff}$ the paper's model loses 0.4 points of BLEU, a score for translations (Table 3, row C; lesson 07). It also loses 12 million parameters, though, and the table does not say which of the two counts.
+# Besides, to reverse digits is to *fetch* them, and nothing has to be computed from what was fetched. In translation the feed-forward networks may well matter more: with half of $d_{ff}$ the paper's model loses 0.4 points of BLEU, a score for translations (Table 3, row C; lesson 07). But that model is also 12 million parameters smaller. The table does not say whether it lacks this network in particular, or just parameters.
 #
 # So **an ablation answers for its task, its size and its training**, and for nothing else. That holds for the four heads, too: where one position is to be fetched at a time, one head is enough. (Lesson 02 has a task that two heads learn much faster than one.)
 

@@ -56,7 +56,7 @@ def control_case(label: str, layers: int, seed: int, task: str, *runs: Run) -> C
 
     `experiments` is a list of runs; the first is the one that failed. Each is a dict: `settings`, all that it ran with,
     and what it `measures`: the training "loss" at the end, the norm of the "gradient" at the first layer, or the
-    "similarity" of the tokens behind the last layer. The settings:
+    "similarity" of the tokens behind the last layer. All runs take plain gradient steps, without Adam. The settings:
 
       layers     how many
       residual   False or True

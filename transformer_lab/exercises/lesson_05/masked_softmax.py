@@ -31,7 +31,7 @@ masked_softmax = Exercise(
     statement="""
     Softmax over the last axis, the keys, among those where the mask is True; all other weights are 0.
 
-    The mask is boolean and broadcasts to the scores. A query that may attend to nothing gets zeros, in every type.
+    The mask is boolean and broadcasts to the scores. A query that may attend to nothing gets zeros, in float16 as well.
     """,
     returns=("weights",),
     cases=(

@@ -168,8 +168,8 @@ function view(model, el) {
     if (step === undefined || n + kept.length > MOST || kept.some((token) => token >= symbols.length)) return;
     change({ kept, n, step: Math.min(step, n + kept.length), cursor: null });
   };
-  const written = () => (total() ? [now.n, now.step, ...now.kept].join(".") : "");
-  el.kept = { written: { get: written, set: writtenAs } };
+  const said = () => (total() ? [now.n, now.step, ...now.kept].join(".") : "");
+  el.kept = { written: { get: said, set: writtenAs } };
   pointers(sketch.node, { at: () => now.cursor, bars: () => sketch.node.bars, look, pick, point: sketch.at });
   page.onclick = ({ target }) => {
     if (target.dataset.ghost) pick(+target.dataset.ghost);

@@ -602,7 +602,7 @@ for name, (end, token) in given.items():
 assert given["with dropout"][1] < given["without"][1] - 0.02
 
 # %% [markdown]
-# With the dropout of its training, the model comes near what it was taught. Without dropout, as it is used, the model is surer: a right token costs only 0.05 in $\ln P$, where label smoothing asks for 0.11. The last number of each line is the length at which a perfect sentence becomes less probable than silence; at the model's own 0.05 a token it is 189 tokens. The names are far shorter than that. But what if the model is unsure, as it is on gibberish? Then each token costs more, and silence may cost less. We compare the two:
+# With the dropout of its training, the model comes near what it was taught. Without dropout, as it is used, the model is surer: a right token costs only 0.05 in $\ln P$, where label smoothing asks for 0.11. The last number of each line is a length: a longer sentence is less probable than silence, even if every one of its tokens costs no more than a right token does. At the model's own 0.05 a token it is 189 tokens. The names are far shorter than that. But what if the model is unsure, as it is on gibberish? Then each token costs more, and silence may cost less. We compare the two:
 
 # %% tolerance=3
 sources = {"names": (unseen, by_search), "gibberish": (gibberish, answers[1])}
@@ -616,7 +616,7 @@ for name, (source, ids) in sources.items():
 assert gap["gibberish"] < gap["names"] / 2
 
 # %% [markdown]
-# On gibberish the distance shrinks from both sides. The sentence loses about 3 (its ln P is −3.3, where that of a name is −0.35), and silence gains about 2.5 (−7.3, where for names it has −9.8). Still, silence wins for very few of these texts.
+# On gibberish the distance shrinks from both sides. The sentence loses about 3: its ln P is −3.3, and that of a name is −0.35. And silence gains about 2.5: it has −7.3 here, and −9.8 for names. Still, silence wins for very few of these texts.
 #
 # With translators of real sentences it wins often. For more than half of a test set, a Transformer base gives its highest probability to the empty translation ([Stahlberg & Byrne, 2019](https://arxiv.org/abs/1908.10090)); label smoothing is one of the reasons ([Shi et al., 2020](https://arxiv.org/abs/2012.13454)). The paper's remedy, a length penalty, is an *Extra* below.
 
@@ -685,7 +685,7 @@ print("less probable than 0.1:", ", ".join(f"{name} {n:.2f}" for name, n in unex
 assert min(unexpected["real code"], unexpected["T = 1"]) > 0.08
 assert max(unexpected["greedy"], unexpected["a beam of 4"]) < 0.03
 # %% [markdown]
-# Real code is easy to foresee for a while, and then comes a character that the model did not expect. (At the sixteen places, more than four in ten of these begin a word, although only about one character in nine does.) Sampling has such moments about as often as real code. The search has hardly any, because each of them would cost it dearly. Here is what the beam made of the first beginning:
+# Real code is easy to foresee for a while, and then comes a character that the model did not expect. (At the sixteen places, more than four in ten of these unexpected characters begin a word; of all characters only about one in nine does.) Sampling has such moments about as often as real code. The search has hardly any, because each of them would cost it dearly. Here is what the beam made of the first beginning:
 
 # %%
 print(eight["a beam of 4"][0])
@@ -950,7 +950,7 @@ for size in (1, 2, 4, 8, 256):
 assert found[1] < 0.6 < found[2] < found[4] - 0.05
 assert found[256] == 1
 # %% [markdown]
-# Greedy choice finds the best sentence of about every second tree, and a beam of four finds that of nearly all. Only a beam of $4^4 = 256$ is sure to find it, since it never has to drop a beginning. A narrower one promises nothing. Now and then, a beam of two even ends *below* greedy choice, because two extensions of the other beginning have pushed greedy's path out. Here is the first tree where it does, step by step:
+# Greedy choice finds the best sentence in about half of the trees, and a beam of four in nearly all of them. Only a beam of $4^4 = 256$ is sure to find it, since it never has to drop a beginning. A narrower one promises nothing. Now and then, a beam of two even ends *below* greedy choice, because two extensions of the other beginning have pushed greedy's path out. Here is the first tree where it does, step by step:
 
 # %% tolerance=0.001
 for seed in range(10_000):
@@ -971,7 +971,7 @@ for length, (one, two) in enumerate(zip(tree_search(steps, 1), tree_search(steps
     print("greedy", spelt(*one, length), "   beam of two", spelt(*two, length))
 assert best_total(steps, 2) < best_total(steps, 1)
 # %% [markdown]
-# As long as greedy's beginning is in the beam, only extensions of the *other* beginning can rank above its best one. As soon as two of them do (here in step 3), greedy's beginning has left the beam, and what would have followed is never seen.
+# As long as greedy's beginning is in the beam, nothing can rank above its best extension except extensions of the *other* beginning. As soon as two of them do (here in step 3), greedy's beginning has left the beam, and what would have followed is never seen.
 
 # %% [markdown]
 # ## Extra: the same in the package

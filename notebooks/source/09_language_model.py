@@ -219,7 +219,7 @@ exercises.bits_per_byte.check(bits_per_byte)
 # %% [markdown]
 # ## Train it
 #
-# Each step reads 16 windows of 64 characters, from random places, and all 63 next characters of a window are learned at once, as in lesson 07. The optimizer is **AdamW**, which is Adam (lesson 07) with one addition: it also shrinks the weights a little at each step ([Loshchilov & Hutter, 2019](https://arxiv.org/abs/1711.05101)). The rate climbs for 50 steps, then falls to 0. After all 800 steps the model has read as many characters as an eighth of the training part has.
+# Each step reads 16 windows of 64 characters, from random places, and all 63 next characters of a window are learned at once, as in lesson 07. The optimizer is **AdamW**, which is Adam (lesson 07) with one addition: it also shrinks the weights a little at each step ([Loshchilov & Hutter, 2019](https://arxiv.org/abs/1711.05101)). The rate climbs for 50 steps, then falls to 0. In 800 steps the model reads as many characters as an eighth of the training part holds.
 
 # %%
 from transformer_lab import token_log_probs, widgets
@@ -277,7 +277,7 @@ first, later = (surprise[now & kind].mean().item() for kind in (~before, before)
 print(f"the first letter of a word {first:.1f} nats, the later ones {later:.1f}")
 assert first > later + 0.5
 # %% [markdown]
-# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (A larger model of the package pays 2.7 nats for a first letter. Of these, 0.2 are the price of *whether* a letter comes, and 2.5 that of *which* one, as much as a choice among 12 equally probable letters; inside a word it is a choice among 2.)
+# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (For a larger model of the package a first letter costs 2.7 nats: 0.2 for *whether* a letter comes, and 2.5 for *which* one. That is as much as a choice among 12 equally probable letters; inside a word it is as much as a choice among 2.)
 
 # %% [markdown]
 # ## With more patience
@@ -460,7 +460,7 @@ paid = table_loss(1)
 print(f"interval {low:.3f} to {high:.3f}, measured {paid:.3f}")
 assert low < paid < high
 # %% [markdown]
-# With the blocks shuffled in nine other ways, the prediction was off by 0.02 at most. Does a law also hold for the *model*, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds.
+# With the blocks shuffled in nine other ways, the prediction was off by 0.02 at most. That is no more than the whole gain that it predicted, but no less either, and a rival without any law, which expects the same gain as the last time, comes as near. So the measurement confirms only that the gain has become small. Does a law also hold for the *model*, as the number of its steps grows? The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds.
 
 # %%
 sweep = training.load_table("sweep")
@@ -486,7 +486,7 @@ for name, (_, one, two, four) in by_width.items():
     misses.append(abs(same_factor(one, two) - four))
     print(f"{name}: told {same_factor(one, two):.2f}, known {four:.2f}")
 # %% [markdown]
-# **Predict** the loss of the smaller model after 800 steps, and commit yourself to an interval. Here it reaches as far to either side as the law's larger miss. Then pay (15 to 20 seconds):
+# **Predict** the loss of the smaller model after 800 steps, and commit yourself to an interval. Ours reaches to either side as far as the larger of the law's two misses. Then pay (15 to 20 seconds):
 
 # %%
 from transformer_lab.training.experiments import sweep as small_trainings
@@ -511,7 +511,7 @@ plots.show(ax, alt="Loss by steps for two widths: it falls most from 200 to 400 
 #
 # - A language model is a decoder without cross-attention; its loss compares position $t$ with token $t + 1$.
 # - Perplexity is $e^{\text{loss}}$; bits per byte compare models with different tokens, and programs that compress.
-# - Judge it by a held-out *file*, beside tables and gzip on the same text; the parser sees grammar, not sense.
+# - Judge a model on held-out *files*, and compare it with tables and gzip on the same text; the parser sees grammar, not sense.
 # - Too short a text is memorised: the loss falls there, and rises elsewhere.
 # - Losses can follow a power law, but not in every range; commit to an interval before you pay.
 
@@ -559,7 +559,7 @@ for of_the_wide in (50, 100, 200):
 # %% [markdown]
 # ## Extra: does it copy?
 #
-# A model that has read a file may write down what it remembers. So we look for the longest run of characters, in what a model wrote, that also stands in its training text. But how long is *long*, when real Python repeats itself as well? The control is real code that nobody has learned from, pieces of the test files, as long as the samples.
+# A model that has read a file may write down what it remembers. So we look for the longest run of characters, in what a model wrote, that also stands in its training text. But how long is *long*, when real Python repeats itself as well? The control is real code that neither model has learned from: pieces of the test files, each as long as a sample.
 
 # %%
 def longest_copy(text, source):

@@ -561,10 +561,10 @@ for head in range(4):
     print(f"induction score of head 3.3 without head 2.{head}: {aim[head]:.2f}")
 assert aim[1] < 0.25 < 0.4 < min(aim[head] for head in (0, 2, 3))
 # %% [markdown]
-# Of the four heads of layer 2 only head 2.1 takes its aim away. And the route is the same as before. We have let the queries, the keys or the values of layer 3, each alone, read what they would read without head 2.1. If the keys do, the score falls from 0.51 to 0.17; if the queries or the values do, it stays at 0.49 or more. So this is the circuit that we built by hand, in a model that was never asked for it.
+# Of the four heads of layer 2 only head 2.1 takes its aim away. And the route is the same as before. We have let the queries, the keys or the values of layer 3, each alone, read what they would read without head 2.1. If the keys do, the score falls from 0.51 to 0.17; if the queries do, it stays at 0.49 or more. (The values cannot change where a head looks, so the score says nothing about them.) So this is the circuit that we built by hand, in a model that was never asked for it.
 
 # %% [markdown]
-# Letters in random order are an odd text. Do the models repeat a *name* that they have never seen, as a programmer does? We invent names, and compare what a name costs after a function of the same name with what it costs after a function of another name. In both cases it stands in the same place, and we count from its third letter on:
+# Letters in random order are an odd text. Do the models repeat a *name* that they have never seen, as a programmer does? We invent names, and compare what a name costs after a function of the same name with what it costs after a function of another name. In both cases it stands in the same place, and we count from its third letter on, because its beginning must first tell which name it is:
 
 # %%
 def invented(generator):
@@ -744,13 +744,13 @@ missed, other = "right without the previous-token head", "without another head o
 assert sum(runs[missed]) < sum(runs[other])
 assert min(runs["answers by notes exchanged for keys"]) > 0.8
 # %% [markdown]
-# By these measures all five models have built the same circuit. In each of them the keys believe the exchanged notes, and the values read what layer 0 has written as well, some more than others. What differs from seed to seed is which head takes which task, and how a task is shared among the heads.
+# By these measures all five models have built the same circuit. In each of them the exchanged notes mislead the keys. The values read what layer 0 has written, too, in some models more than in others. What differs from seed to seed is which head takes which task, and how a task is shared among the heads.
 
 # %% [markdown]
-# All five were trained for 500 steps. What if they train for longer? We have also trained `train(seed, steps=5000)` at seeds 0, 1 and 2. These models, too, name all symbols, know nothing without layer 1 (0.04 to 0.05 are right), spare any single head of it (0.99 or more) and need the notes in their keys (0.09 to 0.10 without).
+# All five were trained for 500 steps. What if they train for longer? We have also trained `train(seed, steps=5000)` at seeds 0, 1 and 2. These models, too, name all symbols, know nothing without layer 1 (0.04 to 0.05 are right), can do without any single head of it (0.99 or more), and need the notes in their keys (0.09 to 0.10 without them).
 
 # %% [markdown]
-# But they have divided their work differently. Two heads of layer 0 now look back by one, with scores of 0.84 to 0.99, so the better one can be spared at two seeds (0.90 and 0.81 are left without it, 0.27 at the third). Another head of layer 0 has become indispensable, since only 0.08, 0.12 and 0.17 are left without it. And queries or values now need what layer 0 has written, as the keys do: 0.45, 0.46 and 0.91 are left if one of the two does without it. (At seed 0 it is the values. There exchanged notes move every answer, through the values as through the keys.) So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
+# But they have divided their work differently. Two heads of layer 0 now look back by one, with scores of 0.84 to 0.99, so the better one can be spared at two seeds (0.90 and 0.81 are left without it, 0.27 at the third). Another head of layer 0 has become indispensable, since only 0.08, 0.12 and 0.17 are left without it. And now the queries or the values need what layer 0 has written, as the keys do: if the more sensitive of the two does without it, 0.45, 0.46 and 0.91 of the answers are still right. (At seed 0 it is the values. There exchanged notes move every answer, through the values as through the keys.) So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
 
 # %% [markdown]
 # ## Extra: which heads close brackets?

@@ -60,14 +60,14 @@ for name, layer in {"2017": paper.layers[0], "Llama": llama.model.layers[0]}.ite
 # %% [markdown]
 # No bias is left, and each norm has one vector instead of two. The feed-forward network has three matrices where there were two, and the keys and values are half as wide as the queries. Two changes do not show in the list: the norms have moved, and the sine is gone.
 #
-# So your laptop's chat model has no LayerNorm, no sine, and fewer keys than queries. **What did each swap buy?** The papers give different reasons: some parts are to make the training stable, some to save memory, some to lower the loss, and some to shorten the code. We take them one at a time, build each by hand, and then measure it.
+# So your laptop's chat model has no LayerNorm and no sine, and most often fewer keys than queries. **What did each swap buy?** The papers give different reasons: some parts are to make the training stable, some to save memory, some to lower the loss, and some to shorten the code. We take them one at a time, build each by hand, and then measure it.
 #
 # ![Six pairs, 2017 and today: norm after and before, LayerNorm and RMSNorm, ReLU and SwiGLU, added sines and RoPE, eight keys and two, with and without biases.](../img/11_swaps.svg)
 
 # %% [markdown]
 # ## How do you measure a swap?
 #
-# A loss depends on the new part, but also on the seed, on the size, and on whatever was changed along with the part. So before we swap anything, we settle how to compare. Six swaps can be combined in 64 ways, and all 64 models have been trained on Python's own source, as in lesson 09, with three seeds each (2 layers, d_model 48, 200 steps; the command `python -m transformer_lab.training.experiments.swaps` does it). Two things are kept equal by force. All begin with embeddings of the same size, for a reason that we come to. And the matrices of all have equally many numbers, so that what one part saves goes into a wider feed-forward network. That makes the FLOPs equal as well, as we see when we count the multiplications that torch really does:
+# A loss depends on the new part, but also on the seed, on the size, and on whatever was changed along with the part. So before we swap anything, we settle how to compare. Six swaps can be combined in 64 ways, and all 64 models have been trained on Python's own source, as in lesson 09, with three seeds each (2 layers, d_model 48, 200 steps; the command `python -m transformer_lab.training.experiments.swaps` does it). Two things are kept equal by force. All begin with embeddings of the same size, for a reason that we come to. And the matrices of all have equally many numbers, so that what one part saves goes into a wider feed-forward network. That makes the FLOPs of the matrix products equal as well, as torch's counter shows (it leaves out norms, gates and rotations, which are few):
 
 # %%
 from torch.utils.flop_counter import FlopCounterMode
@@ -84,7 +84,7 @@ for name, chosen in {"2017": (), "today": today}.items():
     print(f"{name}: {numbers:,} parameters, {counter.get_total_flops():,} FLOPs for 64 tokens")
 
 # %% [markdown]
-# For each swap there are 32 pairs of models that differ in it alone. We take the mean of their differences for each seed, so that we get three numbers that owe nothing to each other. Beside this mean we print what the swap adds when it comes last, to a block that has the five others. And so that nothing rests on one length of training, today's block, and today's block without one of the three swaps that show an effect, were trained again for four times as long:
+# For each swap there are 32 pairs of models that differ in it alone. We take the mean of their differences for each seed, which gives three independent numbers. Beside this mean we print what the swap adds when it comes last, to a block that has the five others. A verdict after 200 steps may not hold after 800. So today's block was also trained four times as long, and so was today's block with one swap undone, for pre-norm, SwiGLU and RoPE. For the other three swaps we know only the short training:
 
 # %%
 rows = load_table("swaps")
@@ -176,7 +176,7 @@ assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 # %% [markdown]
 # In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? Not at this rate: with a warm-up of 500 steps, in a training of 1000, post-norm ends at 3.16 again (one seed). But the rate itself matters. At a tenth of it, and with a warm-up of 50 again, post-norm is still at 3.16 after 200 steps, and after 1000 steps it has come to 2.10 and 2.23 (two seeds). Pre-norm begins sooner at that small rate as well: after 200 steps it has come to 2.52 and 2.49.
 #
-# So pre-norm does not buy a lower loss in a shallow model. What it buys here is a deep model that begins to learn sooner at either rate, and that in up to 1000 steps learns at the large one at all.
+# So pre-norm does not buy a lower loss in a shallow model. What it buys here is a deep model that begins to learn sooner at both rates. At the large rate, within 1000 steps, only the model with pre-norm learned at all.
 
 # %% [markdown]
 # Not everybody has moved the norm to the same place. [OLMo 2](https://arxiv.org/abs/2501.00656) norms what comes *out* of the sub-layer, still inside of the residual branch, $x + \text{norm}(f(x))$, and [Gemma 2](https://arxiv.org/abs/2408.00118) norms before and after the sub-layer. In all three the sum itself is left alone.
@@ -288,7 +288,7 @@ assert last("SwiGLU", longer).max() < -0.02
 # Here the length of training decides what we see. After 200 steps there is hardly a gain, and in today's block SwiGLU even comes out behind. After 800 steps it is ahead with every seed, by about 0.06 nats. That is about one and a half times the distance between its seeds, so by our rule it just counts, and two more seeds, which are not in the table, gain 0.053 and 0.065. After 2000 steps we have tried one seed, and there 0.036 is left of the gain.
 
 # %% [markdown]
-# Shazeer measured about 0.04 nats a *token* (ours are for a character), in models that were far larger and trained far longer. Why it is better he does not say. The last sentence of his paper on the subject reads: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence." That a unit can multiply, as we have just seen, may be a reason, but nothing here tests it.
+# Shazeer measured about 0.04 nats a *token* (ours are for a character), in models that were far larger and trained far longer. Why it is better he does not say. His paper ends with this sentence: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence." That a unit can multiply, as we have just seen, may be a reason, but nothing here tests it.
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, medium). Families vary the gate. OpenAI's [gpt-oss](https://github.com/openai/gpt-oss/blob/main/gpt_oss/torch/model.py) makes three changes. Both projections are cut off first: neither may be above 7, and the one by `w_up` may not be below -7 either. The sigmoid in silu is taken of 1.702 times the gate, which is then multiplied by the gate as before. And 1 is added to the projection by `w_up`, so that a unit whose `w_up` is 0 still passes on its gate. Each matrix is applied as `x @ w`; the biases of the original are left out.
@@ -364,7 +364,7 @@ assert table[kinds["RoPE"]].max() + 0.1 < table[kinds["sine"]].min()
 assert table[kinds["sine"]].max() < table[kinds["no positions"]].min()
 
 # %% [markdown]
-# Learned vectors bring nothing over no positions at all in so short a training, perhaps because each of them has to be found from nothing. The sine is there from the first step and brings nearly a tenth of a nat, and RoPE, which is there from the first step as well, brings more than twice as much. So it is not enough that the sine has gone, or that nothing has to be learned: what helps is the way in which RoPE puts positions in. It does so by turning, and it does so in every layer; which of the two counts more, these controls do not tell.
+# Learned vectors bring nothing over no positions at all in so short a training, perhaps because each of them has to be found from nothing. The sine is there from the first step and brings nearly a tenth of a nat, and RoPE, which is there from the first step as well, brings more than twice as much. So it is not enough that the sine has gone, or that nothing has to be learned: what helps is the way in which RoPE puts positions in. It turns instead of adding, it does so in every layer, and it leaves the values alone; which of these counts most, these controls do not tell.
 
 # %% [markdown]
 # ### A swap that changes two things
@@ -607,7 +607,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # ## Remember
 #
 # - Six parts were replaced, and all six together are Llama's block, with the very same logits.
-# - In these small models RoPE bought a fifth of a nat, and SwiGLU 0.06 after 800 steps, but nothing after 200. RMSNorm, shared keys and missing biases showed nothing; what they save is time, memory and parameters.
+# - In these small models RoPE bought a fifth of a nat, and SwiGLU 0.06 after 800 steps, but nothing after 200. RMSNorm, shared keys and missing biases showed nothing after 200 steps, and were not tried for longer; what they save is time, memory and parameters.
 # - A reason like "for depth" has to be tested in depth: with 12 layers and a large learning rate, only pre-norm learned.
 # - A swap that changes two things measures neither. Keep the rest equal by force, and look at more than one seed.
 # - RoPE has two layouts: compare logits, on more than one token.

@@ -154,7 +154,7 @@ exercises.split_fused_projection.check(split_fused_projection)
 # **Exercise 2** (find the bug; 25 minutes, hard). This is the first layer of a published model, computed out of its tensors for one text. No shape is wrong, and it was loaded wrongly in three ways. To each `word` vector belongs that of its type (a text that comes alone is of type 0). `x @ w_qkv` gives all queries, then all keys, then all values. Positions turn the features $i$ and $i + d_{head}/2$ of a head together; `rotate` turns $2i$ and $2i + 1$.
 
 # %% [markdown]
-# What was observed, beside the original:
+# What was observed, compared with the original:
 # - before the layer, each vector is off by one and the same vector;
 # - with all types zero and one head, a text of one token agrees, and one of two tokens does not;
 # - with all types zero and two heads, even a text of one token does not agree.
@@ -287,7 +287,7 @@ assert gaps["crane"][3] < 0.02 < gaps["bank"][3]
 # The gaps of two tokens can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions.
 
 # %% [markdown]
-# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. About half of the answers were right on average, and 30 to 61 in 95 % of the deals, before the first layer and after any. So only more than that means something. **Predict** how many the full stops get right.
+# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. On average about half of the answers were right, and in 95 % of the deals between 30 and 61, before the first layer as after each of the others. So only more than that means something. **Predict** how many the full stops get right.
 
 # %%
 def leave_one_out(x):
@@ -311,7 +311,7 @@ assert of_stops[6] < of_words[6]
 # The full stops do nearly as well. A full stop has no senses, so the sense of a word is not all that tells the two heaps apart: after a few layers even the full stop holds something of what its sentence is about. The words are ahead of it after every layer, but by no more than ten sentences of 96.
 
 # %% [markdown]
-# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 came to. The position of a full stop is the length of its sentence, so the two senses' sentences must happen to differ in length, most of all for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, all full stops begin alike, and after the layers they are still right 69 to 78 times. With every token replaced by *the* as well, so that only the length is left, 55 to 63 are right. So the topic adds to the length, and the control has found two rivals of the word's sense: the topic of the sentence, and the position in it.
+# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 reached. The position of a full stop is the length of its sentence, so the two senses' sentences must happen to differ in length, most of all for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, all full stops begin alike, and after the layers they are still right 69 to 78 times. With every token replaced by *the* as well, so that only the length is left, 55 to 63 are right. So the topic adds to the length, and the control has found two rivals of the word's sense: the topic of the sentence, and the position in it.
 
 # %% [markdown]
 # A harder control separates the sense of the word from the topic of the sentence. In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
@@ -350,7 +350,7 @@ assert further["crossed"][1:].max() <= 6
 # Among its usual company, the sentence with the money sense leans further towards money in all eight pairs. Among the company of the other sense it does so in about half of them, as often as a coin would have it. (Eight coins show 2 to 6 heads in 93 % of all runs.) And most of the crossed sentences are nearer to the money mean, whatever *bank* means in them, so here the plain count would have measured mostly this habit.
 
 # %% [markdown]
-# So neither explanation is enough alone, because the sense alone would give nearly eight pairs, and the company alone nearly none. **The vector of *bank* takes up what the words around it are about, and here these pull both ways. In everyday sentences that is mostly enough to tell the two senses apart, but it is not the same as knowing them.** (These are eight pairs, one word and a small model. They say nothing about larger models.)
+# So neither explanation is enough alone, because the sense alone would give nearly eight pairs, and the company alone nearly none. The count cannot tell whether the two pull against each other or whether neither is felt. **The vector of *bank* takes up what the words around it are about, and here these seem to pull both ways. In everyday sentences that is mostly enough to tell the two senses apart, but it is not the same as knowing them.** (These are eight pairs, one word and a small model. They say nothing about larger models.)
 
 # %% [markdown]
 # ## Break it
@@ -468,7 +468,7 @@ for name, asked in sets.items():
         found = library[by_meaning[name][number].argmax().item()][0]
         print(f"{question}  (written for lesson {lesson}, found in {found})")
 # %% [markdown]
-# Now rank the lessons by the best paragraph of each. At which place is the right one? There are 23 questions in words that the lessons use, written before any search was tried. Another 23 ask for the same in words of somebody who has not read them; they were written after the first had been tried, and none was left out.
+# Now rank the lessons by the best paragraph of each. At which place is the right one? There are 23 questions in words that the lessons use, written before any search was tried. Another 23 ask the same in the words of somebody who has not read the lessons. They were written after the first set had been tried, and all of them are counted.
 
 # %% [markdown]
 # The control is a search that knows nothing of meaning: **TF-IDF** adds up the words that a question and a paragraph share, and a word counts the more, the fewer paragraphs have it. **Predict** for both kinds of questions and both searches how often the right lesson comes first; a blind guess is right two or three times. A lesson in second place is better than one in ninth, so the mean of 1/place is printed, too, the **mean reciprocal rank**.
@@ -531,7 +531,7 @@ assert other["by meaning"] > other["by shared words"]
 # %% [markdown]
 # Asked in the lessons' own words, counting words does not do badly. Asked in other words, the count finds less, and that is what the vectors buy. (More than half of the first answers are wrong even so.)
 #
-# The mean that counts the padding as well does no worse on the whole. Our batches are sorted by length, so there is little padding in them, and 23 questions can't show a small harm. But such a mean has a fault that needs no statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
+# The mean that counts the padding does no harm in this table, although the questions, which are all read in one batch, have a good deal of it. Why it even helps with one set we have not found out. But such a mean has a fault that needs no statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
 
 # %% tolerance=0.05
 @torch.no_grad()
@@ -742,6 +742,6 @@ print(f"with another of its layer at most {max(rest):.3f}")
 assert beyond[head] > 3 * max(rest)
 
 # %% [markdown]
-# With any other head of layer 0 the losses add up, to within 0.01. So head 2.11 does stand in for head 0.2. It is not the only one: without head 0.2 and head 1.8, too, 0.043 are lost beyond the sum, and with one of four others in place of 1.8 about 0.03. The first ablation made head 0.2 look more dispensable than it is. Still, even without heads 0.2 and 2.11 most of the distance is left, and the layer that is missed most is layer 2, not the layer of the head with the perfect score.
+# With any other head of layer 0 the losses add up, to within 0.01. So head 2.11 does stand in for head 0.2. It is not the only one: with head 1.8 in the place of 2.11, too, 0.043 is lost beyond the sum, and with each of four other heads about 0.03. The first ablation made head 0.2 look more dispensable than it is. Still, even without heads 0.2 and 2.11 most of the distance is left, and the layer that is missed most is layer 2, not the layer of the head with the perfect score.
 #
 # So a score says where a head looks. What the model would lose without it must be measured, and one head at a time can show too little.

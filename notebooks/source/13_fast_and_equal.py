@@ -367,8 +367,9 @@ ax.legend(frameon=False)
 plots.show(ax, alt="A roof, rising and then flat: scaling and one token left, scores right.")
 # %% [markdown]
 # This picture is called a **roofline** ([Williams et al., 2009](https://dl.acm.org/doi/10.1145/1498765.1498785)). The product stands on the right, under the flat part, where the arithmetic is the limit. Scaling and the single token stand far to the left, under the slope, so they look as if they waited for memory. (A point may lie above the roof if it has found its numbers in a cache, or if it only reads, which some machines do faster than they copy.)
-#
-# A point under the slope only *looks* so, however, because a slow operation may be slow for another reason. We need a control that changes nothing but the place of the numbers. So we do the same amount of work twice, once on a piece that fits into the cache and once on the whole matrix, and we include the exponential of the softmax:
+
+# %% [markdown]
+# A point under the slope only *looks* so, however, because a slow operation may be slow for another reason. We need a control that changes the place of the numbers. (It makes more calls as well, 256 for one; but they work *against* the cache, so they can't explain a gain.) So we do the same amount of work twice, once on a piece that fits into the cache and once on the whole matrix, and we include the exponential of the softmax:
 
 # %% tolerance=3
 def nanoseconds(operation, n):
@@ -420,7 +421,7 @@ print({name: f"{1000 * time:.0f} ms" for name, time in took.items()})
 assert took["fused kernel"] < took["plain"]
 assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # %% [markdown]
-# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on the one processor from above, and 45 to 57 per cent in six runs on the other. Our tiles in Python profit as well, in spite of their loops.
+# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on one of our two processors, and 45 to 57 per cent in six runs on the other. Our tiles in Python profit as well, in spite of their loops.
 
 # %% [markdown]
 # The operating system keeps count of it. `resource.getrusage` reports 16 385 **page faults** (first touches of a page) for one product into fresh memory, and at most 5 for one into memory that is there; 64 MiB are 16 384 pages of 4 KiB. Or is the old matrix faster because a cache still holds it? No: writing into fourteen old matrices in turn, 940 MB in all, took 31 ms a product where one matrix took 31 to 33, and fresh memory 55 to 62.
@@ -478,7 +479,7 @@ for name, one in (("the code model", code_model), ("a ninth of its width", narro
     print(f"{name}: {numbers / 1e6:.2f} million weights, {1000 * one_token[name]:.1f} ms a token")
 assert one_token["a ninth of its width"] > 0.2 * one_token["the code model"]
 # %% [markdown]
-# With one weight in seventy, a pass still takes about half as long, or longer. So half or more of what one token costs is the calls, and eight tokens share them. Whether it is memory or calls that are shared, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
+# With one weight in seventy, a pass still takes at least about half as long. So half or more of what one token costs is the calls, and eight tokens share them. Whether it is memory or calls that are shared, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
 
 # %% [markdown]
 # ## A draft that changes nothing
@@ -599,7 +600,7 @@ for name in ("table", "small model"):
     print(f"{name}: a guess costs {share:.2f} of a pass, so writing is {gain:.1f} times as fast")
 assert cost["table"] < cost["small model"]
 # %% [markdown]
-# With the table, writing becomes clearly faster. (That is reckoned from passes and guesses alone. Whole texts, in which tokens are also drawn and judged, were written 1.3 to 1.7 times as fast at 80 characters, and 1.2 to 1.4 times at 200, but once, on a busy machine, 0.9 times.) With the small model the result lies near 1 and varies from run to run, so nothing is gained for certain. Its guesses are better, but each of them costs more than half of a pass: with 0.6 times as many weights as the model, it is not small enough. A draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
+# By this reckoning, writing with the table becomes clearly faster. (It counts passes and guesses alone. Whole texts, in which tokens are also drawn and judged, were written 1.3 to 1.7 times as fast at 80 characters, and 1.2 to 1.4 times at 200, but once, on a busy machine, 0.9 times.) With the small model the result lies near 1 and varies from run to run, so nothing is gained for certain. Its guesses are better, but each of them costs more than half of a pass: with 0.6 times as many weights as the model, it is not small enough. A draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
 
 # %% [markdown]
 # Here is the first text, round by round, with the table as the draft. The bars compare what the draft and the model give to each drafted character. Where the model gives more than the draft, the character always stands. Answer the question, and step through what happened:

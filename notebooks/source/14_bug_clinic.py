@@ -73,7 +73,7 @@ for file in patients.FILES:
     print(f"{file:10} {length:3} lines, {len(there):2} bugs, in {len(functions)} functions")
 
 # %% [markdown]
-# Reading every line with equal suspicion is the slowest method there is, and it is the one that most people begin with. We go through five steps instead, and begin with the cheapest. The first three compute for a tenth of a second or less, the fourth trains for about two seconds, and the fifth needs a second program, but tells you the function. In our case you could guess where the trouble is, but go through all of them: the next patient will need another one.
+# Reading every line with equal suspicion is slow, and it is tempting to begin with it. We go through five steps instead, and begin with the cheapest. The first three compute for a tenth of a second or less, the fourth trains for about two seconds, and the fifth needs a second program, but tells you the function. In our case you could guess where the trouble is, but go through all five steps: the next patient will be caught by a different one.
 
 # %% [markdown]
 # ## Step 1: read the data back
@@ -229,7 +229,7 @@ for length in (1, 2, 3):
 # %% [markdown]
 # ## Step 4: one step, and one batch by heart
 #
-# You have a suspect, but let us finish the round, because other bugs pass everything so far. Step 4 trains, though only a little. `step` takes a single step and looks at all parameters. `by_heart` trains on eight chats until it knows them, and then has them said. A healthy program, if its model is wide enough, must be able to learn eight chats by heart:
+# You have a suspect, but let us finish the round, because other bugs pass everything so far. Step 4 trains, though only a little. `step` takes a single step and looks at all parameters. `by_heart` trains a model on eight chats until it knows them, and then lets it write the answers. A healthy program, if its model is wide enough, must be able to learn eight chats by heart:
 
 # %% tolerance=0.5
 print("step:", tools.step(patient), "\n")
@@ -321,10 +321,10 @@ print("look at:", found)
 assert found == "writing"
 
 # %% [markdown]
-# The patient reads, computes its loss and its gradient as the healthy program does, and writes otherwise. For 22 of the 27 bugs the bisection names the first stage that differs. For number 3 it names the loss, although the rows differ already: only the marks of the answers are wrong there, and the logits don't read them, so the two programs agree once more in the middle. For the four others it finds nothing, because none of our stages does what is wrong in them: splitting the numbers, drawing the first weights, choosing what decays, and setting the rate.
+# The patient reads as the healthy program does, and computes the same loss and the same gradient, but it writes differently. For 22 of the 27 bugs the bisection names the first stage that differs. For number 3 it names the loss, although the rows differ already: only the marks of the answers are wrong there, and the logits don't read them, so the two programs agree once more in the middle. For the four others it finds nothing, because none of our stages does what is wrong in them: splitting the numbers, drawing the first weights, choosing what decays, and setting the rate.
 
 # %% [markdown]
-# A tool can go on in the same way inside each stage, down to single functions. `twin` writes down the beginning and the end of every call in both programs, in a run that does a little of everything. At the first event that differs, there are two cases. If a call *began* with the same numbers and *ends* with others, it is this function. If it already *begins* with other numbers, it is the function that made the call.
+# A tool can go on in the same way inside each stage, down to single functions. `twin` writes down the beginning and the end of every call in both programs, in a run that does a little of everything. At the first event that differs, there are two cases. If a call *began* with the same numbers and *ends* with others, the bug is in the function that was called. If it already *begins* with other numbers, the bug is in the function that made the call.
 
 # %%
 print(tools.twin(patient))
@@ -440,7 +440,7 @@ assert shares[0] < 0.2 < 0.8 < shares[1]
 # %% [markdown]
 # ## A third case: nobody complains
 #
-# The third patient has no symptom that you would notice: its loss falls, and its answers are good. Beside its numbers we print those of the first patient, whose training was healthy, when it answers one by one. Of the nine tools only `portions` raises an alarm. Training takes another ten seconds:
+# The third patient has no symptom that you would notice: its loss falls, and its answers are good. For comparison we print the first patient's numbers as well. Its training was healthy, and we let it answer one by one. Of the nine tools only `portions` raises an alarm. Training takes another ten seconds:
 
 # %% steps=250 tolerance=0.4
 third = patients.load(names[17])
@@ -501,7 +501,7 @@ exercises.mend_accumulation.check(mend_accumulation)
 # %% [markdown]
 # ## What sees what?
 #
-# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`, with one seed. (With each of two others all tools say the same, except that learning by heart sees one bug more.) Yellow is an alarm. **Predict** first: is there a bug that only the twin sees?
+# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`, with one seed. (With two other seeds all tools say the same, except that learning by heart sees one bug more.) Yellow is an alarm. **Predict** first: is there a bug that only the twin sees?
 
 # %%
 from transformer_lab import training
@@ -538,7 +538,7 @@ assert only == ["scale_lost"]
 # ## Remember
 #
 # - A shape that fits and a loss that falls say little about whether a model is right.
-# - Read the data back, know what must come out, change what must not matter, learn a batch by heart and have it *said*, and compare with a twin.
+# - Read the data back, know what must come out, change what must not matter, learn a batch by heart and let the model *write* it, and compare with a twin.
 # - Ask the loss itself what it wants: its gradient is negative there.
 # - To tell two causes apart, change only one of them.
 # - A repair removes the cause. Repeat every step after it.
@@ -603,7 +603,7 @@ print(tools.twin(yours))
 # %% [markdown]
 # ## Extra: more patients
 #
-# Nine more functions, each broken in one place, as they are easily broken. Print `exercises.clinic_02`, say, to read a patient's symptom, start with the invariant that it names, and change as little as you can.
+# Here are nine more functions, each broken in one place, in a way that happens easily. Print `exercises.clinic_02`, say, to read a patient's symptom, start with the invariant that it names, and change as little as you can.
 
 # %% [markdown]
 # **02.** Padding that is heard, and words that are not. *(5 minutes)*

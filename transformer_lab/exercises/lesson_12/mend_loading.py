@@ -55,7 +55,7 @@ def broken_loading(tokens, word, types, w_qkv, w_out, n_heads, eps, rotate):
     Positions turn the features i and i + d_head / 2 of a head together; `rotate` (…, T, d_head) turns 2i and 2i + 1.
     `w_out` is that of an nn.Linear. It is post-norm, without weights in its norm, and the published `eps` is given.
 
-    What was observed, beside the original:
+    What was observed, compared with the original:
       Before the layer, each vector is off by one and the same vector.
       With all types zero and one head, a text of one token agrees; one of two tokens does not.
       With all types zero and two heads, even a text of one token does not agree.

@@ -50,7 +50,7 @@ print("PyTorch multiplies:", (a @ a).tolist())
 print("on the device that was chosen:", a.device.type == default_device().type)
 
 # %% [markdown]
-# If you see `True`, then `[[7.0, 10.0], [15.0, 22.0]]`, then `True`, all is well. The device is a GPU if you have one, and the processor otherwise; every lesson runs on either, and prints the same, apart from times that are measured, small differences in rounding, and random numbers, which a GPU draws in its own way. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
+# If you see `True`, then `[[7.0, 10.0], [15.0, 22.0]]`, then `True`, all is well. The device is a GPU if you have one, and the processor otherwise; every lesson runs on either. On a GPU times differ, and so do the results of trainings, since it draws random numbers in its own way; everything else prints the same, up to rounding. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
 #
 # Nothing is downloaded while you work. What you type is saved with the notebook by **Ctrl + S** (**⌘ S** on a Mac).
 
@@ -68,7 +68,7 @@ print("Which word is the longest?", max(words, key=len))
 # %% [markdown]
 # ## Move something
 #
-# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at every word (lesson 01). First each pair of words gets a *score*, a number that is high if the two fit. The scores of a row are then turned into shares, which sum to 1, and the highest score gets the largest share. Point at a cell, or click on it and use the arrow keys.
+# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at each of its words, itself included (lesson 01). First each pair of words gets a *score*, a number that is high if the two fit. The scores of a row are then turned into shares, which sum to 1, and the highest score gets the largest share. Point at a cell, or click on it and use the arrow keys.
 #
 # **Predict:** the slider sets the *temperature*, a number by which all scores are divided before they become shares. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
 
@@ -146,7 +146,7 @@ exercises.dot_product.check(lambda a, b: a * b)
 exercises.dot_product.check(lambda a, b: a @ b.unsqueeze(0))
 
 # %% [markdown]
-# The first is a mistake that the exercise knows by name, *not summed*. The second raises an error, and the card shows the line of *your* code where it happened.
+# The first is a mistake that the exercise knows by name, *not summed*. The second raises an error, and the check's answer shows the line of *your* code where it happened.
 #
 # If you are stuck, ask for hints, one after the other. Each says a little more than the one before:
 
@@ -201,7 +201,7 @@ exercises.progress()
 # | 12 | [Published weights](12_published_weights.ipynb) | does *bank* mean two things in a real model, run by your own code? | 60 + 70 |
 # | 13 | [Fast and equal](13_fast_and_equal.ipynb) | more than twice as fast, a hundredth of the memory, and the same numbers: how? | 55 + 100 |
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 140 |
-# | 15 | [Since Llama](15_since_llama.ipynb) | today's models attend in one layer out of four: what remembers in the other three? | 50 + 90 |
+# | 15 | [Since Llama](15_since_llama.ipynb) | some of today's models attend in one layer out of four: what remembers in the other three? | 50 + 90 |
 # | 16 | [After pretraining](16_after_pretraining.ipynb) | how do you make a model answer right, when you can only say *right* or *wrong*? | 40 + 125 |
 # | 17 | [Many machines](17_many_machines.ipynb) | four processes, a quarter of the work each, and the same numbers: what must they tell each other? | 35 + 95 |
 #

@@ -100,7 +100,7 @@ print(f"mean of f(PX) and mean of f(X) differ by {gap(shuffled, straight):.4f}")
 #
 # 1. The first hand turns by 1 radian a position, which is about a sixth of a turn, so that neighbours differ clearly.
 # 2. Each hand is slower than the one before it by the same factor $r$, as the digits of an odometer are.
-# 3. The factor is chosen so that a hand just after the last one, number $d_{model}/2$, would turn at 1/10000 of the speed of the first.
+# 3. The hands are numbered from 0. The factor is chosen so that one more hand after the last, number $d_{model}/2$, would turn at 1/10000 of the speed of the first.
 #
 # The third decision says that $r^{\,d_{model}/2} = 10000$. Hand $i = 0, 1, 2, \dots$ therefore turns by $r^{-i} = 10000^{-2i/d_{model}}$ radians a position.
 
@@ -299,7 +299,7 @@ for name, (few, all_of_them) in missed.items():
 assert min(missed["with /"][1], missed["random"][1]) > 0.15
 assert max(missed[name][1] for name in ("right", "with //", "p and 1")) < 1e-4
 # %% [markdown]
-# With 70 positions *every* table seems to pass, even the random one, which follows no rule at all. That shows that the test is too weak: each column of the matrix holds 64 unknowns for only 63 equations, and so many unknowns can nearly always be fitted. With 200 positions there are 193 equations, and the test begins to tell the tables apart. With `/` the sine and the cosine of a pair turn at different speeds, and random rows follow no common rule, so both of them fail.
+# With 70 positions *every* table seems to pass, even the random one, which follows no rule at all. That shows that the test is too weak: each column of the matrix holds 64 unknowns for only 63 equations, and with more unknowns than equations there is nearly always an exact solution. With 200 positions there are 193 equations, and the test begins to tell the tables apart. With `/` the sine and the cosine of a pair turn at different speeds, and random rows follow no common rule, so both of them fail.
 
 # %% [markdown]
 # But the table with `//` passes, and so does $p$ beside 1. Waves are evidently not the only tables that can be shifted. What, then, is wrong with these two?
@@ -445,7 +445,7 @@ def rotate(x):
 # %%
 exercises.rotate.check(rotate)
 # %% [markdown]
-# **ALiBi**, attention with linear biases ([Press et al., 2021](https://arxiv.org/abs/2108.12409)), neither adds nor turns vectors. It subtracts from each score a slope times the distance between the two words, so that close words are favoured before anything has been learned. Each of the $h$ heads has its own slope, $2^{-8/h}, 2^{-16/h}, \dots, 2^{-8}$. With two heads, these are 1/16 and 1/256.
+# **ALiBi**, attention with linear biases ([Press et al., 2021](https://arxiv.org/abs/2108.12409)), neither adds nor turns vectors. It subtracts from each score a slope times the distance between the two words, so that close words are favoured before anything has been learned. Each of the $h$ heads has its own slope; if $h$ is a power of two, they are $2^{-8/h}, 2^{-16/h}, \dots, 2^{-8}$. With two heads, these are 1/16 and 1/256.
 
 # %%
 from transformer_lab import alibi_bias
@@ -698,15 +698,15 @@ encodings = {
 }
 
 # %% tolerance=0.15
-found = {}
+found, many = {}, torch.randn(1000, 64)
 for name, table in encodings.items():
-    found[name] = position_read(torch.randn(1000, 64), table)
-    step = (table[1:] - table[:-1]).norm(dim=1).mean().item()
-    print(f"{name:13} from row to row {step:.1f}, position read {found[name]:.2f}")
+    found[name] = position_read(many, table)
+    closest = torch.pdist(table).min().item()
+    print(f"{name:13} closest two rows {closest:.1f} apart, position read {found[name]:.2f}")
 assert found["sinusoid"] < 0.7 < 0.85 < found["every seventh"] < found["random"]
 
 # %% [markdown]
-# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart the closest rows lie, and in the sinusoid those are the neighbours. In any one direction the words vary by about 1. A step of 1.5 is hardly longer than that, so a position is often taken for its neighbour; steps of 4.2 and 8.2 stand out clearly. (Multiply the sinusoid by 2.8, so that its own steps become 4.2 long, and 0.92 are read, in two draws of the words.)
+# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart the closest rows lie, and in the sinusoid those are the neighbours. In any one direction the words vary by about 1. A distance of 1.5 is hardly more than that, so a position is often taken for its neighbour; distances of 4.2 and 6.1 stand out clearly. (Multiply the sinusoid by 2.8, so that its own steps become 4.2 long, and 0.92 are read, in two draws of the words.)
 
 # %% [markdown]
 # This is the price of the hill that we saw above, since neighbours can only be similar if they lie close together. And if the length of the steps is what counts, a wider model should read the position better, because its clocks have more hands, which makes the steps longer, while the words still vary by 1 in each direction:
@@ -748,7 +748,7 @@ print("side by side = added, if features are reserved:", torch.equal(side_by_sid
 # %% [markdown]
 # ## Extra: laws and conventions
 #
-# Some of what you saw is a law: that attention without positions is equivariant, that a shift is a rotation, that RoPE's score depends on the distance. Other things are choices, and programs differ in them:
+# Some of what you saw is a law: that attention without positions is equivariant, that a shift is a rotation, that RoPE's score depends on the positions only through their difference. Other things are choices, and programs differ in them:
 #
 # - the base 10000, and counting from 0,
 # - sine and cosine in turn, or [all sines first](https://github.com/tensorflow/tensor2tensor/issues/391), as in the authors' own code,
@@ -775,7 +775,7 @@ for name, (for_query, for_key) in pairs.items():
     scores = for_query(query) @ for_key(key).T
     print(f"{name:10}", ", ".join(f"{scores[p, p - 2].item():.2f}" for p in (2, 6, 11)))
 # %% [markdown]
-# Each convention gives one score for one distance. The two scores differ, because the two conventions pair different features. If you mix them, the score depends on the positions again, and nothing warns you, since all the shapes are right. So if published weights follow the other convention, first reorder the features of their queries and keys, which in `nn.Linear` are rows of the weight.
+# Each convention gives one score for one difference of positions. The two scores differ, because the two conventions pair different features. If you mix them, the score depends on the positions again, and nothing warns you, since all the shapes are right. So if published weights follow the other convention, first reorder the features of their queries and keys, which in `nn.Linear` are rows of the weight.
 
 # %% [markdown]
 # ## Extra: the same hand, four more times

@@ -53,7 +53,7 @@ print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
 # %% [markdown]
-# **What did they give up, and where three layers in four no longer see the whole text, what remembers there?** We take the designs one at a time. Then come four smaller parts, which keep a training steady, give idle heads a place for their weight, let a model read on, and share out the work. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
+# **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** We take the designs one at a time. Then come four smaller parts, which keep a training steady, give idle heads a place for their weight, let a model read on, and share out the work. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
 
 # %%
 table = training.load_table("since_llama")
@@ -186,7 +186,7 @@ print("after 20 tokens the layers hold", [cache.layer(i).held for i in range(4)]
 # Each layer with a window holds four, and the next position will be the fifth. A fast implementation, such as Mistral's own, does not even move them. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in their order.
 
 # %% [markdown]
-# **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. While a text is no longer than the window, every output is right, and then none is. The first tokens never leave the cache. And after every `window` tokens, a query sees only one key, the next one two, and so on.
+# **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. While a text is no longer than the window, every output is right, and then none is. The first tokens never leave the cache. After every `window` tokens, a query sees only one key, the next one two, and so on. And the same last window of tokens gets other weights when more tokens stand before them.
 #
 # `cache` (2, B, h, window, d_head) holds position p in slot p mod `window`, keys first, both as the projections gave them. `query`, `key` and `value` (B, h, 1, d_head) belong to the new position, number `position` counted from 0. `rotate(x, positions)` turns each row of x by its entry in `positions`, a tensor.
 
@@ -222,7 +222,7 @@ print("key:", (latent @ w_uk).tolist(), "score:", (query @ (latent @ w_uk)).item
 print("absorbed query:", (query @ w_uk.T).tolist(), "score:", (query @ w_uk.T @ latent).item())
 
 # %% [markdown]
-# One product for the query replaces one for each position that was read. The values work alike, because a weighted sum of $c W^{UV}$ is the weighted sum of $c$, times $W^{UV}$. This is called **absorbing** the matrices. (It is not free: a score is then a product of vectors as long as the latent, 512 numbers in DeepSeek-V3, where a key would have 128. But whoever writes token by token waits for what is read from memory, and that is little now.)
+# One product for the query replaces one for each position that was read. The values work alike, because a weighted sum of $c W^{UV}$ is the weighted sum of $c$, times $W^{UV}$. This is called **absorbing** the matrices. (It is not free: a score is then a product of vectors as long as the latent, 512 numbers in DeepSeek-V3, where a key would have 128. But a model that writes token by token mostly waits for its memory to be read, and there is little to read now.)
 
 # %% [markdown]
 # RoPE stands in the way, however. Between query and key it puts a rotation that differs from position to position, so that no single matrix could be absorbed. Therefore a query has two parts. One does not turn and is compared with the latent. The other has a few features that do turn, and is compared with one small turning key that all heads share. The score is the sum of both, divided by $\sqrt{d_{nope} + d_{rope}}$.
@@ -268,7 +268,7 @@ for arm in ("all heads", "one group", "latent"):
     say("caches", arm, "nats")
 
 # %% [markdown]
-# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is 0.13 nats behind. It stays behind with five times the steps, at a third of the rate and at three times the rate, by one seed each. Nor is it that fewer features turn, because a single group of which half turn has 2.33 to 2.41 (three seeds). [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
+# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is 0.13 nats behind. It stays behind with five times the steps, at a third of the rate and at three times the rate, by one seed each. Nor is it that fewer features turn: a single group in which only half of the features turn reaches 2.33 to 2.41 (three seeds). [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
 
 # %% [markdown]
 # There is a third way, which makes reading cheaper and not the cache smaller. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**. [GLM-5](https://huggingface.co/docs/transformers/main/model_doc/glm_moe_dsa) does the same, but we do not build it here.
@@ -360,6 +360,8 @@ best = [max(map(three.count, three)) / 3 for three in product(range(16), repeat=
 print(f"the best guess without the order: {sum(best) / len(best):.4f}")
 
 # %% [markdown]
+# But overwriting need not be the only remedy, because a state that merely *forgets* would prefer what came last as well. The table therefore has a control, *gated linear*, which is linear attention with a gate and without the delta rule, as in [Mamba-2](https://arxiv.org/abs/2405.21060).
+#
 # The table has five seeds and more tasks: twice and four times as many pairs, and 8 pairs that follow 40 others, which a mark then declares void. It also has more layers. *Attention* sees all pairs, *two delta* has two layers with a state, and *hybrid* has one layer with a state and one that attends.
 
 # %%
@@ -368,21 +370,24 @@ for task in memory.TASKS:
         say("memory", f"{rule}, {task}", "right")
 
 # %% [markdown]
-# Three things can be read from this table. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one. With pairs that are void, too, linear attention is lost, and the delta rule gets nine in ten. A gate adds a little to that, with every seed.
+# Three things can be read from this table. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one.
 
 # %% [markdown]
-# Second, what attends recalls every pair that is written once. Third, a hybrid of one layer with a state and one that attends recalls all 32 pairs, while two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. What remembers in the other three layers is a state, which is a summary of the text, and what must be recalled to the letter is recalled by the fourth.
+# What does forgetting do? Where pairs are written anew, a gate without the delta rule goes a part of the way. It gets 0.48 to 0.72, which is more than the 0.39 of the best guess without the order, and less than the nine in ten of the delta rule. Where pairs are void, no key is written anew, so that forgetting alone could do the task, and with three seeds of five it does as well as both together (0.97), with the others 0.63 and 0.77. The delta rule alone gets 0.86 to 0.94, and a gate adds a little to that, with every seed.
+
+# %% [markdown]
+# Second, a layer that attends recalls every pair that is written once. Third, a hybrid of one layer with a state and one that attends recalls all 32 pairs, while two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. What remembers in the other three layers is a state, which is a summary of the text, and what must be recalled to the letter is recalled by the fourth.
 
 # %% [markdown]
 # Would a longer training change that? The table has the most important rows for ten times as many steps, with one seed:
 
 # %%
-written_anew = ("linear, 8 pairs, written 3 times", "delta, 8 pairs, written 3 times")
+written_anew = [f"{rule}, 8 pairs, written 3 times" for rule in ("linear", "gated linear", "delta")]
 for arm in (*written_anew, *(f"{rule}, 32 pairs" for rule in ("linear", "delta", "two delta"))):
     say("memory, ten times as long", arm, "right")
 
 # %% [markdown]
-# Linear attention has come to the best guess without the order, 0.39, and no further: it still can't say which value was the last, and the delta rule can. The 32 pairs are another matter. With ten times the steps a state holds nine in ten of them. So there is no sharp limit at $d_k$ pairs, but a price that falls slowly, whereas the hybrid had all 32 pairs after a tenth of the steps.
+# Linear attention has come to the best guess without the order, 0.39, and no further: it still can't say which value was the last. The delta rule can, and a gate alone comes to 0.85, so that much of what overwriting does can be learned by forgetting. The 32 pairs are another matter. With ten times the steps a state holds nine in ten of them. So there is no sharp limit at $d_k$ pairs, but a price that falls slowly, whereas the hybrid had all 32 pairs after a tenth of the steps.
 
 # %% [markdown]
 # And the real thing: a tiny Qwen3-Next, whose first three layers keep a state, and whose fourth attends.
@@ -458,12 +463,12 @@ for design in PUBLISHED:
     print(f"{design.model:15}", end="")
     for part in design.parts:
         left = part.known(2895, decay=0.9995, beta=0.2)
-        print(f" {part.n_layers} layers know {left:.4f} of it", end="")
+        print(f" {part.n_layers} layers hold {left:.4f} of it", end="")
     print()
 print(f"the decay alone would leave {0.9995**2895:.4f}")
 
 # %% [markdown]
-# All of them do, but two only because they mix their layers. Gemma's windows have dropped the first token, and what the states of Qwen3-Next still hold of it is a quarter of a percent. The decay alone would leave nearly a quarter, and each later key overwrites a little of what is left. (This assumes keys that point in random directions.) What remembers are the eight and the twelve layers that attend to everything.
+# All of them do, but two of them hold it in full only because they mix their layers. The entries of the first token have left Gemma's windows, which know of it at second hand at most (their reach is 40 · 1023 = 40,920 positions). Of what was written for it into the states of Qwen3-Next, a quarter of a percent is left. The decay alone would leave nearly a quarter, and each later key overwrites a little of what is left. (This assumes keys that point in random directions.) Only the eight and the twelve layers that attend to everything still hold the token itself.
 
 # %% [markdown]
 # ## A norm on queries and keys
@@ -497,7 +502,7 @@ exercises.qk_norm.check(qk_norm)
 qwen3 = compare("Qwen3", head_dim=8)
 
 # %% [markdown]
-# What does it buy? The table has small models of Python's source, trained at three learning rates. If the norm helps *because* it bounds the scores, then another bound should help as well, such as the **soft cap** of [Gemma 2](https://arxiv.org/abs/2408.00118), here $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
+# What does it buy? The table has small models of Python's source, trained at three learning rates. If the norm helps *because* it bounds the scores, then another bound should help as well, such as the **soft cap** of [Gemma 2](https://arxiv.org/abs/2408.00118) (Gemma 3 has a norm in its place), here $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
 
 # %%
 names = ("plain", "QK-norm", "norm only", "soft cap")
@@ -518,7 +523,7 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 # But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. (A cap of 3.46 comes to the same, 2.76 and 2.77 with two seeds.) A cap differs in one more thing: far beyond it, tanh is flat. At the highest rate 99 % of the first layer's scores are above 15 before the cap (two seeds), where its slope is below 0.01, so that hardly any gradient brings them back. The learned weights do not explain the norm either, because at the highest rate the norm alone does as well. Nor is it patience: with ten times as many steps (last three lines, one seed) both are further behind.
 
 # %% [markdown]
-# What else has the norm, and the cap has not? Its slope never dies. And with it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
+# What does the norm have that the cap does not? Its slope never dies. And with it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
 
 # %%
 for name in ("plain", "norm only"):
@@ -529,7 +534,10 @@ free, kept = (over_seeds("kept sizes", f"norm only, {sizes}", "turn") for sizes 
 assert kept.min() > 1.5 * free.max()
 
 # %% [markdown]
-# With their sizes kept, the matrices are turned about twice as far in each step, and yet the model with the norm is hardly worse, by less than 0.1 with each seed. So smaller turns are not what helps it. The plain model gains 0.14 to 0.32, and not because it is turned further. If each step of the two matrices is halved as well, so that they turn hardly more than at first, it gains 0.24 or more (three seeds). So a part of its trouble is that its matrices grow, and its scores with them. How large a part depends on the task: in windows of 256 characters, by one seed, it gains only 0.05. What else the norm may do, we do not know.
+# With their sizes kept, the matrices are turned about twice as far in each step, and yet the model with the norm is hardly worse, by less than 0.1 with each seed. So smaller turns are not what helps it. The plain model gains 0.14 to 0.32 when its sizes are kept. Larger turns are not the reason: with each step of the two matrices halved as well, they turn hardly more than before, and it gains 0.24 or more (three seeds).
+
+# %% [markdown]
+# So a part of its trouble is that its matrices grow, and its scores with them. How large a part depends on the task: in windows of 256 characters, by one seed, it gains only 0.05. (Kimi K2 is trained with a relative of this, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the two matrices of a head whose largest score passes a limit.) What else the norm may do, we do not know.
 
 # %% [markdown]
 # ## A head that has nothing to look at
@@ -711,9 +719,9 @@ assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 #
 # - A window of $w$ in $L$ layers reaches exactly $L\,(w - 1)$ positions back; one open layer wins the rest back.
 # - A latent keeps one short vector for all heads, and absorbed matrices make no key at all.
-# - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets, a layer that attends recalls.
+# - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets (which does a part of the same), and a layer that attends recalls.
 # - QK-norm survives high rates, which a soft cap does not; many heads leave their weight on a sink.
-# - What meets no new angle reads on.
+# - A model reads on beyond its training length if its RoPE meets no new distance there.
 
 # %% [markdown]
 # ## Quiz

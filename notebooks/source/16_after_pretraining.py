@@ -143,7 +143,7 @@ print("follows:", *(f"{share:.2f}" for share in follows))
 assert follows[0] < 0.8 < 0.9 < follows[2:].min()
 
 # %% [markdown]
-# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? In its place most of the demonstrations had shown the answer, which a model that has not worked anything out can only guess. So now it often begins with a guess at the answer; and where it goes on to running sums, it adds to that wrong digit. What was damaged is the beginning.
+# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. What was damaged is the beginning.
 #
 # Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in nineteen ways, most of them with five seeds. From here on, the lesson often reads its table:
 
@@ -165,7 +165,7 @@ for measure in ("well_formed", "right", "worked", "right_when_worked"):
     say("demonstrations", measure)
 
 # %% [markdown]
-# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make hardly any difference, since the prompts are random digits, of which nothing can be learned. It does make one where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict**: how does a model do that is trained on all of it? And which part of the prompt does the harm, the wrong sums or the repetition? (20 seconds)
+# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make hardly any difference, since the prompts are random digits, of which nothing can be learned. It does make one where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict**: how well does a model do if it is trained on all of it? And which part of the prompt does the harm, the wrong sums or the repetition? (20 seconds)
 
 # %%
 def with_attempt(problem, wrong):
@@ -221,7 +221,7 @@ for name, (first, end) in parts.items():
     print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
 
 # %% [markdown]
-# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that hardly any character is less likely there than one more digit. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. As a control, we changed one character. Behind a line break in place of the question mark, the repeated digits cost 1.7 nats instead of 13. If they count, 80 to 88 % of the answers are then right, instead of 51 to 59 % (three seeds); if they do not count, about 98 % are right behind either. So the surprise does most of the harm, though not all of it.
+# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that hardly any character is less likely there than one more digit. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. As a control, we changed one character. Behind a line break in place of the question mark, the repeated digits cost 1.7 nats instead of 13. Where these digits count as targets, 80 to 88 % of the answers are then right, instead of 51 to 59 % (three seeds). Where they do not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
 
 # %% [markdown]
 # With four times as many steps a loss on everything gets to 0.95 and more, and with ten times as many to 0.89 to 0.94, where answers alone give 0.99 and more. So what the mask buys is mostly time, and a little more.
@@ -236,7 +236,7 @@ assert over_seeds("45, all worked").min() > over_seeds("demonstrations").max() +
 assert over_seeds("none worked").max() < 0.2
 
 # %% [markdown]
-# Where all demonstrations work the sum out, the same two hundred steps damage nothing. Nor do thirty steps, in which the model sees no more worked answers than in two hundred with mixed demonstrations (it is right in 94 to 96 % of the sums that it works out, three seeds). So what cost the skill was neither the steps nor too few worked answers, but the many answers without work. If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
+# Where all demonstrations work the sum out, the same two hundred steps damage nothing. Thirty steps damage nothing either, although the model then sees only as many worked answers as in two hundred mixed steps: it is right in 94 to 96 % of the sums that it works out (three seeds). So what cost the skill was neither the steps nor too few worked answers, but the many answers without work. If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
 
 # %% [markdown]
 # ## LoRA: one parameter in forty-five
@@ -278,7 +278,7 @@ for arm in ("demonstrations", "LoRA, rank 1", "LoRA, rank 8"):
 assert over_seeds("LoRA, rank 1", "well_formed").mean() > 0.9
 
 # %% [markdown]
-# Two parameters in a hundred learn the form about as well as all of them do. Rank 8 damages more. With four of the five seeds it is right in fewer than one in five of the sums that it works out, where full fine-tuning is right in half of them. The learning rate does it, because with a third of that rate rank 8 is right in 51 to 55 % of them (three seeds). The files are small, too, since `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here rank 8 forgot about as much at the lower rate, and more at the higher one.
+# Two parameters in a hundred learn the form about as well as all of them do. Rank 8 damages more. With four of the five seeds it is right in fewer than one in five of the sums that it works out, where full fine-tuning is right in half of them. It is the learning rate, which is too high for rank 8, though not for rank 1: with a third of it, rank 8 is right in 51 to 55 % of them (three seeds). The files are small, too, since `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here rank 8 forgot about as much at the lower rate, and more at the higher one.
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, easy). Write a linear layer with LoRA that works whatever axes stand before the last one.
@@ -599,7 +599,7 @@ for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
 assert over_seeds("digit anywhere, KL 0.05").min() > 0.8 > over_seeds("digit anywhere").mean()
 
 # %% [markdown]
-# On the leash nearly all answers keep the form, with every seed, and the exact verifier finds more of them to be right. The hole is still there. What has changed is the price of the way to it. The leash itself has a cost, as the lazy verifier's reward shows, which is a little lower. That is not because the hole stays unused: even where the exact verifier, which has none, gives the rewards, the same leash leaves 93 to 97 % of the answers right, instead of 98 (three seeds). (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
+# On the leash nearly all answers keep the form, with every seed, and the exact verifier finds more of them to be right. The hole is still there. What has changed is the price of the way to it. The leash itself has a cost, as the lazy verifier's reward shows, which is a little lower. That is not because the hole stays unused. Under the exact verifier, which has no hole, the same leash leaves 93 to 97 % of the answers right, where 98 % are right without it (three seeds). (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
 
 # %% [markdown]
 # **Exercise 8** (find the bug; 25 minutes, hard). This is a whole loss of GRPO, with a price of divergence, and it has three defects. Before the first step $\rho$ is not 1. Behind a longer prompt, the same answers teach less. And however far the model drifts from the reference, it hardly pays for it.
@@ -645,7 +645,7 @@ for arm in ("rewards", "not divided", "no baseline"):
 assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 
 # %% [markdown]
-# To leave out the division changes nothing here, and to leave out the baseline costs nothing. On the contrary, with each of the five seeds the model ends a little better without it, at 0.991 or more, where the others reach 0.988 at most.
+# Leaving out the division changes nothing here, and leaving out the baseline costs nothing. On the contrary, with each of the five seeds the model ends a little better without it, at 0.991 or more, where the others reach 0.988 at most.
 
 # %% [markdown]
 # Do the estimates of the gradient not scatter more, as we have reckoned? We measured it over 24 batches of answers, with one seed. At first it makes hardly a difference, because the mean that is taken off is small. After thirty steps, estimates with a baseline even scatter *more*. Nearly every answer is right by then, and the few wrong ones have no weight without a baseline, but a large one with it. (The reckoning above was for one policy, and is no law. The [best baseline](https://www.jmlr.org/papers/v5/greensmith04a.html) is a mean in which each answer counts by the square of its gradient.)
@@ -656,7 +656,7 @@ assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 # %% [markdown]
 # ## Back to the two questions
 #
-# How do you make a model answer in the form that you want? Some hundred demonstrations do it in seconds, whether all its weights learn or one in forty-five. But a model learns all that it is shown, and so demonstrations without work damaged a skill.
+# How do you make a model answer in the form that you want? A few hundred demonstrations do it in seconds, whether all its weights learn or one in forty-five. But a model learns all that it is shown, and so demonstrations without work damaged a skill.
 #
 # How do you make it answer *right*, if all you can say is whether an answer is right? Let it try, and make likelier what passes. Every way of doing so made our model work out more problems, and those ways got furthest that drew new answers most often. They found what the model could do already, and where the verifier had a hole, they found that as well.
 
@@ -689,7 +689,7 @@ assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 # Not if it guesses: one of ten answers, sixteen times, gives 0.81. Compare with guessing, or look at how the answers come about.
 # </details>
 # <details><summary>2. In a group all eight answers are right. What does GRPO learn from them?</summary>
-# Nothing: all advantages are 0. Problems that are always solved, or never, cost time and teach nothing.
+# Nothing (without a leash): all advantages are 0. Problems that are always solved, or never, cost time and teach nothing.
 # </details>
 
 # %% [markdown]

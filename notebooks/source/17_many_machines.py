@@ -146,7 +146,7 @@ for n in (2, 3, 4):
 # **1. Data.** Each rank has all weights and every $n$-th text. One all-reduce a step, of the gradients of all weights, is enough, however many texts there are. What this way can't cut is the memory of the model, because every rank holds all weights, gradients and averages.
 
 # %% [markdown]
-# **2. Sharded.** So let each rank *keep* only an $n$-th of every weight, and with it that part's gradients and averages. A layer's weights are gathered before the layer computes, and freed after it. On the way back they are gathered again, and of the summed gradients each rank keeps its own part. That makes two all-gathers and one reduce-scatter, half as much again as data parallel. The idea is ZeRO's, and torch calls it [FSDP](https://arxiv.org/abs/2304.11277). What it can't cut is the work inside a layer, for every rank computes whole layers.
+# **2. Sharded.** So let each rank *keep* only an $n$-th of every weight, and with it that part's gradients and averages. A layer's weights are gathered before the layer computes, and freed after it. On the way back they are gathered again, and of the summed gradients each rank keeps its own part. That makes two all-gathers and one reduce-scatter, half as much again as data parallel. The idea is ZeRO's, and torch calls it [FSDP](https://arxiv.org/abs/2304.11277); its present form, used below, is `fully_shard`. What it can't cut is the work inside a layer, for every rank computes whole layers.
 
 # %% [markdown]
 # **3. Tensor.** Inside a layer, the ranks can share each matrix. In a feed-forward network, $\text{relu}(x W_{up})\, W_{down}$, rank $r$ takes some *columns* of $W_{up}$, so that it has whole features and can take the relu of them. It then multiplies by the *rows* of $W_{down}$ that read these features. By hand, with six features and two ranks:
@@ -165,7 +165,7 @@ print(f"rows of w_up first, off by {(wrong @ w_down - whole).abs().max().item():
 # So one sum for each network is enough. The control shows why the first cut goes by columns. If $W_{up}$ is cut by rows, each rank has only a *term* of every feature, and the relu of a sum is not the sum of the relus.
 
 # %% [markdown]
-# Attention is cut in the same way, because heads are blocks of columns. Each rank has some of the heads, and the rows of $W_O$ that read them. That makes two all-reduces of an activation for each layer on the way forward and, for the gradients of the inputs, two more on the way back. What tensor parallel can't cut is what lies between the two, such as norms and residuals, because every rank has all activations there. (Megatron's later [sequence parallelism](https://arxiv.org/abs/2205.05198) cuts these by positions, too. It sends a quarter more, because on the way back it gathers the inputs once more. Ours does not do that.)
+# Attention is cut in the same way, because heads are blocks of columns. Each rank has some of the heads, and the rows of $W_O$ that read them. That makes two all-reduces of an activation for each layer on the way forward and, for the gradients of the inputs, two more on the way back. What tensor parallel can't cut is what lies between attention and the network, such as norms and residuals, because every rank has all activations there. (Megatron's later [sequence parallelism](https://arxiv.org/abs/2205.05198) cuts these by positions, too. It sends a quarter more, because on the way back it gathers the inputs once more. Ours does not do that.)
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, medium). Cut a feed-forward network relu(x @ w_up) @ w_down for n ranks, so that one sum is enough. Rank r will compute relu(x @ ups[r]) @ downs[r]. n divides d_ff, and rank 0 gets the first features. Return `(ups, downs)`, whose first axis counts the ranks.
@@ -267,7 +267,7 @@ assert held == [4, 3, 2, 1]
 assert difference(in_turns) < 1e-5
 
 # %% [markdown]
-# In turns, rank $r$ never keeps more than $n - r$ micro-batches, however many there are, while in GPipe's order every rank keeps all of them. The numbers that come out are the same. (`distributed/pipeline.py` has both orders, and the trainings below go by GPipe's.) Later orders also shorten the waiting: [interleaved ones](https://arxiv.org/abs/2104.04473) give a rank several pieces of the model, and [zero bubble](https://arxiv.org/abs/2401.10241) fills the gaps with gradients of weights, for which nobody waits. What a pipeline can't cut is a single layer.
+# In 1F1B, rank $r$ never keeps more than $n - r$ micro-batches, however many there are, while in GPipe's order every rank keeps all of them. The numbers that come out are the same. (`distributed/pipeline.py` has both orders, and the trainings below go by GPipe's.) Later orders also shorten the waiting: [interleaved ones](https://arxiv.org/abs/2104.04473) give a rank several pieces of the model, and [zero bubble](https://arxiv.org/abs/2401.10241) fills the gaps with gradients of weights, for which nobody waits. What a pipeline can't cut is a single layer.
 
 # %% [markdown]
 # **Exercise 4** (predict; 15 minutes, medium). Put into formulas what the last sections said in words. How many bytes do all ranks together send in a training step in float32, for "data", "tensor", "context" and "pipeline"? `n_tokens` are those of the whole batch. Ask each time what is sent, how often, and by whom.
@@ -380,7 +380,7 @@ assert len(waited) == 3
 assert min(waited) > 2  # seconds; how many more, says the machine
 
 # %% [markdown]
-# Without our limit they would wait as long as torch's own allows, which is [half an hour, or ten minutes with NCCL](https://docs.pytorch.org/docs/stable/distributed.html) on GPUs. Until then there is no error and no progress. Note what the message does *not* say, which is who was missing, and at which step. So each rank should log its steps, and a test should run with a short limit.
+# Without our limit they would wait as long as torch's own allows, which is [half an hour, or ten minutes with NCCL](https://docs.pytorch.org/docs/stable/distributed.html) on GPUs. Until then there is no error and no progress. Note what the message does *not* say, which is who was missing, and at which step. So each rank should log its steps, and a test should run with a short limit. (To find out who, gloo has [`monitored_barrier`](https://docs.pytorch.org/docs/stable/distributed.html), which names the missing rank, and NCCL has a [flight recorder](https://docs.pytorch.org/tutorials/intermediate/debug_hangs_with_flight_recorder.html).)
 
 # %% [markdown]
 # **The mean of means.** This takes us back to the two lists, now in a real model. Some texts are shorter than others, and end in padding, which is no target. One way of adding up is right, and the other averages the ranks' means. The control is a batch in which every rank has equally many targets:
@@ -413,7 +413,7 @@ assert max(off["equal shares", "mean of means"], off["unequal shares", "data"]) 
 # With equal shares the two agree, so a test on equal shares finds nothing. With unequal shares the gradient is a different one, although no error is raised, and in ten steps the loss falls as it should. A fault like this can live long. Hugging Face's trainer [had it until 2024](https://huggingface.co/blog/gradient_accumulation), where it added up the gradients of several small batches.
 
 # %% [markdown]
-# **Equal seeds.** Dropout should drop other features in each text. Here is what two texts on each of four ranks lose if all ranks have one seed, and if each has its own:
+# **Equal seeds.** Dropout should drop different features in each text. Here is what two texts on each of four ranks lose if all ranks have one seed, and if each has its own:
 
 # %%
 for alike in (True, False):
@@ -466,7 +466,7 @@ ranks.close()
 #
 # An H100 does [989 TFLOP/s](https://www.nvidia.com/en-us/data-center/h100/) with dense matrices, of which the training of Llama 3 reached [about 40 %](https://arxiv.org/abs/2407.21783). Each GPU can send 450 GB/s to the others of its machine by NVLink, and 50 GB/s to other machines by a [400 Gbit/s link](https://docs.nvidia.com/dgx/dgxh100-user-guide/introduction-to-dgxh100.html).
 #
-# A step costs about $6 P$ FLOPs a token ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)). Forward, each weight takes part in a product and a sum. Backward it takes twice as many, because there are two gradients, that of the weight and that of its input. Attention's own products are left out, which are few as long as the texts are short.
+# A step costs about $6 P$ FLOPs a token ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)). Forward, each weight costs one product and one sum. Backward it costs twice as much, because two gradients are needed, that of the weight and that of its input. Attention's own products are left out, which are few as long as the texts are short.
 
 # %%
 P, L, d, tokens, n = 8_030_261_248, 32, 4096, 65_536, 8
@@ -506,7 +506,7 @@ for weights, layers, width in llamas:
     print(f"{weights / 1e9:3.0f} billion: sends {ratio:.2f} times as long as it computes")
 
 # %% [markdown]
-# So the ratio falls with the width. But on the way forward, no token can enter the next half of a layer before its sum is there, so that sending is hard to hide even where it takes less time than the arithmetic. To hide it, the work must be cut more finely. PyTorch's [asynchronous tensor parallelism](https://discuss.pytorch.org/t/distributed-w-torchtitan-introducing-async-tensor-parallelism-in-pytorch/209487) sends the sums of some tokens while the products of others are computed. And on the way back, Megatron-LM computes the gradients of a weight matrix [while the gradients of its input are summed](https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tensor_parallel/layers.py). All of this is easier on fast links, and so tensor parallel is kept within a machine.
+# So the ratio falls with the width. But on the way forward, no token can enter the next half of a layer before its sum is there, so that sending is hard to hide even where it takes less time than the arithmetic. To hide it, the work must be cut more finely. PyTorch's [asynchronous tensor parallelism](https://discuss.pytorch.org/t/distributed-w-torchtitan-introducing-async-tensor-parallelism-in-pytorch/209487) sends the sums of some tokens while the products of others are computed. And on the way back, Megatron-LM computes the gradients of a weight matrix [while the gradients of its input are summed](https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tensor_parallel/layers.py). All of this is easier on fast links, and so tensor parallel is kept within the reach of the fast links, which are those of one machine here.
 
 # %% [markdown]
 # The [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. In the model of 8 billion four heads share their keys, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: the weights that a sharded rank needs next, and the gradients, can travel while it computes something else. We add that a rank of a pipeline has nothing to do before its activation comes.
@@ -556,7 +556,7 @@ assert all(plain > overlapped for way, (plain, overlapped, _) in times.items() i
 assert min(slow - plain for plain, _, slow in times.values()) > 150
 
 # %% [markdown]
-# Data and sharded training send what the arithmetic that runs at the same time does not need, so most of their sending disappears behind it. A pipeline gains a little, context also a little, and tensor parallel nothing, because here each of its sums is needed at once. (The view takes a layer's way back for one piece of work. Cut into the gradients of inputs and of weights, as in Megatron-LM, it would gain there.) And in every way a single rank that takes twice as long makes the others wait, so that four ranks need about one and a half times as long, or almost twice as long, for the same work.
+# In data and sharded training, the arithmetic of the moment does not need what is being sent, so most of the sending disappears behind it. A pipeline gains a little, context also a little, and tensor parallel nothing, because here each of its sums is needed at once. (The view takes a layer's way back for one piece of work. Cut into the gradients of inputs and of weights, as in Megatron-LM, it would gain there.) And in every way a single rank that takes twice as long makes the others wait, so that four ranks need about one and a half times as long, or almost twice as long, for the same work.
 
 # %% [markdown]
 # ## Back to the question

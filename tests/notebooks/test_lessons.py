@@ -139,6 +139,13 @@ def exercises_of(path: Path) -> list[Exercise]:
     return [exercise for exercise in catalogue.values() if exercise.lesson == path.stem[:2]]
 
 
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_the_catalogue_has_the_order_of_the_lesson(path):
+    """A check that passes names the next exercise, and the map of all shows them in this order."""
+    stubs = [cell.metadata.exercise for cell in text_to_notebook(path).cells if "exercise" in cell.metadata]
+    assert [exercise.name for exercise in exercises_of(path)] == stubs
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_no_exercise_is_solved_by_a_function_of_its_lesson(path, monkeypatch):

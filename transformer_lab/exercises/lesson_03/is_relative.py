@@ -114,8 +114,8 @@ def scores_take(query: Tensor, key: Tensor) -> tuple:
     `scores(query, key)` takes two tensors (T, 8), a row for each position, for any T, and returns all scores (T, T). A
     score depends on its query, its key and their positions, and on no other token's vector.
 
-    Your test is tried on scores of several kinds that are relative and on some that are not, each in its own way. It
-    scores the share of the latter that it catches, less the share of relative ones that it refuses.
+    Your test is tried on scores of several kinds that are relative and on some that are not, each in its own way.
+    Its score is the share of the others that it catches, minus the share of the relative ones that it refuses.
     """,
     returns=("is_relative",),
     cases=tuple(Case(label, {"scores": one}) for label, one in (RELATIVE | ABSOLUTE).items()),

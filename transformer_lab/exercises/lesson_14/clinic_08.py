@@ -66,7 +66,7 @@ def padding_counted(logits, targets, pad_id):
 
 @clinic_08.mistake(
     "You average each sentence, then the sentences. Padding no longer counts, but a word of a short sentence weighs"
-    " more than a word of a long one. Asked for is the mean over all words of the batch."
+    " more than a word of a long one. What is asked for is the mean over all words of the batch."
 )
 def mean_of_sentences(logits, targets, pad_id):
     words = targets != pad_id

@@ -209,14 +209,14 @@ def one_state_for_all_heads(kind, n_layers, n_heads, n_kv_heads, d_head, d_laten
     return formula(given, state=d_head**2)
 
 
-@bytes_per_token.mistake("That is the whole cache. Asked is for its size divided by the number of tokens.")
+@bytes_per_token.mistake("That is the whole cache. What is asked for is its size divided by the number of tokens.")
 def whole_cache(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length):
     given = (kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length)
     return formula(given) * length
 
 
 @bytes_per_token.mistake(
-    "You give the size of a whole window. Asked is for a token's share of it: divide by the number of tokens."
+    "You give the size of a whole window. What is asked for is a token's share of it: divide by the number of tokens."
 )
 def window_not_divided(kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length):
     given = (kind, n_layers, n_heads, n_kv_heads, d_head, d_latent, d_rope, window, length)

@@ -176,7 +176,7 @@ def queries_scaled(query, key, weight_q, weight_k, eps):
     return normed(query, weight_q, eps) / query.size(-1) ** 0.5, normed(key, weight_k, eps)
 
 
-@qk_norm.mistake("The keys are returned first. Asked is for (query, key).")
+@qk_norm.mistake("The keys are returned first. What is asked for is (query, key).")
 def keys_first(query, key, weight_q, weight_k, eps):
     return normed(key, weight_k, eps), normed(query, weight_q, eps)
 
@@ -190,8 +190,8 @@ def over_positions_and_features(query, key, weight_q, weight_k, eps):
 
 
 @qk_norm.mistake(
-    "Each vector gets a *length* of 1, as `F.normalize` makes it, before it is scaled. Asked is for a root mean square "
-    "of 1, with eps under the root: a length of about √d_head."
+    "Each vector gets a *length* of 1, as `F.normalize` makes it, before it is scaled. What is asked for is a "
+    "root mean square of 1, with eps under the root: a length of about √d_head."
 )
 def length_one(query, key, weight_q, weight_k, eps):
     lengths = [x.norm(dim=-1, keepdim=True).clamp(min=1e-12) for x in (query, key)]

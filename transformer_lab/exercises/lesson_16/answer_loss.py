@@ -125,7 +125,7 @@ def without_logarithm(logits, tokens, answer_mask):
 
 
 @answer_loss.mistake(
-    "You mean the logits of the tokens that count, before the softmax: they are no log probabilities yet."
+    "You average the logits of the tokens that count, before the softmax: they are no log probabilities yet."
 )
 def without_softmax(logits, tokens, answer_mask):
     return -logits[:, :-1].gather(-1, tokens[:, 1:, None])[..., 0][answer_mask[:, 1:]].mean()

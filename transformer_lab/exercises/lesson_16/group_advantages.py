@@ -118,7 +118,7 @@ def sign_changed(rewards):
 
 
 @group_advantages.mistake(
-    "A softmax gives shares that add up to 1. Asked for is a mean of 0 and a standard deviation of 1."
+    "A softmax gives shares that add up to 1. What is asked for is a mean of 0 and a standard deviation of 1."
 )
 def shares(rewards):
     return rewards.detach().softmax(1)

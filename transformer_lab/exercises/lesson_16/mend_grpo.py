@@ -196,8 +196,8 @@ def sign_lost(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advanta
 
 
 @mend_grpo.mistake(
-    "That is the mean of the answers' means. Asked for is one mean over the tokens of all answers, so that a token "
-    "counts alike wherever it stands."
+    "That is the mean of the answers' means. What is asked for is one mean over the tokens of all answers, so that a "
+    "token counts alike wherever it stands."
 )
 def mean_of_answers(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advantages, epsilon, kl):
     marked, said = answer_mask[:, 1:], tokens_said(logits, tokens)

@@ -63,7 +63,7 @@ def share_of_right_ones(n, n_right, k):
     return n_right / n
 
 
-@pass_at_k.mistake("That is the chance that *none* of the picks is right. Asked for is the opposite.")
+@pass_at_k.mistake("That is the chance that *none* of the picks is right. What is asked for is the opposite.")
 def none_right(n, n_right, k):
     return comb(n - n_right, k) / comb(n, k)
 

@@ -98,7 +98,7 @@ def numbers_not_bytes(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model
     return formula(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model) // 4
 
 
-@bytes_sent.mistake("That is what *one* rank sends. Asked is for all of them together.")
+@bytes_sent.mistake("That is what *one* rank sends. What is asked for is all of them together.")
 def one_rank(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model):
     return formula(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model) // n_ranks
 

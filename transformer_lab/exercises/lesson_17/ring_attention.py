@@ -133,7 +133,7 @@ def outputs_added(queries, keys, values):
 
 
 @ring_attention.mistake(
-    "That is what the ranks have at the end, at every step. Asked is for what they have on the way."
+    "That is what the ranks have at the end, at every step. What is asked for is what they have on the way."
 )
 def the_end_at_every_step(queries, keys, values):
     last = around(queries, keys, values)[-1]

@@ -37,7 +37,7 @@ BY_ARM: dict[str, Any] = {
 }
 LONGER = {  # arms that are trained ten times as long
     "memory": (
-        *("linear, 8 pairs, written 3 times", "delta, 8 pairs, written 3 times"),
+        *(f"{rule}, 8 pairs, written 3 times" for rule in ("linear", "delta", "gated linear")),
         *("linear, 32 pairs", "delta, 32 pairs", "two delta, 32 pairs"),
     ),
     "bounded scores": ("plain, rate 0.3", "norm only, rate 0.3", "soft cap, rate 0.3"),

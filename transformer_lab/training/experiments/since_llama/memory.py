@@ -88,13 +88,15 @@ class Recall(nn.Module):
         return self.to_logits(self.norms[-1](x))
 
 
-RULES: dict[str, tuple[str, ...]] = {name: (name,) for name in ("linear", "delta", "gated delta", "attention")}
+ALONE = ("linear", "gated linear", "delta", "gated delta", "attention")
+RULES: dict[str, tuple[str, ...]] = {name: (name,) for name in ALONE}
 RULES |= {"two delta": ("delta", "delta"), "hybrid": ("delta", "attention")}
 TASKS = {f"{n} pairs": Task(n) for n in (8, 16, 32)}
 TASKS |= {"8 pairs, written 3 times": Task(8, 3), "8 pairs after 40 void ones": Task(8, 1, 40)}
 SHORT, MIXED = ("linear", "delta", "attention"), ("two delta", "hybrid")
 COMPARED: dict[str, tuple[str, ...]] = dict.fromkeys(TASKS, SHORT) | {"32 pairs": (*SHORT, *MIXED)}
-COMPARED |= {"8 pairs after 40 void ones": (*SHORT, "gated delta")}
+COMPARED |= {"8 pairs, written 3 times": (*SHORT, "gated linear")}
+COMPARED |= {"8 pairs after 40 void ones": (*SHORT, "gated linear", "gated delta")}
 ARMS = {f"{rule}, {task}": (RULES[rule], TASKS[task]) for task, rules in COMPARED.items() for rule in rules}
 
 

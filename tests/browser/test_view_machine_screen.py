@@ -607,3 +607,41 @@ def test_the_stage_is_saved_as_a_picture_in_the_theme_of_the_page(browser, addre
     assert drawn / (2400 * 1350) > 0.1, "words, threads and ribbons"
     assert page.locator(".tl-machine > .tl-stage").count() == 1, "what it was drawn from is gone"
     page.close()
+
+
+BANDS = ".tl-bands svg"
+PLACES = """names => names.map(name => document.querySelector(name).getBoundingClientRect())
+    .map(({top, bottom, left, right}) => [top, bottom, left, right])"""
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_embedding_shows_how_a_token_and_its_place_become_what_goes_in(browser, address, size):
+    where = f"{address}/light.html#s={SENTENCE}&t=3&layer=1&at=src_embedding.tokens"
+    page = opened(browser, where, size)
+    expect(page.locator(".tl-flow .tl-title")).to_have_text("“one” and its place become 128 numbers")
+    expect(page.locator(f"{BANDS} .w-band")).to_have_count(3)
+    four = page.locator(".tl-rows button", has_text="four")
+    four.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".tl-flow .tl-title")).to_have_text("“four” and its place become 128 numbers")
+    expect(four).to_be_focused()
+    expect(four).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".tl-sum")).to_contain_text("the table's entry for “four”")
+    first, second, third = page.locator(f"{BANDS} .w-halo").filter(has_text=".").all_text_contents()
+    a, b, c = (float(text.strip("+= ").replace("−", "-")) for text in (first, second, third))
+    assert a + b == pytest.approx(c, abs=0.011)
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+    page.close()
+
+
+def test_a_part_has_one_row_of_controls_and_a_press_on_its_bars_chooses_a_number(desk):
+    desk.goto(f"{desk.url.split('#')[0]}#s={SENTENCE}&t=3&layer=1&at=encoder.layers.0.residual_1.norm")
+    desk.reload()
+    expect(desk.locator(f"{BANDS} .w-band")).to_have_count(4)
+    rows = desk.evaluate(PLACES, [".tl-out", ".tl-crumbs span", ".tl-crumbs button:nth-of-type(2)"])
+    middles = [(top + bottom) / 2 for top, bottom, *_ in rows]
+    assert max(middles) - min(middles) < 4
+    box = desk.locator(BANDS).bounding_box()
+    desk.mouse.click(box["x"] + box["width"] - 2, box["y"] + 30)
+    expect(desk.locator(".tl-sum b").first).to_be_visible()
+    expect(desk.locator(".tl-sum")).to_contain_text(", 127: ")

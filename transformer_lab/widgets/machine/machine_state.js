@@ -198,12 +198,14 @@ export function stateOf({ machine, tokenizer, text }) {
       return String(target) !== String(whole.target);
     });
   // The number whose sum is seen: the one that was pressed, if it is still there; or the largest in the row of the
-  // output token, or in the first.
+  // output token, or, in the encoder, of the input token that is looked at most for it.
   me.cellOf = ({ side, part }) => {
     const { now, run } = me;
     const values = valuesOf(part.tabs[now.tab], run);
     if (now.cell && values[now.cell[0]]?.[now.cell[1]] !== undefined) return now.cell;
-    const t = side === "decoder" && values.length === run.target.length ? now.at : 0;
+    const shares = me.shares();
+    const most = shares.indexOf(Math.max(...shares));
+    const t = side === "decoder" ? (values.length === run.target.length ? now.at : 0) : values[most] ? most : 0;
     const sizes = values[t].map((x) => Math.abs(x) || 0);
     return [t, sizes.indexOf(Math.max(...sizes))];
   };

@@ -4,6 +4,7 @@
 import { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows } from "./machine_controls.js";
 import { detailOf, valuesOf } from "./drawing/machine_detail.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
+import { flowOf } from "./weave/weave_flow.js";
 import { headsOf } from "./weave/weave_heads.js";
 import { stepsOf } from "./weave/weave_steps.js";
 import { otherOf } from "./weave/weave_swap.js";
@@ -68,7 +69,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   };
   let focusHead = null;
   const steps = stepsOf({ state, machine, goto: (number) => goto(number) });
-  const right = element("div", { class: "tl-right" }, crumbs.node, heads.node, steps.node, detail.node);
+  const flow = flowOf({ state, oncell: (cell) => change({ cell }) });
+  const right = element("div", { class: "tl-right" }, crumbs.node, heads.node, steps.node, flow.node, detail.node);
   const out = button("← back to the weave", ({ shiftKey }) => shiftKey || away(), { class: "tl-out" });
   const mini = element("div", { class: "tl-mini", "aria-hidden": "true" });
   let [focusSum, focusPart] = [false, false];
@@ -79,7 +81,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   const modeBar = bar(...modes, help);
   modeBar.classList.add("tl-modes");
   const left = element("div", { class: "tl-leftside" }, mini, sketch.room);
-  const head = element("div", { class: "tl-back" }, out, element("span", { class: "tl-note" }, "Esc: one step back"));
+  const escape = element("span", { class: "tl-note" }, "Esc: one step back");
+  const head = element("div", { class: "tl-back" }, out, escape);
   const me = { out, sketch, right, mini, propose };
   me.node = element(
     ...["div", { class: "tl-zoom", hidden: true }, head, tokens.reads, tokens.writes],
@@ -113,6 +116,9 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     el.classList.toggle("tl-changing", now.mode !== 0);
     const near = now.zoomed && !now.fromMap; // opened from the weave: the mini-map stands for the whole
     me.node.classList.toggle("tl-near", near);
+    // One row of controls: the way back, where the part stands, and its switch.
+    if (near && crumbs.node.parentElement !== head) head.replaceChildren(out, crumbs.node);
+    if (!near && crumbs.node.parentElement === head) (right.prepend(crumbs.node), head.append(escape));
     sketch.room.hidden = now.zoomed && (near || !wide);
     right.hidden = !wide && !now.zoomed;
     if (focusPart && sketch.room.hidden) crumbs.node.querySelector("button").focus(); // what was pressed is gone
@@ -130,6 +136,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     steps.show(at, heads.show(at));
     if (focusHead !== null) heads.node.querySelectorAll("button")[focusHead].focus();
     focusHead = null;
+    flow.show(at, { cell: place.cell, names });
     const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });
     crumbs.follow();
     if (focusSum) (detail.node.querySelector(".tl-go") ?? crumbs.back).focus();

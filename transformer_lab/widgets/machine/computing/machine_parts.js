@@ -151,7 +151,7 @@ function outputBox(x) {
 // Where a part stands: "decoder, layer 1, cross-attention, head 2".
 export function pathOf(side, box, part) {
   const layer = box.layer === undefined ? [] : [`layer ${box.layer}`];
-  const own = part.title === box.title ? [] : [part.title];
+  const own = part.title === box.title && box.kind !== "embedding" ? [] : [part.title];
   const residual = box.kind === "residual" ? [`behind ${box.behind}`] : [box.title];
   return box.kind === "output" ? [box.title] : [side, ...layer, ...(box.kind === "embedding" ? [] : residual), ...own];
 }

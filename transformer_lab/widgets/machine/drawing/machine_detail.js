@@ -5,6 +5,7 @@
 import { FONT, diverging, tokenMap } from "../../shared/grid.js";
 import { wideMap } from "./machine_map.js";
 import { marksBeside, sayWriter, writerOf } from "./machine_marks.js";
+import { bare } from "../weave/weave_layout.js";
 import { explained } from "../computing/machine_sums.js";
 import { bar, button, canvas, amounts, css, element, tableOfTexts, widthOf } from "../../shared/ui.js";
 
@@ -30,7 +31,11 @@ export function namesOf({ name, columns, rows, from = 0 }, values, names) {
 
 export function detailOf({ onopen, oncell, redraw }) {
   const node = element("div", { class: "tl-detail" });
-  const [tabs, place, sum] = [element("div", { class: "tl-bar" }), element("div"), element("div", { class: "tl-sum" })];
+  const [tabs, place, sum] = [
+    element("div", { class: "tl-bar tl-tabs" }),
+    element("div"),
+    element("div", { class: "tl-sum" }),
+  ];
   const bars = canvas("", { keys: false });
   bars.node.removeAttribute("tabindex"); // a picture
   const wrote = element("div", { class: "tl-note" });
@@ -57,7 +62,10 @@ export function detailOf({ onopen, oncell, redraw }) {
       map = (labels.columns.length > MANY ? wideMap : tokenMap)({
         el: node,
         label: `${shown.title} of ${look.path}.`,
-        ...labels,
+        ...{
+          rows: labels.rows.map(bare),
+          columns: shown.columns === "keys" ? labels.columns.map(bare) : labels.columns,
+        },
         axes: shown.columns === "keys" ? ["query", "key"] : ["token", shown.columns === "tokens" ? "token" : "feature"],
         describe: (numbers, at) => describe(numbers, at, labels, shown),
         redraw,

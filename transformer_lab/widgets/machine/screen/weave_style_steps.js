@@ -50,7 +50,48 @@ export const STEPS = `
 .tl-machine .tl-term .tl-track i.tl-below { background: var(--tl-thread); }
 .tl-machine .tl-total { border-top: 2px solid var(--tl-ink); }
 .tl-machine .tl-near .tl-mini svg { width: min(100%, 230px); margin-bottom: 4px; }
+.tl-machine .tl-flow { color: var(--tl-ink); margin: 0 0 20px; }
+.tl-machine .tl-flow[hidden] { display: none; }
+.tl-machine .tl-flow .tl-title { font-size: 20px; font-family: var(--tl-serif); }
+.tl-machine .tl-rows { display: flex; flex-wrap: wrap; gap: 4px; margin: 8px 0 12px; }
+.tl-machine .tl-zoom .tl-rows button {
+  font: 16px var(--tl-serif); color: var(--tl-ink); background: none; border: 1px solid transparent;
+  border-radius: 6px; padding: 2px 10px; min-height: max(32px, var(--tl-target)); cursor: pointer;
+}
+.tl-machine .tl-zoom .tl-rows button[aria-pressed=true] { border-color: var(--tl-ink); font-weight: 700; }
+.tl-machine .tl-bands { overflow: hidden; }
+.tl-machine .tl-bands svg { display: block; max-width: 100%; height: auto; }
+.tl-machine .w-up { fill: var(--tl-ink); }
+.tl-machine .w-down, .tl-machine .w-zero { fill: var(--tl-thread); }
+.tl-machine .w-zero { stroke: var(--tl-line); }
+.tl-machine .w-through { stroke: var(--tl-ink); stroke-dasharray: 2 3; }
+.tl-machine .w-halo { paint-order: stroke; stroke: var(--tl-paper); stroke-width: 5px; stroke-linejoin: round; }
+.tl-machine .w-out-of-use { opacity: .5; text-decoration: line-through; }
+.tl-machine .tl-mini .w-dot { display: none; }
+.tl-machine .tl-near .tl-crumbs { border: 0; padding: 0; margin: 0; flex: 1; min-width: 0; color: var(--tl-ink); }
+.tl-machine .tl-near .tl-crumbs span { flex: 1; min-width: 0; }
+.tl-machine .tl-near .tl-crumbs button:first-child {
+  border: 0; padding: 0 2px; background: none; text-decoration: underline 1px; text-underline-offset: 3px;
+}
+.tl-machine .tl-zoom .tl-tabs { gap: 0; flex-wrap: nowrap; overflow-x: auto; padding: 3px; margin: 0 -3px; }
+.tl-machine .tl-zoom .tl-tabs button {
+  border-radius: 0; margin-left: -1px; flex: none; min-height: max(32px, var(--tl-target));
+}
+.tl-machine .tl-zoom .tl-tabs button:first-child { border-radius: 6px 0 0 6px; margin-left: 0; }
+.tl-machine .tl-zoom .tl-tabs button:last-child { border-radius: 0 6px 6px 0; }
+.tl-machine .tl-zoom .tl-tabs button:only-child { border-radius: 6px; }
 @container (max-width: 999px) {
+  .tl-machine .tl-near .tl-back { flex-wrap: wrap; gap: 4px 12px; }
+  .tl-machine .tl-near .tl-back { position: relative; }
+  .tl-machine .tl-near .tl-crumbs { flex-basis: 100%; flex-wrap: nowrap; }
+  .tl-machine .tl-near .tl-crumbs button:nth-of-type(2) { position: absolute; top: 0; right: 0; }
+  .tl-machine .tl-scores {
+    grid-template-columns: repeat(var(--tl-n), minmax(max-content, 1fr)); grid-auto-flow: row; grid-auto-columns: auto;
+  }
+  .tl-machine .tl-legend { grid-column: 1 / -1; display: block; padding: 0 0 6px; }
+  .tl-machine .tl-legend b:nth-of-type(2)::before { content: "·  "; font-weight: 400; }
+  .tl-machine .tl-legend span::before { content: " "; }
+  .tl-machine .tl-zoom .tl-steps button.tl-score { min-width: 40px; padding: 3px 2px; }
   .tl-machine .tl-near .tl-wall { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .tl-machine .tl-near .tl-wall svg { max-width: 100%; height: auto; }
   .tl-machine .tl-near .tl-key { font-size: 14px; }

@@ -86,7 +86,7 @@ function scoresOf({ keys, queries, at, head, scores, weights }, chosen, pick) {
     ` the values by these weights: ${(weights[most2] || 0).toFixed(2)} · that of “${bare(keys[most2])}”, and the rest`,
   );
   const title = element("b", { class: "tl-title" }, `Head ${head}, for “${bare(queries[at])}”`);
-  const row = element("div", { class: "tl-scores" }, legend, ...columns);
+  const row = element("div", { class: "tl-scores", style: `--tl-n: ${keys.length}` }, legend, ...columns);
   return element("div", {}, title, row, element("div", { class: "tl-pour", "aria-hidden": "true" }, ...share), writes);
 }
 

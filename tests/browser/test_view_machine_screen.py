@@ -634,9 +634,8 @@ def test_an_embedding_shows_how_a_token_and_its_place_become_what_goes_in(browse
     page.close()
 
 
-def test_a_part_has_one_row_of_controls_and_a_press_on_its_bars_chooses_a_number(desk):
-    desk.goto(f"{desk.url.split('#')[0]}#s={SENTENCE}&t=3&layer=1&at=encoder.layers.0.residual_1.norm")
-    desk.reload()
+def test_a_part_has_one_row_of_controls_and_a_press_on_its_bars_chooses_a_number(browser, address):
+    desk = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1&at=encoder.layers.0.residual_1.norm")
     expect(desk.locator(f"{BANDS} .w-band")).to_have_count(4)
     rows = desk.evaluate(PLACES, [".tl-out", ".tl-crumbs span", ".tl-crumbs button:nth-of-type(2)"])
     middles = [(top + bottom) / 2 for top, bottom, *_ in rows]
@@ -645,3 +644,22 @@ def test_a_part_has_one_row_of_controls_and_a_press_on_its_bars_chooses_a_number
     desk.mouse.click(box["x"] + box["width"] - 2, box["y"] + 30)
     expect(desk.locator(".tl-sum b").first).to_be_visible()
     expect(desk.locator(".tl-sum")).to_contain_text(", 127: ")
+    desk.close()
+
+
+def test_a_breaker_says_how_many_parts_it_cuts_and_holds_its_name(sized):
+    for name, says in {
+        "positions": "cut → ?",
+        "residual": "cut 4 → ?",
+        "norm": "cut 10 → ?",
+        "mask": "cut 2 → ?",
+    }.items():
+        expect(breaker(sized, name).locator(".tl-known")).to_have_text(says)
+    outside = """() => [...document.querySelectorAll('.tl-breaker b')].filter(name => {
+        const range = document.createRange();
+        range.selectNodeContents(name);
+        const [text, box] = [range, name.parentElement].map(one => one.getBoundingClientRect());
+        return text.left < box.left + 1 || text.right > box.right - 1;
+    }).map(({textContent}) => textContent)"""
+    assert sized.evaluate(outside) == []
+    assert sized.evaluate("document.documentElement.scrollWidth") <= sized.viewport_size["width"]

@@ -117,7 +117,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     const near = now.zoomed && !now.fromMap; // opened from the weave: the mini-map stands for the whole
     me.node.classList.toggle("tl-near", near);
     // One row of controls: the way back, where the part stands, and its switch.
-    if (near && crumbs.node.parentElement !== head) head.replaceChildren(out, crumbs.node);
+    if (near && crumbs.node.parentElement !== head) escape.replaceWith(crumbs.node); // `out` keeps its focus
     if (!near && crumbs.node.parentElement === head) (right.prepend(crumbs.node), head.append(escape));
     sketch.room.hidden = now.zoomed && (near || !wide);
     right.hidden = !wide && !now.zoomed;

@@ -37,10 +37,10 @@ export function breakersOf({ cuts, press, breath = BREATH }) {
   return { node, show, breathe };
 }
 
-// “says 34 024”, of which the verb is left out where room is scarce.
+// “says 34 024” or “cut 4 → ?”, of which the verb or the number is left out where room is scarce.
 function spoken(text) {
-  const verb = text.match(/^says (?=\S)/)?.[0] ?? "";
-  return verb ? [element("span", { class: "tl-verb" }, verb), text.slice(verb.length)] : [text];
+  const [, before, less, after] = text.match(/^(|cut )(says (?=\S)|\d+ )(.*)$/) ?? [];
+  return less ? [before, element("span", { class: "tl-verb" }, less), after].filter(Boolean) : [text];
 }
 
 // Where the breakers stand: under the part that each cuts. A model of one layer has its second slab in the first.

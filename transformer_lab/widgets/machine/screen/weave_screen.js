@@ -4,7 +4,7 @@
 
 import { answerTo, lacksOf } from "./weave_answer.js";
 import { breakersOf, layersOf, placesOf, playBar } from "./weave_controls.js";
-import { cutsOf, dividedOff, isCut, outcomeOf } from "../weave/weave_cuts.js";
+import { cutsOf, dividedOff, isCut, manyOf, outcomeOf } from "../weave/weave_cuts.js";
 import { learnedNumbers } from "../machine_hints.js";
 import { numeral } from "../computing/machine_numerals.js";
 import { became, candidates, riddle, tell, waysOf } from "./weave_foot.js";
@@ -214,7 +214,9 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
   const knownOf = (cut, isOneOfMany) => {
     if (isOneOfMany && isCut(cut, state.now.off)) return "is cut";
     if (outcomes.known.has(cut.key)) return sayLabel(outcomes.of.get(cut.key).label).slice(3);
-    return isCut(cut, state.now.off) ? "is cut" : "cut → ?";
+    // It hangs under one part, and cuts all of its kind.
+    const many = manyOf(cut);
+    return isCut(cut, state.now.off) ? "is cut" : `cut ${many > 1 ? `${many} ` : ""}→ ?`;
   };
   // A single whole cut shows what it makes the machine say: that pair stays found.
   const guessed = (whole, single) => {

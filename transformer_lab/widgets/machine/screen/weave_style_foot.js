@@ -160,10 +160,10 @@ export const FOOT = `
   .tl-machine .tl-foot > * { padding: 0 !important; border: 0; }
   .tl-machine .tl-stage .tl-answer { min-height: 2.8em; font-size: 15px; line-height: 1.4; margin-top: 4px; }
   .tl-machine .tl-breakers.tl-row {
-    display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 4px; overflow: visible; padding: 0;
+    display: grid; grid-template-columns: repeat(6, minmax(auto, 1fr)); gap: 4px; overflow: visible; padding: 0;
   }
   .tl-machine .tl-stage .tl-row .tl-breaker {
-    min-width: 0; padding: 6px 0 3px; white-space: normal; line-height: 1.15; align-content: start; min-height: 66px;
+    min-width: auto; padding: 6px 2px 3px; white-space: normal; line-height: 1.15; align-content: start; min-height: 66px;
   }
   .tl-machine .tl-row .tl-breaker b { letter-spacing: -.02em; }
   .tl-machine .tl-foot > :first-child { order: 3; }

@@ -47,6 +47,11 @@ export function cutsOf(ids) {
   });
 }
 
+// How many parts a cut cuts: the heads of an attention are one.
+export function manyOf({ ids }) {
+  return new Set(ids.map((id) => id.replace(/\.head\.\d+$/, ""))).size;
+}
+
 export function isCut({ ids }, off) {
   return ids.length > 0 && ids.every((id) => off.has(id));
 }

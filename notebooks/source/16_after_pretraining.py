@@ -140,11 +140,12 @@ for problem, text in zip(problems * 4, texts):
         steps.append([(a + b - c) % 10 == 0 for a, b, c in zip(done, map(int, problem), done[1:])])
 follows = torch.tensor(steps).float().mean(0)
 print("follows:", *(f"{share:.2f}" for share in follows))
-assert follows[0] < 0.8 < 0.9 < follows[2:].min()
+assert follows[0] < follows[2:].min()
 
 # %% [markdown]
-# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. What was damaged is the beginning.
-#
+# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. What was damaged is the beginning. (With ten times as many steps the same place is worst, but with two seeds of five less so: in one of these runs 0.89 of the first digits followed.)
+
+# %% [markdown]
 # Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in nineteen ways, most of them with five seeds. From here on, the lesson often reads its table:
 
 # %%
@@ -483,10 +484,9 @@ kept = passed > 0  # (problems, samples)
 shares = (worked & kept).sum(1) / kept.sum(1).clamp(min=1)
 print(f"of all kept answers, worked out: {worked[kept].float().mean():.2f}")
 print(f"a mean over the problems:        {shares[kept.any(1)].mean():.2f}")
-assert shares[kept.any(1)].mean() < worked[kept].float().mean() - 0.02
 
 # %% [markdown]
-# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and more of their answers pass. What the model learns is how to answer *each problem*, so a mean over problems is the better forecast, and it is lower. (It still leaves out the problems of which nothing was kept, and it does not explain the whole gap.)
+# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and more of their answers pass. What the model learns is how to answer *each problem*, so a mean over problems is the better forecast, and here it is lower. (It is not always: of five models trained ten times as long, it was no lower with two. It still leaves out the problems of which nothing was kept, and it does not explain the whole gap.)
 
 # %% [markdown]
 # So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration** ([STaR](https://arxiv.org/abs/2203.14465) does it with a language model's explanations), come near to GRPO, which takes thirty rounds and also learns from what went *wrong*. (Which of the two matters, a control will show at the end.)

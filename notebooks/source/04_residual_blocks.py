@@ -415,6 +415,15 @@ assert all(worse)
 #
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #
+# | the stack | the gradient arrives | the tokens differ | it learns |
+# |---|---|---|---|
+# | alone | no | no | no |
+# | alone; each token to itself | no | yes | yes, with short steps |
+# | norm only | yes | no | no |
+# | norm only; each token to itself | yes | yes | yes, with short steps |
+# | pre-norm, faded gradient | no | yes | yes |
+# | pre-norm | yes | yes | yes |
+#
 # So why did the 24-layer stack learn nothing? **Because its layers made all tokens, and in the course of training all sentences, the same vector. The vanishing gradient alone would only have slowed the learning down.**
 
 # %% [markdown]

@@ -987,10 +987,22 @@ assert mean["2 + 2 layers: the whole"] < 1
 # **What this task needs.** Without *cross-attention* the decoder never reads the source, and without *positions* it can learn at best which digits occur. So no training, however long, can bring their losses below 1.99 and 1.10, apart from the chance of the draw. (Without positions, two models had 1.12 and 1.13 after 2200 steps.)
 
 # %% [markdown]
-# **What it can do without.** The model also learns without the factor $\sqrt{d_{model}}$, without the feed-forward networks, without the norms and, at this depth, even without the residual connections. But three seeds are few. With eight (0 to 7) the picture is less even. The whole gets 92 to 100 % of the sentences right when told, and without the factor it gets 100 % with every seed. Without the norms the share varies from 45 to 100 %, and without the residual connections from 18 to 100 %. (The two models without residual connections that had 70 and 38 % above got 99 and 100 % after 2200 steps.) Without the feed-forward networks seven seeds get 95 to 100 %, and one gets 1 %.
+# **What it can do without.** The model also learns without the factor $\sqrt{d_{model}}$, without the feed-forward networks, without the norms and, at this depth, even without the residual connections. But three seeds are few. With eight (0 to 7) the picture is less even:
+#
+# | layers | left out | sentences right, if told the beginning |
+# |---|---|---|
+# | 1 + 1 | nothing | 92 to 100 % |
+# | 1 + 1 | √d_model | 100 % |
+# | 1 + 1 | norms | 45 to 100 % |
+# | 1 + 1 | residual connections | 18 to 100 % |
+# | 1 + 1 | feed-forward networks | 95 to 100 % with seven seeds, 1 % with one |
+# | 2 + 2 | nothing | 97 to 100 % |
+# | 2 + 2 | residual connections | none |
+#
+# (The two models of one layer without residual connections that had 70 and 38 % above got 99 and 100 % after 2200 steps.)
 
 # %% [markdown]
-# Are these parts useless? Look at the last two rows. With twice the layers, the model learns with residual connections and does not learn without them. With eight seeds, the model with residual connections gets 97 to 100 % of the sentences right. The one without them gets none, at losses of 1.79 to 2.14. We gave the model without them three more chances. After 2200 steps its losses were 1.82 and 1.77 (two seeds), at a rate of 0.001 they were 1.86 to 1.89, and at twice the width 1.81 to 2.14 (three seeds each), where with residual connections the wider model came down to 0.03 to 0.42.
+# Are these parts useless? Look at the last two rows. With twice the layers, the model learns with residual connections and does not learn without them, where its losses are 1.79 to 2.14. We gave the model without them three more chances. After 2200 steps its losses were 1.82 and 1.77 (two seeds), at a rate of 0.001 they were 1.86 to 1.89, and at twice the width 1.81 to 2.14 (three seeds each), where with residual connections the wider model came down to 0.03 to 0.42.
 
 # %% [markdown]
 # Besides, to reverse digits is to *fetch* them, and nothing has to be computed from what was fetched. In translation the feed-forward networks may well matter more: with half of $d_{ff}$ the paper's model loses 0.4 points of BLEU, a score for translations (Table 3, row C; lesson 07). But that model is also 12 million parameters smaller. The table does not say whether it lacks this network in particular, or just parameters.

@@ -49,7 +49,7 @@ for prompt in ("\n38576=", ">38576="):
 # On a line of its own the model *works the sum out*. Each digit before the colon is a running sum without its tens, so that 3 comes first, then 3 + 8 = 11, which leaves 1, then 1 + 5 = 6, and so on. The last of them, 9, is the answer, and it stands once more behind the colon.
 
 # %% [markdown]
-# The second prompt begins with `>`, which in the model's text marks the problems of a question sheet. Here somebody asks, and wants `9.` back, or `31639:9.`, with a full stop and then nothing more. The model writes the same line as before, however, and goes on with the next one. How often does it give an answer in the form that is asked for?
+# The second prompt begins with `>`, which in the model's text marks the problems of a question sheet. Here somebody asks, and wants `9.` back, or `31639:9.`, with a full stop and then nothing more. (The `>`, the `=` and the full stop do what the tokens of a chat template do for a large model: they say who speaks, and where a turn ends.) The model writes the same line as before, however, and goes on with the next one. How often does it give an answer in the form that is asked for?
 
 # %% tolerance=0.1
 problems = task.draw_problems(500, seed=0, held_out=True)
@@ -370,7 +370,10 @@ for baseline in (0.0, (p @ rewards).item()):
     print(f"baseline {baseline:.2f}: mean of estimates {found}, scatter {scatter:.2f}")
 
 # %% [markdown]
-# The estimates scatter less when the baseline is what was to be expected. And what is to be expected differs from prompt to prompt, because some problems are easy and others are hard. So it is natural to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
+# The estimates scatter less when the baseline is what was to be expected. But who says what that is? The first chat models were trained by **RLHF**, reinforcement learning from human feedback ([InstructGPT](https://arxiv.org/abs/2203.02155)). People compared answers in pairs, a second model learned from their choices to give rewards, and the policy was trained on these rewards by PPO, which needs a third network to say what reward was to be expected. GRPO does without that network. And where a program can tell right from wrong, as in this lesson, it takes the place of the second one, which is known as **RLVR**, with *verifiable rewards* ([Tülu 3](https://arxiv.org/abs/2411.15124)).
+
+# %% [markdown]
+# What is to be expected differs from prompt to prompt, because some problems are easy and others are hard. So it is natural to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
 #
 # ![Six answers to one sum are drawn from the policy. Two of them are right and get the reward 1 and an advantage of 1.41; the other four get 0 and −0.71.](../img/16_right_or_wrong.svg)
 
@@ -492,7 +495,7 @@ print(f"a mean over the problems:        {shares[kept.any(1)].mean():.2f}")
 # So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration** ([STaR](https://arxiv.org/abs/2203.14465) does it with a language model's explanations), come near to GRPO, which takes thirty rounds and also learns from what went *wrong*. (Which of the two matters, a control will show at the end.)
 
 # %% [markdown]
-# **DPO** ([Rafailov et al., 2023](https://arxiv.org/abs/2305.18290)) uses wrong answers as well, in pairs of a chosen one and a rejected one to the same prompt. It needs neither samples on the way nor a reward, but only the log probabilities of whole answers, compared with those of the **reference**, which is the model that it starts as. (Before it, [InstructGPT](https://arxiv.org/abs/2203.02155) trained a second model on such pairs to give each answer a reward, and then the policy by PPO on that reward.) The loss of DPO:
+# **DPO** ([Rafailov et al., 2023](https://arxiv.org/abs/2305.18290)) uses wrong answers as well, in pairs of a chosen one and a rejected one to the same prompt. It needs neither samples on the way nor a reward, but only the log probabilities of whole answers, compared with those of the **reference**, which is the model that it starts as. RLHF would train a second model on the same pairs first. The loss of DPO:
 #
 # $$L = -\ln \sigma\big(\beta\,[(\ln p_c - \ln p_c^{ref}) - (\ln p_r - \ln p_r^{ref})]\big)$$
 

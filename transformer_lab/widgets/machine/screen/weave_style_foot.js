@@ -180,7 +180,7 @@ export const FOOT = `
   .tl-machine .tl-stage button.tl-primary { flex: 1; min-width: 0; padding: 4px 6px; }
   .tl-machine .tl-stage .tl-segments button { padding: 4px 8px; }
 }
-@container (max-width: 339px) {
+@container (max-width: 363px) {
   .tl-machine .tl-breakers.tl-row { grid-template-columns: repeat(3, minmax(0, 1fr)); }
 }
 `;

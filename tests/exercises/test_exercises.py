@@ -1078,7 +1078,7 @@ def test_a_slip_in_the_name_of_an_exercise_is_told_which_is_meant():
 def test_a_card_after_a_right_answer_says_what_comes_next():
     right = exercises.softmax.check(lambda scores, dim: softmax_by_powers(scores, dim))
     assert right.message.endswith("\nNext comes `scaled_dot_product_attention` (implement, about 10 minutes).")
-    last = exercises.look_at_kind.check(lambda words: exercises.look_at_kind.reference(words))
+    last = exercises.softmax_jacobian.check(lambda p: exercises.softmax_jacobian.reference(p))
     assert last.message.endswith("\nThat was the last exercise of lesson 01.")
 
 

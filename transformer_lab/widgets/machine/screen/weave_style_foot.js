@@ -163,7 +163,8 @@ export const FOOT = `
     display: grid; grid-template-columns: repeat(6, minmax(auto, 1fr)); gap: 4px; overflow: visible; padding: 0;
   }
   .tl-machine .tl-stage .tl-row .tl-breaker {
-    min-width: auto; padding: 6px 2px 3px; white-space: normal; line-height: 1.15; align-content: start; min-height: 66px;
+    min-width: auto; padding: 6px 2px 3px; white-space: normal; line-height: 1.15; align-content: start;
+    min-height: 66px;
   }
   .tl-machine .tl-row .tl-breaker b { letter-spacing: -.02em; }
   .tl-machine .tl-foot > :first-child { order: 3; }

@@ -19,6 +19,7 @@ ORDER = [
     *("plots", "widgets", "exercises", "grading", "cli"),
 ]
 FOLDERS = sorted(path.parent for path in PACKAGE.rglob("__init__.py"))
+OF_SCRIPTS = {path.parent for path in PACKAGE.rglob("*.js") if path.parent.name != "static"}
 
 
 def module_of(path: Path, package: Path) -> str:
@@ -107,7 +108,9 @@ def test_a_folder_says_in_which_order_it_is_read(folder):
         assert here - set(re.findall(r"`(\w+)`", docstring)) == set()
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize(
+    "folder", sorted({*FOLDERS, *OF_SCRIPTS}), ids=lambda folder: folder.relative_to(PACKAGE).as_posix()
+)
 def test_a_folder_is_small(folder):
     """At most 16 files of source, but for the lessons' exercises."""
     if not folder.name.startswith("lesson_"):

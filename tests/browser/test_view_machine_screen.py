@@ -610,6 +610,15 @@ def test_the_stage_is_saved_as_a_picture_in_the_theme_of_the_page(browser, addre
     page.close()
 
 
+def test_only_the_weave_is_saved_as_a_picture(desk):
+    save = desk.get_by_role("button", name="save picture")
+    expect(save).to_be_visible()
+    desk.get_by_role("button", name="every matrix").click()
+    expect(save).to_be_hidden()
+    desk.get_by_role("button", name="back to the weave").click()
+    expect(save).to_be_visible()
+
+
 BANDS = ".tl-bands svg"
 ONE_ROW = """names => {
     const places = names.map(name => document.querySelector(name).getBoundingClientRect());

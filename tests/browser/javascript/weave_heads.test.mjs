@@ -6,8 +6,16 @@ import test from "node:test";
 import { assertClose, fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
-const [{ headsOf, headsSeen, sayMean, smallWeave }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] =
-  await Promise.all(["weave_heads", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load));
+const [
+  { headsOf, headsSeen, sayMean, smallWeave },
+  { rowsOf: places },
+  { stateOf },
+  { tokenizerOf },
+  { weightsOf },
+  { unpacked },
+] = await Promise.all(
+  ["weave_heads", "weave_layout", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
+);
 const tokenizer = tokenizerOf(fixtures.tokenizer);
 const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
 const state = stateOf({ machine, tokenizer, text: "ten two" });
@@ -40,6 +48,25 @@ test("a small weave has the words of both sides and a ribbon for each weight tha
     assert.equal(svg.split("<text").length - 1, seen.keys.length + seen.queries.length);
     const weights = seen.heads[0].flatMap((row) => [...row]);
     assert.equal(svg.split("<path").length - 1, weights.filter((weight) => weight >= 0.01).length);
+  }
+});
+
+test("each ribbon leaves from the row of its key, even where all look at one", () => {
+  const [keys, queries] = [
+    ["a", "b", "c", "d", "e"],
+    ["p", "q", "r", "s", "t", "u", "v"],
+  ];
+  for (const most of keys.keys()) {
+    const rows = queries.map(() => keys.map((_, s) => (s === most ? 0.9 : 0.1 / (keys.length - 1))));
+    const svg = smallWeave(rows, { keys, queries, at: 3 });
+    const height = Number(/height="(\d+)"/.exec(svg)[1]);
+    const left = places(keys.length, height / queries.length, height);
+    const lit = [...svg.matchAll(/class="w-ribbon w-lit" d="M\S+ (\S+?)C.*? (\S+)Z"/g)];
+    assert.equal(lit.length, keys.length);
+    lit.forEach(([, upper, lower], s) => {
+      const middle = (Number(upper) + Number(lower)) / 2;
+      assert.ok(Math.abs(middle - left[s]) <= height / queries.length / 2, `${keys[s]}: ${middle}, ${left[s]}`);
+    });
   }
 });
 

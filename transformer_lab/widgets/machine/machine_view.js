@@ -120,6 +120,7 @@ function begin({ el, machine, tokenizer, state }) {
     el.classList.toggle("tl-wide", whole >= WIDE);
     screen.node.hidden = Boolean(now.inside);
     workshop.node.hidden = !now.inside;
+    save.hidden = Boolean(now.inside); // the picture is of the weave
     screen.show({ family: style.getPropertyValue("--tl-serif"), width: whole });
     if (now.inside) workshop.mini.innerHTML = screen.stage.mini(now.open);
     table.show();

@@ -4,7 +4,7 @@
 import { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows } from "./machine_controls.js";
 import { detailOf, valuesOf } from "./drawing/machine_detail.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
-import { flowOf } from "./weave/weave_flow.js";
+import { flowOf } from "./drawing/machine_flow.js";
 import { headsOf } from "./weave/weave_heads.js";
 import { stepsOf } from "./weave/weave_steps.js";
 import { otherOf } from "./weave/weave_swap.js";

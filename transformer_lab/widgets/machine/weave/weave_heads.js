@@ -8,6 +8,7 @@ import { meanOf, rowsOf } from "./weave_seen.js";
 import { button, element } from "../../shared/ui.js";
 
 const [WIDTH, LEFT, FROM, TO, RIGHT, PITCH] = [210, 72, 78, 130, 136, 19]; // pixels of a small weave
+const MOST = 0.62; // of a row, that a weight of 1 takes where there is room
 
 // What is seen of an attention: { keys, queries, at, heads: [rows, …], mean, most }, `most` being the key that the
 // followed query looks at most on the mean of the heads.
@@ -30,7 +31,9 @@ export function smallWeave(rows, { keys, queries, at }) {
   const height = PITCH * Math.max(keys.length, queries.length);
   const [left, right] = [keys, queries].map(({ length }) => places(length, PITCH, height));
   const cross = rows.map((row) => keys.map((_, s) => row[s] ?? 0)); // what a mask hides has no weight
-  const ribbons = ribbonsOf({ cross, left, right, unit: 0.62 * PITCH, height });
+  const busiest = Math.max(...keys.map((_, s) => cross.reduce((sum, row) => sum + row[s], 0)));
+  const unit = PITCH * Math.min(MOST, 1 / busiest); // so that each ribbon leaves from the row of its key
+  const ribbons = ribbonsOf({ cross, left, right, unit, height });
   const drawn = ribbons.filter(({ weight }) => weight >= FAINT).sort((a, b) => (a.t === at) - (b.t === at));
   const paths = drawn.map(
     (one) => `<path class="w-ribbon${one.t === at ? " w-lit" : ""}" d="${pathOf(one, FROM, TO)}"/>`,

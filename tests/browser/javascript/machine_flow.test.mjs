@@ -7,7 +7,7 @@ import { assertClose, fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
 const [{ bandsOf, barsOf, flowOf, sayFlow }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] =
-  await Promise.all(["weave_flow", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load));
+  await Promise.all(["machine_flow", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load));
 const tokenizer = tokenizerOf(fixtures.tokenizer);
 const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
 const begun = () => stateOf({ machine, tokenizer, text: "ten two" });

@@ -3,10 +3,10 @@
 //   const flow = flowOf({ state, oncell });  // oncell([row, column]): the number whose sum is seen
 //   flow.show(at, { cell, names });          // `at` is the place of a part, as `state.partOf` gives it
 
-import { namesOf, valuesOf } from "../drawing/machine_detail.js";
-import { bare } from "./weave_layout.js";
-import { clock, label, word } from "./weave_marks.js";
-import { r } from "./weave_ribbons.js";
+import { namesOf, valuesOf } from "./machine_detail.js";
+import { bare } from "../weave/weave_layout.js";
+import { clock, label, word } from "../weave/weave_marks.js";
+import { r } from "../weave/weave_ribbons.js";
 import { button, element } from "../../shared/ui.js";
 
 const [TALL, GAP, LABEL, NARROW, NAMED] = [58, 12, 226, 620, 0.3]; // NAMED: the share of the largest that has its name
@@ -142,7 +142,7 @@ export function flowPicture({ kind, adds, bands, token, t, column, width, column
     ? `<line class="w-through" x1="${r(at)}" x2="${r(at)}" y1="${head}" y2="${3 * step - GAP}"/>`
     : "";
   const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
-  return `<svg ${size} data-from="${x}" aria-hidden="true">${through}${drawn.join("")}</svg>`;
+  return `<svg ${size} aria-hidden="true">${through}${drawn.join("")}</svg>`;
 }
 
 export function flowOf({ state, oncell }) {
@@ -152,7 +152,7 @@ export function flowOf({ state, oncell }) {
   const node = element("div", { class: "tl-flow" }, title, rows, picture);
   const me = { node };
   let listed = "";
-  me.show = ({ box, part, side }, { cell: [t, j], names }) => {
+  me.show = ({ box, part }, { cell: [t, j], names }) => {
     node.hidden = box.kind === "attention";
     if (node.hidden) return;
     const { run } = state;
@@ -161,10 +161,12 @@ export function flowOf({ state, oncell }) {
     const tokens = namesOf(plan[0].tab, valuesOf(plan[0].tab, run), names).rows;
     const token = tokens[t];
     const key = JSON.stringify([part.key, tokens]);
-    if (key !== listed) rows.replaceChildren(...tokens.map((one, i) => button(bare(one), () => me.choose(i))));
+    if (key !== listed) rows.replaceChildren(...tokens.map((one) => button(bare(one))));
     listed = key;
-    [...rows.children].forEach((one, i) => one.setAttribute("aria-pressed", i === t));
-    me.choose = (i) => oncell([i, j]);
+    [...rows.children].forEach((one, i) => {
+      one.setAttribute("aria-pressed", i === t);
+      one.onclick = () => oncell([i, j]);
+    });
     title.textContent = sayFlow(box.kind, token, bands, names.vocabulary);
     const width = Math.floor(node.clientWidth) || 900;
     const look = { kind: box.kind, adds, bands, token, t, column: j, width, columns: names.vocabulary };

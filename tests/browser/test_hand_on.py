@@ -139,6 +139,22 @@ def test_who_follows_a_link_is_not_asked_first(page, site):
     expect(view).to_be_visible()
 
 
+def test_what_was_written_comes_after_what_was_typed(page, site):
+    """A control that is set may begin anew what lies on it, so that is set last."""
+    page.goto(f"{site}lessons/09_language_model.html")
+    view, bar = handed_on(page, "view-completer")
+    view.get_by_role("textbox").first.fill("import ")
+    view.locator("[data-ghost]").nth(1).click()
+    address = link_of(page, bar)
+    assert "written=" in address
+    shown = view.evaluate(f"async view => {{ await {FRAMES}; return JSON.stringify(view.values); }}")
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_function(
+        "shown => JSON.stringify(document.querySelector('.tl-completer.tl-view')?.values) === shown", arg=shown
+    )
+
+
 def test_a_picture_says_what_it_is(page, site, tmp_path: Path):
     page.goto(f"{site}lessons/01_attention.html")
     view, bar = handed_on(page, "view-arcs")

@@ -67,7 +67,6 @@ function put(control, value, event) {
 // One kind of control in each round, because what is pressed may change the others: first what is to be pressed, last
 // what is to be let go, for the button of a group lets go of the others by itself.
 export async function set(view, wanted) {
-  keep(view, wanted);
   const stages = [["button", "1"], ["select"], ["checkbox"], ["text"], ["range"], ["button", "0"]];
   const tried = new Map();
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -85,7 +84,7 @@ export async function set(view, wanted) {
     }
     await frames();
   }
-  keep(view, wanted); // what is painted lies on the pattern that was chosen
+  keep(view, wanted); // setting a control begins anew what lies on it, such as what was written after a text
 }
 
 function keep(view, wanted) {

@@ -415,6 +415,8 @@ assert all(worse)
 #
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #
+# Put side by side, the variants of the two troubles say:
+#
 # | the stack | the gradient arrives | the tokens differ | it learns |
 # |---|---|---|---|
 # | alone | no | no | no |

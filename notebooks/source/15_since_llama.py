@@ -373,10 +373,10 @@ for task in memory.TASKS:
 # Three things can be read from this table. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one.
 
 # %% [markdown]
-# What does forgetting do? Where pairs are written anew, a gate without the delta rule goes a part of the way. It gets 0.48 to 0.72, which is more than the 0.39 of the best guess without the order, and less than the nine in ten of the delta rule. Where pairs are void, no key is written anew, so that forgetting alone could do the task, and with three seeds of five it does as well as both together (0.97), with the others 0.63 and 0.77. The delta rule alone gets 0.86 to 0.94, and a gate adds a little to that, with every seed.
+# Second, a layer that attends recalls every pair that is written once. Third, a hybrid of one layer with a state and one that attends recalls all 32 pairs, while two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. What remembers in the other three layers is a state, which is a summary of the text, and what must be recalled to the letter is recalled by the fourth.
 
 # %% [markdown]
-# Second, a layer that attends recalls every pair that is written once. Third, a hybrid of one layer with a state and one that attends recalls all 32 pairs, while two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. What remembers in the other three layers is a state, which is a summary of the text, and what must be recalled to the letter is recalled by the fourth.
+# What does forgetting do? Where pairs are written anew, a gate without the delta rule goes a part of the way. It gets 0.48 to 0.72, which is more than the 0.39 of the best guess without the order, and less than the nine in ten of the delta rule. Where pairs are void, no key is written anew, so that forgetting alone could do the task, and with three seeds of five it does as well as both together (0.97), with the others 0.63 and 0.77. The delta rule alone gets 0.86 to 0.94, and a gate adds a little to that, with every seed.
 
 # %% [markdown]
 # Would a longer training change that? The table has the most important rows for ten times as many steps, with one seed:

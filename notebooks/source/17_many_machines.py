@@ -138,7 +138,7 @@ for n in (2, 3, 4):
 # %% [markdown]
 # ## Five ways to cut
 #
-# So the ranks can add up what they have. What shall each of them do? A training step has four things that can be cut, which are the texts of a batch, the weights, the positions of a text, and the layers. There are five usual ways to do it, because the weights can be cut in two ways. (A mixture of experts, as at the end of lesson 11, allows one more: each rank holds some of the experts, and every token travels to its experts and back.) For each of the five, ask what must be sent and how often. After them you will put it into formulas.
+# So the ranks can add up what they have. What shall each of them do? A training step has four things that can be cut, which are the texts of a batch, the weights, the positions of a text, and the layers. There are five usual ways to do it, because the weights can be cut in two ways. For each of the five, ask what must be sent and how often. After them you will put it into formulas.
 #
 # ![For each of five ways, who of four ranks has which part of the activations and of the weights.](../img/17_ways.svg)
 
@@ -292,6 +292,20 @@ exercises.bytes_sent.check(bytes_sent)
 # | pipeline | $2 (n - 1)\, x$ |
 
 # %% [markdown]
+# **And experts.** A mixture of experts (lesson 11) allows a sixth cut, which we do on paper only. Each rank holds some of a layer's experts, and the vector of each token travels to the $k$ experts that the router has chosen for it, and the results travel back. On the way back through the layer, so do the gradients. That makes four journeys, of which a share of $(n - 1) / n$ leaves the rank if the experts are chosen evenly. So all ranks together send $4 k \frac{n - 1}{n}\, x$ numbers in each such layer. Let us count, with eight experts on four ranks:
+
+# %%
+torch.manual_seed(0)
+n, k, n_tokens = 4, 2, 4096
+chosen = torch.rand(n_tokens, 8).topk(k).indices  # (n_tokens, k): as even as chance makes it
+home = torch.arange(n_tokens) * n // n_tokens  # the rank that has the token
+leave = (chosen // 2 != home[:, None]).sum().item()  # experts 0 and 1 live on rank 0, and so on
+print(f"{leave} vectors leave their rank, predicted {k * (n - 1) / n * n_tokens:.0f}")
+
+# %% [markdown]
+# Tensor parallel sends $4 (n - 1)\, x$ for a network, so experts send $k / n$ of that. In the training of [DeepSeek-V3](https://arxiv.org/abs/2412.19437), 64 GPUs share the 256 experts of a layer, of which a token takes 8, and no token may travel to more than four machines. What this way can't cut is all that is not an expert, so attention needs another way beside it. And all ranks wait for the one whose experts have most to do, which is why lesson 15 balances them.
+
+# %% [markdown]
 # ## Look: five trainings, predicted and run
 #
 # The formulas use nothing but sizes. Now they predict what all ranks together send in one step of our model, for eight texts of 64 characters and 216 000 weights. **Predict** first: which of the five ways sends least, and which two send most?
@@ -336,7 +350,7 @@ print("sharded, sent / predicted:", round(sum(o.bytes for o in outcomes["sharded
 # | $4 d$ | queries, keys, values, and what the heads have read | cuts them by heads |
 # | $2 d_{ff}$ | the features inside the network, before and after the activation function | cuts them by features |
 #
-# and the model's end keeps two more vectors of $d$, and a probability for each character. **Predict**: which way leaves nearly half of the activations on each rank?
+# and the model's end keeps two more vectors of $d$, and a probability for each character. (Nothing here grows with the square of the text, except a mask of $T^2$ numbers in each layer. The attention weights, $h\,T$ numbers for each token, are not kept, because torch's fused kernel makes them anew on the way back, as lesson 13 does.) **Predict**: which way leaves nearly half of the activations on each rank?
 
 # %%
 def memory(way, n):
@@ -509,6 +523,21 @@ for weights, layers, width in llamas:
 # So the ratio falls with the width. But on the way forward, no token can enter the next half of a layer before its sum is there, so that sending is hard to hide even where it takes less time than the arithmetic. To hide it, the work must be cut more finely. PyTorch's [asynchronous tensor parallelism](https://discuss.pytorch.org/t/distributed-w-torchtitan-introducing-async-tensor-parallelism-in-pytorch/209487) sends the sums of some tokens while the products of others are computed. And on the way back, Megatron-LM computes the gradients of a weight matrix [while the gradients of its input are summed](https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tensor_parallel/layers.py). All of this is easier on fast links, and so tensor parallel is kept within the reach of the fast links, which are those of one machine here.
 
 # %% [markdown]
+# How are ways combined, then? Take two machines of eight such GPUs, and twice as many tokens, so that the arithmetic still takes a second. Each machine reads half of the tokens, and inside it, tensor parallel leaves an eighth of the weights to every GPU. Then a GPU has only the gradients of its own eighth to add up between the machines, with one partner in the other one, as in data parallel:
+
+# %%
+tokens, gpus = 131_072, 16
+for way, share in (("data", 1), ("tensor", gpus)):
+    seconds = outside.seconds_sending(costs.bytes_sent(way, gpus, P, L, tokens, d, 2), gpus)
+    print(f"{way + ' alone:':28} {seconds:.2f} s, {16 * P / share / 1e9:5.1f} GB a GPU")
+both = inside.seconds_sending(costs.bytes_sent("tensor", 8, P, L, tokens // 2, d, 2), 8)
+both += outside.seconds_sending(costs.bytes_sent("data", 2, P // 8, L, tokens, d, 2), 2)
+print(f"tensor inside, data between: {both:.2f} s, {16 * P / 8 / 1e9:5.1f} GB a GPU")
+
+# %% [markdown]
+# Data parallel alone does not fit into the 80 GB of a GPU. Tensor parallel alone sends for five times as long as it computes, because its ring crosses the slow links. Nested, the two fit, and send for less than a third of a second.
+
+# %% [markdown]
 # The [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. In the model of 8 billion four heads share their keys, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: the weights that a sharded rank needs next, and the gradients, can travel while it computes something else. We add that a rank of a pipeline has nothing to do before its activation comes.
 
 # %% [markdown]
@@ -569,7 +598,7 @@ assert min(slow - plain for plain, _, slow in times.values()) > 150
 # - A gradient is a sum, and a sum can be made in parts: divide by the number of *all* targets, then add up.
 # - A ring adds up in $2 (n - 1)$ steps, and no rank sends more than twice its numbers.
 # - Data cuts the texts, sharding the weights, tensor the features, context the positions, pipeline the layers.
-# - What is sent in every layer needs fast links.
+# - What is sent in every layer needs fast links, so ways are nested: tensor inside a machine, data between machines.
 # - Test with unequal shares, own seeds and a limit of time.
 
 # %% [markdown]

@@ -8,7 +8,7 @@
 # - choose a way by what it cuts and by what it can't cut,
 # - predict from sizes alone what a real cluster waits for.
 #
-# **You need** lessons 02, 09 and 13. **Papers:** [Megatron-LM](https://arxiv.org/abs/1909.08053), [GPipe](https://arxiv.org/abs/1811.06965), [ZeRO](https://arxiv.org/abs/1910.02054). **Time:** 35 minutes, the exercises 95 more.
+# **You need** lessons 02, 09 and 13. **Papers:** [Megatron-LM](https://arxiv.org/abs/1909.08053), [GPipe](https://arxiv.org/abs/1811.06965), [ZeRO](https://arxiv.org/abs/1910.02054). **Time:** 55 minutes, the exercises 95 more.
 
 # %%
 from importlib.util import find_spec
@@ -292,7 +292,7 @@ exercises.bytes_sent.check(bytes_sent)
 # | pipeline | $2 (n - 1)\, x$ |
 
 # %% [markdown]
-# **And experts.** A mixture of experts (lesson 11) allows a sixth cut, which we do on paper only. Each rank holds some of a layer's experts, and the vector of each token travels to the $k$ experts that the router has chosen for it, and the results travel back. On the way back through the layer, so do the gradients. That makes four journeys, of which a share of $(n - 1) / n$ leaves the rank if the experts are chosen evenly. So all ranks together send $4 k \frac{n - 1}{n}\, x$ numbers in each such layer. Let us count, with eight experts on four ranks:
+# **And experts.** A mixture of experts (lesson 11) allows a sixth cut, which we do on paper only. Each rank holds some of a layer's experts. So the vector of each token travels to the $k$ experts that the router has chosen for it, and what they make of it travels home. In the backward pass the gradients make both journeys in reverse, so that there are four. If the experts are chosen evenly, a share of $(n - 1) / n$ of all vectors leaves its rank on each journey, and all ranks together send $4 k \frac{n - 1}{n}\, x$ numbers in each such layer. Let us count one journey, with eight experts on four ranks, of which each token takes two:
 
 # %%
 torch.manual_seed(0)

@@ -8,7 +8,7 @@
 # - write sliding windows, latent attention, the delta rule and QK-norm,
 # - test what a part buys against the simplest other explanation.
 #
-# **You need** lessons 03, 08, 09 and 11. **Papers:** [Gemma 3](https://arxiv.org/abs/2503.19786), [DeepSeek-V3](https://arxiv.org/abs/2412.19437), [Gated DeltaNet](https://arxiv.org/abs/2412.06464), [gpt-oss](https://arxiv.org/abs/2508.10925). **Time:** 50 minutes, the exercises 90 more.
+# **You need** lessons 03, 08, 09 and 11. **Papers:** [Gemma 3](https://arxiv.org/abs/2503.19786), [DeepSeek-V3](https://arxiv.org/abs/2412.19437), [Gated DeltaNet](https://arxiv.org/abs/2412.06464), [gpt-oss](https://arxiv.org/abs/2508.10925). **Time:** 60 minutes, the exercises 90 more.
 
 # %%
 from importlib.util import find_spec
@@ -53,7 +53,7 @@ print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
 # %% [markdown]
-# **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** We take the designs one at a time. Then come four smaller parts, which keep a training steady, give idle heads a place for their weight, let a model read on, and share out the work. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
+# **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** We take the designs one at a time. Then come two smaller parts, which keep a training steady and give idle heads a place for their weight. Two more, which let a model read on and share out the work, follow as *Extra*. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
 
 # %%
 table = training.load_table("since_llama")
@@ -69,6 +69,16 @@ def say(experiment, arm, measure):
     found = over_seeds(experiment, arm, measure)
     spread = f", from {found.min():.2f} to {found.max():.2f}" if len(found) > 1 else ""
     print(f"{arm:39} {measure} {found.mean():.2f}{spread}")
+
+
+def grid(experiment, columns, rows, measure):
+    """Means of the seeds, and in brackets the lowest and the highest."""
+    wide = max(map(len, rows))
+    print(" " * wide, *(f"{column:>17}" for column in columns))
+    for row in rows:
+        cells = (over_seeds(experiment, f"{column}, {row}", measure) for column in columns)
+        cells = (f"{cell.mean():.2f} ({cell.min():.2f}-{cell.max():.2f})" for cell in cells)
+        print(f"{row:{wide}}", *(f"{cell:>17}" for cell in cells))
 
 # %% [markdown]
 # Each part must also be the real one. So this function makes a tiny random model of a family out of `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, first read at once, then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones a model says nearly the same whatever its attention does: a forgotten scaling of RoPE would then change the logits by about 0.001, and now it changes them by 0.1 or more.
@@ -360,31 +370,55 @@ best = [max(map(three.count, three)) / 3 for three in product(range(16), repeat=
 print(f"the best guess without the order: {sum(best) / len(best):.4f}")
 
 # %% [markdown]
-# But overwriting need not be the only remedy, because a state that merely *forgets* would prefer what came last as well. The table therefore has a control, *gated linear*, which is linear attention with a gate and without the delta rule, as in [Mamba-2](https://arxiv.org/abs/2405.21060).
-#
-# The table has five seeds and more tasks: twice and four times as many pairs, and 8 pairs that follow 40 others, which a mark then declares void. It also has more layers. *Attention* sees all pairs, *two delta* has two layers with a state, and *hybrid* has one layer with a state and one that attends.
+# That was one start. The table has five, and more tasks: twice and four times as many pairs, and 8 pairs that follow 40 others, which a mark then declares void. Beside both rules it has a layer of *attention*, which sees all pairs:
 
 # %%
-for task in memory.TASKS:
-    for rule in memory.COMPARED[task]:
-        say("memory", f"{rule}, {task}", "right")
+grid("memory", ("linear", "delta", "attention"), memory.TASKS, "right")
+once = [over_seeds("memory", f"attention, {n} pairs", "right") for n in (8, 16, 32)]
+assert torch.cat(once).min() > 0.99
+arm = "{}, 8 pairs, written 3 times"
+anew = {rule: over_seeds("memory", arm.format(rule), "right") for rule in memory.RULES}
+assert anew["delta"].min() > 0.9 > 0.4 > anew["linear"].max()
 
 # %% [markdown]
-# Three things can be read from this table. First, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So it is not a *larger* memory but a tidier one.
+# Two things can be read from this table. First, attention recalls every pair that is written once. (Of those that are written anew, it recalls no more than the delta rule does.) Second, with 32 pairs, twice as many as a key has features, both rules lose many of them, and the delta rule is no better than linear attention. So its memory is not *larger* but tidier.
+#
+# (Why does linear attention hold fewer of 8 pairs than of 16, on average? Two of its five starts have not learned to tell some *values* apart. They get 6 and 8 of the sixteen values right at most four times in ten, and each of the others in 96 % of all cases or more. So it isn't the memory that is full.)
 
 # %% [markdown]
-# Second, a layer that attends recalls every pair that is written once. Third, a hybrid of one layer with a state and one that attends recalls all 32 pairs, while two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. What remembers in the other three layers is a state, which is a summary of the text, and what must be recalled to the letter is recalled by the fourth.
+# What, then, does the remembering in the models of our question, where three layers in four keep a state? The task with 32 pairs has two models of two layers each: *two delta*, with a state in both, and *hybrid*, where a layer that attends stands on one with a state:
+
+# %%
+for rule in ("two delta", "hybrid"):
+    say("memory", f"{rule}, 32 pairs", "right")
+assert over_seeds("memory", "hybrid, 32 pairs", "right").min() > 0.99
+assert over_seeds("memory", "two delta, 32 pairs", "right").max() < 0.8
 
 # %% [markdown]
-# What does forgetting do? Where pairs are written anew, a gate without the delta rule goes a part of the way. It gets 0.48 to 0.72, which is more than the 0.39 of the best guess without the order, and less than the nine in ten of the delta rule. Where pairs are void, no key is written anew, so that forgetting alone could do the task, and with three seeds of five it does as well as both together (0.97), with the others 0.63 and 0.77. The delta rule alone gets 0.86 to 0.94, and a gate adds a little to that, with every seed.
+# The hybrid recalls all 32 pairs. Two layers with a state, which are just as many layers and twice the state, do not after equally many steps. This is our answer to the second half of the question. In three layers of four, a state keeps a summary of the text, and what must be recalled to the letter is recalled by the fourth.
+
+# %% [markdown]
+# One more control is due. We have said that linear attention fails because it can't *overwrite*. But a state that merely *forgets* would prefer what came last as well. So *gated linear* is linear attention with a gate and without the delta rule, as in [Mamba-2](https://arxiv.org/abs/2405.21060), and *gated delta* has both:
+
+# %%
+for rule in ("linear", "gated linear", "delta"):
+    say("memory", f"{rule}, 8 pairs, written 3 times", "right")
+for rule in ("linear", "gated linear", "delta", "gated delta"):
+    say("memory", f"{rule}, 8 pairs after 40 void ones", "right")
+assert anew["delta"].min() > anew["gated linear"].max()
+assert anew["gated linear"].min() > 0.3945
+
+# %% [markdown]
+# Forgetting goes a part of the way. Where pairs are written anew, a gate alone gets 0.48 to 0.72, which is more than the best guess without the order, and less than the nine in ten of the delta rule. Where pairs are void, no key is written anew, so that forgetting alone could do the task. With three seeds of five it does it as well as both rules together, but with the other two it stays at 0.62 and 0.77. The delta rule alone gets 0.86 to 0.94 there, and with every seed a gate adds a little to that.
 
 # %% [markdown]
 # Would a longer training change that? The table has the most important rows for ten times as many steps, with one seed:
 
 # %%
-written_anew = [f"{rule}, 8 pairs, written 3 times" for rule in ("linear", "gated linear", "delta")]
-for arm in (*written_anew, *(f"{rule}, 32 pairs" for rule in ("linear", "delta", "two delta"))):
-    say("memory, ten times as long", arm, "right")
+for rule in ("linear", "gated linear", "delta"):
+    say("memory, ten times as long", f"{rule}, 8 pairs, written 3 times", "right")
+for rule in ("linear", "delta", "two delta"):
+    say("memory, ten times as long", f"{rule}, 32 pairs", "right")
 
 # %% [markdown]
 # Linear attention has come to the best guess without the order, 0.39, and no further: it still can't say which value was the last. The delta rule can, and a gate alone comes to 0.85, so that much of what overwriting does can be learned by forgetting. The 32 pairs are another matter. With ten times the steps a state holds nine in ten of them. So there is no sharp limit at $d_k$ pairs, but a price that falls slowly, whereas the hybrid had all 32 pairs after a tenth of the steps.
@@ -449,7 +483,7 @@ plots.show(ax, alt="Three lines rise with the text, a window's and a state's sta
 # Where do the 12,800 bytes of a state come from? Its eight matrices of 16 × 16 numbers take 8,192. The rest is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with its own last three values, and these must be kept, too. So a state is dear at first. Here it holds as much as 12.5 tokens of all heads, as 50 of two groups, or as 100 latents, and it pays only for longer texts than that. From there on it costs nothing more, and neither does a window.
 
 # %% [markdown]
-# Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2 900 tokens, which of these models still know something of the very first one? (A layer with a state is set to keep 99.95 % of it at each step, and to write a share $\beta$ of 0.2.) Then let the text grow to 2,896 tokens. The line marks the first token, and beside each strip stands what is still known of it. Finally, move the decay.
+# Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2,900 tokens, which of these models still know something of the very first one? (A layer with a state is set to keep 99.95 % of it at each step, and to write a share $\beta$ of 0.2.) Then let the text grow to 2,896 tokens. The line marks the first token, and beside each strip stands what is still known of it. Finally, move the decay.
 
 # %%
 from transformer_lab import widgets
@@ -505,39 +539,45 @@ qwen3 = compare("Qwen3", head_dim=8)
 # What does it buy? The table has small models of Python's source, trained at three learning rates. If the norm helps *because* it bounds the scores, then another bound should help as well, such as the **soft cap** of [Gemma 2](https://arxiv.org/abs/2408.00118) (Gemma 3 has a norm in its place), here $5 \tanh(s / 5)$. And if the learned weights matter, then the norm alone should help less:
 
 # %%
-names = ("plain", "QK-norm", "norm only", "soft cap")
-for rate in (0.03, 0.1, 0.3):
-    for name in names:
-        say("bounded scores", f"{name}, rate {rate}", "nats")
-for name in names[:2]:
+names, rates = ("plain", "soft cap", "norm only", "QK-norm"), ("rate 0.03", "rate 0.1", "rate 0.3")
+grid("bounded scores", names, rates, "nats")
+for name in ("plain", "QK-norm"):
     say("bounded scores", f"{name}, rate 0.3", "largest score")
-for name in ("plain", "norm only", "soft cap"):
-    say("bounded scores, ten times as long", f"{name}, rate 0.3", "nats")
 last = {name: over_seeds("bounded scores", f"{name}, rate 0.3", "nats") for name in names}
 assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"]) - 0.1
+assert last["soft cap"].max() < last["plain"].min()
 
 # %% [markdown]
-# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and at the highest its largest score is about 11,000, and with the norm it is 23. (Heads have 12 features here, so that the norm alone would allow √12 = 3.46, but its learned weights allow more.) With QK-norm the second rate is even the best, with four of the five seeds, and the third costs much less. So far this is what the papers promise.
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and at the highest its largest score is about 11,000, where with QK-norm it is 23. (Heads have 12 features here, so that the norm alone would allow √12 = 3.46, but its learned weights allow more.) With QK-norm the second rate is even the best, with four of the five seeds, and the third costs much less. So far this is what the papers promise.
 
 # %% [markdown]
-# But a bound alone does not do it. The soft cap keeps every score below 5, and yet the capped models are nearer to the plain ones than to those with a norm. (A cap of 3.46 comes to the same, 2.76 and 2.77 with two seeds.) A cap differs in one more thing: far beyond it, tanh is flat. At the highest rate 99 % of the first layer's scores are above 15 before the cap (two seeds), where its slope is below 0.01, so that hardly any gradient brings them back. The learned weights do not explain the norm either, because at the highest rate the norm alone does as well. Nor is it patience: with ten times as many steps (last three lines, one seed) both are further behind.
-
-# %% [markdown]
-# What does the norm have that the cap does not? Its slope never dies. And with it, the *size* of $W^Q$ and $W^K$ no longer matters. The larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. That sounds like a good explanation. Its control gives both matrices their first size back after each step, so that they cannot grow. *Turn* is the mean angle, in radians, by which a step turns them:
+# Why does it help? It is not only the bound, since a capped model has one as well, and is nearer to the plain model than to those with a norm. Nor is it the learned weights, without which the norm does as well at the highest rate. Perhaps the others only need more steps? Or is it this: with a norm the *size* of $W^Q$ and $W^K$ no longer matters, and the larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself? As a control, both matrices get their first size back after each step. *Turn* is the mean angle, in radians, by which a step turns them:
 
 # %%
-for name in ("plain", "norm only"):
-    for sizes in ("free", "kept"):
-        say("kept sizes", f"{name}, {sizes}", "nats")
-        say("kept sizes", f"{name}, {sizes}", "turn")
+for name in names[:3]:
+    say("bounded scores, ten times as long", f"{name}, rate 0.3", "nats")
+for measure in ("nats", "turn"):
+    print(f"\nsizes kept, {measure}:")
+    grid("kept sizes", ("plain", "norm only"), ("free", "kept"), measure)
 free, kept = (over_seeds("kept sizes", f"norm only, {sizes}", "turn") for sizes in ("free", "kept"))
 assert kept.min() > 1.5 * free.max()
 
 # %% [markdown]
-# With their sizes kept, the matrices are turned about twice as far in each step, and yet the model with the norm is hardly worse, by less than 0.1 with each seed. So smaller turns are not what helps it. The plain model gains 0.14 to 0.32 when its sizes are kept. Larger turns are not the reason: with each step of the two matrices halved as well, they turn hardly more than before, and it gains 0.24 or more (three seeds).
+# Here are these controls, with two more that are not in the table of the experiments, all at the rate 0.3:
+#
+# | does it help because… | what we changed | nats | answer |
+# |---|---|---|---|
+# | it bounds the scores? | plain scores, capped at 5 (at 3.46: two seeds) | 2.77 (2.76) instead of 2.91; the norm has 2.54 | a part |
+# | its slope never dies, as the cap's does? | the cap, but on the way back the slope of plain scores (three seeds) | 3.65 instead of 2.77 | no, the scores run away |
+# | it has learned weights? | the norm, without them | 2.54 instead of 2.56 | no |
+# | the others learn slowly? | ten times the steps (one seed) | plain 2.77, cap 2.58, norm 1.91 | no, the gaps grow |
+# | matrices that grow turn less? | the norm, sizes kept: they turn twice as far | 2.58 instead of 2.54 | no |
+# | the scores don't grow with the matrices? | plain, sizes kept | 2.72 instead of 2.91 | a part |
 
 # %% [markdown]
-# So a part of its trouble is that its matrices grow, and its scores with them. How large a part depends on the task: in windows of 256 characters, by one seed, it gains only 0.05. (Kimi K2 is trained with a relative of this, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the two matrices of a head whose largest score passes a limit.) What else the norm may do, we do not know.
+# So a part of the plain model's trouble is that its matrices grow, and its scores with them. (It gains because their sizes are kept, and not because they then turn further. With each step halved as well, they turn hardly more than before, and it gains 0.24 or more, with three seeds.) How large a part depends on the task: in windows of 256 characters, by one seed, it gains only 0.05. What else the norm may do, we do not know.
+#
+# Kimi K2 is trained with a relative of these remedies, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the two matrices of a head whose largest score passes a limit.
 
 # %% [markdown]
 # ## A head that has nothing to look at
@@ -617,8 +657,9 @@ assert max(moved["lost"]) < min(moved["shared out"])
 
 # %% [markdown]
 # In none of these heads does it matter much to lose what it reads there, but in each it matters to be made to look elsewhere. So for them the first token is no source of information but a place to leave weight, an **attention sink**. (In texts of 4 to 8 tokens we found 51 such heads, in texts of 44 to 98 still 12, and there, too, *shared out* moved each by more than *lost* moved any.) [Xiao et al. (2023)](https://arxiv.org/abs/2309.17453) found it in large language models, and also that a window which drops the first tokens ruins models that were not trained with it.
-#
-# [gpt-oss](https://arxiv.org/abs/2508.10925) gives each head such a place without a token. A learned number, the **sink**, takes part in the softmax and has no value:
+
+# %% [markdown]
+# What can a model do about it? The `GatedAttention` of Qwen3-Next above multiplies what its heads have read by a gate between 0 and 1, so that a head with nothing to say can be closed, and [its authors](https://arxiv.org/abs/2505.06708) report that hardly any weight then goes to the first token. [gpt-oss](https://arxiv.org/abs/2508.10925) gives each head a place for its weight that is no token. A learned number, the **sink**, takes part in the softmax and has no value:
 #
 # $$w_s = \frac{e^{score_s}}{e^{sink} + \sum_j e^{score_j}}$$
 
@@ -631,7 +672,45 @@ few = {"head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding
 gpt_oss = compare("GptOss", **few)
 
 # %% [markdown]
-# ## Reading on: scaled RoPE
+# ## Back to the question
+#
+# What did the models of 2026 give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows only on a task that needs what was given up.
+
+# %% [markdown]
+# The question is still open. [MiniMax-M2](https://arxiv.org/abs/2605.26494) went back to full attention in all its layers, because cheaper ones had lost too much for its makers. Its successor [MiniMax-M3](https://huggingface.co/docs/transformers/main/model_doc/minimax_m3_vl) keeps all keys and values, but in most layers a query reads only the blocks of 128 tokens that an indexer rates highest. [DeepSeek-V4](https://huggingface.co/docs/transformers/main/model_doc/deepseek_v4) goes further: beside a window of 128 tokens, nearly all its layers keep one entry for every 4 tokens or for every 128.
+
+# %% [markdown]
+# ## Remember
+#
+# - A window of $w$ in $L$ layers reaches exactly $L\,(w - 1)$ positions back; one open layer wins the rest back.
+# - A latent keeps one short vector for all heads, and absorbed matrices make no key at all.
+# - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets (which does a part of the same), and a layer that attends recalls.
+# - With QK-norm a training loses little at high rates; a soft cap helps far less.
+# - Many heads leave their weight on a token that says nothing, or on a sink that they are given.
+
+# %% [markdown]
+# ## Quiz
+#
+# <details><summary>1. A model has 24 layers with a window of 512, and no other layers. Can its last output depend on a token 20,000 positions back?</summary>
+# No: 24 · 511 = 12,264.
+# </details>
+# <details><summary>2. Why does linear attention with 16 × 16 numbers recall 8 pairs, and not 8 pairs that are each written three times?</summary>
+# It adds up. What was written first is still in the sum, and the state can't tell which value was the last.
+# </details>
+
+# %% [markdown]
+# <details><summary>3. Why can't RoPE turn the whole key in latent attention?</summary>
+# The rotation between a query and a key depends on their distance, so there would be another matrix to absorb for each position.
+# </details>
+# <details><summary>4. You cut the first tokens out of the cache of a model without sinks, and it falls apart, although those tokens said nothing. Why?</summary>
+# Heads with nothing to look at left their weight there. Now they must spend it on tokens that say something.
+# </details>
+
+# %% [markdown]
+# **Next:** these models continue text. [Lesson 16](16_after_pretraining.ipynb) makes one answer.
+
+# %% [markdown]
+# ## Extra: reading on with scaled RoPE
 #
 # Models are trained on short texts, since those are cheap, and are to read long ones. Lesson 11 found that RoPE alone does not read on. Why not? A pair of features turns by a fixed angle at each position. These are the turns that the six pairs of a head make in 64 positions:
 
@@ -683,7 +762,7 @@ assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in contro
 # Both controls are better than all recipes. With a window of 64 the model reads on as if nothing had happened, and with all keys in sight it loses less than a tenth of a nat. (After ten times as much training neither loses anything, by one seed: 1.37 and 1.40 in the last quarter, and 1.42 in the first.) So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where that is needed, and for this small model it is not.
 
 # %% [markdown]
-# ## Who gets the work: routing without a loss
+# ## Extra: who gets the work, without a loss
 #
 # Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. [DeepSeek-V3](https://arxiv.org/abs/2412.19437) has a bias for each expert instead ([Wang et al., 2024](https://arxiv.org/abs/2408.15664)), which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where too seldom. (A very small loss is left beside it, so that no single text uses a few experts alone.) By hand, two of three experts:
 
@@ -705,41 +784,3 @@ assert loads["free"].min() > 2 > max(loads["loss"].max(), loads["bias"].max())
 
 # %% [markdown]
 # Left alone, the busiest expert gets about three times its share. A bias balances nearly as well as the loss does, and needs no gradient. In the quality of the models five seeds show no difference, neither between the two nor from the model that is not balanced. So at this size nothing is gained but order. It is the machines that need it. Where experts live on different GPUs (lesson 17), all of them wait for the busiest.
-
-# %% [markdown]
-# ## Back to the question
-#
-# What did the models of 2026 give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows only on a task that needs what was given up.
-
-# %% [markdown]
-# The question is still open. [MiniMax-M2](https://arxiv.org/abs/2605.26494) went back to full attention in all its layers, because cheaper ones had lost too much for its makers. Its successor [MiniMax-M3](https://huggingface.co/docs/transformers/main/model_doc/minimax_m3_vl) keeps all keys and values, but in most layers a query reads only the blocks of 128 tokens that an indexer rates highest. [DeepSeek-V4](https://huggingface.co/docs/transformers/main/model_doc/deepseek_v4) goes further: beside a window of 128 tokens, nearly all its layers keep one entry for every 4 tokens or for every 128.
-
-# %% [markdown]
-# ## Remember
-#
-# - A window of $w$ in $L$ layers reaches exactly $L\,(w - 1)$ positions back; one open layer wins the rest back.
-# - A latent keeps one short vector for all heads, and absorbed matrices make no key at all.
-# - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets (which does a part of the same), and a layer that attends recalls.
-# - QK-norm survives high rates, which a soft cap does not; many heads leave their weight on a sink.
-# - A model reads on beyond its training length if its RoPE meets no new distance there.
-
-# %% [markdown]
-# ## Quiz
-#
-# <details><summary>1. A model has 24 layers with a window of 512, and no other layers. Can its last output depend on a token 20 000 positions back?</summary>
-# No: 24 · 511 = 12 264.
-# </details>
-# <details><summary>2. Why does linear attention with 16 × 16 numbers recall 8 pairs, and not 8 pairs that are each written three times?</summary>
-# It adds up. What was written first is still in the sum, and the state can't tell which value was the last.
-# </details>
-
-# %% [markdown]
-# <details><summary>3. Why can't RoPE turn the whole key in latent attention?</summary>
-# The rotation between a query and a key depends on their distance, so there would be another matrix to absorb for each position.
-# </details>
-# <details><summary>4. You cut the first tokens out of the cache of a model without sinks, and it falls apart, although those tokens said nothing. Why?</summary>
-# Heads with nothing to look at left their weight there. Now they must spend it on tokens that say something.
-# </details>
-
-# %% [markdown]
-# **Next:** these models continue text. [Lesson 16](16_after_pretraining.ipynb) makes one answer.

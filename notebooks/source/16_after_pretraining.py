@@ -8,7 +8,7 @@
 # - write the losses of GRPO and DPO, and train with them,
 # - tell what a model has learned from what it could do before, and from what only its reward says.
 #
-# **You need** lessons 07 to 09. **Papers:** [InstructGPT](https://arxiv.org/abs/2203.02155), [LoRA](https://arxiv.org/abs/2106.09685), [DPO](https://arxiv.org/abs/2305.18290), [GRPO](https://arxiv.org/abs/2402.03300). **Time:** 40 minutes, the exercises 125 more.
+# **You need** lessons 07 to 09. **Papers:** [InstructGPT](https://arxiv.org/abs/2203.02155), [LoRA](https://arxiv.org/abs/2106.09685), [DPO](https://arxiv.org/abs/2305.18290), [GRPO](https://arxiv.org/abs/2402.03300). **Time:** 60 minutes, the exercises 125 more.
 
 # %%
 from importlib.util import find_spec
@@ -279,7 +279,7 @@ for arm in ("demonstrations", "LoRA, rank 1", "LoRA, rank 8"):
 assert over_seeds("LoRA, rank 1", "well_formed").mean() > 0.9
 
 # %% [markdown]
-# Two parameters in a hundred learn the form about as well as all of them do. Rank 8 damages more. With four of the five seeds it is right in fewer than one in five of the sums that it works out, where full fine-tuning is right in half of them. It is the learning rate, which is too high for rank 8, though not for rank 1: with a third of it, rank 8 is right in 51 to 55 % of them (three seeds). The files are small, too, since `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here rank 8 forgot about as much at the lower rate, and more at the higher one.
+# Two parameters in a hundred learn the form about as well as all of them do. Rank 8 damages more. With four of the five seeds it is right in fewer than one in five of the sums that it works out, where full fine-tuning is right in half of them. It is the learning rate, which is too high for rank 8, though not for rank 1: with a third of it, rank 8 is right in 51 to 55 % of them, while rank 1 stays at 36 to 50 % (three seeds). `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here rank 8 forgot about as much at the lower rate, and more at the higher one.
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, easy). Write a linear layer with LoRA that works whatever axes stand before the last one.
@@ -489,7 +489,7 @@ print(f"of all kept answers, worked out: {worked[kept].float().mean():.2f}")
 print(f"a mean over the problems:        {shares[kept.any(1)].mean():.2f}")
 
 # %% [markdown]
-# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and more of their answers pass. What the model learns is how to answer *each problem*, so a mean over problems is the better forecast, and here it is lower. (It is not always: of five models trained ten times as long, it was no lower with two. It still leaves out the problems of which nothing was kept, and it does not explain the whole gap.)
+# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and as more of *their* answers pass, they have more than their share of the kept ones. What the model learns is how to answer *each problem*, and as a mean over the problems fewer are worked out. That is a part of the gap, though not all of it. (Of five models trained ten times as long, it was a part with three.)
 
 # %% [markdown]
 # So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration** ([STaR](https://arxiv.org/abs/2203.14465) does it with a language model's explanations), come near to GRPO, which takes thirty rounds and also learns from what went *wrong*. (Which of the two matters, a control will show at the end.)
@@ -659,9 +659,41 @@ assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 # %% [markdown]
 # ## Back to the two questions
 #
+# Here are all nineteen trainings in one table, with the means of their seeds, and the lowest and the highest share of right answers in brackets:
+
+# %%
+told = []
+
+
+def summary(title, *arms):
+    print(f"{title:32} well formed  worked  right")
+    for arm in arms:
+        formed, worked = (over_seeds(arm, measure).mean() for measure in ("well_formed", "worked"))
+        right = over_seeds(arm)
+        print(f"  {arm:30} {formed:11.2f} {worked:7.2f}   {right.mean():.2f}", end=" ")
+        print(f"({right.min():.2f}-{right.max():.2f})")
+    told.extend(arms)
+
+
+summary("SHOWN", "demonstrations", "LoRA, rank 1", "LoRA, rank 8")
+summary("SHOWN, other demonstrations", "all worked", "45, all worked", "none worked")
+summary("THE SAME SAMPLES", "rejection", "four rounds", "preferences", "rewards")
+summary("GRPO, changed", "not divided", "no baseline")
+summary("GRPO, several steps", "four inner steps", "four inner steps, not clipped")
+summary("GRPO, other rewards", "random rewards", "length")
+summary("GRPO, a hole", "digit anywhere", "digit anywhere, KL 0.05")
+summary("GRPO, with nothing to choose", "none worked, then rewards")
+assert set(told) == {row["arm"] for row in table}
+mostly_right = [arm for arm in told if over_seeds(arm).mean() > 0.9]
+assert min(over_seeds(arm, "worked").mean() for arm in mostly_right) > 0.9
+
+# %% [markdown]
+# More than nine in ten answers are right only where more than nine in ten are worked out. So each training can be judged by one question: did it make the model work its sums out, and leave the sums correct?
+
+# %% [markdown]
 # How do you make a model answer in the form that you want? A few hundred demonstrations do it in seconds, whether all its weights learn or one in forty-five. But a model learns all that it is shown, and so demonstrations without work damaged a skill.
 #
-# How do you make it answer *right*, if all you can say is whether an answer is right? Let it try, and make likelier what passes. Every way of doing so made our model work out more problems, and those ways got furthest that drew new answers most often. They found what the model could do already, and where the verifier had a hole, they found that as well.
+# How do you make it answer *right*, if all you can say is whether an answer is right? Let it try, and make likelier what passes. Every way of doing so made our model, which could already work problems out, do it more often, and those ways got furthest that drew new answers most often. They found what the model could do already, and where the verifier had a hole, they found that as well.
 
 # %% [markdown]
 # ## Remember

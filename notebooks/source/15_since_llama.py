@@ -507,7 +507,7 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # %% [markdown]
 # ## A norm on queries and keys
 #
-# The other parts do not touch the cache. The first one is about *training*. A score is a product of two learned projections, so that it grows with the square of their weights. When scores are large, the softmax picks one key, and then it has hardly a gradient any more. **QK-norm** therefore gives every query and every key the same length. Its authors ([Henry et al., 2020](https://arxiv.org/abs/2010.04245)) divided each by its length and learned one factor for the scores; today each passes through an RMSNorm. By hand, for a query and a key that both grow tenfold:
+# The remaining parts do not touch the cache. This one is about *training*. A score is a product of two learned projections, so that it grows with the square of their weights. When scores are large, the softmax picks one key, and then it has hardly a gradient any more. **QK-norm** therefore gives every query and every key the same length. Its authors ([Henry et al., 2020](https://arxiv.org/abs/2010.04245)) divided each by its length and learned one factor for the scores; today each passes through an RMSNorm. By hand, for a query and a key that both grow tenfold:
 
 # %%
 query, key = torch.tensor([3.0, 4.0]), torch.tensor([1.0, 7.0])
@@ -551,7 +551,7 @@ assert last["soft cap"].max() < last["plain"].min()
 # At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and at the highest its largest score is about 11,000, where with QK-norm it is 23. (Heads have 12 features here, so that the norm alone would allow √12 = 3.46, but its learned weights allow more.) With QK-norm the second rate is even the best, with four of the five seeds, and the third costs much less. So far this is what the papers promise.
 
 # %% [markdown]
-# Why does it help? It is not only the bound, since a capped model has one as well, and is nearer to the plain model than to those with a norm. Nor is it the learned weights, without which the norm does as well at the highest rate. Perhaps the others only need more steps? Or is it this: with a norm the *size* of $W^Q$ and $W^K$ no longer matters, and the larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself? As a control, both matrices get their first size back after each step. *Turn* is the mean angle, in radians, by which a step turns them:
+# Why does it help? It is not only the bound, since a capped model has one as well, and is nearer to the plain model than to those with a norm. Nor is it the learned weights, without which the norm does as well at the highest rate. Perhaps the others only need more steps? Or is it a matter of *size*? With a norm, the size of $W^Q$ and $W^K$ no longer matters to the scores. But the larger such a matrix grows, the less a step of a given length turns it, so that a rate which was too high might become small by itself. As a control, both matrices get their first size back after each step. *Turn* is the mean angle, in radians, by which a step turns them:
 
 # %%
 for name in names[:3]:
@@ -568,7 +568,7 @@ assert kept.min() > 1.5 * free.max()
 # | does it help because… | what we changed | nats | answer |
 # |---|---|---|---|
 # | it bounds the scores? | plain scores, capped at 5 (at 3.46: two seeds) | 2.77 (2.76) instead of 2.91; the norm has 2.54 | a part |
-# | its slope never dies, as the cap's does? | the cap, but on the way back the slope of plain scores (three seeds) | 3.65 instead of 2.77 | no, the scores run away |
+# | its slope never dies, as the cap's does? | the cap, but on the way back the slope of plain scores (three seeds) | 3.65 instead of 2.77 | not by itself: the scores run away |
 # | it has learned weights? | the norm, without them | 2.54 instead of 2.56 | no |
 # | the others learn slowly? | ten times the steps (one seed) | plain 2.77, cap 2.58, norm 1.91 | no, the gaps grow |
 # | matrices that grow turn less? | the norm, sizes kept: they turn twice as far | 2.58 instead of 2.54 | no |
@@ -762,7 +762,7 @@ assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in contro
 # Both controls are better than all recipes. With a window of 64 the model reads on as if nothing had happened, and with all keys in sight it loses less than a tenth of a nat. (After ten times as much training neither loses anything, by one seed: 1.37 and 1.40 in the last quarter, and 1.42 in the first.) So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where that is needed, and for this small model it is not.
 
 # %% [markdown]
-# ## Extra: who gets the work, without a loss
+# ## Extra: sharing out the work without a loss
 #
 # Lesson 11 balanced its experts with an extra loss. But that loss pulls on the router in a direction that has nothing to do with the text. [DeepSeek-V3](https://arxiv.org/abs/2412.19437) has a bias for each expert instead ([Wang et al., 2024](https://arxiv.org/abs/2408.15664)), which takes part in the *choice* but not in the weights. After each step it is lowered where an expert was chosen too often, and raised where too seldom. (A very small loss is left beside it, so that no single text uses a few experts alone.) By hand, two of three experts:
 

@@ -193,7 +193,7 @@ with torch.no_grad():
 print("after 20 tokens the layers hold", [cache.layer(i).held for i in range(4)], "positions")
 
 # %% [markdown]
-# Each layer with a window holds four, and the next position will be the fifth. A fast implementation, such as Mistral's own, does not even move them. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in their order.
+# Each layer with a window holds four, and the next position will be the fifth. A fast implementation, such as Mistral's own, does not even move what it keeps. It writes each position over the oldest one, in a **rolling cache**, and there the positions no longer stand in their order.
 
 # %% [markdown]
 # **Exercise 2** (find the bug; 20 minutes, medium). This is one step of attention with a rolling cache, and it has three defects. While a text is no longer than the window, every output is right, and then none is. The first tokens never leave the cache. After every `window` tokens, a query sees only one key, the next one two, and so on. And the same last window of tokens gets other weights when more tokens stand before them.
@@ -271,7 +271,7 @@ few |= {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_gro
 deepseek = compare("DeepseekV3", **few, moe_intermediate_size=12)
 
 # %% [markdown]
-# What does the latent buy beside a group that is as small? In the table are small models of Python's source that keep 96 numbers of a position (all heads), 24 (one group of keys and values) and 24 (a latent of 18, and a turning key of 6):
+# What does a latent buy that a single group of the same size does not? In the table are small models of Python's source that keep 96 numbers of a position (all heads), 24 (one group of keys and values) and 24 (a latent of 18, and a turning key of 6):
 
 # %%
 for arm in ("all heads", "one group", "latent"):

@@ -666,7 +666,7 @@ told = []
 
 
 def summary(title, *arms):
-    print(f"{title:32} well formed  worked  right")
+    print(title)
     for arm in arms:
         formed, worked = (over_seeds(arm, measure).mean() for measure in ("well_formed", "worked"))
         right = over_seeds(arm)
@@ -675,9 +675,10 @@ def summary(title, *arms):
     told.extend(arms)
 
 
-summary("SHOWN", "demonstrations", "LoRA, rank 1", "LoRA, rank 8")
-summary("SHOWN, other demonstrations", "all worked", "45, all worked", "none worked")
-summary("THE SAME SAMPLES", "rejection", "four rounds", "preferences", "rewards")
+print(" " * 33 + "well formed  worked  right")
+summary("shown", "demonstrations", "LoRA, rank 1", "LoRA, rank 8")
+summary("shown otherwise", "all worked", "45, all worked", "none worked")
+summary("the same samples, used", "rejection", "four rounds", "preferences", "rewards")
 summary("GRPO, changed", "not divided", "no baseline")
 summary("GRPO, several steps", "four inner steps", "four inner steps, not clipped")
 summary("GRPO, other rewards", "random rewards", "length")

@@ -224,12 +224,12 @@ for length in (1, 2, 3):
     print(f"{length} tokens written: {equal} of 20 prompts are answered as they are alone")
 
 # %% [markdown]
-# The first word is always that of the prompt alone, so padding is masked well, and the prompt's own positions are right. From the second word on, more and more prompts get another answer. So the bug needs both, the padding and a pass that uses the cache. Which value depends on both? Each new token's *position* does. If it is the length of the cache, it counts the padding as well.
+# The first word is always that of the prompt alone, so while the prompt is read, padding is masked well, and the distances between its tokens are right. From the second word on, more and more prompts get another answer. So the bug needs both, the padding and a pass that uses the cache. Which values depend on both? There are two. The *mask* must go on hiding the padding, which is in the cache now, and each new token's *position* must not count it.
 
 # %% [markdown]
 # ## Step 4: one step, and one batch by heart
 #
-# You have a suspect, but let us finish the round, because other bugs pass everything so far. Step 4 trains, though only a little. `step` takes a single step and looks at all parameters. `by_heart` trains a model on eight chats until it knows them, and then lets it write the answers. A healthy program, if its model is wide enough, must be able to learn eight chats by heart:
+# You have two suspects, but let us finish the round, because other bugs pass everything so far. Step 4 trains, though only a little. `step` takes a single step and looks at all parameters. `by_heart` trains a model on eight chats until it knows them, and then lets it write the answers. A healthy program, if its model is wide enough, must be able to learn eight chats by heart:
 
 # %% tolerance=0.5
 print("step:", tools.step(patient), "\n")
@@ -331,7 +331,7 @@ print(tools.twin(patient))
 print(inspect.getsource(patient.generation.generate))
 
 # %% [markdown]
-# Among some seven hundred events, the first that differs names the function, and in it stands the line that we suspected: `torch.full_like(tokens, cache.documents.size(1))`. The position of a new token is the length of the cache, and that counts the padding. For a prompt without padding it is right. And the first word is right for every prompt, because it comes out of the pass over the prompt itself, whose positions are counted from its first real token. From the second pass on, each new token stands too far from its prompt, by as many places as the prompt has of padding.
+# Among some seven hundred events, the first that differs names the function, and in it stands a line about one of our two suspects, the position: `torch.full_like(tokens, cache.documents.size(1))`. The position of a new token is the length of the cache, and that counts the padding. For a prompt without padding it is right. And the first word is right for every prompt, because it comes out of the pass over the prompt itself, whose positions are counted from its first real token. From the second pass on, each new token stands too far from its prompt, by as many places as the prompt has of padding.
 
 # %%
 print(BUGS[names[22]].difference())

@@ -51,11 +51,11 @@ def padded(texts):
 
 
 @torch.no_grad()
-def vectors_of(word, sentences):
+def vectors_of(word, sentences, reader=model):
     """(layers + 1, N, d_model): the word in each sentence, between all layers, of length 1."""
     ids, tokens = padded(sentences)
-    with analysis.record_states(model) as states:
-        model(ids)
+    with analysis.record_states(reader) as states:
+        reader(ids)
     at = [one.index(word) for one in tokens]
     return F.normalize(torch.stack(states)[:, range(len(at)), at], dim=-1).cpu()
 # %% tolerance=0.01
@@ -244,10 +244,8 @@ def gap(x, sense):
 
 
 sense = torch.arange(16) // 8  # eight of one sense, eight of the other
-words, stops = {}, {}
-for word, (one, other) in ((w, s.values()) for w, s in word_senses.SENSES.items()):
-    words[word] = vectors_of(word, [*one, *other])
-    stops[word] = vectors_of(".", [*one, *other])  # for later
+heaps = {word: sum(senses.values(), ()) for word, senses in word_senses.SENSES.items()}
+words = {word: vectors_of(word, heap) for word, heap in heaps.items()}
 # %% [markdown]
 # Suppose that a gap is 0.03. Is that much? Ask **chance**. Deal the sixteen sentences into two heaps of eight at random, a thousand times, and count how often the gap of such heaps is as large. This is a **permutation test**. **Predict**: for which of the six words will the gap be more than chance gives?
 
@@ -281,48 +279,57 @@ assert gaps["crane"][3] < 0.02 < gaps["bank"][3]
 # %% [markdown]
 # ## Is it the word, or the sentence?
 #
-# So the vectors go with the senses. But do they hold the sense of the *word*? The two heaps also differ in what the *sentences* are about. As a control, we take another token of the same sentences, one that has no senses at all, the full stop.
+# So the vectors go with the senses. But do they hold the sense of the *word*? The two heaps also differ in what the *sentences* are about. The control leaves the sentences as they are and exchanges the word alone: in all sixteen we put *thing* in its place, then *it*, and then *[MASK]*, the tokenizer's sign for a word that is hidden. None of the three is a word with these two senses. If their vectors tell the heaps apart as well, the rest of the sentence is enough for that.
+
+# %%
+import re
+
+
+def exchanged(word, sentences, other):
+    """The sentences, with another word in the place of one."""
+    return [re.sub(rf"\b{word}\b", other, one, flags=re.IGNORECASE) for one in sentences]
+
+
+others = {}
+for other in ("thing", "it", "[MASK]"):
+    others[other] = {w: vectors_of(other, exchanged(w, heap, other)) for w, heap in heaps.items()}
+    print(*exchanged("bank", heaps["bank"][:9:8], other), sep=" | ")
+# %% [markdown]
+# The gaps of two words can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions.
 
 # %% [markdown]
-# The gaps of two tokens can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions.
-
-# %% [markdown]
-# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. On average about half of the answers were right, and in 95 % of the deals between 30 and 61, before the first layer as after each of the others. So only more than that means something. **Predict** how many the full stops get right.
+# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. On average about half of the answers were right, and in 95 % of the deals between 30 and 61, before the first layer as after each of the others. So only more than that means something. **Predict** how many *thing* gets right.
 
 # %%
 def leave_one_out(x):
     """(layers + 1,): how many of the vectors are nearer to the mean of their own sense's others."""
     right = torch.zeros(len(x), dtype=torch.int64)
     for i in range(16):
-        others = torch.arange(16) != i
-        means = torch.stack([x[:, others & (sense == s)].mean(1) for s in (0, 1)], 1)
+        rest = torch.arange(16) != i
+        means = torch.stack([x[:, rest & (sense == s)].mean(1) for s in (0, 1)], 1)
         right += (F.normalize(means, dim=-1) @ x[:, i, :, None])[..., 0].argmax(-1) == sense[i]
     return right
-
 # %% tolerance=3
-of_words, of_stops = (sum(map(leave_one_out, xs.values())) for xs in (words, stops))
-for place, word, stop in zip(places, of_words.tolist(), of_stops.tolist()):
-    print(f"{place:>2}: right for the words {word}, for the full stops {stop} of 96")
-assert of_words[3:].min() > 75
-assert of_stops[1:].min() > 65
-assert of_stops[6] < of_words[6]
+counted = {"itself": words} | others
+told = {name: sum(map(leave_one_out, x.values())) for name, x in counted.items()}
+for i, place in enumerate(places):
+    print(f"{place:>2}, right of 96:", ", ".join(f"{name} {told[name][i]}" for name in told))
+assert min(told["itself"][6], told["thing"][6], told["it"][6]) > 75
+assert told["[MASK]"][6] > 65
+assert told["itself"][3] > max(told[name][3] for name in others)
 
 # %% [markdown]
-# The full stops do nearly as well. A full stop has no senses, so the sense of a word is not all that tells the two heaps apart: after a few layers even the full stop holds something of what its sentence is about. The words are ahead of it after every layer, but by no more than ten sentences of 96.
+# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. (With *place*, *paper* or *table* the last count is 77 to 84.) In the middle the words themselves are ahead, with 85 against at most 79 after layer 2, so there the word does add something. After the last layer, this count shows nothing of it any more.
 
 # %% [markdown]
-# A part of this is not even meaning. Before the first layer, the vector of a full stop holds nothing but its position, and still it is right 65 times, which only 5 deals in 1000 reached. The position of a full stop is the length of its sentence, so the two senses' sentences must happen to differ in length, most of all for *spring*, with 9.3 and 11.1 tokens on average. If we set the vectors of the positions to 0, all full stops begin alike, and after the layers they are still right 69 to 78 times. With every token replaced by *the* as well, so that only the length is left, 55 to 63 are right. So the topic adds to the length, and the control has found two rivals of the word's sense: the topic of the sentence, and the position in it.
-
-# %% [markdown]
-# A harder control separates the sense of the word from the topic of the sentence. In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
+# In these sentences the sense of the word and the topic go together. What if they don't? In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
 
 # %%
 for money, river in word_senses.CROSSED[:3]:
     print(money, "|", river)
 crossed = [money for money, _ in word_senses.CROSSED] + [river for _, river in word_senses.CROSSED]
-plain = [*word_senses.SENSES["bank"]["money"], *word_senses.SENSES["bank"]["river"]]
 # %% [markdown]
-# We let each vector **lean**: its cosine with the mean of the usual money sentences, minus its cosine with the mean of the river's. It would be a mistake to count how often the lean has the right sign, because a model that always says *money* gets half of the sixteen right as well. So we compare the two sentences of a pair, and count the pairs in which the one with the money sense leans further towards money. If the vectors hold the sense, that is so in nearly all of the eight. If they merely reflect the neighbouring words, it is so in nearly none. **Predict** what it is.
+# We let each vector **lean**: its cosine with the mean of the usual money sentences, minus its cosine with the mean of the river's. Then we compare the two sentences of a pair, and count the pairs in which the one with the money sense leans further towards money. (Some vectors may all lean to one side. Within a pair, that cancels.) If the vectors hold the sense of *bank*, the count is nearly eight. If they reflect the words around it, you may expect nearly none. But that is only an expectation, so we measure it: the control is again another word in the place of *bank*. **Predict** both.
 
 # %%
 def leans(x, y, left_out=()):
@@ -333,29 +340,33 @@ def leans(x, y, left_out=()):
     return cosine[..., 0] - cosine[..., 1]
 
 
-usual = torch.empty(7, 16)
-for pair in ([i, i + 8] for i in range(8)):  # each pair beside the means of the others
-    usual[:, pair] = leans(words["bank"], words["bank"][:, pair], left_out=pair)
-leaning = {"usual": usual, "crossed": leans(words["bank"], vectors_of("bank", crossed))}
+def right_pairs(x, y):
+    """(layers + 1,) twice: in how many pairs of x, and of y, the first leans further."""
+    usual = torch.empty(7, 16)
+    for pair in ([i, i + 8] for i in range(8)):  # each pair beside the means of the others
+        usual[:, pair] = leans(x, x[:, pair], left_out=pair)
+    return [(lean[:, :8] > lean[:, 8:]).sum(-1) for lean in (usual, leans(x, y))]
 # %% tolerance=1.1
-further = {name: (lean[:, :8] > lean[:, 8:]).sum(-1) for name, lean in leaning.items()}
-for name, lean in leaning.items():
+further = {"bank": right_pairs(words["bank"], vectors_of("bank", crossed))}
+for other, x in others.items():
+    y = vectors_of(other, exchanged("bank", crossed, other))
+    further[other] = right_pairs(x["bank"], y)
+for name, (usual, mixed) in further.items():
     for i in (3, 6):
-        print(f"{name}, after layer {places[i]}: {further[name][i]} of 8 pairs", end=", ")
-        print(f"{(lean[i] > 0).sum()} of 16 sentences are nearer to money")
-assert further["usual"][1:].min() >= 7
-assert further["crossed"][1:].min() >= 2
-assert further["crossed"][1:].max() <= 6
+        print(f"{name:6} after layer {places[i]}: usual {usual[i]}, crossed {mixed[i]} of 8 pairs")
+assert further["bank"][0][1:].min() >= 7
+assert 2 <= further["bank"][1][1:].min() <= further["bank"][1][1:].max() <= 6
+assert max(further[name][1][3] for name in others) >= 5
 # %% [markdown]
-# Among its usual company, the sentence with the money sense leans further towards money in all eight pairs. Among the company of the other sense it does so in about half of them, as often as a coin would have it. (Eight coins show 2 to 6 heads in 93 % of all runs.) And most of the crossed sentences are nearer to the money mean, whatever *bank* means in them, so here the plain count would have measured mostly this habit.
+# Among its usual company *bank* is right in all eight pairs, and after the last layer so is each of the others. Among the company of the other sense *bank* is right in about half of them, as often as a coin would have it. (Eight coins show 2 to 6 heads in 93 % of all runs.) And our expectation was wrong: without *bank*, the rest of such a sentence does not give nearly none, but two to seven. A sentence in which something raised its interest rates speaks of money, whatever stands beside the river. So these eight pairs can't tell the sense from the company, although they were written for it, and only the control shows that.
 
 # %% [markdown]
-# So neither explanation is enough alone, because the sense alone would give nearly eight pairs, and the company alone nearly none. The count cannot tell whether the two pull against each other or whether neither is felt. **The vector of *bank* takes up what the words around it are about, and here these seem to pull both ways. In everyday sentences that is mostly enough to tell the two senses apart, but it is not the same as knowing them.** (These are eight pairs, one word and a small model. They say nothing about larger models.)
+# Does *bank* mean two things, then? **Its vectors differ between money and river, but so do those of *thing* or *it* in its place: a vector takes up what the sentence around it is about.** In everyday sentences that is enough to tell the two senses apart. It is not the same as knowing them, and where a sentence is about both, it does not even tell them apart. (These are six words, eight pairs and a small model. They say nothing about larger models.)
 
 # %% [markdown]
 # ## Break it
 #
-# A wrong loading rarely raises an error. We make five of them, and look at two things: how far the vectors of the tokens are off, and what becomes of the gap of *bank* after layer 2. **Predict**: which of them would you notice if you looked at the gap alone?
+# A wrong loading rarely raises an error. We make five of them, and look at three things: how far the vectors of the tokens are off, what becomes of the gap of *bank* after layer 2, and what the counts of 96 after the last layer would have been, for the words and for *thing* (5 seconds). **Predict**: with which of them would our answer have been another one?
 
 # %%
 from copy import deepcopy
@@ -395,26 +406,32 @@ def relu(model):
 
 
 wrong = [another_eps, without_types, relu, norms_exchanged, queries_transposed]
-bank_ids, bank_tokens = padded(plain)
-bank_at = [one.index("bank") for one in bank_tokens]
+bank_ids, _ = padded(heaps["bank"])
 with torch.no_grad():
     right_states = model(bank_ids)
-# %% tolerance=0.06
-off, parted = {}, {}
+
+
+def counts_with(reader):
+    """How many of 96 are right after the last layer, for the words and for *thing*."""
+    itself = [vectors_of(w, heap, reader) for w, heap in heaps.items()]
+    thing = [vectors_of("thing", exchanged(w, heap, "thing"), reader) for w, heap in heaps.items()]
+    return [sum(leave_one_out(x)[6].item() for x in xs) for xs in (itself, thing)]
+# %% tolerance=4
+off, parted, counts = {}, {}, {}
 for change in wrong:
-    other = loaded(change)
-    with torch.no_grad(), analysis.record_states(other) as states:
-        output = other(bank_ids)
-    x = F.normalize(states[3][range(16), bank_at], dim=-1).cpu()
-    off[change.__name__] = (output - right_states)[bank_ids != 0].abs().max().item()
-    parted[change.__name__] = gap(x, sense).item()
-    print(f"{change.__name__:19} off by {off[change.__name__]:.2f}, gap {gap(x, sense).item():.3f}")
-print(f"{'the right one':19} off by 0.00, gap {gaps['bank'][3]:.3f}")
+    other, name = loaded(change), change.__name__
+    with torch.no_grad():
+        off[name] = (other(bank_ids) - right_states)[bank_ids != 0].abs().max().item()
+    parted[name] = gap(vectors_of("bank", heaps["bank"], other), sense)[3].item()
+    counts[name] = counts_with(other)
+    print(f"{name:18} off by {off[name]:5.2f}, gap {parted[name]:.3f}, right", *counts[name])
+print(f"{'the right one':18} off by  0.00, gap {gaps['bank'][3]:.3f}, right", *counts_with(model))
 # %%
 assert min(off.values()) > 1e-2  # a comparison with the original finds each of them
 assert min(parted[name] for name in ("another_eps", "without_types")) > 0.7 * gaps["bank"][3]
+assert counts["without_types"][0] > 75 > 61 > counts["without_types"][1]
 # %% [markdown]
-# All of them run. With another ε, or without types, most of the gap is left, and our answers about *bank* and the full stops would have come out much the same. What finds every one is the comparison with the original, number by number. That is why it stands in this lesson *before* the question.
+# All of them run. With another ε our answers would have come out the same. Without types, too, most of the gap is left, and the words are told apart nearly as well as before. But *thing* in their place is not, since 51 of 96 is what chance gives (*place* has 52, *it* 74). We would have concluded the opposite: that it is the word that makes the difference. What finds every one of the five is the comparison with the original, number by number. That is why it stands in this lesson *before* the question.
 
 # %% [markdown]
 # ## Search by meaning
@@ -474,7 +491,6 @@ for name, asked in sets.items():
 # The control is a search that knows nothing of meaning: **TF-IDF** adds up the words that a question and a paragraph share, and a word counts the more, the fewer paragraphs have it. **Predict** for both kinds of questions and both searches how often the right lesson comes first; a blind guess is right two or three times. A lesson in second place is better than one in ninth, so the mean of 1/place is printed, too, the **mean reciprocal rank**.
 
 # %%
-import re
 from collections import Counter
 from math import comb, log
 
@@ -531,7 +547,7 @@ assert other["by meaning"] > other["by shared words"]
 # %% [markdown]
 # Asked in the lessons' own words, counting words does not do badly. Asked in other words, the count finds less, and that is what the vectors buy. (More than half of the first answers are wrong even so.)
 #
-# The mean that counts the padding does no harm in this table, although the questions, which are all read in one batch, have a good deal of it. Why it even helps with one set we have not found out. But such a mean has a fault that needs no statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
+# Is it a mistake to count the padding in the mean? These 46 questions don't show it. When we looked for those whose right lesson the two means find at different places, the mean with padding was better in 7 of 10 in the first set and in 4 of 14 in the second, and both can be chance. But such a mean has a fault that needs no statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
 
 # %% tolerance=0.05
 @torch.no_grad()
@@ -595,7 +611,7 @@ print(parts)
 # - A checkpoint is a table of names and numbers. Loading is renaming, and sometimes transposing, splitting and reordering.
 # - A wrong loading runs. Compare it with the original, number by number, before you ask it anything.
 # - A small p says that there is a difference. What makes it is another question, and needs a control of its own.
-# - The vector of a word takes up the company that the word keeps.
+# - The vector of a word takes up the company that the word keeps, and so would that of another word in its place.
 
 # %% [markdown]
 # ## Quiz
@@ -604,7 +620,7 @@ print(parts)
 # All checks of shapes and names will pass, and often a look at results as well. A comparison with the original will not.
 # </details>
 # <details><summary>2. The vectors of *bank* differ by sense with p = 0.001. Why doesn't that show that the model knows the senses?</summary>
-# The sentences also differ in their other words. The full stop, which has no senses, tells the two heaps apart as well; and among the company of the other sense, *bank* leans to its own in only about half of the pairs.
+# The sentences also differ in their other words. Put *thing* in the place of *bank*, and its vectors tell the two heaps apart as well.
 # </details>
 
 # %% [markdown]
@@ -668,7 +684,7 @@ for name, score in zip(names, scores):
     print(f"{name}: head {layer}.{head} {score.max():.2f}, the median head {score.median():.2f}")
 assert scores[0].max() > 0.9 > 0.5 > scores[0].flatten().sort().values[-2]
 # %% [markdown]
-# One head looks at the token before it and at nothing else, so its score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
+# One head looks at the token before it and at nothing else, so its score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives nearly a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
 
 # %%
 print(*word_senses.REVERSED[0], "|", *word_senses.REVERSED[1])

@@ -279,7 +279,7 @@ assert gaps["crane"][3] < 0.02 < gaps["bank"][3]
 # %% [markdown]
 # ## Is it the word, or the sentence?
 #
-# So the vectors go with the senses. But do they hold the sense of the *word*? The two heaps also differ in what the *sentences* are about. The control leaves the sentences as they are and exchanges the word alone: in all sixteen we put *thing* in its place, then *it*, and then *[MASK]*, the tokenizer's sign for a word that is hidden. None of the three is a word with these two senses. If their vectors tell the heaps apart as well, the rest of the sentence is enough for that.
+# So the vectors go with the senses. But do they hold the sense of the *word*? The two heaps also differ in what the *sentences* are about. The control leaves the sentences as they are and exchanges the word alone: in every sentence we put *thing* in its place, then *it*, and then *[MASK]*, the tokenizer's sign for a word that is hidden. None of the three is a word with these two senses. If their vectors tell the heaps apart as well, the rest of the sentence is enough for that.
 
 # %%
 import re
@@ -361,7 +361,7 @@ assert max(further[name][1][3] for name in others) >= 5
 # Among its usual company *bank* is right in all eight pairs, and after the last layer so is each of the others. Among the company of the other sense *bank* is right in about half of them, as often as a coin would have it. (Eight coins show 2 to 6 heads in 93 % of all runs.) And our expectation was wrong: without *bank*, the rest of such a sentence does not give nearly none, but two to seven. A sentence in which something raised its interest rates speaks of money, whatever stands beside the river. So these eight pairs can't tell the sense from the company, although they were written for it, and only the control shows that.
 
 # %% [markdown]
-# Does *bank* mean two things, then? **Its vectors differ between money and river, but so do those of *thing* or *it* in its place: a vector takes up what the sentence around it is about.** In everyday sentences that is enough to tell the two senses apart. It is not the same as knowing them, and where a sentence is about both, it does not even tell them apart. (These are six words, eight pairs and a small model. They say nothing about larger models.)
+# Does *bank* mean two things, then? **Its vectors differ between money and river, but so do those of *thing* or *it* in its place: a vector takes up what the sentence around it is about.** In everyday sentences that is enough to tell the two senses apart. It is not the same as knowing them, and in our crossed sentences, which speak of both, it does not even tell them apart. (These are six words, eight pairs and a small model. They say nothing about larger models.)
 
 # %% [markdown]
 # ## Break it

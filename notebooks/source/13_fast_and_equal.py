@@ -36,7 +36,7 @@ device = default_device()
 #
 # In the lessons so far, whenever nobody asked attention for its weights (`need_weights=False`), it handed the work to PyTorch's fused kernel. Here we run that kernel beside the plain code of lesson 01, on a text of 4096 tokens and with one head.
 #
-# `seconds` takes the fastest of a few runs. It reads processor time rather than the clock, because the clock also counts what other programs do in the meantime. (A GPU keeps its own time, so there, and on Windows, it reads the clock.) `analysis.peak_bytes` counts how much memory a computation holds at its worst moment.
+# `seconds` takes the fastest of a few runs, and `in_turn` lets the computations that are compared take turns, so that all of them meet the machine in the same state. Both read processor time rather than the clock, because the clock also counts what other programs do in the meantime. (A GPU keeps its own time, so there, and on Windows, they read the clock.) `analysis.peak_bytes` counts how much memory a computation holds at its worst moment.
 
 # %%
 from functools import partial
@@ -56,6 +56,14 @@ def seconds(compute, *given, repeats=5):
     return min(times)
 
 
+def in_turn(computations, turns=3):
+    """The fastest run of each; in every turn each of them runs twice."""
+    found = {name: [] for name in computations}
+    for name in [*computations] * turns:
+        found[name].append(seconds(computations[name], repeats=2))
+    return {name: min(times) for name, times in found.items()}
+
+
 def plain(query, key, value):
     return attention.scaled_dot_product_attention(query, key, value)[0]
 # %% tolerance=20
@@ -63,7 +71,7 @@ torch.manual_seed(0)
 query, key, value = torch.randn(3, 1, 1, 4096, 64, device=device)  # (B, h, T, d) each
 ways = {"plain": plain, "fused": F.scaled_dot_product_attention}
 runs = {name: partial(way, query, key, value) for name, way in ways.items()}
-took = {name: seconds(run) for name, run in runs.items()}
+took = in_turn(runs)
 held = {name: analysis.peak_bytes(run) for name, run in runs.items()}
 for name in ways:
     print(f"{name}: {1000 * took[name]:.0f} ms, {held[name] / 1e6:.0f} MB")
@@ -369,7 +377,7 @@ plots.show(ax, alt="A roof, rising and then flat: scaling and one token left, sc
 # This picture is called a **roofline** ([Williams et al., 2009](https://dl.acm.org/doi/10.1145/1498765.1498785)). The product stands on the right, under the flat part, where the arithmetic is the limit. Scaling and the single token stand far to the left, under the slope, so they look as if they waited for memory. (A point may lie above the roof if it has found its numbers in a cache, or if it only reads, which some machines do faster than they copy.)
 
 # %% [markdown]
-# A point under the slope only *looks* so, however, because a slow operation may be slow for another reason. We need a control that changes the place of the numbers. (It makes more calls as well, 256 for one; but they work *against* the cache, so they can't explain a gain.) So we do the same amount of work twice, once on a piece that fits into the cache and once on the whole matrix, and we include the exponential of the softmax:
+# A point under the slope only *looks* so, however, because a slow operation may be slow for another reason. We need a control that changes the place of the numbers. (It makes more calls as well, 256 for one; but these take time, so they can't explain a gain.) So we do the same amount of work twice, once on a piece that fits into the cache and once on the whole matrix, and we include the exponential of the softmax:
 
 # %% tolerance=3
 def nanoseconds(operation, n):
@@ -415,19 +423,20 @@ difference = (reused(q, k, v) - plain(q, k, v)).abs().max().item()
 print("the same numbers, max difference < 1e-5:", difference < 1e-5)
 # %% tolerance=20
 ways = {"plain": plain, "plain, memory reused": reused, "our tiles in Python": tiled}
-took = {name: seconds(way, q, k, v) for name, way in ways.items()}
-took["fused kernel"] = seconds(F.scaled_dot_product_attention, query, key, value)
+runs = {name: partial(way, q, k, v) for name, way in ways.items()}
+runs["fused kernel"] = partial(F.scaled_dot_product_attention, query, key, value)
+took = in_turn(runs)
 print({name: f"{1000 * time:.0f} ms" for name, time in took.items()})
 assert took["fused kernel"] < took["plain"]
 assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # %% [markdown]
-# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on one of our two processors, and 45 to 57 per cent in six runs on the other. Our tiles in Python profit as well, in spite of their loops.
+# Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on one of our two processors, and 40 to 57 per cent in eleven runs on the other. Our tiles in Python pay for their loops and for more arithmetic, and still take only about as long as the plain code (0.7 to 1.2 times in four runs).
 
 # %% [markdown]
 # The operating system keeps count of it. `resource.getrusage` reports 16 385 **page faults** (first touches of a page) for one product into fresh memory, and at most 5 for one into memory that is there; 64 MiB are 16 384 pages of 4 KiB. Or is the old matrix faster because a cache still holds it? No: writing into fourteen old matrices in turn, 940 MB in all, took 31 ms a product where one matrix took 31 to 33, and fresh memory 55 to 62.
 
 # %% [markdown]
-# So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And of the time that the fused kernel saves on these processors, about half or more goes into making the large matrices, for which it never asks. The rest we have not taken apart: the kernel reads and writes less, and it is other code altogether.
+# So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And of the time that the fused kernel saves on these processors, two to four fifths go into making the large matrices, for which it never asks. The rest we have not taken apart: the kernel reads and writes less, and it is other code altogether.
 
 # %% [markdown]
 # On a GPU the suspects weigh differently again. PyTorch [keeps a GPU's memory for reuse](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management), so fresh memory should hardly matter there, but the balance lies much further to the right. An H100 does 989 TFLOP/s in bfloat16 and moves 3.35 TB/s ([NVIDIA](https://www.nvidia.com/en-us/data-center/h100/)), which is in balance at 295 FLOPs a byte. The product $QK^\top$ with $d = 64$ does $2 T^2 d$ FLOPs for $2 T^2$ bytes of bfloat16 scores, or 64 FLOPs a byte, so by this reckoning even the product waits for memory there. This traffic is what FlashAttention was designed to save ([Dao et al., 2022](https://arxiv.org/abs/2205.14135)).
@@ -468,18 +477,20 @@ assert max(times["a matrix of 64 MB"], times["the code model"]) < 8
 # The large matrix has to come from memory in any case, and what it brings for one token serves the other seven as well. The small one lies in the cache, so its tokens have no such transport to share, and still eight of them take less than eight times as long as one. (With half of the width, 64 kB, they took only 2.5 to 2.9 times as long in five runs.) So tokens share something else, too.
 
 # %% [markdown]
-# The matrices of the code model are small as well, the largest of them 332 kB, and eight of its tokens take about twice as long as one, or less. What do they share? Each pass calls some two hundred operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
+# The matrices of the code model are small as well, the largest of them 332 kB, and eight of its tokens take about twice as long as one, or less. What do they share? Each pass calls some 160 operations of PyTorch, whatever the number of tokens, and each call has a fixed cost. The control is a model with equally many layers, heads and calls, and with a ninth of the width, which leaves next to no arithmetic:
 
 # %% tolerance=3
 narrow = LanguageModel(replace(code_model.config, d_model=16, d_ff=64)).to(device).eval()
-one_token = {}
-for name, one in (("the code model", code_model), ("a ninth of its width", narrow)):
+models = {"the code model": code_model, "a ninth of its width": narrow}
+with torch.no_grad():
+    passes = {name: partial(one, prompt[None, :1]) for name, one in models.items()}
+    one_token = in_turn(passes, turns=50)
+for name, one in models.items():
     numbers = sum(parameter.numel() for parameter in one.parameters())
-    one_token[name] = pass_time(one, 1)
     print(f"{name}: {numbers / 1e6:.2f} million weights, {1000 * one_token[name]:.1f} ms a token")
 assert one_token["a ninth of its width"] > 0.2 * one_token["the code model"]
 # %% [markdown]
-# With one weight in seventy, a pass still takes at least about half as long. So half or more of what one token costs is the calls, and eight tokens share them. Whether it is memory or calls that are shared, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
+# With one weight in seventy, a pass still takes about half as long (in our runs 0.4 to 0.65 of the time). So about half of what one token costs is the calls, and eight tokens share them. Whether it is memory or calls that are shared, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
 
 # %% [markdown]
 # ## A draft that changes nothing
@@ -590,9 +601,8 @@ reads = {
     "table": partial(table.next_probabilities, prompt.cpu()),
     "small model": partial(small_model, prompt[None, :1]),
 }
-with torch.no_grad():  # in turn, so that all of them meet the machine in the same state
-    turns = [{name: seconds(read) for name, read in reads.items()} for _ in range(20)]
-cost = {name: min(turn[name] for turn in turns) for name in reads}
+with torch.no_grad():
+    cost = in_turn(reads, turns=50)
 # %% tolerance=3
 for name in ("table", "small model"):
     share = cost[name] / cost["one"]
@@ -600,7 +610,19 @@ for name in ("table", "small model"):
     print(f"{name}: a guess costs {share:.2f} of a pass, so writing is {gain:.1f} times as fast")
 assert cost["table"] < cost["small model"]
 # %% [markdown]
-# By this reckoning, writing with the table becomes clearly faster. (It counts passes and guesses alone. Whole texts, in which tokens are also drawn and judged, were written 1.3 to 1.7 times as fast at 80 characters, and 1.2 to 1.4 times at 200, but once, on a busy machine, 0.9 times.) With the small model the result lies near 1 and varies from run to run, so nothing is gained for certain. Its guesses are better, but each of them costs more than half of a pass: with 0.6 times as many weights as the model, it is not small enough. A draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
+# That is a reckoning, and it counts passes and guesses alone. A whole text costs more, since tokens are also drawn and judged. So we write the same four texts once more, each with and without drafts, and compare the times (5 seconds):
+
+# %% tolerance=1
+times = {"alone": 0.0, "table": 0.0, "small model": 0.0}
+for seed in range(4):
+    times["alone"] += seconds(alone, seed, repeats=1)
+    times["table"] += seconds(by_drafts, table, seed, repeats=1)
+    times["small model"] += seconds(by_drafts, small_model, seed, repeats=1)
+for name in ("table", "small model"):
+    print(f"{name}: written {times['alone'] / times[name]:.1f} times as fast as by the model alone")
+assert times["table"] < times["small model"]
+# %% [markdown]
+# With the table, writing became faster in all of our runs, 1.4 to 1.7 times. With the small model it became *slower*, 0.7 to 0.8 times as fast as without. Its guesses are better, but each of them costs more than half of a pass, because with 0.6 times as many weights as the model it is not small enough. So a draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
 
 # %% [markdown]
 # Here is the first text, round by round, with the table as the draft. The bars compare what the draft and the model give to each drafted character. Where the model gives more than the draft, the character always stands. Answer the question, and step through what happened:
@@ -629,7 +651,7 @@ exercises.tokens_per_pass.check(tokens_per_pass)
 # ## Quiz
 #
 # <details><summary>1. FlashAttention does more FLOPs than plain attention, and is faster. How?</summary>
-# It never makes the large matrices. On a GPU, writing them to memory and reading them back would take longer than the additional FLOPs; on our processors about half or more of the time that it saves is that of making fresh memory.
+# It never makes the large matrices. On a GPU, writing them to memory and reading them back would take longer than the additional FLOPs; on our processors two to four fifths of the time that it saves is that of making fresh memory.
 # </details>
 # <details><summary>2. Why does the backward pass need no maximum?</summary>
 # It has the log-sum-exp: exp(score - lse) is the weight itself, which is at most 1.
@@ -640,7 +662,7 @@ exercises.tokens_per_pass.check(tokens_per_pass)
 # No, because it stands with probability min(1, 2) = 1.
 # </details>
 # <details><summary>4. A draft is always right, and as slow as the model. What is gained?</summary>
-# Nothing: four passes of the draft and one of the model write five tokens, in the time of five passes.
+# Nothing: four passes of the draft and one of the model write five tokens, in the time of five passes at best.
 # </details>
 
 # %% [markdown]

@@ -50,7 +50,7 @@ print("PyTorch multiplies:", (a @ a).tolist())
 print("on the device that was chosen:", a.device.type == default_device().type)
 
 # %% [markdown]
-# If you see `True`, then `[[7.0, 10.0], [15.0, 22.0]]`, then `True`, all is well. The device is a GPU if you have one, and the processor otherwise; every lesson runs on either. On a GPU times differ, and so do the results of trainings, since it draws random numbers in its own way; everything else prints the same, up to rounding. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
+# If you see `True`, then `[[7.0, 10.0], [15.0, 22.0]]`, then `True`, all is well. The device is a GPU if you have one, and the processor otherwise; every lesson runs on either. On a GPU times differ, and so does all that depends on random numbers, trainings included, because a GPU draws them in its own way. Everything else prints the same, up to rounding. The environment variable `TRANSFORMER_LAB_DEVICE=cpu` overrides the choice.
 #
 # Nothing is downloaded while you work. What you type is saved with the notebook by **Ctrl + S** (**⌘ S** on a Mac).
 
@@ -122,7 +122,7 @@ for step in range(201):
 #
 # Now run the cell with the model once more, so that it starts afresh, change `lr` to 0.001, and train again. After 50 steps $w$ is only 0.05, because a step of Adam at first moves a parameter by about `lr`, and after 200 steps the loss is still 16.
 #
-# Where the answer is a choice, such as the next word, the model gives each choice a probability, and the loss is the **cross-entropy**, $-\log p = \log(1/p)$, where $p$ is the probability of the right choice. It is 0 if the model is sure and right, and grows without limit as $p$ goes to 0:
+# Where the answer is a choice, such as the next word, the model gives each choice a probability, and the loss is the **cross-entropy**, $-\log p = \log(1/p)$, where $p$ is the probability of the right choice and $\log$ the natural logarithm. It is 0 if the model is sure and right, and grows without limit as $p$ goes to 0:
 
 # %%
 for probability in (1.0, 0.5, 0.1, 0.01):

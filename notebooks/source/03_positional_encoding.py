@@ -590,8 +590,9 @@ assert low["ALiBi", latest][256] > 0.9 > 0.5 > high["ALiBi", two_back][32]  # cl
 for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
     assert high[kind, the_fourth][32] < 0.65
 # %% [markdown]
-# *Sinusoid* and *learned* tell a model where in the sentence a token stands, and so they alone can find the fourth. Both still find it at twice the trained length: the rows of positions 32 to 63 are new to them, but the fourth row, for which they look, is not. *RoPE* tells it how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at every length that we tried, but not to pick out the token exactly two back, which it usually misses.
-#
+# *Sinusoid* and *learned* tell a model where in the sentence a token stands. At the trained length this is enough for all three tasks, and they alone find the fourth. At twice that length it is enough for the fourth alone: the rows of positions 32 to 63 are new to them, but the fourth row, for which they look, is not. So the authors' hope comes true in one task of three. *RoPE* tells it how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at every length that we tried, but not to pick out the token exactly two back, which it usually misses.
+
+# %% [markdown]
 # **No encoding is best at everything.** (These models have one layer and one head. Deeper models can combine several steps. Two *Extras* ask why sinusoids fail at new lengths, and what ALiBi's slope has to do with its success.)
 
 # %% [markdown]
@@ -610,7 +611,7 @@ exercises.is_relative.check(is_relative)
 # - A sinusoidal encoding is a row of clock hands, and both features of a pair share a frequency.
 # - A shift by $k$ is a rotation, the same from every position. RoPE turns queries and keys by it.
 # - Test the shift, *and* that positions differ, *and* that the numbers stay small.
-# - An encoding that is added finds a position, RoPE finds a distance, and ALiBi finds what is close: measure on your own task.
+# - At twice the trained length, an encoding that is added still finds a position, RoPE a distance, and ALiBi what is close: measure on your own task.
 
 # %% [markdown]
 # ## Quiz

@@ -409,7 +409,7 @@ for name, runs in starts.items():
     print(f"two tokens, 2 heads that {name:18}: {min(runs):.2f} to {max(runs):.2f}")
 assert max(exact) < 0.5 < 0.9 < min(nearly)
 # %% [markdown]
-# The exact twins do no better than a single head (which names 0.23 to 0.28 after 300 steps). Two heads that are equal get equal gradients, so they stay equal, although the loss would fall if they parted. Such a small difference is enough to let them part, and then they do the task as well as two heads that had nothing in common. For this model that answers the question: the loss drives the heads apart, and the random start only lets it begin. The translator's heads had such a start as well.
+# The exact twins do hardly better than a single head, which names 0.26 to 0.29 after 300 steps (five starts). Two heads that are equal get equal gradients, so they stay equal, although the loss would fall if they parted. Such a small difference is enough to let them part, and then they do the task as well as two heads that had nothing in common. For this model that answers the question: the loss drives the heads apart, and the random start only lets it begin. The translator's heads had such a start as well.
 
 # %% [markdown]
 # ## What each head adds

@@ -176,7 +176,7 @@ def softmax(scores, dim):
 # %%
 exercises.softmax.check(softmax)
 # %% [markdown]
-# **Exercise 2** (10 minutes). `attend` takes one sentence. Write attention so that it works for any number of leading axes: one sentence `(T, d_k)`, a **batch** of several sentences `(B, T, d_k)`, a batch of heads `(B, h, T, d_k)`. It must also be right in float16, the type in which GPUs often compute. Its numbers end at 65 504, and the sum of products in a dot product may lie beyond that, even where the score does not.
+# **Exercise 2** (10 minutes). `attend` takes one sentence. Write attention so that it works for any number of leading axes: one sentence `(T, d_k)`, a **batch** of several sentences `(B, T, d_k)`, a batch of heads `(B, h, T, d_k)`. It must also be right in float16, the type in which GPUs often compute. Its numbers end at 65 504, and a dot product may lie beyond that, although it would not if it were divided by $\sqrt{d_k}$.
 
 # %% exercise="scaled_dot_product_attention"
 def scaled_dot_product_attention(query, key, value):
@@ -478,7 +478,7 @@ for version, shares in found.items():
     assert version == "without scale" or shares.min() > 0.8
     assert version == "without scale" or (found["without scale"].amax(1) < shares.amin(1)).all()
 # %% [markdown]
-# Each entry runs from the worst to the best of three starts. After 80 steps the model without scale is behind at every width. A smaller start does about as well as the scale, so the trouble begins with the *first scores*, which are large without the scale. (A step of Adam is also longer beside a smaller matrix. A cleaner test follows below.) But large scores do not harm every model: the one that is told the right name finds nearly all, and the first *Extra* asks what its loss has to do with that.
+# Each entry runs from the worst to the best of three starts. After 80 steps the model without scale is behind at every width. A smaller start does about as well as the scale, so the trouble begins with the *first scores*, which are large without the scale. (It also changes a second thing, because Adam's steps are longer beside a smaller matrix. A cleaner test follows below.) But large scores do not harm every model: the one that is told the right name finds nearly all, and the first *Extra* asks what its loss has to do with that.
 #
 # Inside a Transformer nobody tells attention the right name. Does it then fail without the scale, or is it only slow? Train four times as long:
 
@@ -495,12 +495,13 @@ assert longer[256].max() < longer[32].min()
 
 # %% tolerance=0.6
 print("width        ", "  ".join(f"{width:5}" for width in widths))
+lengths = {version: both[..., 1].mean(1) for version, both in runs.items()}
 for version in ("without scale", "with scale", "smaller start"):
-    lengths = runs[version][..., 1].mean(1)
-    print(f"{version:13}", "  ".join(f"{length:5.2f}" for length in lengths))
+    print(f"{version:13}", "  ".join(f"{length:5.2f}" for length in lengths[version]))
 assert (runs["without scale"][..., 1].amin(1) > 2 * runs["with scale"][..., 1].amax(1)).all()
+assert (lengths["smaller start"] > 0.5 * lengths["without scale"]).all()
 # %% [markdown]
-# The gradient is not small at all: it is *longer* without the scale, because the scale divides not only the scores but also every gradient that comes back through them. But its length says little, because Adam adapts its steps to it. And nearly all of it comes from few questions. Measure the gradient of each question at its scores, and add up the lengths. At a width of 256, the third of the 128 questions with the longest gradients makes up about 97 % of the sum, and with the scale about 66 %.
+# This gradient is not small at all: it is *longer* without the scale, because the scale divides not only the scores but also every gradient that comes back through them. But this length does not decide how much is learned: with the smaller start, which finds the names, it is about as long or longer. And it is the length of a sum over 128 questions, to which most of them may add next to nothing. (An *Extra* shows how unequal such gradients are.)
 #
 # To test the suspicion itself, we must change the gradient of the softmax **and nothing else**. The next function returns the weights of a model's own scores, but sends back the gradient of another softmax, whose scores are multiplied by `factor`. (`detach` cuts a tensor off from the gradient.)
 
@@ -527,7 +528,10 @@ for name, scale, factor in (("large", 1.0, 1 / root), ("small", 1 / root, root))
     print(f"{name} scores, gradient of {other} ones: {min(shares):.2f} to {max(shares):.2f} found")
 assert max(exchanged["small"]) < 0.7 < 0.9 < min(exchanged["large"])
 # %% [markdown]
-# The gradient decides. With the gradient of small scores the model learns as if it had the scale, although its scores are large. With that of large scores it learns as little as if it had none. (It was the same in all that we tried: the widths 64 and 256, three learning rates, and ten times as many steps, three starts each.) So the suspicion was right: large scores do no harm by themselves, but they push the softmax to where its gradient vanishes. An *Extra* measures the gradients one by one.
+# The gradient decides. With the gradient of small scores the model learns as if it had the scale, although its scores are large. With that of large scores it learns as little as if it had none. (It was the same in all that we tried: the widths 64 and 256, three learning rates, and at 256 ten times as many steps, three starts each.)
+
+# %% [markdown]
+# So the suspicion was right. Large scores do no harm by themselves; the harm is done by the gradient that comes back through the softmax, and the Jacobian says where it is extremely small. All entries of its column $j$ have the factor $p_j$, so a key that gets next to no weight gets next to no gradient, even if it is the right one. At the start of training the right name has a weight of 0.04 with the scale, and of $2 \cdot 10^{-12}$ without it (width 256, medians over 20 starts).
 
 # %% [markdown]
 # ## It knows no order
@@ -565,7 +569,7 @@ for name in names:
     shapes = output.shape == expected.shape
     print(f"{name:21} {shapes!s:13} {sums.min():.2f} to {sums.max():.2f}  {error:.2f}")
 # %% [markdown]
-# All five have the right shapes, and four have rows that sum to 1. **A test of shapes finds none of them.** What does find them is a number worked out by hand, a property such as "each row sums to 1", or the comparison with an implementation that you trust. You will meet all three in nearly every lesson.
+# All five have the right shapes, and four have rows that sum to 1. **A test of shapes finds none of them**, and the property "each row sums to 1" finds one. What finds all five is a number worked out by hand, if its values differ from its keys, or the comparison with an implementation that you trust. You will meet such numbers, properties and comparisons in nearly every lesson.
 
 # %% [markdown]
 # ## Remember
@@ -617,10 +621,10 @@ assert sum(by_loss["name, no logarithm"]) < sum(by_loss["name"])
 # At this learning rate most of the difference comes from the name, and the logarithm adds the rest. At a quarter of the rate, 0.0005, it is the other way round: nine runs each found 0.21 to 0.54 of the names when told the number, 0.39 to 0.67 when told the name without the logarithm, and all of them with it. (The third loss is not squared either, but this makes little difference: with $(1 - p)^2$ four runs found 0.86 to 0.95 of the names.)
 
 # %% [markdown]
-# A part of what the number costs is chance, since another number of the list may lie near the right one. Averaged over all numbers, which takes this chance away, the squared error is $(1 - p)^2 + \sum_i p_i^2$ over the wrong names $i$. With that loss 0.57 to 0.78 of the names were found in four runs, more than with single numbers and fewer than with the name.
+# But the gradient of $1 - p$ has the factor $p$ as well, so why does asking for the name help? With the squared error, what reaches the right name is mixed with what reaches the other names, whose numbers are chance. When we let through only the part at the right name, the squared error found as many names as $1 - p$: 0.91 to 0.97 at the learning rate of the lesson, and 0.47 to 0.56 at 0.0005 (three starts each). The logarithm helps in another way, because it takes the factor $p$ out of the gradient.
 
 # %% [markdown]
-# The logarithm is worth a closer look, since every classifier has it in its loss: the cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. It is largest where the model is sure and wrong, and nothing in it can vanish there:
+# The logarithm is worth a closer look, since every classifier has it in its loss: the cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. At the right class it is $p_c - 1$, which is largest where the model is sure and wrong:
 
 # %% tolerance=0.01
 scores = torch.tensor([[20.0, 0.0, 0.0]], requires_grad=True)  # sure of class 0; class 1 is right

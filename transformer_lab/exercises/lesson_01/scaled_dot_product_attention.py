@@ -30,7 +30,7 @@ scaled_dot_product_attention = Exercise(
     leading axes, such as batch and heads, comes first.
 
     It must be right in float16 as well, the type in which GPUs often compute. Its numbers end at 65 504, and a sum of
-    d_k products may lie beyond that where the score itself does not.
+    d_k products may lie beyond that, although it would not if it were divided by √d_k.
     """,
     returns=("output", "weights"),
     cases=(

@@ -64,7 +64,7 @@ for name, values in (("red, car", torch.stack([red, car])), ("car, red", torch.s
 # %% [markdown]
 # ## By hand
 #
-# Let us first see what it means that heads share a vector among them. A token is one item of a sequence, here a whole word. Take two tokens with four features, and two heads with two features each: head 0 owns the first block of features, head 1 the second. To keep the example small we leave out all the matrices, so that head 0 compares the tokens by their first two features, and hands over these two:
+# Let us first see what it means that the heads divide a vector among themselves. A token is one item of a sequence, here a whole word. Take two tokens with four features, and two heads with two features each: head 0 owns the first block of features, head 1 the second. To keep the example small we leave out all the matrices, so that head 0 compares the tokens by their first two features, and hands over these two:
 
 # %%
 x = torch.tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 2.0, 0.0]])
@@ -115,7 +115,7 @@ listed = ListOfHeads(d_model=12, n_heads=3)
 x = torch.randn(2, 5, 12)
 print("(B, T, d_model) in:", tuple(x.shape), "and out:", tuple(listed(x, x, x).shape))
 # %% [markdown]
-# This is correct but slow, because a loop over the heads makes $h$ small products where a single large one could do the same. So in practice the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis* of the tensor:
+# This is correct, but the loop makes $h$ small products one after the other, where a single large one could do the same. So in practice the $h$ matrices of size $d_{model} \times d_{head}$ are stacked into one of size $d_{model} \times d_{model}$, and the heads become an *axis* of the tensor:
 #
 # | step | shape |
 # |---|---|
@@ -475,6 +475,9 @@ for name, function in (("right", attention.multi_head_attention), ("straight vie
     print(f"{name:13}: shape {tuple(output.shape)}, max difference {errors[name]:.2f}")
 assert errors["right"] < 1e-5 < 0.1 < errors["straight view"]
 # %% [markdown]
+# The straight view passes the test of shapes and fails this one, because what its heads see depends on where in the sentence a token stands.
+
+# %% [markdown]
 # ## Break it: one projection for all heads
 #
 # Here is another way to save work. A single `nn.Linear` of width $d_{head}$, used for every head, has fewer parameters. But then all heads have the same $W^Q$, $W^K$ and $W^V$, so that they all compute the same thing:
@@ -484,6 +487,9 @@ shared = exercises.multi_head_attention.mistakes["identical_heads"].function
 heads = shared(x, x, x, *matrices[:3], torch.eye(12), 3).chunk(3, dim=-1)
 gaps = [(head - heads[0]).abs().max().item() for head in heads]
 print("largest difference of each head from head 0:", gaps)
+# %% [markdown]
+# The three heads are one head, computed three times.
+
 # %% [markdown]
 # ## Are more heads more powerful?
 #

@@ -478,7 +478,7 @@ for version, shares in found.items():
     assert version == "without scale" or shares.min() > 0.8
     assert version == "without scale" or (found["without scale"].amax(1) < shares.amin(1)).all()
 # %% [markdown]
-# Each entry runs from the worst to the best of three starts. After 80 steps the model without scale is behind at every width. A smaller start does about as well as the scale, so the trouble begins with the *first scores*, which are large without the scale. (It also changes a second thing, because Adam's steps are longer beside a smaller matrix. A cleaner test follows below.) But large scores do not harm every model: the one that is told the right name finds nearly all, and the first *Extra* asks what its loss has to do with that.
+# Each entry runs from the worst to the best of three starts. After 80 steps the model without scale is behind at every width. A smaller start does about as well as the scale, so the trouble begins with the *first scores*, which are large without the scale. (A smaller start also changes a second thing, because Adam's steps are longer beside a smaller matrix. A cleaner test follows below.) But large scores do not harm every model: the one that is told the right name finds nearly all, and the first *Extra* asks what its loss has to do with that.
 #
 # Inside a Transformer nobody tells attention the right name. Does it then fail without the scale, or is it only slow? Train four times as long:
 

@@ -382,7 +382,7 @@ assert long > 0.8
 # <br>Divided by a + b and summed over all pairs of different kinds, this says (N − 1) D > O, a contradiction. (A bias, and whatever the other tokens add, cancels in both sums.)
 # </details>
 # %% [markdown]
-# How far does the trick carry? With twice the tokens one head still named everything after 4,000 steps, and with twice the kinds 0.94 (one start each). With both, 24 tokens of 16 kinds, it named only a fifth after 6,000 steps, from each of two starts, where two heads named everything after 150, from each of three.
+# How far does the trick carry? With twice the tokens one head still named everything after 4,000 steps, and with twice the kinds 0.87 and 0.94 (two starts each). With both, 24 tokens of 16 kinds, it named only a fifth after 6,000 steps, from each of two starts, where two heads named everything after 150, from each of three.
 #
 # The answer to our question is therefore not that one head can't. It is that several heads make it *easy*: with two heads each token arrives in its own features, the reader needs no trick, and training finds the solution at once.
 

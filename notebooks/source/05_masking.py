@@ -548,7 +548,7 @@ two = gap(two_layers(x, mask)[0, -1], two_layers(x, None)[0, -1])
 print(f"the last output without the mask: one layer differs by {one:.4f}, two layers by {two:.4f}")
 assert one < 1e-5 < 0.005 < two
 # %% [markdown]
-# So the mask stays, and in return you get a promise: the outputs for a beginning are those of the whole sentence. One training pass over four words is therefore worth four passes, over 1, 2, 3 and 4 words:
+# So the mask stays, and in return you get a promise: a beginning has the same outputs alone as within the whole sentence. One training pass over four words is therefore worth four passes, over 1, 2, 3 and 4 words:
 
 # %%
 whole = two_layers(x, mask)

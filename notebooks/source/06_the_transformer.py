@@ -309,7 +309,7 @@ memory = x
 # %% [markdown]
 # As many vectors come out as went in, and they are as wide as before. Only the feed-forward network widens them for a moment. (The paper's widens them fourfold, §3.3, this small one twofold.) What leaves the last layer is the memory.
 #
-# Now the decoder, whose layers have one box more. This time we *read* each vector with the table of the way out, which tells us what token would be written if the model ended there. **Predict** for the first position, whose input is `begin` and whose answer is *ein*: behind which box does its vector first read as the answer?
+# Now the decoder, whose layers have one box more. This time we *read* each vector: we turn it into logits, as on the way out, and print the token that the model would write if it ended there. **Predict** for the first position, whose input is `begin` and whose answer is *ein*: behind which box does its vector first read as the answer?
 
 # %%
 from functools import partial
@@ -339,7 +339,7 @@ assert reads["layer 1, cross-attention"][0] == "ein" != reads["layer 1, self-att
 # %% [markdown]
 # The answer thus comes in where it should, through the attention to the source. One number proves little, so we asked the first 200 of the test. In 192 of them the first vector turns into the right token behind this box, and in the other 8 one box earlier.
 #
-# Is it really this attention that decides? We let it alone read *another* number, the next one of the test, while all other boxes read the right one. In 190 cases the two numbers begin with different tokens, and in 183 of these the model then wrote the first token of the *other* number. When we misled the cross-attention of layer 0 instead, the model kept its own first token in 181 of the 190.
+# Is it really this attention that decides? We handed it the memory of *another* number, the next one of the test, while the cross-attention of layer 0 still read the right one. In 190 of the 200 cases the two numbers begin with different tokens, and in 183 of these 190 the model then wrote the first token of the *other* number. When the cross-attention of layer 0 got the other memory instead, the model kept its own first token in 181 of them.
 
 # %% [markdown]
 # One thing about these shapes may still seem odd. The decoder has four positions here and the source has three tokens, so how can the one read the other? The shapes of the weights show it. Self-attention compares a sentence with itself, while the cross-attention has a row for each token of the target and a column for each of the source:
@@ -358,7 +358,7 @@ print("logits (B, T, vocab) =", tuple(logits.shape), "next:", named(logits[:, -1
 # %% [markdown]
 # ## Break it: switch off a part
 #
-# We have followed one sentence by hand. Below, the same translator works in your browser. At the left stand the tokens that it reads, at the right those that it writes, and each ribbon is as thick as the attention between the two. Type a number of your own, and press a ribbon or a slab to see the matrices behind it. *Every matrix* shows the paper's Figure 1 with all of them in their places; press a number in one to see the sum that made it.
+# We have followed one sentence by hand. Below, the same translator works in your browser. At the left stand the tokens that it reads, at the right those that it writes. A ribbon joins two tokens, and the more one of them attends to the other, the thicker it is. Type a number of your own, and press a ribbon or a slab to see the matrices behind it. *Every matrix* shows the paper's Figure 1 with all of them in their places; press a number in one to see the sum that made it.
 #
 # What happens if a part is missing? **Predict**, then try: open the breaker *positions*, under the clocks. Which word of the translation changes?
 
@@ -468,7 +468,7 @@ print(f"vocabularies that round to 65 million: {low:,} to {high:,} tokens")
 assert low > 37_000
 
 # %% [markdown]
-# With about 41 000 tokens the count fits, and with 37 000 it does not. Is this a guess that happens to suit one number? Table 3 gives ten more counts, and an *Extra* works out the vocabulary for each. Nine of them agree with this one on a narrow range around 41 000. The tenth, the *big* model with 213 million, asks for about 36 000, so the table was probably not counted in one way throughout.
+# With about 41 000 tokens the count fits, and with 37 000 it does not. Is this a guess that happens to suit one number? Table 3 gives ten more counts, and an *Extra* works out the vocabulary for each. Nine of them agree with this one: all ten fit a vocabulary of about 41 000. The tenth, the *big* model with 213 million, asks for about 36 000, so the table was probably not counted in one way throughout.
 
 # %% [markdown]
 # ## The answer
@@ -730,7 +730,7 @@ def share_of_pairs(S):
 for S in (25, 250, 2500, 25_000):
     print(f"S = {S:6,}: scores and sums are {100 * share_of_pairs(S):4.1f} % of a layer")
 # %% [markdown]
-# They cost as much at $S = 6\,d_{model} = 3072$, because $4 S^2 d = 24\,S d^2$ there. For sentences of 25 tokens the quadratic part is below 1 %, and it becomes expensive only in long texts:
+# For sentences of 25 tokens, the part that grows with the square is below 1 % of a layer, and it becomes expensive only in long texts. It costs as much as the weight matrices where $4 S^2 d = 24\,S d^2$, which is at $S = 6\,d_{model} = 3072$:
 
 # %%
 print(f"S = 3,072: {100 * share_of_pairs(3072):.1f} %")
@@ -1002,7 +1002,7 @@ assert mean["2 + 2 layers: the whole"] < 1
 # (The two models of one layer without residual connections that had 70 and 38 % above got 99 and 100 % after 2200 steps.)
 
 # %% [markdown]
-# Are these parts useless? Look at the last two rows. With twice the layers, the model learns with residual connections and does not learn without them, where its losses are 1.79 to 2.14. We gave the model without them three more chances. After 2200 steps its losses were 1.82 and 1.77 (two seeds), at a rate of 0.001 they were 1.86 to 1.89, and at twice the width 1.81 to 2.14 (three seeds each), where with residual connections the wider model came down to 0.03 to 0.42.
+# Are these parts useless? Look at the last two rows. With twice the layers, the model learns with residual connections and does not learn without them: its losses stay between 1.79 and 2.14. We gave it three more chances without them. Ten times the steps left it at 1.82 and 1.77 (two seeds), and a rate of 0.001 at 1.86 to 1.89 (three seeds). A model of twice the width stayed at 1.81 to 2.14 as well, while with residual connections the wider model came down to 0.03 to 0.42 (three seeds each).
 
 # %% [markdown]
 # Besides, to reverse digits is to *fetch* them, and nothing has to be computed from what was fetched. In translation the feed-forward networks may well matter more: with half of $d_{ff}$ the paper's model loses 0.4 points of BLEU, a score for translations (Table 3, row C; lesson 07). But that model is also 12 million parameters smaller. The table does not say whether it lacks this network in particular, or just parameters.
@@ -1275,7 +1275,7 @@ for title, sentences in (("laws", laws), ("conventions", conventions)):
         marks = [f"{verdict(holds, kind):10}" for kind in kinds]
         print(f"{holds.__name__.replace('_', ' '):32}", *marks)
 # %% [markdown]
-# `!` stands for an error. Our layer and PyTorch's keep all laws, and differ in a convention: if everything is hidden, the average over nothing is NaN in the function behind `nn.MultiheadAttention` as it is called here (with `need_weights=False` it would be zeros), and zeros in ours.
+# `!` stands for an error. Our layer and PyTorch's keep all laws. They differ in one convention, the average over nothing: if everything is hidden, ours returns zeros, and the function behind `nn.MultiheadAttention` returns NaN. (Called with `need_weights=False`, it would return zeros as well.)
 
 # %% [markdown]
 # - **Lab sheet:** it writes into its input, has one frequency only (lesson 03), and ignores the mask.

@@ -190,7 +190,7 @@ print("max difference < 1e-4:", (at_once - one_by_one).abs().max().item() < 1e-4
 # %% [markdown]
 # One pass gives the same logits as four, so all positions of a target can be learned at once. When the model *writes*, there is no target that could be shifted. It starts with *begin* and appends its own tokens one by one.
 #
-# The paper's Figure 1 calls the input of the decoder "Outputs (shifted right)", which sounds as if the model shifted what it puts out. Could the shift belong there instead, to **inference**, which is another word for writing? Further down we shall train a model without it, and see what becomes of that.
+# The paper's Figure 1 calls the input of the decoder "Outputs (shifted right)", which sounds as if the model shifted what it puts out. Could it be that we shift when the model writes, which is also called **inference**, and not in training? Further down we shall train a model without the shift, and see what becomes of it.
 
 # %% [markdown]
 # **Exercise 3** (5 minutes, easy). Write the decoder's input for a batch of targets.
@@ -418,7 +418,7 @@ samples = [twenty_one, ("ninety-nine", tasks.number_name(99, pairs.target))]
 widgets.training_monitor(reports, 300, model, tokenizer, samples, floor=floor(len(tokenizer)))
 
 # %% [markdown]
-# Within seconds the nonsense has turned into German. After 100 steps about one name in five was right to the letter, after 150 steps most of them were, and after 300 steps all or nearly all. (With seed 0 it was only one in twenty after 100 steps, and 199 of the 200 in the end.) Training is over now, and nothing that we still have to decide could be influenced by the score. Only at this point is it safe to look at the test.
+# Within seconds the nonsense has turned into German. After 100 steps about one name in five was right to the letter, after 150 steps most of them were, and after 300 steps all or nearly all. (With seed 0 it was only one in twenty after 100 steps, and 199 of the 200 in the end.) The training is over now, so the test can no longer influence any of our choices. Only at this point is it safe to look at it.
 
 # %% [markdown]
 # We ask for the score by **slice**, because an average can hide what matters: of all numbers below a million 90 % have six digits, and the hundred shortest names would not show at all. The slices are *short* (below 100, or one digit before zeros), *round* (other multiples of 100), *and* (no hundreds behind the thousands, as in *two thousand and one*), and the others by the number of their digits.
@@ -764,7 +764,7 @@ for name, one in {"last weights": model, "average of 5": averaged}.items():
     print(f"{name}: plain loss {loss:.3f}, perplexity {math.exp(loss):.2f}, {right:.0f} % right")
 assert told(averaged)[1] < told(model)[1]
 # %% [markdown]
-# The average has the lower loss. A likely reason is the one that [Izmailov et al. (2018)](https://arxiv.org/abs/1803.05407) give for such means. Late in training the weights move to and fro around a good point, and their mean lies nearer to it. (With the seeds 0, 1 and 2 the average was better as well, by 9 to 17 %.)
+# The average has the lower loss. A likely reason is the one that [Izmailov et al. (2018)](https://arxiv.org/abs/1803.05407) give for such means. Late in training the weights move to and fro around a good point, and their mean lies nearer to it. (With the seeds 0, 1 and 2 the average had the lower loss as well, by 9 to 17 %.)
 
 # %% [markdown]
 # ## Extra: one wrong token
@@ -788,7 +788,7 @@ assert shares["next"] < shares["second"] - 0.2
 assert shares["later"] > 0.9
 
 # %% [markdown]
-# Nearly all of the errors are in the token directly behind the wrong one. After that the model recovers almost completely, as it can, because every word of the number can still be read from the source. In other tasks an early mistake may be harder to repair, so this says little about the cost of exposure bias elsewhere.
+# Nearly all of the errors are in the token directly behind the wrong one. After that the model recovers almost completely. This task makes it easy, since the source still names the whole number. In other tasks an early mistake may be harder to repair, so this says little about the cost of exposure bias elsewhere.
 
 # %% [markdown]
 # ## Extra: a softmax too many

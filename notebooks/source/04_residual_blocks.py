@@ -40,7 +40,7 @@ torch.set_num_threads(1)  # for models as small as these, more would only wait f
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2 \qquad (\text{equation 2})$$
 #
-# What this network is good for comes later. First we stack such layers. In the code, `wrap` makes the block around a sub-layer. The block is handed the sub-layer as a function, and our first one, `Alone`, only calls it. (`partial(self.attend, i=i)` is `attend` with its `i` filled in, the attention of layer `i`. `need_weights=True` asks for attention computed line by line. Below we train several models at once, and PyTorch's fast routine would handle them one after the other.)
+# What this network is good for comes later. First we stack such layers. In the code, `wrap` makes the block around a sub-layer. The block is handed the sub-layer as a function, and our first one, `Alone`, only calls it. (`partial(self.attend, i=i)` is `attend` with its `i` filled in, the attention of layer `i`. `need_weights=True` asks for attention computed line by line, because below we train several models at once, and PyTorch's fast routine would handle them one after the other.)
 
 # %%
 class Alone(nn.Module):
@@ -382,7 +382,7 @@ assert losses["itself"].max() < 2.1 < 2.15 < losses["all tokens"].min()
 # %% [markdown]
 # The two stacks differ in nothing but the attention. In both of them the activations and the gradient fade to about a millionth or less. But where each token attends to itself, the tokens stay apart, and all three models learn. Where attention averages them, they are equal, and the models stay close to a guess. So here **the collapse by averaging is what stops the learning, and removing it is enough**.
 #
-# Longer training makes this clearer still. After 400 steps the models without averaging are at 0.21, 0.24 and 1.03, and those with averaging at 2.17, 2.17 and 2.16, far above the 1.19 that even equal tokens allow. (Without averaging, several times as much of the gradient arrives. That is not what helps: when we faded it until less arrived than with averaging, the models still came to 1.99, 2.01 and 1.62 in 80 steps.)
+# Longer training makes this clearer still. After 400 steps the models without averaging are at 0.21, 0.24 and 1.03, which is below the 1.19 that equal tokens allow, and those with averaging at 2.17, 2.17 and 2.16. (Without averaging, several times as much of the gradient arrives. That is not what helps: when we faded it until less arrived than with averaging, the models still came to 1.99, 2.01 and 1.62 in 80 steps.)
 # %% [markdown]
 # Why shorter steps? Because large ones are a second way to make tokens alike. With the rate of 0.003, 80 steps bring the spread of the tokens down to 0.01 or less even if nothing averages them, and both stacks guess.
 #

@@ -378,7 +378,7 @@ for name, stack in (("itself", Itself), ("all tokens", Stack)):
     print(f"gradient × {gradient[0]:.0e}, spread {spreads[-1]:.0e}")
     losses[name], _ = train(24, Alone, stack=stack, rate=0.0003, target=forwards)
     report("  after 80 steps", losses[name])
-assert losses["itself"].max() < 2.1 < 2.15 < losses["all tokens"].min()
+assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 # %% [markdown]
 # The two stacks differ in nothing but the attention. In both of them the activations and the gradient fade to about a millionth or less. But where each token attends to itself, the tokens stay apart, and all three models learn. Where attention averages them, they are equal, and the models stay close to a guess. So here **the collapse by averaging is what stops the learning, and removing it is enough**.
 #

@@ -10,7 +10,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import postcards
+import posters
 from sphinx.application import Sphinx
+
+from transformer_lab.exercises.engine.cards import inline
 
 UNSEEN = ("script", "style", "svg", "math", "button")  # what a search does not look into
 APART = ("p", "li", "td", "th", "pre", "div", "dt", "dd", "summary", "figcaption")  # no word runs on
@@ -74,6 +77,29 @@ class PlacesOf(HTMLParser):
             heading.text += data
 
 
+def closing(lesson: dict | None, places: list[Place]) -> dict | None:
+    """What stands at the end of a lesson: its question again, what was done, and where the answer stands in short."""
+    if lesson is None:
+        return None
+    ids = {one.id for one in places}
+    ways = (("remember", "The answer, in short"), ("quiz", "The quiz"))
+    return {
+        "question": inline(lesson["question"]),
+        "progress": posters.progress_of(lesson),
+        "done": posters.done(lesson),
+        "ways": [(id_, text) for id_, text in ways if id_ in ids],
+    }
+
+
+def onward(lesson: dict | None, lessons: list[dict]) -> dict | None:
+    """The lesson after this one as its poster has it."""
+    follower = next((one for one in lessons if lesson and one["number"] > lesson["number"]), None)
+    if follower is None:
+        return None
+    told = {"question": inline(follower["question"]), "picture": posters.picture(follower)}
+    return told | {"time": posters.time_of(follower)}
+
+
 class Navigation:
     """What the template needs on each page, and the list that the search reads, which is complete at the end."""
 
@@ -98,6 +124,7 @@ class Navigation:
             "address": f"{app.config.html_baseurl}{'' if name == 'index' else f'{name}.html'}",
         }
         context["contents"] = [] if name in KINDS else [one for one in places if one.kind != "page"]
+        context |= {"closing": closing(lesson, context["contents"]), "onward": onward(lesson, self.lessons)}
         context |= {"lessons": self.lessons, "ours": self.course["files"], "html_baseurl": app.config.html_baseurl}
         context |= {"colab": self.course["colab"], "repository": self.course["repository"]}
         if name not in KINDS:

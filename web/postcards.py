@@ -41,7 +41,7 @@ body { width: 1200px; height: 630px; overflow: hidden; }
 
 def postcard(lesson: Mapping[str, Any]) -> str:
     """The picture of a lesson as HTML, without its style."""
-    _, _, draw = POSTERS[lesson["number"]]
+    *_, draw = POSTERS[lesson["number"]]
     long = " long" * (len(lesson["question"]) > LONG)
     return (
         f'<div class="postcard"><p class="sent"><span>{BRAND}Transformer Lab</span><span>{lesson["number"]} · '
@@ -62,4 +62,4 @@ def digest(lesson: Mapping[str, Any]) -> str:
 
 def described(lesson: Mapping[str, Any]) -> str:
     """The picture in words."""
-    return f"{lesson['question']} {POSTERS[lesson['number']][1]}"
+    return f"{lesson['question']} {POSTERS[lesson['number']][2]}"

@@ -180,11 +180,11 @@ def clinic() -> str:
 
 
 def designs() -> str:
-    ys, xs = (178, 132, 86, 40), [150 + 42 * i for i in range(8)]
-    looks = seen(arc(xs[-1], x, 174, rise=0.09) for x in xs[:-1])  # below the next layer
-    dots = seen(ring(x, y, 4, "joint") for y in ys for x in xs)
-    names = seen(word(110, y, name, "label", "end") for y, name in zip(ys, ("layer 0", "1", "2", "3"), strict=True))
-    return seen(line((130, y), (460, y)) for y in ys) + looks + dots + names + seen(word(490, y, "?") for y in ys[1:])
+    ys, xs = (194, 80, 52, 24), [128 + 46 * i for i in range(8)]
+    looks = seen(arc(xs[-1], x, 190, rise=0.29) for x in xs[:-1])  # below the next layer
+    dots = seen(ring(x, y, 4.5, "joint") for y in ys for x in xs)
+    names = seen(word(92, y, name, "label", "end") for y, name in zip(ys, ("layer 0", "1", "2", "3"), strict=True))
+    return seen(line((108, y), (472, y)) for y in ys) + looks + dots + names + seen(word(498, y, "?") for y in ys[1:])
 
 
 def rewards() -> str:

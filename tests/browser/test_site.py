@@ -174,6 +174,8 @@ def test_a_formula_is_judged_by_the_names_of_the_package_and_progress_is_kept(pa
     expect(verdict).to_contain_text("1 of 6 in this lesson")
     expect(page.locator(".poster [data-done]")).to_contain_text("1 of 6 solved")
     expect(page.locator(".poster .dot.solved")).to_have_count(1)
+    expect(page.locator(".closing .dot.solved")).to_have_count(1)
+    expect(page.locator("[data-open-exercise]")).to_have_attribute("href", "#exercise-causal_mask")
     page.goto(f"{site}index.html")
     knot = page.locator('.knot[data-knot="05_masking"]')
     expect(knot.locator(".dot.solved")).to_have_count(1)
@@ -333,7 +335,7 @@ def test_no_bar_covers_what_an_address_leads_to(page, site, width):
 
 def test_a_poster_leads_to_the_view(page, site):
     page.goto(f"{site}lessons/01_attention.html")
-    page.get_by_role("link", name="Open the view").click()
+    page.get_by_role("link", name="See where bank looks").click()
     expect(page).to_have_url(re.compile("#view-arcs$"))
     until(page, lambda: page.evaluate(IN_SIGHT, "#view-arcs"))
 
@@ -374,7 +376,7 @@ def test_without_scripts_a_page_has_its_pictures_its_contents_and_its_ways(brows
     with browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844}) as context:
         page = context.new_page()
         page.goto(f"{site}lessons/01_attention.html")
-        expect(page.locator(".poster svg")).to_be_visible()
+        expect(page.locator(".poster-picture svg")).to_be_visible()
         expect(page.locator("tl-x, [class=output] img, .text_html img").first).to_be_visible()
         page.get_by_role("button", name="Contents").click()
         expect(page.locator("#contents")).to_be_visible()

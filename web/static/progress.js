@@ -107,23 +107,27 @@ function showRail(now) {
   }
 }
 
-// The poster of a lesson: a dot for each exercise, and what of the lesson is done, in words.
-function showPoster(now) {
-  const poster = document.querySelector(".poster");
-  if (!poster) return;
-  const { names, solved, share } = stateOf(poster, now);
-  const dots = poster.querySelector(".dots");
+// The head of a lesson and its end: a dot for each exercise, and what of the lesson is done, in words.
+function showDone(node, now) {
+  const { names, solved, share } = stateOf(node, now);
+  const dots = node.querySelector(".dots");
   names.forEach((name, i) => (dots.children[i].className = `dot ${now.exercises[name] ?? ""}`));
   const plural = names.length === 1 ? "exercise" : "exercises";
   dots.setAttribute("aria-label", `${names.length} ${plural}, ${solved} solved`);
   const read = share > 0 ? ` · ${Math.round(100 * share)} % read` : "";
   const done = solved > 0 ? `${solved} of ${names.length} solved` : `${names.length} ${plural}`;
-  poster.querySelector("[data-done]").textContent = done + read;
+  node.querySelector("[data-done]").textContent = done + read;
+  const open = names.find((name) => now.exercises[name] !== "solved");
+  const link = node.querySelector("[data-open-exercise]");
+  if (!link) return;
+  link.hidden = !open;
+  link.href = `#exercise-${open}`;
+  link.textContent = "An exercise that is open\u00a0↑";
 }
 
 function show() {
   const now = kept();
-  showPoster(now);
+  for (const node of document.querySelectorAll(".poster[data-knot], .closing")) showDone(node, now);
   if (document.querySelector(".knot")) showCourse(now);
   else showRail(now);
 }

@@ -33,6 +33,8 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
     first = next(cell for cell in page.cells if cell.cell_type == "code")
     is_asked = False  # whether the reader is to predict what the next cells say
     for cell in page.cells:
+        if cell.cell_type == "code":
+            cell.source = re.sub(r"\n{3,}", "\n\n", cell.source)  # two empty lines are a module's, not a page's
         if cell.cell_type == "markdown":
             is_asked = "**Predict" in cell.source
             cell.source = with_paths_named(cell.source)  # an SVG follows the theme of the page
@@ -76,10 +78,10 @@ def addressed(output: NotebookNode, seen: Counter[str]) -> list[NotebookNode]:
     kind = found[1].replace("_", "-")
     seen[kind] += 1
     number = f" {seen[kind]}" if seen[kind] > 1 else ""
-    id_, title = f"view-{kind}{number.replace(' ', '-')}", f"{kind.replace('-', ' ')}{number}"
+    id_, title = f"view-{kind}{number.replace(' ', '-')}", kind.replace("-", " ")
     place = (
         f'<div class="place" id="{id_}" data-place="view" data-title="{title}">'
-        f'<a class="headerlink" href="#{id_}" aria-label="Address of the view {title}">#</a></div>'
+        f'<a class="headerlink" href="#{id_}" aria-label="Address of the view {title}{number}">#</a></div>'
     )
     return [new_output("display_data", {"text/html": place}), output]
 

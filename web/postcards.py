@@ -46,7 +46,7 @@ def postcard(lesson: Mapping[str, Any]) -> str:
     return (
         f'<div class="postcard"><p class="sent"><span>{BRAND}Transformer Lab</span><span>{lesson["number"]} · '
         f'{lesson["topic"]}</span></p><p class="asked{long}">{inline(lesson["question"])}</p><div class="poster">'
-        f'<svg viewBox="0 0 {sketches.ACROSS} {sketches.DOWN}">{draw()}</svg></div></div>'
+        f'<svg class="sketch" viewBox="0 0 {sketches.ACROSS} {sketches.DOWN}">{draw()}</svg></div></div>'
     )
 
 

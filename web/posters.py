@@ -134,7 +134,7 @@ def is_long(lesson: Mapping[str, Any]) -> bool:
 def picture(lesson: Mapping[str, Any]) -> str:
     _, _, alt, draw = POSTERS[lesson["number"]]
     size = f"0 0 {sketches.ACROSS} {sketches.DOWN}"
-    return f'<svg viewBox="{size}" role="img" aria-label="{escape(alt)}">{draw()}</svg>'
+    return f'<svg class="sketch" viewBox="{size}" role="img" aria-label="{escape(alt)}">{draw()}</svg>'
 
 
 def progress_of(lesson: Mapping[str, Any]) -> str:

@@ -299,16 +299,18 @@ def test_what_is_to_be_predicted_is_folded(pages):
     assert "predict first" in before.rpartition("<details")[2]
 
 
-def test_the_gallery_opens_with_a_wall_whose_pictures_lead_to_all_views(pages, site):
+def test_the_gallery_opens_with_a_wall_whose_drawings_lead_to_all_views(pages):
     html = pages["lessons/gallery"].html
     wall = html.partition('<ul class="wall"')[2].partition("</ul>")[0]
-    tile = r'<a href="#([\w-]+)"><img src="(wall/[\w-]+\.svg)"[^>]*><b>([^<]+)</b><span>.+?</span></a>'
+    tile = r'<a href="#([\w-]+)"><svg [^>]*>(.+?)</svg><b>([^<]+)</b><span>.+?</span></a>'
     tiles = re.findall(tile, wall)
     assert [place for place, _, _ in tiles] == re.findall(r'id="(view-[\w-]+)" data-place', html)
     assert len({title for _, _, title in tiles}) == len(tiles)
+    assert len({drawing for _, drawing, _ in tiles}) == len(tiles)
     assert html.index('class="wall"') < html.index('id="attention"')
-    for _, picture, _ in tiles:
-        assert (site / "lessons" / picture).read_text("utf-8").startswith("<svg xmlns=")
+    contents = html.partition('<ol class="places">')[2].partition("</ol>")[0]
+    views = re.findall(r'<li data-kind="view"><a href="#([\w-]+)">([^<]+)</a>', contents)
+    assert views == [(place, title) for place, _, title in tiles], "called in the contents as on the wall"
 
 
 @every_lesson

@@ -44,10 +44,12 @@ function titleOf(place, node) {
   return tile?.textContent ?? node.querySelector("img")?.alt ?? place.dataset.title;
 }
 
+// The course, the page, and where the course stands, if that is a place on the web.
 function whereFrom() {
   const heading = document.querySelector("h1").firstChild.textContent.trim();
-  const host = location.hostname.includes(".") && !/^[\d.]+$/.test(location.hostname) ? location.host : "";
-  return ["Transformer Lab", heading, host].filter(Boolean).join(" · ");
+  const { host, hostname, pathname } = new URL(page.dataset.root, location.href);
+  const address = hostname.includes(".") && !/^[\d.]+$/.test(hostname) ? host + pathname.replace(/\/$/, "") : "";
+  return ["Transformer Lab", heading, address].filter(Boolean);
 }
 
 function barFor(place, node) {
@@ -70,7 +72,7 @@ function barFor(place, node) {
   const picture = button("Save as picture", "Saved.", async () => {
     const [view, set_] = [await begun(node), await changed()];
     const words = inWords(view, set_).join(" · ");
-    const about = { title: titleOf(place, node), says: words, from: whereFrom(), root: page.dataset.root };
+    const about = { title: titleOf(place, node), set: words, from: whereFrom(), root: page.dataset.root };
     await saved(await pictureOf(view, about), `${place.id.replace(/^view-/, "")}.png`);
   });
   const own = node.localName.startsWith("tl-machine"); // which has both, and its own page for an address

@@ -1,9 +1,11 @@
-// A view as a picture to keep or to post: its question, what it shows and says, what was set, and where it is from.
+// A view as a picture to keep or to post: its question, one sentence on what it shows, the view, and where it is from.
 // The view is copied without its controls, with its styles and the page's letters, and drawn by the browser itself.
 
-const [EDGE, SHARP, LEAST] = [40, 2, 640];
+const [EDGE, SHARP, LEAST, LONGEST] = [48, 2, 640, 230];
 const XHTML = "http://www.w3.org/1999/xhtml";
-const LEFT_OUT = ".tl-bar, .tl-slider, .tl-grid, .tl-scroll, .tl-ask, style, script, label:has(input, select)";
+const LEFT_OUT = ".tl-bar, .tl-slider, .tl-grid, .tl-scroll, .tl-ask, style, script, label:has(input, select, textarea)";
+// What tells a reader what to do, which a picture cannot.
+const BIDS = /^(Point|Press|Drag|Paint|Step|Type|To type|Tap|Move|Choose|Go) /;
 const FONTS = {
   "Source Serif 4 Variable": "source-serif-4-opsz-normal",
   "Inter Variable": "inter-wght-normal",
@@ -28,9 +30,29 @@ const styleOf = (node, names) => {
   return names.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";");
 };
 
-// A copy that needs no style sheet: canvases are pictures in it, and buttons plain words.
-function copied(node) {
-  if (node.nodeType === Node.TEXT_NODE) return document.createTextNode(node.data);
+const sentences = (text) => text.trim().split(/(?<=[.!?])\s+(?=[^a-z])/);
+const told = (text) => sentences(text).filter((one) => one && !BIDS.test(one));
+
+// Of what a view says the first sentence with a number in it, else what its drawing is called.
+export function saidBy(view) {
+  const nodes = [...view.querySelectorAll(".tl-says, [aria-live]:not(output)")].filter((one) => one.checkVisibility());
+  const drawn = view.querySelector("canvas")?.getAttribute("aria-label") ?? "";
+  const all = [...nodes.flatMap((one) => told(one.textContent)), ...told(drawn)];
+  const first = all.find((one) => /\d/.test(one) && one.length <= LONGEST) ?? "";
+  return /^[a-z]{2}/.test(first) ? first[0].toUpperCase() + first.slice(1) : first;
+}
+
+// A text node of the view; what the picture says above the view is not said again.
+function textOf(node, above) {
+  const isSaid = node.parentElement.closest(".tl-says, .tl-note, p");
+  if (!isSaid) return document.createTextNode(node.data);
+  const kept = told(node.data).filter((one) => one.toLowerCase() !== above.toLowerCase());
+  return kept.length ? document.createTextNode(kept.join(" ")) : null;
+}
+
+// A copy that needs no style sheet: canvases are pictures in it, and buttons plain words in their middle.
+function copied(node, above) {
+  if (node.nodeType === Node.TEXT_NODE) return textOf(node, above);
   if (node.nodeType !== Node.ELEMENT_NODE || node.matches(LEFT_OUT)) return null;
   if (getComputedStyle(node).display === "none") return null;
   if (node.localName === "svg") return drawing(node);
@@ -41,7 +63,18 @@ function copied(node) {
   const tall = isCanvas || holds || node.localName === "button";
   copy.setAttribute("style", styleOf(node, tall ? [...STYLED, "height"] : STYLED));
   if (isCanvas) copy.setAttribute("src", node.toDataURL());
-  copy.append(...[...node.childNodes].map(copied).filter(Boolean));
+  const inside = [...node.childNodes].map((child) => copied(child, above)).filter(Boolean);
+  if (node.matches(".tl-says, .tl-note") && !inside.length) return null;
+  if (node.localName === "button" && /block/.test(getComputedStyle(node).display)) return centred(copy, inside);
+  copy.append(...inside);
+  return copy;
+}
+
+function centred(copy, inside) {
+  const words = document.createElementNS(XHTML, "div");
+  words.append(...inside);
+  copy.append(words);
+  Object.assign(copy.style, { display: "inline-flex", alignItems: "center", justifyContent: "center" });
   return copy;
 }
 
@@ -50,6 +83,22 @@ function drawing(svg) {
   const [from, to] = [svg, copy].map((one) => [one, ...one.querySelectorAll("*")]);
   from.forEach((one, i) => to[i].setAttribute("style", styleOf(one, DRAWN)));
   return copy;
+}
+
+// A view draws its canvases as sharp as the screen: here that is the picture's. What is drawn is drawn with the next
+// frame.
+async function sharply(view, act) {
+  const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const redrawn = () => (view.dispatchEvent(new Event("tl-in")), frames());
+  const screen = Object.getOwnPropertyDescriptor(window, "devicePixelRatio");
+  Object.defineProperty(window, "devicePixelRatio", { value: Math.max(SHARP, devicePixelRatio), configurable: true });
+  try {
+    await redrawn();
+    return act();
+  } finally {
+    Object.defineProperty(window, "devicePixelRatio", screen);
+    await redrawn();
+  }
 }
 
 async function inLetters(root) {
@@ -63,8 +112,8 @@ async function inLetters(root) {
 }
 
 // An image of a view, and its size in the page.
-async function imageOf(view, root) {
-  const [copy, width] = [copied(view), view.clientWidth];
+async function imageOf(view, root, above) {
+  const [copy, width] = [await sharply(view, () => copied(view, above)), view.clientWidth];
   const host = document.createElement("div");
   Object.assign(host.style, { position: "absolute", left: "-99999px", top: "0", width: `${width}px` });
   host.append(copy);
@@ -94,34 +143,61 @@ function lined(context, text, room) {
   return lines;
 }
 
-// `says` is what was set, `from` where it is from.
-export async function pictureOf(view, { title, says, from, root }) {
+// The course's sign: threads, and a ribbon across.
+function sign(context, x, y, colour) {
+  const stroke = (path, style, lineWidth) => {
+    Object.assign(context, { strokeStyle: colour(style), lineWidth });
+    context.stroke(new Path2D(path));
+  };
+  context.save();
+  context.translate(x, y);
+  stroke("M3 5h26M3 12h26M3 19h26", "--stream", 2);
+  stroke("M3 19C14 19 18 5 29 5", "--weight", 4.5);
+  context.restore();
+}
+
+// `set` is what was set, `from` the course, the page and where they stand.
+export async function pictureOf(view, { title, set, from, root }) {
   const page = getComputedStyle(document.documentElement);
   const colour = (name) => page.getPropertyValue(name).trim();
-  const { image, width, height } = await imageOf(view, root);
+  const said = saidBy(view);
+  const { image, width, height } = await imageOf(view, root, said);
   const whole = Math.max(LEAST, width + 2 * EDGE);
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d");
-  const [head, small] = [`500 ${whole < 800 ? 26 : 34}px ${colour("--words")}`, `500 15px ${colour("--labels")}`];
-  context.font = head;
-  const titles = lined(context, title, whole - 2 * EDGE);
-  context.font = small;
-  const notes = says ? lined(context, says, whole - 2 * EDGE) : [];
-  const line = whole < 800 ? 34 : 43;
-  const top = EDGE + titles.length * line + 16;
-  const foot = top + height + 24;
-  const tall = foot + 24 * (notes.length + 1) + EDGE - 4;
-  Object.assign(canvas, { width: whole * SHARP, height: tall * SHARP });
+  const isWide = whole >= 800;
+  const fonts = {
+    title: `500 ${isWide ? 40 : 30}px ${colour("--words")}`,
+    said: `400 ${isWide ? 21 : 18}px ${colour("--words")}`,
+    brand: `600 20px ${colour("--words")}`,
+    small: `500 15px ${colour("--labels")}`,
+  };
+  const broken = (text, font) => {
+    context.font = fonts[font];
+    return text ? lined(context, text, whole - 2 * EDGE) : [];
+  };
+  const rows = [
+    ...broken(title, "title").map((text) => ({ text, font: "title", ink: "--ink", high: isWide ? 48 : 37 })),
+    ...broken(said, "said").map((text, i) => ({ text, font: "said", ink: "--ink", high: (isWide ? 30 : 26) + 8 * !i })),
+    ...broken(set, "small").map((text, i) => ({ text, font: "small", ink: "--soft", high: 23 + 6 * !i })),
+  ];
+  const top = EDGE - 8 + rows.reduce((sum, { high }) => sum + high, 0) + 24;
+  const foot = top + height + 28;
+  Object.assign(canvas, { width: whole * SHARP, height: (foot + 68) * SHARP });
   context.scale(SHARP, SHARP);
-  Object.assign(context, { fillStyle: colour("--paper") }).fillRect(0, 0, whole, tall);
-  Object.assign(context, { fillStyle: colour("--ink"), font: head, textBaseline: "alphabetic" });
-  titles.forEach((text, i) => context.fillText(text, EDGE, EDGE + line * (i + 0.75)));
+  Object.assign(context, { fillStyle: colour("--paper") }).fillRect(0, 0, whole, foot + 68);
+  let y = EDGE - 8;
+  for (const { text, font, ink, high } of rows) {
+    y += high;
+    Object.assign(context, { font: fonts[font], fillStyle: colour(ink) }).fillText(text, EDGE, y - 8);
+  }
   context.drawImage(image, (whole - width) / 2, top, width, height);
-  Object.assign(context, { fillStyle: colour("--hair") }).fillRect(EDGE, foot - 4, whole - 2 * EDGE, 1);
-  Object.assign(context, { fillStyle: colour("--soft"), font: small });
-  notes.forEach((text, i) => context.fillText(text, EDGE, foot + 24 * (i + 1)));
-  Object.assign(context, { fillStyle: colour("--ink"), textAlign: "right" });
-  context.fillText(from, whole - EDGE, foot + 24 * (notes.length + 1));
+  Object.assign(context, { fillStyle: colour("--hair") }).fillRect(EDGE, foot, whole - 2 * EDGE, 1);
+  sign(context, EDGE - 3, foot + 22, colour);
+  const [course, ...more] = from;
+  Object.assign(context, { font: fonts.brand, fillStyle: colour("--ink") }).fillText(course, EDGE + 38, foot + 41);
+  Object.assign(context, { font: fonts.small, fillStyle: colour("--soft"), textAlign: "right" });
+  context.fillText(more.join(" · "), whole - EDGE, foot + 40);
   return canvas;
 }
 

@@ -170,3 +170,24 @@ def test_a_picture_says_what_it_is(page, site, tmp_path: Path):
         bands = [(80, 80, wide - 80, 170), (80, 200, wide - 80, tall - 200), (80, tall - 120, wide - 80, tall - 60)]
         inked = [picture.convert("L").crop(band).getextrema()[0] < 120 for band in bands]
     assert inked == [True] * 3, "the title, the drawing, and where it is from"
+    assert page.evaluate("devicePixelRatio") == 1, "the screen is again what it was"
+
+
+SAID = """async ([place, telling]) => {
+    const { saidBy } = await import(new URL('../_static/picture.js', location.href));
+    return saidBy(document.querySelector(`.cell_output:has(#${place}) .tl-view`));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("view-arcs", "Sentence 1: bank looks at money (0.70), bank (0.12), took (0.06)"),
+        ("view-attention", "Attention of 7 queries to 7 keys"),  # the text beside it only says what to press
+    ],
+)
+def test_a_picture_says_one_sentence_with_a_number_and_bids_nothing(page, site, place, said):
+    page.goto(f"{site}lessons/01_attention.html")
+    handed_on(page, place)
+    expect_said = f"async args => (await ({SAID})(args)).startsWith(args[1])"
+    page.wait_for_function(expect_said, arg=[place, said])

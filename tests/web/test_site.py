@@ -330,6 +330,22 @@ def test_a_lesson_opens_with_a_poster_that_leads_to_its_view(pages, name):
     assert re.findall(r"<text[^>]*>[^<]*\b[01]?\.\d", poster[0]) == [], "no number that a reader is to predict"
 
 
+@every_lesson
+def test_a_lesson_ends_with_its_question_and_the_poster_of_the_next(pages, name):
+    html = pages[f"lessons/{name}"].html
+    asked = re.findall(r'class="(?:poster-question(?: long)?|closing-question)">(.+?)</p>', html)
+    assert len(asked) == 2
+    assert asked[0] == asked[1]
+    follower = ([*LESSONS, ""])[LESSONS.index(name) + 1]
+    assert ('class="turn-picture"' in html) == bool(follower)
+    if follower:
+        theirs = pages[f"lessons/{follower}"].html
+        (onward,) = re.findall(r'class="turn-question">(.+?)</span>', html)
+        assert f">{onward}</p>" in theirs
+        (drawing,) = re.findall(r'class="turn-picture"[^>]*>(<svg.+?</svg>)', html, re.DOTALL)
+        assert drawing in theirs.partition('class="turn"')[0]
+
+
 def test_the_code_of_the_gallery_is_folded(pages):
     html = pages["lessons/gallery"].html
     inputs = html.count('class="cell_input docutils container"')

@@ -65,13 +65,13 @@ class PlacesOf(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         self.unseen -= tag in UNSEEN
         if tag == self.level:
-            self.level = ""
+            self.level, self.places[-1].title = "", self.places[-1].title.rstrip(" ")
 
     def handle_data(self, data: str) -> None:
         if self.unseen or not self.places:
             return
         if self.level:
-            self.places[-1].title = WORD.sub(" ", self.places[-1].title + data).removesuffix("#").strip(" ")
+            self.places[-1].title = WORD.sub(" ", self.places[-1].title + data).removesuffix("#").lstrip(" ")
         else:
             heading = next((one for one in reversed(self.places) if one.kind != "view"), self.places[-1])
             heading.text += data

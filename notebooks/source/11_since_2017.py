@@ -148,7 +148,7 @@ for depth in (1, 6, 24):
     print(f"{depth:2} layers: pre-norm {pre:4.1f}, post-norm {post:.1f}")
 
 # %% [markdown]
-# Post-norm brings the sum back to length 1 after every layer, and what came in from below shrinks with each. With pre-norm the sum grows, so one more norm is needed before the output matrix, to bring it back to a known size. That last norm is the only part that is new. What did the move buy?
+# Post-norm brings the sum back to length 1 after every layer. Here each layer makes it 1.5 times as long, so each norm divides it by 1.5, and with it what came in at the bottom: after 24 layers $1.5^{-24}$ of that is left, less than a ten-thousandth. With pre-norm all of it is left, but the sum grows. So one more norm is needed before the output matrix, to bring the sum back to a known size. That last norm is the only part that is new. What did the move buy?
 
 # %%
 say_all("pre-norm")
@@ -171,7 +171,7 @@ for norm, names in {"post-norm": today - {"pre-norm"}, "pre-norm": today}.items(
 assert deep[today - {"pre-norm"}].min() > 3 > deep[today].max() + 0.8
 
 # %% [markdown]
-# Here the move decides everything. After 200 steps at our rate of 0.01 the deep post-norm model is where the bare frequencies of the characters are, so it has learned nothing about what follows what. The deep pre-norm model has come as far as the best models of two layers in the same time.
+# Here the move decides everything. After 200 steps at our rate of 0.01 the deep post-norm model is where the bare frequencies of the characters are, so it has learned nothing about what follows what. The deep pre-norm model has come as far as the best models of two layers in as many steps.
 
 # %% [markdown]
 # In 2017 post-norm models of six layers had a warm-up of 4000 steps, and ours has 50. Is that the reason? Not at this rate: with a warm-up of 500 steps, in a training of 1000, post-norm ends at 3.16 again (one seed). But the rate itself matters. At a tenth of it, and with a warm-up of 50 again, post-norm is still at 3.16 after 200 steps, and after 1000 steps it has come to 2.10 and 2.23 (two seeds). Pre-norm begins sooner at that small rate as well: after 200 steps it has come to 2.52 and 2.49.
@@ -285,7 +285,7 @@ assert effect("SwiGLU").abs().max() < 0.03
 assert last("SwiGLU", longer).max() < -0.02
 
 # %% [markdown]
-# Here the length of training decides what we see. After 200 steps there is hardly a gain, and in today's block SwiGLU even comes out behind. After 800 steps it is ahead with every seed, by about 0.06 nats. That is about one and a half times the distance between its seeds, so by our rule it just counts, and two more seeds, which are not in the table, gain 0.053 and 0.065. After 2000 steps we have tried one seed, and there 0.036 is left of the gain.
+# Here the length of training decides what we see. After 200 steps there is hardly a gain, and in today's block SwiGLU even comes out a little behind, though by less than our rule asks for. After 800 steps it is ahead with every seed, by about 0.06 nats. That is about one and a half times the distance between its seeds, so by our rule it just counts, and two more seeds, which are not in the table, gain 0.053 and 0.065. After 2000 steps we have tried one seed, and there 0.036 is left of the gain.
 
 # %% [markdown]
 # Shazeer measured about 0.04 nats a *token* (ours are for a character), in models that were far larger and trained far longer. Why it is better he does not say. His paper ends with this sentence: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence." That a unit can multiply, as we have just seen, may be a reason, but nothing here tests it.
@@ -383,7 +383,7 @@ today_as_it_is = table[today | small] - table[today - {"RoPE"}]
 assert today_as_it_is.mean() > -0.05 > -0.1 > (table[today] - table[today - {"RoPE"}]).mean()
 
 # %% [markdown]
-# Beside pre-norm RoPE now looks useless, and whoever compares today's block with and without pre-norm, both with small embeddings, finds that pre-norm costs 0.23 nats, where it costs 0.08 with equal ones. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions, and which are a disadvantage beside pre-norm in so short a training. (It would have been as wrong the other way round. In the table, the sine added to small embeddings nearly drowns them: today's block with the sine then ends at 2.8 nats where it ended at 2.3, and the block of 2017 is back near the bare frequencies, at 3.1.) A swap that changes two things measures neither.
+# Beside pre-norm, RoPE now looks useless. And pre-norm itself looks nearly three times as expensive: with small embeddings it makes today's block worse by 0.23 nats, with the paper's by 0.08. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions, and which are a disadvantage beside pre-norm in so short a training. (It would have been as wrong the other way round. In the table, the sine added to small embeddings nearly drowns them: today's block with the sine then ends at 2.8 nats where it ended at 2.3, and the block of 2017 is back near the bare frequencies, at 3.1.) A swap that changes two things measures neither.
 
 # %% [markdown]
 # ## Swap 5: fewer keys than queries
@@ -475,7 +475,7 @@ say_all("no biases")
 assert effect("no biases").abs().mean() < 0.02
 
 # %% [markdown]
-# The wider the model, the smaller their share. With each seed the models do a little better with their biases, but on average by less than a hundredth of a nat, so we leave it at that. About the stability of large models, a model of this size can say nothing.
+# The wider the model, the smaller their share. With each seed the models do a little better with their biases, but by less than our 0.03 nats even in today's block, so we leave it at that. About the stability of large models, a model of this size can say nothing.
 
 # %% [markdown]
 # ## All six
@@ -488,13 +488,16 @@ from transformer_lab import widgets
 widgets.swaps(table)
 
 # %% [markdown]
-# Without RoPE the loss is higher by 0.15 nats, and without pre-norm it is lower by 0.08, in this short training. The other four move it by no more than the seeds of one model lie apart. Here are the means of all pairs in one picture, a dot for each seed:
+# Without RoPE the loss is higher by 0.15 nats, and without pre-norm it is lower by 0.08, in this short training. Undoing any of the other four lowers it by about 0.02, which is less than the seeds of one model lie apart. (That all four point the same way adds little, because each is compared with the same three runs of today's block.) Here are the means of all pairs in one picture, a dot for each seed:
 
 # %%
 found = {swap: effect(swap) for swap in swaps.SWAPS}
 label = "nats a character, with the swap less without"
 ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
 plots.show(ax, alt="RoPE lies far left of no effect, pre-norm a little right, all others near")
+
+# %% [markdown]
+# **So what did each swap buy?** In models of this size only two bought a lower loss: RoPE about a fifth of a nat, from early on, and SwiGLU 0.06, but only in the longer training. Pre-norm bought depth, since it is what lets twelve layers learn at our rate, and in two layers it costs a little at first. For the other three no effect on the loss stands out from the seeds. Shared keys halve the cache, RMSNorm can save time, and without biases there is less to write and to store.
 
 # %% [markdown]
 # ## A run of your own
@@ -607,7 +610,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # ## Remember
 #
 # - Six parts were replaced, and all six together are Llama's block, with the very same logits.
-# - In these small models RoPE bought a fifth of a nat, and SwiGLU 0.06 after 800 steps, but nothing after 200. RMSNorm, shared keys and missing biases showed nothing after 200 steps, and were not tried for longer; what they save is time, memory and parameters.
+# - In these small models RoPE lowered the loss at once, and SwiGLU in the longer training. RMSNorm, shared keys and missing biases, tried for 200 steps, showed nothing; what they save is time, memory and parameters.
 # - A reason like "for depth" has to be tested in depth: with 12 layers and a large learning rate, only pre-norm learned.
 # - A swap that changes two things measures neither. Keep the rest equal by force, and look at more than one seed.
 # - RoPE has two layouts: compare logits, on more than one token.

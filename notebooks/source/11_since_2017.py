@@ -84,7 +84,7 @@ for name, chosen in {"2017": (), "today": today}.items():
     print(f"{name}: {numbers:,} parameters, {counter.get_total_flops():,} FLOPs for 64 tokens")
 
 # %% [markdown]
-# For each swap there are 32 pairs of models that differ in it alone. We take the mean of their differences for each seed, which gives three independent numbers. Beside this mean we print what the swap adds when it comes last, to a block that has the five others. A verdict after 200 steps may not hold after 800. So today's block was also trained four times as long, and so was today's block with one swap undone, for pre-norm, SwiGLU and RoPE. For the other three swaps we know only the short training:
+# For each swap there are 32 pairs of models that differ in it alone. We take the mean of their differences for each seed, which gives three independent numbers. Beside this mean we print what the swap adds when it comes last, to a block that has the five others. A verdict after 200 steps may not hold after 800. So today's block was also trained four times as long, and so was today's block with one swap undone, for pre-norm, SwiGLU and RoPE. For the other three swaps the table has only the short training:
 
 # %%
 rows = load_table("swaps")
@@ -156,7 +156,7 @@ assert effect("pre-norm").min() > 0.02
 assert last("pre-norm", longer).max() < 0.03
 
 # %% [markdown]
-# After 200 steps pre-norm has cost something, and after 800 the cost has all but gone. A table of short trainings would have told us that pre-norm is a mistake, so we note that pre-norm *learns later* here, and not that it learns less. But the reason for pre-norm was depth, and two layers are not deep. So the table has models of 12 layers as well, again today's block with pre-norm and without. To have something to compare with, we compute what a model gets that knows nothing but how frequent each character is:
+# After 200 steps pre-norm has cost something, and after 800 the cost has all but gone. A table of short trainings would have told us that pre-norm is a mistake, so we note that pre-norm *learns later* here, and not that it learns less. (At a third of our rate it costs 0.03 to 0.06 nats after 200 steps.) But the reason for pre-norm was depth, and two layers are not deep. So the table has models of 12 layers as well, again today's block with pre-norm and without. To have something to compare with, we compute what a model gets that knows nothing but how frequent each character is:
 
 # %%
 from transformer_lab.data.texts import PRINTABLE, Characters, python_source
@@ -350,7 +350,7 @@ assert effect("RoPE").max() < -0.15
 assert last("RoPE", longer).max() < -0.15
 
 # %% [markdown]
-# This is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there beside either norm. Nor does it wear off, for in today's block it has grown from 0.15 nats to 0.21 when the training is four times as long.
+# This is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there beside either norm. Nor does it wear off, for in today's block it has grown from 0.15 nats to 0.21 when the training is four times as long. Only its size depends on the rate: at a third of ours, where all models learn less in 200 steps, it is 0.05 to 0.09 nats (three seeds).
 #
 # But is it the *turning* that helps? RoPE differs from the sine in more than one way, so we need controls. Two more models have everything of today's block except for RoPE. One learns a vector for each position, as GPT-2 does, and adds it where the sine is added. The other gets no positions at all, and finds some order only through the causal mask.
 
@@ -497,7 +497,7 @@ ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
 plots.show(ax, alt="RoPE lies far left of no effect, pre-norm a little right, all others near")
 
 # %% [markdown]
-# **So what did each swap buy?** In models of this size only two bought a lower loss: RoPE about a fifth of a nat, from early on, and SwiGLU 0.06, but only in the longer training. Pre-norm bought depth, since it is what lets twelve layers learn at our rate, and in two layers it costs a little at first. For the other three no effect on the loss stands out from the seeds. Shared keys halve the cache, RMSNorm can save time, and without biases there is less to write and to store.
+# **So what did each swap buy?** In models of this size only two bought a lower loss: RoPE up to a fifth of a nat, from early on, and SwiGLU 0.06, but only in the longer training. Pre-norm bought depth, since it is what lets twelve layers learn at our rate, and in two layers it costs a little at first. The other three showed no effect on the loss that stands out from the seeds, and neither did they after 800 steps (RMSNorm +0.01 nats, shared keys 0.00, no biases +0.02, in runs that are not in the table). Shared keys halve the cache, RMSNorm can save time, and without biases there is less to write and to store.
 
 # %% [markdown]
 # ## A run of your own
@@ -610,7 +610,7 @@ exercises.mend_rotary_cache.check(mend_rotary_cache)
 # ## Remember
 #
 # - Six parts were replaced, and all six together are Llama's block, with the very same logits.
-# - In these small models RoPE lowered the loss at once, and SwiGLU in the longer training. RMSNorm, shared keys and missing biases, tried for 200 steps, showed nothing; what they save is time, memory and parameters.
+# - In these small models RoPE lowered the loss at once, and SwiGLU in the longer training. RMSNorm, shared keys and missing biases showed nothing; what they save is time, memory and parameters.
 # - A reason like "for depth" has to be tested in depth: with 12 layers and a large learning rate, only pre-norm learned.
 # - A swap that changes two things measures neither. Keep the rest equal by force, and look at more than one seed.
 # - RoPE has two layouts: compare logits, on more than one token.

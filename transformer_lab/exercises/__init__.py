@@ -135,7 +135,7 @@ catalogue: dict[str, Exercise] = {
         *(mend_training_step,),
         *(top_k_filter, top_p_filter, is_top_p, greedy_decode, beam_search, cached_attention),
         *(positions_computed,),
-        *(next_token_loss, perplexity, bits_per_byte, mend_bigram_loss, predict_loss),
+        *(perplexity, bits_per_byte, next_token_loss, mend_bigram_loss, predict_loss),
         *(count_paths, induction_score, induction_by_hand, ablate_head, head_matters, logit_lens),
         *(rms_norm, swiglu, grouped_query_attention, kv_cache_bytes, mend_rotary_cache),
         *(split_fused_projection, mend_loading, loaded_right, mean_pool),

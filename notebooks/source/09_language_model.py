@@ -483,7 +483,7 @@ low, high = told - 0.04, told + 0.04
 assert not any(low < rival < high for rival in rivals)
 axes = {"x_label": "share of the training part", "y_label": "nats a character", "log_x": True}
 ax = plots.plot_lines([2.0**n for n in range(-5, 1)], paths, **axes)
-plots.show(ax, alt="Four forecasts from an eighth on: the law with a floor lies between its rivals.")
+plots.show(ax, alt="Four forecasts from an eighth on: the law with a floor is between its rivals.")
 # %% [markdown]
 # Then pay for the whole training part:
 

@@ -31,13 +31,21 @@ test("a point is a row of the slab at or behind which it lies, or of the positio
 function dragging() {
   const node = document.createElement("div");
   const append = node.append.bind(node);
+  const rows = ["th", "irty-", "four", "one"].map((textContent) => {
+    const classes = new Set();
+    return { textContent, classes, classList: { toggle: (name, on) => classes[on ? "add" : "delete"](name) } };
+  });
   Object.assign(node, {
+    querySelectorAll: () => rows,
+    addEventListener: (name, act) => (node[`on${name}`] = act),
     getBoundingClientRect: () => ({ left: 100, top: 50 }),
     setPointerCapture: (id) => (node.captured = id),
     append: (one) => append(Object.assign(one, { remove: () => (node.gone = true) })),
   });
   const dropped = [];
-  const { dragged } = draggable(node, { plan: () => plan, above: () => 46, drop: (what) => dropped.push(what) });
+  let lifted = 0;
+  const [drop, lift] = [(what) => dropped.push(what), () => (lifted += 1)];
+  const drag = draggable(node, { plan: () => plan, above: () => 46, drop, lift, hold: 5 });
   const word = { dataset: { s: "2" }, textContent: "four" };
   const does = (type, x, y, more = {}) =>
     node[`on${type}`]({
@@ -45,11 +53,11 @@ function dragging() {
       ...{ target: { closest: () => word } },
       ...more,
     });
-  return { node, dropped, dragged, does };
+  return { node, rows, dropped, dragged: drag.dragged, put: drag.dropped, lifted: () => lifted, does };
 }
 
 test("where it is let go on another word's thread, it is put in there", () => {
-  const { node, dropped, dragged, does } = dragging();
+  const { node, rows, dropped, dragged, put, lifted, does } = dragging();
   does("pointerdown", 60, left[2]);
   does("pointermove", 62, left[2]);
   assert.ok(!dragged(), "a hand that trembles drags nothing");
@@ -57,21 +65,53 @@ test("where it is let go on another word's thread, it is put in there", () => {
   assert.ok(dragged());
   assert.equal(node.captured, 7);
   assert.equal(node.children[0].textContent, "four →");
+  assert.deepEqual([...rows[3].classes], ["w-target"]);
   does("pointerup", inside(encoder[0]), left[3]);
   assert.deepEqual(dropped, [{ from: 2, to: 3, part: "encoder.layers.0.residual_2.norm" }]);
-  assert.ok(node.gone && dragged(), "the press that ends opens nothing");
+  assert.ok(node.gone && dragged() && put(), "the press that ends opens nothing");
+  assert.deepEqual([lifted(), rows[3].classes.size], [1, 0]);
 });
 
-test("on its own thread, beside all threads, or under a finger it is not", () => {
-  for (const [x, y, more] of [
-    [inside(encoder[0]), left[2], {}],
-    [to + 9, left[3], {}],
-    [inside(encoder[0]), left[3], { pointerType: "touch" }],
+test("on its own thread, or beside all threads, it is not", () => {
+  for (const [x, y] of [
+    [inside(encoder[0]), left[2]],
+    [to + 9, left[3]],
   ]) {
-    const { dropped, does, node } = dragging();
-    does("pointerdown", 60, left[2], more);
-    does("pointermove", x, y, more);
-    if (node.children.length) does("pointerup", x, y, more);
-    assert.deepEqual(dropped, []);
+    const { dropped, dragged, put, does } = dragging();
+    does("pointerdown", 60, left[2]);
+    does("pointermove", x, y);
+    does("pointerup", x, y);
+    assert.deepEqual([dropped, dragged(), put()], [[], true, false]);
   }
+});
+
+const finger = { pointerType: "touch" };
+
+test("a finger drags what it has held, or pulls sideways, while the page stands still", async () => {
+  const held = dragging();
+  held.does("pointerdown", 60, left[2], finger);
+  while (!held.lifted()) await new Promise((done) => setTimeout(done, 1));
+  const pulled = dragging();
+  pulled.does("pointerdown", 60, left[2], finger);
+  pulled.does("pointermove", 90, left[2] + 5, finger);
+  for (const { node, dragged, dropped, does } of [held, pulled]) {
+    assert.ok(dragged());
+    does("pointermove", 60, left[3], finger);
+    assert.equal(node.children[0].textContent, "four → one", "the finger hides the other word");
+    let stopped = 0;
+    node.ontouchmove({ preventDefault: () => (stopped += 1) });
+    assert.equal(stopped, 1);
+    does("pointerup", 60, left[3], finger);
+    assert.deepEqual(dropped, [{ from: 2, to: 3, part: "src_embedding.positions" }]);
+  }
+});
+
+test("a finger that goes up or down at once scrolls the page", async () => {
+  const { node, dragged, dropped, lifted, does } = dragging();
+  does("pointerdown", 60, left[2], finger);
+  does("pointermove", 62, left[3], finger);
+  await new Promise((done) => setTimeout(done, 20)); // longer than it takes to hold
+  does("pointercancel", 62, left[3], finger); // by the browser, which scrolls
+  node.ontouchmove({ preventDefault: () => assert.fail("the page could not scroll") });
+  assert.deepEqual([dragged(), dropped, lifted()], [false, [], 0]);
 });

@@ -78,11 +78,19 @@ test("a cut is seen: clocks without hands, severed threads, no ribbons, and the 
   state.change({ off: new Set() });
 });
 
-test("a phone has rails, and weights under the words", () => {
+test("a phone has rails, on which the weights stand beside the words, and beside a word that was put in", () => {
   const { svg, plan } = drawn({}, 366);
-  assert.equal(count(svg, "w-diamond") + count(svg, "w-clock") + count(svg, "w-pill"), 0);
+  assert.equal(count(svg, "w-diamond") + count(svg, "w-clock"), 0);
   assert.ok(count(svg, "w-weight") > 0 && count(svg, "w-slab") === 4);
   assert.ok(heightOf(plan) < 420);
+  const places = (svg) => [...svg.matchAll(/w-pill" x="([\d.]+)" y="([\d.]+)"/g)].map(([, x, y]) => [+x, +y + 10.5]);
+  const { columns, left } = plan;
+  for (const [x, y] of places(svg)) assert.ok(x > columns.name && left.some((row) => Math.abs(row - y) < 0.02));
+  const loud = left.findIndex((row) => Math.abs(row - places(svg)[0][1]) < 0.02);
+  const put = drawn({ puts: [{ slab: -1, row: loud, text: "four" }] }, 366).svg;
+  const [, x] = put.match(/w-put" x="([\d.]+)"/);
+  assert.ok(+x >= columns.name, "not on the word");
+  assert.ok(places(put)[0][0] > columns.from);
 });
 
 test("numbers in it are numbers", () => {

@@ -112,7 +112,10 @@ export function stageOf({ state, machine, act }) {
     const row = part === "reads" && s !== undefined ? { cell: [Number(s), 0] } : {};
     return { id: part, t: t === undefined ? null : Number(t) + last.seen.first, row };
   };
-  const drag = draggable(node, { plan: () => me.plan, above: () => aboveOf(me.plan), drop: (what) => act.drop(what) });
+  const drag = draggable(node, {
+    ...{ plan: () => me.plan, above: () => aboveOf(me.plan), lift: () => act.lift() },
+    drop: (what) => act.drop(what),
+  });
   node.onclick = (event) => {
     if (drag.dragged()) return;
     const found = partAt(event);
@@ -124,7 +127,7 @@ export function stageOf({ state, machine, act }) {
       found.row,
     ); // a word opens its own row
   };
-  swipes(node, (by) => act.step(by));
+  swipes(node, (by) => drag.dropped() || act.step(by));
 
   // ── keys ──
 

@@ -78,7 +78,8 @@ export const WEAVE = `
 .tl-machine .tl-answered { position: relative; }
 .tl-machine .tl-reason { position: absolute; right: 110px; left: 0; justify-content: flex-end; line-height: 1.25; }
 .tl-machine .tl-top button.tl-spelled { flex: none; border-radius: 18px; min-height: 30px; padding: 1px 12px; }
-.tl-machine .tl-weave { margin-top: 8px; touch-action: pan-y; position: relative; user-select: none; }
+.tl-machine .tl-weave { margin-top: 8px; touch-action: pan-y; position: relative; user-select: none;
+  -webkit-user-select: none; -webkit-touch-callout: none; }
 .tl-machine .tl-weave [data-part=reads][data-s] { cursor: grab; }
 .tl-machine .tl-ghost {
   position: absolute; transform: translate(-50%, -50%); pointer-events: none; padding: 1px 9px; border-radius: 8px;
@@ -90,6 +91,7 @@ export const WEAVE = `
 .tl-machine .w-special, .tl-machine .w-joined { font-style: italic; fill: var(--tl-soft); }
 .tl-machine .w-loud { font-weight: 700; }
 .tl-machine .w-new { fill: var(--tl-change); font-weight: 700; }
+.tl-machine .w-target .w-word { fill: var(--tl-change); font-weight: 700; }
 .tl-machine .w-put { fill: var(--tl-paper); stroke: var(--tl-change); stroke-width: 2; pointer-events: none; }
 .tl-machine .w-struck {
   fill: var(--tl-soft); text-decoration: line-through; text-decoration-color: var(--tl-change);

@@ -69,26 +69,22 @@ function ribbonsIn({ ribbons, columns }, { at, shown, old, cut }) {
   return cut.has("cross") ? before.join("") : [...faded, ...strong, ...before].join("");
 }
 
-function inputsIn({ columns, left, size, narrow, ribbons }, { source }, { at, cut }) {
+function inputsIn({ columns, left, size, narrow, ribbons, pitch }, { source }, { at, cut }) {
   const weights = new Map(ribbons.filter(({ t }) => t === at).map(({ s, weight }) => [s, weight]));
-  const row = (said, s) => `<g data-part="reads" data-s="${s}">${said}</g>`;
   const one = (token, s) => {
     const weight = cut.has("cross") ? 0 : (weights.get(s) ?? 0);
     const loud = weight >= LOUD;
-    const y = narrow && loud ? left[s] - 6 : left[s];
-    const said = word(token, columns.name, y, {
-      size,
-      anchor: "end",
-      more: loud ? "w-loud" : "",
-      room: columns.name - 2,
-    });
-    const below = `<text class="w-weight" x="${r(columns.name)}" y="${r(left[s] + 12)}" text-anchor="end">`;
-    if (narrow) return row(said + (loud ? `${below}${weight.toFixed(2)}</text>` : ""), s);
+    const y = left[s];
+    const more = loud ? "w-loud" : "";
+    const said = word(token, columns.name, y, { size, anchor: "end", more, room: columns.name - 2 });
+    const place = `x="0" y="${r(y - pitch / 2)}" width="${r(columns.name)}" height="${r(pitch)}"`;
+    const row = (dot) => `<g data-part="reads" data-s="${s}"><rect class="w-hit" ${place}/>${said}${dot}</g>`;
+    if (narrow) return row("");
     const dot = loud
       ? `<circle class="w-dot" cx="${r(columns.name + 12)}" cy="${r(y)}" r="${r(2 + 5 * weight)}"/>`
       : "";
-    const hand = clock(columns.clock, left[s], s, Math.min(9, size * 0.4), cut.has("positions"));
-    return `${row(said + dot, s)}<g data-part="positions">${hand}</g>`;
+    const hand = clock(columns.clock, y, s, Math.min(9, size * 0.4), cut.has("positions"));
+    return `${row(dot)}<g data-part="positions">${hand}</g>`;
   };
   const joined = narrow ? [] : wordsOf(source);
   const brackets = joined.map(({ first, last, text }) => {
@@ -136,8 +132,9 @@ function putsIn(plan, { puts = [] }) {
   const { columns, left, narrow } = plan;
   const one = ({ slab, row, text }) => {
     const { x, wide } = columns.encoder[slab] ?? { x: columns.clock ?? columns.name, wide: 0 };
-    const [middle, y, letters] = [x + wide / 2, left[row], narrow ? 13 : 0.7 * plan.size];
+    const [y, letters] = [left[row], narrow ? 13 : 0.7 * plan.size];
     const room = 0.55 * letters * text.length + 14;
+    const middle = Math.max(x + wide / 2, narrow ? columns.name + 5 + room / 2 : 0); // beside the word
     const corner = `x="${r(middle - room / 2)}" y="${r(y - 0.75 * letters)}"`;
     const size = `width="${r(room)}" height="${r(1.5 * letters)}"`;
     const said = word(text, middle, y, { size: letters, anchor: "middle", more: "w-new" });
@@ -146,10 +143,15 @@ function putsIn(plan, { puts = [] }) {
   return puts.map(one).join("");
 }
 
-// The weights of the followed token on their ribbons, none over another.
-function labelsIn({ ribbons, columns, narrow }, { at, cut, shown }) {
-  if (narrow || cut.has("cross") || at >= shown) return "";
+// The weights of the followed token on their ribbons, none over another; on a phone on their threads, beside the words.
+function labelsIn({ ribbons, columns, narrow, left }, { at, cut, shown, puts = [] }) {
+  if (cut.has("cross") || at >= shown) return "";
   const loud = ribbons.filter(({ t, weight }) => t === at && weight >= LOUD).sort((a, b) => a.from - b.from);
+  if (narrow) {
+    const [rails, behind] = [(columns.encoder[0].x + columns.from) / 2, columns.from + 22];
+    const over = (s) => puts.some(({ row }) => row === s); // a word that was put in stands there
+    return loud.map(({ s, weight }) => pill(weight, over(s) ? behind : rails, left[s])).join("");
+  }
   const x = columns.from + Math.min(70, 0.17 * (columns.to - columns.from) + 8);
   const share = (x - columns.from) / (columns.to - columns.from);
   const bend = share * share * (3 - 2 * share);

@@ -39,10 +39,10 @@ test("what is too large, not whole, empty or no number is refused, and something
     assert.equal(refusalOf(text), null, text);
 });
 
-test("of other words it is said what it would hear in them, of one that is begun how it may go on", () => {
+test("of other words it is said what it would say to them, of one that is begun how it may go on", () => {
   assert.equal(
     refusalOf("hello two", () => "11").says,
-    "It knows only numbers, and “hello” is none. In this text it would hear 11.",
+    "It knows only numbers, and “hello” is none. Made to answer all the same, it would say 11.",
   );
   assert.equal(refusalOf("hello").says, "It knows only numbers, and “hello” is none.");
   assert.equal(refusalOf("twenty-f").says, "Go on: “four”, “five”, “forty” …");

@@ -50,6 +50,6 @@ export function refusalOf(text, heard = () => null) {
   const ends = more.slice(0, 3).map((word) => `“${word}”`);
   if (strange.length === 1 && more.length) return { says: `Go on: ${ends.join(", ")} …`, offer: "" };
   const [what, number] = [`“${strange[0]}” is none.`, heard()];
-  const hears = number === null ? "" : ` In this text it would hear ${number}.`;
+  const hears = number === null ? "" : ` Made to answer all the same, it would say ${number}.`;
   return { says: `It knows only numbers, and ${what}${hears}`, offer: "42" };
 }

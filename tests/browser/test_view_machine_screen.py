@@ -660,9 +660,9 @@ def test_a_part_has_one_row_of_controls_and_a_press_on_its_bars_chooses_a_number
 def test_a_breaker_says_how_many_parts_it_cuts_and_holds_its_name(sized):
     for name, says in {
         "positions": "cut → ?",
-        "residual": "cut 4 → ?",
-        "norm": "cut 10 → ?",
-        "mask": "cut 2 → ?",
+        "residual": "all 4 → ?",
+        "norm": "all 10 → ?",
+        "mask": "both → ?",
     }.items():
         expect(breaker(sized, name).locator(".tl-known")).to_have_text(says)
     outside = """() => [...document.querySelectorAll('.tl-breaker b')].filter(name => {
@@ -673,3 +673,140 @@ def test_a_breaker_says_how_many_parts_it_cuts_and_holds_its_name(sized):
     }).map(({textContent}) => textContent)"""
     assert sized.evaluate(outside) == []
     assert sized.evaluate("document.documentElement.scrollWidth") <= sized.viewport_size["width"]
+
+
+@pytest.fixture
+def touched(browser, address) -> Iterator[Page]:
+    """The machine on a phone, which is touched."""
+    context = browser.new_context(viewport={"width": 390, "height": 664}, has_touch=True, reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(f"{address}/light.html")
+    expect(page.locator(".tl-chip")).to_have_count(6)
+    yield page
+    context.close()
+
+
+class Finger:
+    def __init__(self, page: Page) -> None:
+        self.devtools = page.context.new_cdp_session(page)
+
+    def does(self, kind: str, *points: tuple[float, float]) -> None:
+        where = [{"x": x, "y": y} for x, y in points]
+        self.devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": where})
+
+    def goes(self, start: tuple[float, float], end: tuple[float, float], steps: int = 8) -> None:
+        for i in range(1, steps + 1):
+            self.does("touchMove", tuple(a + (b - a) * i / steps for a, b in zip(start, end, strict=True)))
+
+
+def word_at(page: Page, row: int) -> tuple[float, float]:
+    box = page.locator(f"[data-part=reads][data-s='{row}'] text").bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_finger_drags_a_word_that_it_holds(touched):
+    finger, four, one = Finger(touched), word_at(touched, 2), word_at(touched, 6)
+    finger.does("touchStart", four)
+    expect(touched.locator(".tl-ghost")).to_have_text("four")
+    finger.goes(four, one)
+    expect(touched.locator(".tl-ghost")).to_have_text("four → one")
+    finger.does("touchEnd")
+    expect(touched.locator(".tl-verdict b")).to_have_text("34\u202f024 ✗")
+    expect(touched.locator(".tl-ghost")).to_have_count(0)
+    assert touched.evaluate("scrollY") == 0, "the page stood still"
+
+
+def test_a_finger_pulls_a_word_sideways_and_steps_beside_it(touched):
+    finger, four, one = Finger(touched), word_at(touched, 2), word_at(touched, 6)
+    finger.does("touchStart", four)
+    finger.goes(four, (four[0] + 12, four[1]), 2)
+    finger.goes((four[0] + 12, four[1]), one)
+    expect(touched.locator(".tl-ghost")).to_have_text("four → one")
+    finger.does("touchEnd")
+    expect(touched.locator(".tl-verdict b")).to_have_text("34\u202f024 ✗")
+    start = (240, four[1])
+    finger.does("touchStart", start)
+    finger.goes(start, (150, four[1]))
+    finger.does("touchEnd")
+    touched.wait_for_function("document.querySelector('.tl-view').values.at === 4")
+
+
+def test_a_finger_that_goes_up_over_a_word_scrolls_the_page(touched):
+    finger, four = Finger(touched), word_at(touched, 2)
+    finger.does("touchStart", four)
+    finger.goes(four, (four[0] + 2, four[1] - 130), 12)
+    touched.wait_for_function("scrollY > 40")
+    expect(touched.locator(".tl-ghost")).to_have_count(0)
+    finger.does("touchEnd")
+    expect(touched.locator(".w-put")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("column", "side"), [("encoder", "left"), ("decoder", "right")])
+def test_a_press_on_a_phones_rails_leads_to_each_part_behind_them(touched, column, side):
+    rails = touched.locator(f".w-hit[data-part='{column}.0.attention']")
+    assert rails.bounding_box()["width"] >= 44
+    rails.tap(position={"x": 23, "y": 150})
+    menu = touched.get_by_role("group", name=f"parts of the {column}")
+    expect(menu.get_by_role("button").first).to_be_focused()
+    assert all(one.bounding_box()["height"] >= 44 for one in menu.get_by_role("button").all())
+    assert out_of_sight(touched, ".tl-menu") == []
+    touched.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(touched.locator(".tl-weave")).to_be_focused()
+    rails.tap(position={"x": 23, "y": 150})
+    menu.get_by_role("button", name="thinks").last.tap()
+    touched.wait_for_function("document.querySelector('.tl-view').values.open.includes('feed_forward')")
+    assert f"at={column}.layers.1.feed_forward" in touched.url
+    touched.go_back()
+    expect(touched.locator(".tl-weave")).to_be_focused()
+
+
+def test_a_tour_on_a_phone_keeps_in_sight_what_it_speaks_of(touched):
+    touched.get_by_role("button", name="tour", exact=True).tap()
+    on = touched.locator(".tl-tour .tl-primary")
+    for step in range(1, 7):
+        expect(touched.locator(".tl-tour .tl-title")).to_have_text(f"Step {step} of 6")
+        expect(on).to_be_focused()
+        seen = ".tl-weave" if step < 6 else ".tl-breakers"
+        covered = """seen => {
+            const [part, card] = [seen, '.tl-tour'].map(name => document.querySelector(name).getBoundingClientRect());
+            return part.top >= 0 && part.bottom <= card.top + 1 && card.bottom <= innerHeight + 1;
+        }"""
+        touched.wait_for_function(covered, arg=seen)
+        on.tap()
+
+
+def test_a_ribbon_says_what_it_joins_and_opens_at_once_for_its_token(desk):
+    ribbon = ".w-ribbon[data-t='1'][data-s='1']"
+    start = desk.locator(ribbon).bounding_box()
+    desk.mouse.move(start["x"] + 6, start["y"] + 16)
+    expect(desk.locator(".w-says text")).to_have_text(re.compile(r"^irty- → unddreißig 0\.\d\d: look inside$"))
+    desk.mouse.down()
+    desk.mouse.up()
+    desk.wait_for_function("document.querySelector('.tl-view').values.at === 1")
+    assert "at=decoder.layers.1.cross_attention.head.0" in desk.url
+
+
+def test_the_wrong_answers_stay_while_a_cut_is_open(sized):
+    expect(sized.locator(".tl-chip:not(.tl-gone)")).to_have_count(6)
+    breaker(sized, "mask").click()
+    expect(sized.locator(".tl-became")).to_be_visible()
+    expect(sized.locator(".tl-riddle .tl-chip")).to_have_count(6)
+    expect(sized.locator(".tl-riddle .tl-found")).to_have_text("24\u202f021 · mask")
+    expect(sized.locator(".tl-riddle")).to_be_visible()
+
+
+def test_on_a_phone_no_number_lies_over_a_word_and_one_row_holds_what_can_be_done(touched):
+    over = """() => {
+        const boxes = name => [...document.querySelectorAll(name)].map(one => one.getBoundingClientRect());
+        const over = (p, q) => Math.min(p.right, q.right) > Math.max(p.left, q.left)
+            && Math.min(p.bottom, q.bottom) > Math.max(p.top, q.top);
+        return boxes('.w-pill').filter(one => boxes('[data-s] .w-word').some(word => over(one, word))).length;
+    }"""
+    assert touched.locator(".w-pill").count() > 0
+    assert touched.evaluate(over) == 0
+    for width in (390, 360):
+        touched.set_viewport_size({"width": width, "height": 664})
+        touched.evaluate(FRAMES)
+        tops = {round(one.bounding_box()["y"]) for one in touched.locator(".tl-asked .tl-plain").all()}
+        assert len(tops) == 1

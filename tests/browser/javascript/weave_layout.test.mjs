@@ -53,3 +53,12 @@ test("tokens of one word belong together, and neither a space nor a hyphen nor t
 test("labels are kept apart, in their order", () => {
   assert.deepEqual(apart([10, 12, 60], 20), [10, 30, 60]);
 });
+
+test("a phone that lies on its side has the whole weave in its window", () => {
+  const cross = Array.from({ length: 7 }, () => Array(8).fill(0.125));
+  for (const width of [640, 844]) {
+    const plan = weaveOf({ width, cross, layers: 2, low: true });
+    assert.ok(plan.height <= 260 && !plan.narrow);
+    assert.ok(plan.size >= 15);
+  }
+});

@@ -5,9 +5,8 @@ import test from "node:test";
 
 import { load } from "./support.mjs";
 
-const [{ beside, frameOf, looksOf, partsOf, veilOf }, { weaveOf }, { boxesOf }, { cutsOf }] = await Promise.all(
-  ["weave_parts", "weave_layout", "machine_parts", "weave_cuts"].map(load),
-);
+const [{ behind, beside, frameOf, looksOf, partsOf, tipOf, veilOf }, { weaveOf }, { boxesOf }, { cutsOf }] =
+  await Promise.all(["weave_parts", "weave_layout", "machine_parts", "weave_cuts"].map(load));
 const cross = [[0.5, 0.5]];
 const parts = partsOf(weaveOf({ width: 1200, cross, layers: 2 }), 0);
 const boxes = ["encoder", "decoder"].flatMap((side) => boxesOf(side, { n_layers: 2, n_heads: 2, d_model: 8 }));
@@ -40,14 +39,31 @@ test("a phone has no clocks", () => {
 });
 
 test("each part that opens answers the pointer, except on a phone", () => {
-  const wide = looksOf(parts, { height: 400, narrow: false }, 46);
+  const wide = looksOf(parts, { height: 400, narrow: false, width: 1200 }, 46);
   const found = [...wide.matchAll(/data-part="([^"]+)"/g)].map(([, id]) => id);
   assert.deepEqual(
     found,
     parts.map(({ id }) => id).filter((id) => id !== "reads" && id !== "writes"),
   );
-  assert.equal(wide.split("look inside").length - 1, found.length);
+  const says = [...wide.matchAll(/>([^<>]+): look inside</g)].map(([, text]) => text);
+  assert.deepEqual(says.slice(0, 3), ["where a token stands", "layer 0 looks around", "layer 0 thinks"]);
+  assert.equal(says.length, found.length - 1, "a ribbon says what it joins");
   assert.equal(looksOf(parts, { height: 400, narrow: true }, 46), "");
+});
+
+test("what a press does is said within the picture", () => {
+  const [, x, wide] = tipOf("one → ein 0.58: look inside", 5, 30, 300).match(/x="([\d.]+)" y="19" width="(\d+)"/);
+  assert.deepEqual([+x, +wide > 180], [0, true]);
+  assert.match(tipOf("a < b", 300, 30, 300), /a &lt; b/);
+});
+
+test("behind a phone's rails there is every part of every layer", () => {
+  const keys = new Set(boxes.flatMap((box) => box.parts.map(({ key }) => key)));
+  const [encoder, decoder] = ["encoder", "decoder"].map((side) => behind(side, 2));
+  const names = ({ before, layers }) => [...before, ...layers.flat()].map(([, key]) => key);
+  for (const key of [...names(encoder), ...names(decoder)]) assert.ok(keys.has(key), key);
+  assert.deepEqual([names(encoder).length, names(decoder).length], [5, 6]);
+  assert.ok(names(encoder).includes("encoder.layers.1.feed_forward"));
 });
 
 test("a frame stands around its part", () => {

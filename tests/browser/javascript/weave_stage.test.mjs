@@ -12,13 +12,17 @@ const [{ stageOf, swipes }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpac
 const tokenizer = tokenizerOf(fixtures.tokenizer);
 const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
 
-function stage() {
+function stage(wide = 900) {
   const state = stateOf({ machine, tokenizer, text: "ten two" });
   state.change({ at: 0 });
   const did = [];
-  const note = (name) => (what) => did.push(what === undefined ? name : [name, what?.id ?? what]);
-  const names = ["step", "choose", "open", "cut", "play", "help", "swap", "moved"];
+  const note =
+    (name) =>
+    (what, row = {}) =>
+      did.push(what === undefined ? name : [name, what?.id ?? what, ...("at" in row ? [row.at] : [])]);
+  const names = ["step", "choose", "open", "cut", "play", "help", "swap", "moved", "ask"];
   const me = stageOf({ state, machine, act: Object.fromEntries(names.map((name) => [name, note(name)])) });
+  me.node.clientWidth = wide;
   me.show({ shown: Infinity, cut: new Set(), again: false });
   const key = (name) => me.node.onkeydown({ key: name, preventDefault() {}, stopPropagation() {} });
   return { state, did, me, key };
@@ -63,7 +67,7 @@ test("keys go to tokens and parts, open, cut, play; others are left alone", () =
   assert.equal(stopped, 0);
 });
 
-test("a press chooses a token, and opens the part of one that is chosen", () => {
+test("a press chooses a token or opens a part, a ribbon at once for its own token", () => {
   const { did, me } = stage();
   const press = (part, t) => me.node.onclick({ target: { closest: () => ({ dataset: { part, t } }) } });
   press("writes", "1");
@@ -73,10 +77,33 @@ test("a press chooses a token, and opens the part of one that is chosen", () => 
   me.node.onclick({ target: { closest: () => null } });
   assert.deepEqual(did, [
     ["choose", 1],
-    ["choose", 1],
-    ["open", "cross"],
+    ["open", "cross", 1],
+    ["open", "cross", 0],
     ["open", "encoder.0.feed"],
   ]);
+});
+
+test("on a phone a press on rails asks which part of them, one between ribbons opens these", () => {
+  const { did, me } = stage(360);
+  for (const part of ["encoder.0.attention", "decoder.1.attention", "cross"])
+    me.node.onclick({ target: { closest: () => ({ dataset: { part } }) } });
+  assert.deepEqual(did, [
+    ["ask", "encoder"],
+    ["ask", "decoder"],
+    ["open", "cross"],
+  ]);
+});
+
+test("a ribbon under the pointer says what it joins, and a word does not", () => {
+  const { me } = stage();
+  const says = { innerHTML: "" };
+  me.node.querySelectorAll = (name) => (name === ".w-says" ? [says] : []);
+  const over = (dataset) => me.node.onpointerover({ pointerType: "mouse", target: { closest: () => ({ dataset }) } });
+  over({ t: "0", s: "1" });
+  const [, pair] = says.innerHTML.match(/>([^<]+): look inside</);
+  assert.match(pair, /^.+ → .+ [01]\.\d\d$/);
+  over({ t: "0" });
+  assert.equal(says.innerHTML, "");
 });
 
 test("a cut keeps an outline of what the token looked at before", () => {

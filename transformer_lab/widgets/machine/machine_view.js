@@ -92,15 +92,29 @@ function begin({ el, machine, tokenizer, state }) {
     draw();
   });
   const every = button("every matrix", () => open(state.now.open, { zoomed: false, fromMap: true }));
-  const swapWord = button("swap a word", () => screen.swap(swapWord));
-  const tools = [every, swapWord, table.button, reset];
-  const parts = { state, machine, tokenizer, change, input, open, swap, tools, keep, share: [link, save] };
+  const swapWord = button("swap a word", () => screen.swap(swapWord), { class: "tl-plain" });
+  const tools = [every, table.button, reset];
+  const parts = {
+    state,
+    machine,
+    tokenizer,
+    change,
+    input,
+    open,
+    swap,
+    swaps: swapWord,
+    tools,
+    keep,
+    share: [link, save],
+  };
   const screen = screenOf({ ...parts, redraw: () => draw() });
   const workshop = workshopOf({ ...{ el, state, machine, tokenizer, change, away }, draw: () => draw() });
   const restore = (asked) => {
     if (!asked) return;
     const there = { cuts: screen.cuts, ids: state.ids, n_layers: machine.n_layers, partOf: state.partOf };
+    const left = state.now.inside;
     state.change(settingsOf(asked, there), true);
+    if (left && !state.now.inside) ((screen.node.hidden = false), screen.stage.node.focus());
     draw();
   };
   const page = pageOf(el, { onback: restore });

@@ -14,7 +14,8 @@ export function breakersOf({ cuts, press, breath = BREATH }) {
   const node = element("div", { class: "tl-breakers", role: "group", "aria-label": "cuts" });
   const all = cuts.map((cut) => {
     const [icon, says] = [element("span", { class: "tl-icon" }), element("span", { class: "tl-known" })];
-    const one = button("", () => press(cut), { class: "tl-breaker", "aria-label": `cut ${cut.where}` });
+    const name = `cut ${cut.where}`;
+    const one = button("", () => press(cut), { class: "tl-breaker", "aria-label": name, title: name });
     icon.innerHTML = ICON;
     one.append(icon, element("b", {}, cut.name), says);
     node.append(one);
@@ -37,10 +38,10 @@ export function breakersOf({ cuts, press, breath = BREATH }) {
   return { node, show, breathe };
 }
 
-// “says 34 024” or “cut 4 → ?”, of which the verb or the number is left out where room is scarce.
+// “says 34 024”, of which the verb is left out where room is scarce.
 function spoken(text) {
-  const [, before, less, after] = text.match(/^(|cut )(says (?=\S)|\d+ )(.*)$/) ?? [];
-  return less ? [before, element("span", { class: "tl-verb" }, less), after].filter(Boolean) : [text];
+  const [, verb, after] = text.match(/^(says )(.+)$/) ?? [];
+  return verb ? [element("span", { class: "tl-verb" }, verb), after] : [text];
 }
 
 // Where the breakers stand: under the part that each cuts. A model of one layer has its second slab in the first.

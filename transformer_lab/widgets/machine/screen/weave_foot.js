@@ -26,7 +26,7 @@ export function candidates({ nameOf }) {
   const rest = element("div", { class: "tl-quiet" });
   const node = element(
     "div",
-    {},
+    { class: "tl-could" },
     element("div", { class: "tl-quiet" }, "What could stand here, and how sure it is"),
     list,
     rest,
@@ -56,7 +56,7 @@ export function riddle({ pick, keep, mendAll }) {
   const how = element("div", { class: "tl-how" });
   const chips = element("div", { class: "tl-answers" });
   const head = element("div", { class: "tl-head" }, title, found);
-  const node = element("div", {}, head, prize, how, chips);
+  const node = element("div", { class: "tl-riddle" }, head, prize, how, chips);
   const me = { node, won: false };
   me.show = ({ outcomes, known, wanted, said, cuts, changed }) => {
     const wrong = riddleOf(new Map([...outcomes].filter(([, { changed }]) => changed)));
@@ -130,7 +130,14 @@ export function became({ decode, mend, mendAll }) {
   const title = element("b", { class: "tl-title" });
   const head = element("div", { class: "tl-head" }, title, chips, all);
   const says = element("div", { class: "tl-how" });
-  const node = element("div", {}, head, line("before", before, sure), line("after", after, now), says);
+  const node = element(
+    "div",
+    { class: "tl-became" },
+    head,
+    line("before", before, sure),
+    line("after", after, now),
+    says,
+  );
   let seen = "";
   const show = ({ run, intact, changes, said }) => {
     const key = changes.map(({ name }) => name).join("\n");
@@ -141,6 +148,11 @@ export function became({ decode, mend, mendAll }) {
         ),
       );
     seen = key;
+    all.hidden = changes.length < 2;
+    node.classList.toggle(
+      "tl-known-cuts",
+      changes.every(({ whole }) => whole),
+    ); // which their breakers show and mend
     title.textContent = changes.some(({ ids }) => ids?.length) ? "Cut" : "Swapped";
     const differ = differenceOf(intact.target, run.target);
     before.replaceChildren(...excerpt(intact, differ.start, differ.before, decode));

@@ -6,8 +6,10 @@ import { answerTo, lacksOf } from "./weave_answer.js";
 import { breakersOf, layersOf, placesOf, playBar } from "./weave_controls.js";
 import { cutsOf, dividedOff, isCut, manyOf, outcomeOf } from "../weave/weave_cuts.js";
 import { learnedNumbers } from "../machine_hints.js";
+import { NARROW } from "../weave/weave_layout.js";
 import { numeral } from "../computing/machine_numerals.js";
 import { became, candidates, riddle, tell, waysOf } from "./weave_foot.js";
+import { menuOf } from "./weave_menu.js";
 import { outcomesOf } from "./weave_outcomes.js";
 import { playerOf } from "./weave_player.js";
 import { sayDiffers, sayGuess, sayLabel } from "../weave/weave_say.js";
@@ -21,7 +23,20 @@ import { element } from "../../shared/ui.js";
 const ORDER = "Drawn in simplified order: in each decoder layer self-attention comes first, then cross-attention.";
 const HELP = "↑ ↓ , . token · ← → part · Enter opens · X cuts · S swaps · Space plays · Esc back";
 
-export function screenOf({ state, machine, tokenizer, change, input, open, swap, tools, keep, share = [], redraw }) {
+export function screenOf({
+  state,
+  machine,
+  tokenizer,
+  change,
+  input,
+  open,
+  swap,
+  swaps,
+  tools,
+  keep,
+  share = [],
+  redraw,
+}) {
   const cuts = cutsOf(state.ids).filter(({ ids }) => ids.length);
   const me = { cuts, guess: { wanted: null, said: "" } };
   const last = () => state.run.target.length - 1;
@@ -79,10 +94,12 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
       },
       ...{
         open: (part, row) => open(part.open, row),
+        ask: (side) => (player.touch(), menu.show(side, stage.plan)),
         help: () => (note.textContent = note.textContent === HELP ? ORDER : HELP),
       },
     },
   });
+  const menu = menuOf({ open, back: () => stage.node.focus(), layers: machine.n_layers });
   const breakers = breakersOf({ cuts, press });
   const layers = layersOf({ n: machine.n_layers, pick: (layer) => act({ layer }) });
   const bar = playBar({ step, toggle: play, go: (at) => act({ at }) });
@@ -132,11 +149,19 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
       Object.assign(stage, { cursor: found < 0 ? null : found, veiled: tour.at !== null });
       player.touch();
       tour.node.hidden = tour.at === null; // the focus goes there
+      if (tour.at !== null) (id ? stage : breakers).node.scrollIntoView?.({ block: "nearest" });
       redraw();
     },
     done: () => breakers.node.querySelector("button").focus(),
   });
-  const top = topOf({ state, change: act, tokenizer, input, eos: machine.eos, tools: [tour.button, ...share] });
+  const top = topOf({
+    state,
+    change: act,
+    tokenizer,
+    input,
+    eos: machine.eos,
+    tools: [...(swaps ? [swaps] : []), tour.button],
+  });
   const outcomes = outcomesOf({ ...{ cuts, state, machine, decode: tokenizer.decode }, done: redraw });
   bar.node.append(layers.node);
   const first = element("div", { class: "tl-pinned" }, bar.node, answer);
@@ -144,13 +169,16 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     "div",
     { class: "tl-foot" },
     first,
-    could.node,
-    element("div", {}, tour.node, swapping.node, puzzle.node, cutOff.node),
+    element("div", {}, could.node, cutOff.node),
+    element("div", {}, tour.node, swapping.node, puzzle.node),
   );
-  const invites = element("div", { class: "tl-invites" }, "Cut a part. What does it say then?");
+  const invites = element(
+    ...["div", { class: "tl-invites" }, element("span", {}, "Press to look inside, hold a word to drag it.")],
+    "Cut a part. What does it say then?",
+  );
   const footer = element("div", { class: "tl-tools" }, ...tools, note);
   Object.assign(me, { player, stage, outcomes, top: top.node, act });
-  me.node = element("div", { class: "tl-stage" }, stage.node, invites, breakers.node, foot, footer);
+  me.node = element("div", { class: "tl-stage" }, stage.node, menu.node, invites, breakers.node, foot, footer);
 
   // What a picture of the stage shows of it.
   me.pictured = () => {
@@ -177,9 +205,13 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     const { whole, single } = dividedOff(cuts, now.off);
     if (outcomes.follow()) me.guess = { wanted: null, said: "" };
     guessed(whole, single);
-    const room = width < 620 ? width : (width - 24) / 2;
+    const room = width < NARROW ? width : (width - 24) / 2;
     top.show({ room, shown: player.shown(), family });
     tour.button.hidden = me.node.hidden;
+    if (swaps) swaps.hidden = me.node.hidden;
+    const home = width < NARROW ? footer : top.share;
+    if (drawn.home !== home) home.append(...share);
+    drawn.home = home;
     const kinds = new Set(whole.map(({ key }) => key));
     if (me.node.hidden) return void stage.show({ shown: player.shown(), cut: kinds }); // for the mini-map of a zoom
     const again = (drawn.run !== run || drawn.layer !== now.layer) && !player.playing();
@@ -206,10 +238,12 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     const prized = puzzle.won && (!changed || run === drawn.found);
     const busy = touring || swapping.at !== null;
     swapping.node.hidden = swapping.at === null;
-    puzzle.node.hidden = (changed && !prized) || busy || Boolean(state.refused);
-    cutOff.node.hidden = !changed || prized || busy;
+    puzzle.node.hidden = (puzzle.won && changed && !prized) || busy || Boolean(state.refused);
+    cutOff.node.hidden = !changed || prized;
+    could.node.hidden = !cutOff.node.hidden;
     foot.classList.toggle("tl-won", puzzle.won && !puzzle.node.hidden);
-    if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said: becameSo(whole, single) });
+    const said = sayDiffers(intact.target, run.target);
+    if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said });
   };
   // What is known of a cut; where it is one of several, what it alone would say is not what is said.
   const knownOf = (cut, isOneOfMany) => {
@@ -217,7 +251,8 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     if (outcomes.known.has(cut.key)) return sayLabel(outcomes.of.get(cut.key).label).slice(3);
     // It hangs under one part, and cuts all of its kind.
     const many = manyOf(cut);
-    return isCut(cut, state.now.off) ? "is cut" : `cut ${many > 1 ? `${many} ` : ""}→ ?`;
+    if (isCut(cut, state.now.off)) return "is cut";
+    return `${many > 2 ? `all ${many}` : many > 1 ? "both" : "cut"} → ?`;
   };
   // A single whole cut shows what it makes the machine say: that pair stays found.
   const guessed = (whole, single) => {
@@ -226,12 +261,8 @@ export function screenOf({ state, machine, tokenizer, change, input, open, swap,
     const { label } = outcomes.see(whole[0]);
     me.guess = { wanted: null, said: sayGuess({ wanted: me.guess.wanted, cut: whole[0], label }) };
   };
-  const becameSo = (whole, single) =>
-    [whole.length === 1 && !single.length ? me.guess.said : "", sayDiffers(state.intact.target, state.run.target)]
-      .join(" ")
-      .trim();
   const changesOf = (whole, single) => [
-    ...whole.map(({ name, ids }) => ({ name, ids })),
+    ...whole.map(({ name, ids }) => ({ name, ids, whole: true })),
     ...single.map((id) => ({ name: state.partOf(id).path.join(", "), ids: [id] })),
     ...state.now.swaps.map((one) => ({
       name: state.swapName(one) ?? `${state.partOf(one.key).path.join(", ")}, ${one.position}: swapped`,

@@ -2,9 +2,9 @@
 //   const stage = stageOf({ state, machine, act });  // act: { choose(t), open(part), cut(key), play(), … }
 //   stage.show({ shown, cut, still });
 
-import { mostRows, weaveOf } from "../weave/weave_layout.js";
+import { bare, mostRows, weaveOf } from "../weave/weave_layout.js";
 import { LOUD, aboveOf, heightOf, pictureOf } from "../weave/weave_picture.js";
-import { beside, frameOf, looksOf, partsOf, veilOf } from "../weave/weave_parts.js";
+import { beside, frameOf, looksOf, partsOf, tipOf, veilOf } from "../weave/weave_parts.js";
 import { between, ribbonsOf } from "../weave/weave_ribbons.js";
 import { seenOf } from "../weave/weave_seen.js";
 import { windowed } from "../weave/weave_window.js";
@@ -34,16 +34,16 @@ export function stageOf({ state, machine, act }) {
     const veil = me.veiled && frame ? veilOf(me.parts[me.cursor], plan.width, tall) : "";
     const head = `<svg class="tl-picture" width="${plan.width}" height="${tall}" viewBox="0 0 ${plan.width} ${tall}"`;
     const svg = `${head} aria-hidden="true">${pictureOf({ ...plan, ribbons }, seen, look)}${veil}${frame}`;
-    const whole = `${svg}${looksOf(me.parts, plan, aboveOf(plan))}</svg>`;
+    const whole = `${svg}${looksOf(me.parts, plan, aboveOf(plan))}<g class="w-says"></g></svg>`;
     if (whole === node.drawn) return;
     node.innerHTML = node.drawn = whole;
     light();
   };
   // The word that the pointer is at, as ["s", its row] or ["t", its row], lights its ribbons and the words at their
-  // ends; a ribbon is that of the word that it writes.
+  // ends. A ribbon is that of the word that it writes, and says which it joins: ["t", row, the other end's].
   let near = null;
   const light = () => {
-    const [side, row] = near ?? [];
+    const [side, row, end] = near ?? [];
     const far = side === "s" ? "t" : "s";
     const ribbons = [...node.querySelectorAll(".w-ribbon")];
     const lit = ribbons.filter(({ dataset }) => near && dataset[side] === row);
@@ -52,10 +52,20 @@ export function stageOf({ state, machine, act }) {
     ribbons.forEach((one) => one.classList.toggle("w-near", lit.includes(one)));
     for (const one of node.querySelectorAll("g[data-s], .w-out"))
       one.classList.toggle("w-near", Boolean(near) && (one.dataset[side] === row || ends.has(one.dataset[far])));
+    for (const one of node.querySelectorAll(".w-says")) one.innerHTML = end === undefined ? "" : joins(+row, +end);
+  };
+  const joins = (t, s) => {
+    const { plan, seen } = last;
+    const found = plan.ribbons.find((one) => one.t === t && one.s === s);
+    if (!found) return "";
+    const pair = `${bare(seen.source[s])} → ${bare(seen.target[t].text)}`;
+    const y = Math.max(12, (found.from + found.to) / 2 + aboveOf(plan) - 15);
+    const text = `${pair} ${found.weight.toFixed(2)}: look inside`;
+    return tipOf(text, (plan.columns.from + plan.columns.to) / 2, y, plan.width);
   };
   const point = (event) => {
     const { t, s } = (event.pointerType !== "touch" && event.target?.closest?.("[data-t], [data-s]")?.dataset) || {};
-    const now = t !== undefined ? ["t", t] : s !== undefined ? ["s", s] : null;
+    const now = t !== undefined ? ["t", t, ...(s === undefined ? [] : [s])] : s !== undefined ? ["s", s] : null;
     if (String(now) === String(near)) return;
     near = now;
     light();
@@ -89,7 +99,8 @@ export function stageOf({ state, machine, act }) {
     const rows = { at: now.at, most: mostRows(width) };
     const seen = windowed(of(run), rows);
     const { first } = seen;
-    const plan = weaveOf({ width, cross: seen.cross, layers: machine.n_layers });
+    const low = globalThis.innerHeight < 500;
+    const plan = weaveOf({ width, cross: seen.cross, layers: machine.n_layers, low });
     const old = run === intact ? null : oldRibbons(windowed(of(intact), { ...rows, first }), plan, now.at - first);
     look = { at: now.at - first, shown: shown - first, layer: now.layer, cut, old, puts: me.puts() };
     from = last?.plan.ribbons ?? null;
@@ -110,7 +121,8 @@ export function stageOf({ state, machine, act }) {
     if (!hit) return null;
     const { part, t, s } = hit.dataset;
     const row = part === "reads" && s !== undefined ? { cell: [Number(s), 0] } : {};
-    return { id: part, t: t === undefined ? null : Number(t) + last.seen.first, row };
+    const at = t === undefined ? null : Number(t) + last.seen.first;
+    return { id: part, t: at, row: at === null ? row : { at } };
   };
   const drag = draggable(node, {
     ...{ plan: () => me.plan, above: () => aboveOf(me.plan), lift: () => act.lift() },
@@ -121,11 +133,12 @@ export function stageOf({ state, machine, act }) {
     const found = partAt(event);
     if (!found) return;
     if (found.id === "writes") return act.choose(found.t);
-    if (found.t !== null && found.t !== state.now.at) return act.choose(found.t);
+    const [side] = found.id.split(".");
+    if (me.plan.narrow && side !== found.id) return act.ask(side);
     act.open(
       me.parts.find(({ id }) => id === found.id),
       found.row,
-    ); // a word opens its own row
+    ); // a word opens its own row, a ribbon that of the word it writes
   };
   swipes(node, (by) => drag.dropped() || act.step(by));
 

@@ -6,7 +6,7 @@ export const WEAVE = `
 .tl-machine { ${inPaper("light")} --tl-serif: ${SERIF}; --tl-sans: ${SANS}; font-family: var(--tl-sans);
   container-type: inline-size; }
 .tl-machine.tl-night { ${inPaper("dark")} }
-.tl-machine .tl-stage { color: var(--tl-ink); font-size: 13px; line-height: 1.4; }
+.tl-machine .tl-stage { position: relative; color: var(--tl-ink); font-size: 13px; line-height: 1.4; }
 .tl-machine .tl-stage b { font-weight: 650; }
 .tl-machine .tl-top {
   position: relative; display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 24px;
@@ -36,7 +36,9 @@ export const WEAVE = `
   color: var(--tl-soft);
 }
 .tl-machine .tl-under b { color: var(--tl-ink); font-size: 15px; font-variant-numeric: tabular-nums; }
-.tl-machine .tl-verdict { justify-content: flex-end; font-variant-numeric: tabular-nums; font-size: 15px; }
+.tl-machine .tl-judged { justify-content: flex-end; gap: 24px; }
+.tl-machine .tl-share { display: flex; gap: 14px; }
+.tl-machine .tl-verdict { display: flex; gap: 10px; font-variant-numeric: tabular-nums; font-size: 15px; }
 .tl-machine .tl-under b.tl-wrong { color: var(--tl-change); }
 .tl-machine .tl-stage button, .tl-machine .tl-top button {
   font-family: inherit; color: var(--tl-ink); background: transparent; border: 1px solid var(--tl-edge);
@@ -133,20 +135,25 @@ export const WEAVE = `
 .tl-machine .tl-points .w-ribbon.w-lit { fill-opacity: .4; }
 .tl-machine .tl-points .w-ribbon.w-near { fill-opacity: .85; stroke: var(--tl-amber-edge); }
 .tl-machine .w-look { cursor: pointer; }
-.tl-machine .w-look[data-part=cross] { pointer-events: none; }
+.tl-machine .w-look[data-part=cross], .tl-machine .w-says { pointer-events: none; }
+.tl-machine .w-says .w-tip { visibility: visible; }
 .tl-machine .w-look .w-hit { stroke-width: 2; }
 .tl-machine .w-tip { visibility: hidden; fill: var(--tl-ink); pointer-events: none; }
 .tl-machine text.w-tip {
   font: 600 13px var(--tl-sans); fill: var(--tl-paper); text-anchor: middle; dominant-baseline: central;
 }
 @media (hover: hover) {
-  .tl-machine :is(.w-look:hover, .tl-picture:has(.w-ribbon.w-lit:hover) .w-look[data-part=cross]) .w-hit {
+  .tl-machine :is(.w-look:hover, .tl-picture:has(.w-ribbon:hover) .w-look[data-part=cross]) .w-hit {
     stroke: var(--tl-ink);
   }
-  .tl-machine :is(.w-look:hover, .tl-picture:has(.w-ribbon.w-lit:hover) .w-look[data-part=cross]) .w-tip {
-    visibility: visible;
-  }
+  .tl-machine .w-look:hover .w-tip { visibility: visible; }
 }
+.tl-machine .tl-menu {
+  position: absolute; top: 34px; z-index: 3; padding: 8px; border: 2px solid var(--tl-ink); border-radius: 12px;
+  background: var(--tl-paper); box-shadow: 0 6px 24px rgb(0 0 0 / .22);
+}
+.tl-machine .tl-menu button { display: block; width: 100%; margin-top: 6px; text-align: left; padding: 4px 8px; }
+.tl-machine .tl-stacks { display: flex; gap: 6px; margin-top: 8px; }
 .tl-machine .w-frame { fill: none; stroke: var(--tl-ink); stroke-width: 2; }
 .tl-machine .w-cursor { fill: none; stroke: var(--tl-ink); stroke-width: 2.5; stroke-dasharray: 2 4; }
 .tl-machine .w-veil { fill: var(--tl-paper); fill-opacity: .76; pointer-events: none; }

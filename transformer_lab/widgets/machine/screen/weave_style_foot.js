@@ -1,5 +1,10 @@
 // The look of what stands under a weave: breakers, what plays, candidates, the riddle; and all of it on a phone.
 
+// A card that keeps to the lower edge of the window, so that what it speaks of stays in sight.
+const SHEET = `
+    position: sticky; bottom: 0; z-index: 2; margin: 0 -10px; padding: 10px; background: var(--tl-paper);
+    border-top: 2px solid var(--tl-ink); box-shadow: 0 -6px 24px rgb(0 0 0 / .16);`;
+
 export const FOOT = `
 .tl-machine .tl-breakers { position: relative; height: 82px; }
 .tl-machine .tl-stage .tl-breaker {
@@ -127,6 +132,7 @@ export const FOOT = `
   .tl-machine .tl-breaker b { font-size: 12px; }
   .tl-machine [aria-pressed] .tl-verb { display: none; }
 }
+@container (max-width: 999px) { .tl-machine :is(.tl-share .tl-long, .tl-hint:not(.tl-told)) { display: none; } }
 @container (max-width: 999px) {
   .tl-machine .tl-foot { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); row-gap: 16px; }
   .tl-machine .tl-foot > :last-child { grid-area: 1 / 2; }
@@ -141,10 +147,15 @@ export const FOOT = `
     text-align: left; min-height: 32px; max-height: 56px; padding-top: 2px; align-content: start;
   }
   .tl-machine .tl-answered { position: static; }
-  .tl-machine .tl-verdict { position: absolute; right: 0; top: max(36px, var(--tl-target)); }
+  .tl-machine .tl-judged { min-height: 0; }
+  .tl-machine .tl-verdict {
+    position: absolute; right: 0; top: max(36px, var(--tl-target)); min-height: max(28px, var(--tl-target));
+    align-items: center;
+  }
   .tl-machine .tl-verdict b { font-size: 14px; }
   .tl-machine :is(.tl-hint:not(.tl-told), .tl-long, .tl-verdict s) { display: none; }
-  .tl-machine .tl-invites { display: block; font-weight: 650; margin: -3px 0 -4px; }
+  .tl-machine .tl-invites { display: block; font-weight: 650; margin: -8px 0 -4px; }
+  .tl-machine .tl-invites span { display: block; font-weight: 400; color: var(--tl-soft); margin-bottom: 6px; }
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }
   .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }
   .tl-machine .tl-top button.tl-plain { font-size: 12px; min-width: var(--tl-target); }
@@ -160,17 +171,24 @@ export const FOOT = `
   .tl-machine .tl-foot > * { padding: 0 !important; border: 0; }
   .tl-machine .tl-stage .tl-answer { min-height: 2.8em; font-size: 15px; line-height: 1.4; margin-top: 4px; }
   .tl-machine .tl-breakers.tl-row {
-    display: grid; grid-template-columns: repeat(6, minmax(auto, 1fr)); gap: 4px; overflow: visible; padding: 0;
+    display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 4px; overflow: visible; padding: 0;
   }
   .tl-machine .tl-stage .tl-row .tl-breaker {
-    min-width: auto; padding: 6px 2px 3px; white-space: normal; line-height: 1.15; align-content: start;
-    min-height: 66px;
+    min-width: auto; min-height: 50px; padding: 3px 2px; grid-template-columns: auto auto; gap: 2px 7px;
+    justify-content: center; align-content: center;
   }
+  .tl-machine .tl-row .tl-breaker b { grid-column: 1 / -1; order: -1; }
+  .tl-machine .tl-row .tl-icon svg { width: 33px; height: 12px; }
   .tl-machine .tl-row .tl-breaker b { letter-spacing: -.02em; }
+  .tl-machine .tl-foot > :not(:first-child) { display: contents; }
   .tl-machine .tl-foot > :first-child { order: 3; }
-  .tl-machine .tl-foot > :last-child { order: 4; border: 0; }
-  .tl-machine .tl-foot > :nth-child(2) { order: 5; }
-  .tl-machine .tl-tools { order: 6; margin-top: 3px; }
+  .tl-machine .tl-became { order: 4; }
+  .tl-machine .tl-known-cuts .tl-head { display: none; }
+  .tl-machine :is(.tl-riddle, .tl-tour, .tl-swap) { order: 5; }
+  .tl-machine .tl-could { order: 6; margin-top: 8px; }
+  .tl-machine :is(.tl-tour, .tl-swap):not([hidden]) { ${SHEET} }
+  .tl-machine :is(.tl-weave, .tl-breakers) { scroll-margin: 60px 0 200px; }
+  .tl-machine .tl-tools { gap: 4px 10px; order: 7; margin-top: 3px; }
   .tl-machine .tl-how { margin: 0 0 4px; }
   .tl-machine .tl-answers { margin: 2px 0; gap: 6px; }
   .tl-machine .tl-stage .tl-chip { padding: 2px 10px; }
@@ -181,7 +199,13 @@ export const FOOT = `
   .tl-machine .tl-stage button.tl-primary { flex: 1; min-width: 0; padding: 4px 6px; }
   .tl-machine .tl-stage .tl-segments button { padding: 4px 8px; }
 }
-@container (max-width: 363px) {
-  .tl-machine .tl-breakers.tl-row { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+/* On a phone that lies on its side, too, a card hides no more of the weave than it must. */
+@media (max-height: 500px) {
+  .tl-machine .tl-stage:has(:is(.tl-tour, .tl-swap):not([hidden])):not([hidden]) {
+    display: flex; flex-direction: column;
+  }
+  .tl-machine :is(.tl-foot, .tl-foot > :last-child):has(:is(.tl-tour, .tl-swap):not([hidden])) { display: contents; }
+  .tl-machine :is(.tl-tour, .tl-swap):not([hidden]) { ${SHEET} }
+  .tl-machine .tl-tour .tl-said { min-height: 0; }
 }
 `;

@@ -47,13 +47,19 @@ export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
   const under = element("div", { class: "tl-under" }, asked, hint, ...(numbers ? [another] : []), ...tools);
   const said = element("div");
   const german = element("div", { class: "tl-german", lang: "de" }, said);
-  const verdict = element("div", { class: "tl-under tl-verdict" });
+  const [share, verdict] = [element("div", { class: "tl-share" }), element("div", { class: "tl-verdict" })];
   const reason = element("div", { class: "tl-under tl-reason", hidden: true }, why, mend);
   const node = element(
     "div",
     { class: "tl-top" },
     element("div", { class: "tl-asked" }, input, under, notice, refusal),
-    element("div", { class: "tl-answered" }, german, reason, verdict),
+    element(
+      "div",
+      { class: "tl-answered" },
+      german,
+      reason,
+      element("div", { class: "tl-under tl-judged" }, share, verdict),
+    ),
   );
   const takeOffer = () => {
     say(offer.text);
@@ -72,6 +78,7 @@ export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
     const playing = shown < run.target.length;
     const mistake = playing || run !== intact || refused ? null : state.mistake();
     reason.hidden = !mistake;
+    share.hidden = Boolean(mistake); // there the reason stands
     if (mistake) {
       const learned = mistake.spelling && differenceIn(state.reads, mistake.spelling);
       why.textContent = sayMistake(mistake, written, learned);
@@ -106,7 +113,7 @@ export function topOf({ state, change, tokenizer, input, eos, tools = [] }) {
         : [...struck, verdictOf(outcomeOf(run, { decode: tokenizer.decode, eos }), right, asOther)]),
     );
   };
-  return { node, show };
+  return { node, share, show };
 }
 
 // What is wrong with an answer, and why, as far as it is known: the numbers that the machine has learned were all

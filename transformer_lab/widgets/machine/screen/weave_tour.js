@@ -11,7 +11,7 @@ export const STEPS = [
   ["encoder.0.attention", "In each encoder layer every token looks around (the thin crossings), then thinks (◇)."],
   ["cross", "The ribbons are cross-attention: to write a German token the decoder looks here, the thicker the more."],
   ["decoder.0.attention", "Before that, in each layer, a token looks back at what was written, never ahead."],
-  [null, "Open another breaker, or drag an English word onto another’s row."],
+  [null, "Open another breaker, or drag an English word onto another’s row; a finger holds it first."],
 ];
 
 export function tourOf({ begin, frame, cut, done }) {

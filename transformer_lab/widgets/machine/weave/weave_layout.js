@@ -6,16 +6,18 @@
 import { clamp } from "../../shared/numbers.js";
 import { ribbonsOf } from "./weave_ribbons.js";
 
-const NARROW = 620; // below it slabs are rails, and a row has no bar
+export const NARROW = 620; // below it slabs are rails, and a row has no bar
 const BARRED = 1100; // from here on a probability is a bar, too
 const [WIDE_ROWS, NARROW_ROWS] = [
   { room: 400, least: 24, most: 54, size: 25 },
   { room: 260, least: 26, most: 48, size: 19 },
 ];
+const LOW = 250; // of a phone that lies on its side
 
-export function weaveOf({ width, cross, layers }) {
+export function weaveOf({ width, cross, layers, low = false }) {
   const narrow = width < NARROW;
-  const { room, least, most, size } = narrow ? NARROW_ROWS : WIDE_ROWS;
+  const { least, most, size, ...rows } = narrow ? NARROW_ROWS : WIDE_ROWS;
+  const room = low ? Math.min(LOW, rows.room) : rows.room;
   const barred = width >= BARRED;
   const [inputs, outputs] = [cross[0].length, cross.length];
   const pitch = clamp(room / Math.max(inputs, outputs), least, most);

@@ -1,6 +1,8 @@
 // The parts of a weave that one can go to, open and cut, from left to right.
-//   partsOf(plan, layer, n) → [{ id, title, open, cut, x, wide }]; `open` is the machine's part that a press opens
+//   partsOf(plan, layer, n) → [{ id, title, says, open, cut, x, wide }]; `open` is the machine's part that a press
+//   opens, `says` what the part does, in few words
 
+import { escaped } from "./weave_marks.js";
 import { r } from "./weave_ribbons.js";
 
 export function partsOf({ columns }, layer) {
@@ -14,10 +16,14 @@ export function partsOf({ columns }, layer) {
         {
           id: `${stack}.${i}.attention`,
           title: `${stack}, layer ${i}, ${looks}`,
+          says: `layer ${i} ${looks}`,
           open: `${at}.self_attention.head.0`,
           ...both,
         },
-        { id: `${stack}.${i}.feed`, title: `${stack}, layer ${i}, thinks`, open: `${at}.feed_forward`, ...both },
+        {
+          ...{ id: `${stack}.${i}.feed`, title: `${stack}, layer ${i}, thinks`, says: `layer ${i} thinks` },
+          ...{ open: `${at}.feed_forward`, ...both },
+        },
       ];
     });
   const places =
@@ -27,6 +33,7 @@ export function partsOf({ columns }, layer) {
           {
             id: "positions",
             title: "positions",
+            says: "where a token stands",
             open: "src_embedding.positions",
             cut: "positions",
             x: clock - 14,
@@ -87,16 +94,34 @@ export function frameOf(part, height, above, kind = "w-cursor") {
   return `<rect class="${kind}" ${place} rx="9"/>`;
 }
 
+// A press on a phone's rails asks which of the parts behind them to open: for each layer what it does and the part.
+export function behind(side, layers) {
+  const all = Array.from({ length: layers }, (_, i) => {
+    const at = `${side}.layers.${i}`;
+    const across = [["looks across", `${at}.cross_attention.head.0`]];
+    const looks = side === "encoder" ? [["looks around", `${at}.self_attention.head.0`]] : null;
+    return [...(looks ?? [["looks back", `${at}.self_attention.head.0`], ...across]), ["thinks", `${at}.feed_forward`]];
+  });
+  const before = side === "encoder" ? [["positions", "src_embedding.positions"]] : [];
+  return { before, layers: all };
+}
+
 // What answers the pointer at each part that opens: a frame, and what a press does. A phone has no room for it.
-export function looksOf(parts, { height, narrow }, above) {
+export function looksOf(parts, { height, narrow, width }, above) {
   if (narrow) return "";
   const opens = parts.filter(({ id }) => id !== "reads" && id !== "writes");
   const one = (part) => {
     const [left, wide] = spanOf(part);
-    const middle = left + wide / 2;
-    const tip = `<rect class="w-tip" x="${r(middle - 42)}" y="${above - 7}" width="84" height="22" rx="11"/>`;
-    const says = `<text class="w-tip" x="${r(middle)}" y="${above + 4}">look inside</text>`;
-    return `<g class="w-look" data-part="${part.id}">${frameOf(part, height, above, "w-hit")}${tip}${says}</g>`;
+    const tip = part.says ? tipOf(`${part.says}: look inside`, left + wide / 2, above + 4, width) : "";
+    return `<g class="w-look" data-part="${part.id}">${frameOf(part, height, above, "w-hit")}${tip}</g>`;
   };
   return opens.map(one).join("");
+}
+
+// What a press does, said beside the pointer.
+export function tipOf(text, x, y, width) {
+  const wide = 7 * text.length + 18;
+  const middle = Math.min(Math.max(x, wide / 2), width - wide / 2);
+  const box = `<rect class="w-tip" x="${r(middle - wide / 2)}" y="${r(y - 11)}" width="${wide}" height="22" rx="11"/>`;
+  return `${box}<text class="w-tip" x="${r(middle)}" y="${r(y)}">${escaped(text)}</text>`;
 }

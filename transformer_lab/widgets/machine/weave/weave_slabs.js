@@ -12,7 +12,7 @@ export function sideOf({ side, slabs, rows, maps, height, from, to, lit, cut, na
   const seen = rows.slice(0, shown);
   const frames = slabs.map(({ x, wide }, i) => frame(side, i, x, wide, height, narrow, cut)).join("");
   const threads = seen.map((y, t) => thread(from, to, y, t === lit)).join("");
-  if (narrow) return `${frames}${cut.skip ? severed(slabs, seen) : ""}${threads}`;
+  if (narrow) return `${frames}${cut.skip ? severed(slabs, seen) : ""}${threads}${thumb(side, slabs, height)}`;
   const crossings = slabs
     .map((slab, i) => crossingsOf(slab, maps[i], seen, side, lit) + leaksOf(slab, leaks[i], seen))
     .join("");
@@ -31,6 +31,13 @@ function frame(side, i, x, wide, height, narrow, cut) {
   if (narrow) return `${box} ${rest}`;
   const parts = r(x + (LOOKS + THINKS - 0.14) * 0.5 * wide);
   return `${box} ${rest}<line class="w-parts" x1="${parts}" x2="${parts}" y1="6" y2="${r(height - 6)}"/>`;
+}
+
+// Where a thumb finds the rails.
+function thumb(side, slabs, height) {
+  const middle = (slabs[0].x + slabs.at(-1).x + slabs.at(-1).wide) / 2 + (side === "encoder" ? -2 : 2);
+  const place = `x="${r(middle - 23)}" y="-4" width="46" height="${r(height + 8)}"`;
+  return `<rect class="w-hit" data-part="${side}.0.attention" ${place}/>`;
 }
 
 function crossingsOf({ x, wide }, map, rows, side, lit) {

@@ -18,7 +18,9 @@ const hashes = async (folder, names) =>
   );
 
 // Styles are texts, which esbuild leaves as they are: their indents, and spaces and ends of lines around marks, are
-// not sent.
+// not sent, and what they repeat most is sent as one letter, which no style has, and which the page replaces.
+const OFTEN = { "^": ".tl-machine ", "~": "var(--tl-" };
+const often = Object.entries(OFTEN);
 const tight = {
   name: "styles without spaces",
   setup: ({ onLoad }) =>
@@ -27,7 +29,12 @@ const tight = {
         .replace(/^ +/gm, "")
         .replace(/ ?([{};:,]) /g, "$1")
         .replace(/^(?!\/\/)(.*[{};,])\n/gm, "$1")
-        .replace(/;}/g, "}"),
+        .replace(/;}/g, "}")
+        .replace(/\.tl-machine (?=[.:[\w])|var\(--tl-/g, (text) => often.find(([, whole]) => whole === text)[0])
+        .replace(
+          /`;\s*$/,
+          "`" + often.map((pair) => `.replaceAll(${pair.map((one) => JSON.stringify(one))})`).join(""),
+        ),
     })),
 };
 

@@ -194,7 +194,7 @@ def test_a_part_that_is_opened_is_a_step_of_the_history(desk):
     desk.keyboard.press("Enter")
     desk.evaluate(FRAMES)
     assert "at=decoder.layers.1.cross_attention.head.0" in desk.url
-    assert desk.locator(".tl-detail").is_visible()
+    assert desk.locator(".tl-lead").is_visible()
     desk.go_back()
     desk.evaluate(FRAMES)
     assert desk.locator(".tl-weave").is_visible()
@@ -441,14 +441,14 @@ def test_six_that_are_found_say_what_the_parts_are_for(desk):
 def test_a_part_shows_its_scores_weights_and_a_sum_in_one_screen(desk):
     desk.locator(".tl-weave").focus()
     desk.keyboard.press("Enter")
-    expect(desk.locator(".tl-heads .tl-quiet").first).to_contain_text("mean of 4 heads: ")
+    expect(desk.locator(".tl-lead .tl-title")).to_have_text("To write “ein” it looks most at “one”: 0.65")
     expect(desk.locator(".tl-score[aria-pressed=true]")).to_contain_text("one")
     assert out_of_sight(desk, ".tl-mini svg", ".tl-wall button:last-child", ".tl-pour", ".tl-mixed", ".tl-total") == []
     desk.locator(".tl-score").first.click()
     expect(desk.locator(".tl-score").first).to_be_focused()
     expect(desk.locator(".tl-score[aria-pressed=true]")).to_contain_text("th")
     desk.locator(".tl-term .tl-go").first.click()
-    expect(desk.locator(".tl-detail [aria-pressed=true]").first).to_have_text("query")
+    expect(desk.locator(".tl-tabs [aria-pressed=true]")).to_have_text("query")
     assert not desk.evaluate(LOST)
     desk.keyboard.press("Escape")
     desk.keyboard.press("Escape")
@@ -610,13 +610,72 @@ def test_the_stage_is_saved_as_a_picture_in_the_theme_of_the_page(browser, addre
     page.close()
 
 
-def test_only_the_weave_is_saved_as_a_picture(desk):
+def test_a_part_is_saved_with_its_sentences_and_the_map_is_not(browser, address, tmp_path):
+    desk = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1&at=decoder.layers.0.feed_forward")
+    desk.evaluate("""() => { window.said = []; const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            said.push(text);
+            return write.call(this, text, ...rest);
+        }; }""")
     save = desk.get_by_role("button", name="save picture")
-    expect(save).to_be_visible()
+    with desk.expect_download() as download:
+        save.click()
+    assert download.value.suggested_filename == "thirty-four-thousand-and-twenty-one-feed-forward.png"
+    download.value.save_as(tmp_path / "part.png")
+    assert Image.open(tmp_path / "part.png").size == (2400, 1350)
+    written = desk.evaluate("said")
+    assert desk.locator(".tl-lead .tl-title").text_content() in written
+    assert {"before this layer", "after it", "Transformer Lab", "ein"} <= set(written)
+    desk.get_by_role("button", name="back to the weave").click()
     desk.get_by_role("button", name="every matrix").click()
     expect(save).to_be_hidden()
     desk.get_by_role("button", name="back to the weave").click()
     expect(save).to_be_visible()
+    desk.close()
+
+
+ZOOMS = {
+    "encoder.layers.1.self_attention.head.0": "“one” looks most at",
+    "decoder.layers.1.self_attention.head.0": "To write “ein” it looks most at",
+    "decoder.layers.1.cross_attention.head.2": "To write “ein” it looks most at “one”: 0.65",
+    "encoder.layers.0.feed_forward": "Feed-forward moves away from “one”",
+    "decoder.layers.1.feed_forward": "Feed-forward makes sure of “ein”",
+    "src_embedding.positions": "“one” stands at place 6",
+    "to_logits": "After “tausend” it writes “ein”: 0.99 sure",
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_each_part_says_what_it_does_and_its_picture_is_in_sight(browser, address, size):
+    page = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1", size)
+    for part, says in ZOOMS.items():
+        page.evaluate("hash => { location.hash = hash; }", f"s={SENTENCE}&t=3&layer=1&at={part}")
+        expect(page.locator(".tl-lead .tl-title")).to_contain_text(says)
+        picture = page.locator(":is(.tl-heads, .tl-flow) svg:visible")
+        expect(picture).to_have_count(1)
+        box = picture.bounding_box()
+        assert box["y"] + box["height"] <= SIZES[size][1] + (120 if size == "phone" else 0), part
+        assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0], part
+    page.close()
+
+
+def test_a_ribbon_opens_at_once_and_a_head_stays_open(desk):
+    desk.locator(".w-ribbon[data-t='1'][data-s='1']").click()
+    expect(desk.locator(".tl-lead .tl-title")).to_contain_text("To write “unddreißig”")
+    desk.get_by_role("button", name=re.compile("^head 2: ")).click()
+    desk.get_by_role("button", name="back to the weave").click()
+    desk.locator(".tl-weave").press("Enter")
+    expect(desk.get_by_role("button", name=re.compile("^head 2: "))).to_have_attribute("aria-pressed", "true")
+    assert "cross_attention.head.2" in desk.url
+
+
+def test_a_token_is_followed_from_within_a_part(desk):
+    desk.locator(".tl-weave").press("Enter")
+    vier = desk.locator(".tl-rows button", has_text="vier")
+    vier.click()
+    expect(desk.locator(".tl-lead .tl-title")).to_contain_text("To write “vier” it looks most at “four”")
+    expect(desk.locator(".tl-german .tl-at")).to_have_text("vier")
+    expect(vier).to_be_focused()
 
 
 BANDS = ".tl-bands svg"
@@ -631,16 +690,16 @@ ONE_ROW = """names => {
 def test_an_embedding_shows_how_a_token_and_its_place_become_what_goes_in(browser, address, size):
     where = f"{address}/light.html#s={SENTENCE}&t=3&layer=1&at=src_embedding.tokens"
     page = opened(browser, where, size)
-    expect(page.locator(".tl-flow .tl-title")).to_have_text("“one” and its place become 128 numbers")
+    expect(page.locator(".tl-lead .tl-title")).to_have_text("“one” and its place become 128 numbers")
     expect(page.locator(f"{BANDS} .w-band")).to_have_count(3)
     four = page.locator(".tl-rows button", has_text="four")
     four.focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".tl-flow .tl-title")).to_have_text("“four” and its place become 128 numbers")
+    expect(page.locator(".tl-lead .tl-title")).to_have_text("“four” and its place become 128 numbers")
     expect(four).to_be_focused()
     expect(four).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".tl-sum")).to_contain_text("the table's entry for “four”")
-    first, second, third = page.locator(f"{BANDS} .w-halo").filter(has_text=".").all_text_contents()
+    first, second, third = page.locator(f"{BANDS} .w-sum").all_text_contents()
     a, b, c = (float(text.strip("+= ").replace("−", "-")) for text in (first, second, third))
     assert a + b == pytest.approx(c, abs=0.011)
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]

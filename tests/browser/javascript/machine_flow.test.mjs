@@ -6,7 +6,7 @@ import test from "node:test";
 import { assertClose, fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
-const [{ bandsOf, barsOf, flowOf, sayFlow }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] =
+const [{ bandsOf, flowOf, flowSeen, sayBands }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] =
   await Promise.all(["machine_flow", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load));
 const tokenizer = tokenizerOf(fixtures.tokenizer);
 const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
@@ -36,9 +36,9 @@ test("a connection that is cut is no part of the sum, and the sentence says so",
   const { adds, bands } = filled(state, SKIP);
   assert.ok(!adds && bands[0].gone);
   assertClose(bands[2].values, bands[1].values, 1e-12);
-  assert.equal(sayFlow("residual", "·two", bands, []), "Of “two” only what was found goes on");
+  assert.equal(sayBands("residual", "·two", bands)[0], "Of “two” only what was found goes on");
   assert.equal(
-    sayFlow("residual", "·two", filled(begun(), SKIP).bands, []),
+    sayBands("residual", "·two", filled(begun(), SKIP).bands)[0],
     "What was found is added to what “two” was",
   );
 });
@@ -47,33 +47,36 @@ test("a place that is cut is not said to become numbers", () => {
   const state = begun();
   state.change(state.flipped("src_embedding.positions"));
   const { bands } = filled(state, "src_embedding.tokens");
-  assert.match(sayFlow("embedding", "ten", bands, []), /^“ten” without its place becomes \d+ numbers$/);
+  assert.match(sayBands("embedding", "ten", bands)[0], /^“ten” without its place becomes \d+ numbers$/);
 });
 
-test("the sentence of a feed-forward network counts what ReLU leaves", () => {
-  const { bands } = filled(begun(), "encoder.layers.1.feed_forward");
-  const [, before, active] = bands.map(({ values }) => values);
-  const left = before.filter((x) => x > 0).length;
-  assert.equal(active.filter((x) => x > 0).length, left);
-  assert.equal(sayFlow("feed", "ten", bands, []), `“ten” by itself: of ${before.length} numbers ReLU leaves ${left}`);
+test("each part has its own picture and its sentence", () => {
+  const state = begun();
+  const names = state.names();
+  const said = (key) => {
+    const at = state.partOf(key);
+    const { says, draw } = flowSeen({ state, machine, at, cell: [0, 0], names });
+    for (const width of [366, 1336]) assert.doesNotMatch(draw(width).svg, /NaN|undefined|width="-/, key);
+    return says[0];
+  };
+  assert.match(said("encoder.layers.1.feed_forward"), /^Feed-forward (turns|makes|moves|leaves) /);
+  assert.match(said("src_embedding.positions"), /^“ten” stands at place 0/);
+  const best = Math.max(...state.run.steps[0]).toFixed(2);
+  assert.equal(said("to_logits"), `After “begin” it writes “${names.written[0].replace("·", "")}”: ${best} sure`);
+  assert.match(said("src_embedding.tokens"), /^“ten” and its place become \d+ numbers$/);
 });
 
-test("bars go up and down by as much as the numbers say", () => {
-  const svg = barsOf([1, -2, 0], { x: 0, wide: 30, y: 50, up: 40, down: 40, most: 2 });
-  const tall = [...svg.matchAll(/v(-?[\d.]+)/g)].map(([, size]) => Number(size));
-  assert.deepEqual(tall, [-20, 40]);
-});
-
-test("a press on a token chooses its row, and an attention has no bands", () => {
+test("a press on the bars chooses a number where they add up, and an attention has no picture here", () => {
   const state = begun();
   const pressed = [];
-  const flow = flowOf({ state, oncell: (cell) => pressed.push(cell) });
+  const flow = flowOf({ state, machine, oncell: (cell) => pressed.push(cell) });
   const names = state.names();
+  flow.show(state.partOf("src_embedding.tokens"), { cell: [1, 3], names });
+  flow.node.onclick({ offsetX: 899 });
+  assert.deepEqual(pressed, [[1, machine.d_model - 1]]);
   flow.show(state.partOf("to_logits"), { cell: [0, 3], names });
-  const picture = flow.node.children.at(-1).innerHTML;
-  assert.doesNotMatch(picture, /NaN|undefined/);
-  flow.node.querySelectorAll("button")[1].onclick();
-  assert.deepEqual(pressed, [[1, 3]]);
+  flow.node.onclick({ offsetX: 899 });
+  assert.equal(pressed.length, 1);
   flow.show(state.partOf("decoder.layers.0.cross_attention.head.0"), { cell: [0, 0], names });
   assert.ok(flow.node.hidden);
 });

@@ -9,7 +9,7 @@ const [{ STEPS }, { PAPER }] = await Promise.all(["weave_style_steps", "palette"
 
 test("every colour that is used is one of the palette, and no letters are smaller than 12 pixels", () => {
   const used = new Set([...STEPS.matchAll(/var\(--tl-([a-z-]+)\)/g)].map(([, name]) => name));
-  const known = new Set([...Object.keys(PAPER.light), "serif", "sans", "target", "n"]); // n: how many columns
+  const known = new Set([...Object.keys(PAPER.light), "serif", "sans", "target", "v"]); // v: how much of a bar
   assert.deepEqual(
     [...used].filter((name) => !known.has(name)),
     [],

@@ -39,21 +39,12 @@ export const STYLE = `
 .tl-machine .tl-bar button { min-height: 26px; }
 .tl-machine :is(input[type=range], select) { min-height: 26px; }
 .tl-machine .tl-crumbs { border-bottom: 1px solid var(--tl-line); padding-bottom: 5px; }
-.tl-machine.tl-wide .tl-both { display: grid; grid-template-columns: minmax(0, 460px) minmax(0, 1fr); gap: 32px; }
+.tl-machine.tl-wide .tl-zoom:not(.tl-near) .tl-both { display: grid; grid-template-columns: minmax(0, 460px) minmax(0, 1fr); gap: 32px; }
+.tl-machine .tl-zoom:not(.tl-near) .tl-mini { display: none; }
 .tl-machine .tl-mini svg {
   width: min(100%, 460px); height: auto; border: 1px solid var(--tl-line); border-radius: 12px; padding: 8px;
   box-sizing: border-box; margin-bottom: 12px; pointer-events: none;
 }
-.tl-machine .tl-heads { margin: 12px 0 16px; color: var(--tl-ink); }
-.tl-machine .tl-wall {
-  display: grid; grid-template-columns: repeat(auto-fill, minmax(206px, 1fr)); gap: 8px; margin-top: 8px;
-}
-.tl-machine .tl-zoom .tl-wall button {
-  display: grid; grid-template-columns: minmax(0, 1fr); gap: 6px; border-color: var(--tl-line);
-  border-radius: 12px; padding: 10px;
-  font-variant-numeric: tabular-nums; color: var(--tl-ink); overflow: hidden; white-space: normal; text-align: left;
-}
-.tl-machine .tl-zoom .tl-wall button[aria-pressed=true] { border: 2px solid var(--tl-ink); padding: 9px; }
 .tl-machine .tl-mini .w-cursor { stroke-dasharray: none; stroke-width: 6; }
 .tl-machine .tl-back { display: flex; align-items: center; gap: 16px; margin: 8px 0; }
 .tl-machine .tl-back button {

@@ -48,9 +48,19 @@ function begin({ el, machine, tokenizer, state }) {
   };
   const input = field("text to translate", () => screen.act({ text: input.value, at: null }, true));
   input.classList.add("tl-sentence");
+  let head = "head.0"; // an attention opens at the head that was seen last
   const open = (key, more = {}) => {
     screen.player.touch();
-    change({ open: key, tab: 0, cell: null, zoomed: true, fromMap: false, trail: [], inside: true, ...more });
+    change({
+      open: key.replace(/head\.0$/, head),
+      tab: 0,
+      cell: null,
+      zoomed: true,
+      fromMap: false,
+      trail: [],
+      inside: true,
+      ...more,
+    });
     workshop.node.hidden = false; // what has the focus will be hidden when all is drawn
     workshop.out.focus();
   };
@@ -79,8 +89,9 @@ function begin({ el, machine, tokenizer, state }) {
   );
   const keep = () => {
     const from = page.owns && location.protocol.startsWith("http") ? location.host + location.pathname : "";
-    const canvas = pictureFor({ ...screen.pictured(), el, from: from.replace(/(index\.html|\/)$/, "") });
-    return saved(canvas, nameOf(state.kept));
+    const part = state.now.inside ? workshop.pictured : null;
+    const canvas = pictureFor({ ...screen.pictured(), el, part, from: from.replace(/(index\.html|\/)$/, "") });
+    return saved(canvas, nameOf(`${state.kept} ${part ? state.partOf(state.now.open).box.title : ""}`));
   };
   const save = plain("save", "picture", keep);
   const reset = button("reset", () => {
@@ -134,7 +145,8 @@ function begin({ el, machine, tokenizer, state }) {
     el.classList.toggle("tl-wide", whole >= WIDE);
     screen.node.hidden = Boolean(now.inside);
     workshop.node.hidden = !now.inside;
-    save.hidden = Boolean(now.inside); // the picture is of the weave
+    save.hidden = Boolean(now.inside && !now.zoomed); // the picture is of the weave, or of a part
+    head = now.open.match(/head\.\d+$/)?.[0] ?? head;
     screen.show({ family: style.getPropertyValue("--tl-serif"), width: whole });
     if (now.inside) workshop.mini.innerHTML = screen.stage.mini(now.open);
     table.show();

@@ -5,6 +5,7 @@ import { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows }
 import { detailOf, valuesOf } from "./drawing/machine_detail.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
 import { flowOf } from "./drawing/machine_flow.js";
+import { foldOf, leadOf } from "./drawing/machine_lead.js";
 import { headsOf } from "./weave/weave_heads.js";
 import { stepsOf } from "./weave/weave_steps.js";
 import { otherOf } from "./weave/weave_swap.js";
@@ -69,8 +70,15 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   };
   let focusHead = null;
   const steps = stepsOf({ state, machine, goto: (number) => goto(number) });
-  const flow = flowOf({ state, oncell: (cell) => change({ cell }) });
-  const right = element("div", { class: "tl-right" }, crumbs.node, heads.node, steps.node, flow.node, detail.node);
+  const flow = flowOf({ state, machine, oncell: (cell) => change({ cell }) });
+  // In the decoder a row is what the machine writes there; in the encoder it is one of the tokens that are read.
+  const lead = leadOf({
+    pick: (t) => change(state.partOf(state.now.open).side === "encoder" ? { cell: [t, 0] } : { at: t, cell: null }),
+  });
+  const fold = foldOf(detail.node, draw);
+  const right = element(
+    ...["div", { class: "tl-right" }, crumbs.node, lead.node, heads.node, steps.node, flow.node, fold.node],
+  );
   const out = button("← back to the weave", ({ shiftKey }) => shiftKey || away(), { class: "tl-out" });
   const mini = element("div", { class: "tl-mini", "aria-hidden": "true" });
   let [focusSum, focusPart] = [false, false];
@@ -83,7 +91,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   const left = element("div", { class: "tl-leftside" }, mini, sketch.room);
   const escape = element("span", { class: "tl-note" }, "Esc: one step back");
   const head = element("div", { class: "tl-back" }, out, escape);
-  const me = { out, sketch, right, mini, propose };
+  const me = { out, sketch, right, mini, propose, pictured: null };
   me.node = element(
     ...["div", { class: "tl-zoom", hidden: true }, head, tokens.reads, tokens.writes],
     element("div", { class: "tl-stack" }, tokens.before, example.node),
@@ -133,11 +141,23 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   const open = (at, names) => {
     const { now, run, cellOf, nameOf: nameOfNumber } = state;
     const place = { ...at, path: at.path.join(", "), ...now, cell: cellOf(at) };
-    steps.show(at, heads.show(at));
+    const decoder = at.side === "decoder";
+    const seenHeads = heads.show(at, decoder ? now.at : place.cell[0]);
+    steps.show(at, seenHeads);
     if (focusHead !== null) heads.node.querySelectorAll("button")[focusHead].focus();
     focusHead = null;
-    flow.show(at, { cell: place.cell, names });
-    const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });
+    const flowing = flow.show(at, { cell: place.cell, names });
+    me.pictured = seenHeads ?? flowing;
+    const fed = decoder && at.box.kind === "embedding";
+    lead.show({
+      ...{ says: me.pictured.says, t: seenHeads && decoder ? now.at : place.cell[0] },
+      ...{ names: fed ? names.fed : decoder ? names.written : names.source, of: decoder && !fed ? "to write" : "for" },
+    });
+    const titles = at.part.tabs.map(({ title }) => title);
+    const unfolded = fold.show({ ...now, titles, near: now.zoomed && !now.fromMap });
+    const shown = unfolded
+      ? detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber })
+      : shut(at.part.tabs[now.tab], run);
     crumbs.follow();
     if (focusSum) (detail.node.querySelector(".tl-go") ?? crumbs.back).focus();
     focusSum = false;

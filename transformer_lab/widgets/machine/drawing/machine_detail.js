@@ -2,12 +2,13 @@
 //   const detail = detailOf({ onopen, onzoom, redraw });
 //   detail.show({ el, part, path, tab, cell, run, machine, names });  // draws the map into `el`'s width
 
-import { FONT, diverging, tokenMap } from "../../shared/grid.js";
+import { diverging, tokenMap } from "../../shared/grid.js";
 import { wideMap } from "./machine_map.js";
 import { marksBeside, sayWriter, writerOf } from "./machine_marks.js";
 import { bare } from "../weave/weave_layout.js";
+import { signed } from "../weave/weave_steps.js";
 import { explained } from "../computing/machine_sums.js";
-import { bar, button, canvas, amounts, css, element, tableOfTexts, widthOf } from "../../shared/ui.js";
+import { bar, button, amounts, element, tableOfTexts, widthOf } from "../../shared/ui.js";
 
 const MANY = 24; // columns from which on a map has bands
 const MOST = 6; // terms of a sum that are listed
@@ -36,8 +37,6 @@ export function detailOf({ onopen, oncell, redraw }) {
     element("div"),
     element("div", { class: "tl-sum" }),
   ];
-  const bars = canvas("", { keys: false });
-  bars.node.removeAttribute("tabindex"); // a picture
   const wrote = element("div", { class: "tl-note" });
   let [map, key, listed, pressed] = [null, "", "", false];
   node.append(tabs, wrote, place, sum);
@@ -92,14 +91,11 @@ export function detailOf({ onopen, oncell, redraw }) {
   };
   const showSum = ({ run, machine, shown, cell: [t, j], labels, look }) => {
     const found = explained(run, machine, shown.name, t, j + (shown.from ?? 0));
-    const value = Number.isFinite(found.value) ? found.value.toFixed(4) : "–";
-    const head = element(
-      "div",
-      {},
-      element("b", {}, `${value} `),
-      `${labels.rows[t]}, ${labels.columns[j]}: ${found.text}.`,
-    );
-    sum.replaceChildren(head, ...strips(found, node, bars), ...listOf(found, look));
+    const [row, column] = [labels.rows[t], labels.columns[j]].map((name) => `“${bare(name)}”`);
+    const what = `${row}, ${shown.columns === "features" ? `feature ${labels.columns[j]}` : column}: `;
+    const value = Number.isFinite(found.value) ? signed(found.value, 4) : "–";
+    const head = element("div", {}, what, element("b", {}, value), `, which is ${found.text}.`);
+    sum.replaceChildren(head, ...listOf(found, look));
   };
   return { node, show, reset: () => map?.reset() };
 }
@@ -113,43 +109,6 @@ function describe(values, at, { rows, columns }, { columns: kind }) {
   return `${one} ${rows[t]} (${t}), ${other} ${columns[s]}${kind === "features" ? "" : ` (${s})`}: ${said}.`;
 }
 
-// Row, column, and their products, one beside the other.
-function strips({ terms }, el, sketch) {
-  if (terms.length < 3) return [];
-  const width = Math.min(widthOf(el), el.clientWidth || Infinity);
-  sketch.node.setAttribute("aria-label", `${terms.length} products, as bars.`);
-  const context = sketch.resize(width, 118);
-  const ink = getComputedStyle(el).color;
-  const left = 74;
-  const each = (width - left - 4) / terms.length;
-  const most = (of) => Math.max(...terms.map((term) => Math.abs(of(term)))) || 1;
-  [
-    ["row", (term) => term.a],
-    ["column", (term) => term.b],
-  ].forEach(([name, of], i) => {
-    const y = 4 + i * 24;
-    Object.assign(context, { fillStyle: ink, font: FONT, textAlign: "right", textBaseline: "middle" });
-    context.fillText(name, left - 8, y + 9);
-    const limit = most(of);
-    terms.forEach((term, k) => {
-      context.fillStyle = css(diverging((of(term) / limit + 1) / 2));
-      context.fillRect(left + k * each, y, each + 0.3, 18);
-    });
-  });
-  Object.assign(context, { fillStyle: ink, font: FONT, textAlign: "right", textBaseline: "middle" });
-  context.fillText("products", left - 8, 85);
-  context.globalAlpha = 0.4;
-  context.fillRect(left, 85, width - left - 4, 1);
-  context.globalAlpha = 1;
-  const limit = most((term) => term.product);
-  terms.forEach(({ product }, k) => {
-    const tall = (28 * product) / limit;
-    context.fillStyle = css(diverging(product < 0 ? 0.1 : 0.9));
-    context.fillRect(left + k * each, 85 - Math.max(tall, 0), Math.max(each - 0.6, 0.8), Math.abs(tall));
-  });
-  return [sketch.node];
-}
-
 // The largest terms with their numbers, what the others make together, and the rest.
 function listOf({ terms, rest, steps, value }, { goto, nameOf }) {
   const plain = terms.every(({ b }) => b === 1);
@@ -158,7 +117,7 @@ function listOf({ terms, rest, steps, value }, { goto, nameOf }) {
     from ? button(plain ? nameOf(from) : name, ({ shiftKey }) => shiftKey || goto(from), { class: "tl-go" }) : name;
   if (steps?.length) return [bar("made of ", ...steps.map(go))];
   if (!terms.length) return [];
-  const show = (x) => (x < 0 ? "−" : "") + Math.abs(x).toFixed(4);
+  const show = (x) => signed(x, 4);
   const largest = [...terms].sort((a, b) => Math.abs(b.product) - Math.abs(a.product)).slice(0, MOST);
   const others = terms.length - largest.length;
   const left =

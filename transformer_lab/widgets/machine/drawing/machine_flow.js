@@ -1,17 +1,20 @@
-// What becomes of one token in a part that is no attention, as bands of bars, one below the other: token + position =
-// input; around + found = sum; read, multiplied, cut by ReLU, written; or logits, and the probabilities made of them.
-//   const flow = flowOf({ state, oncell });  // oncell([row, column]): the number whose sum is seen
-//   flow.show(at, { cell, names });          // `at` is the place of a part, as `state.partOf` gives it
+// What becomes of one token in a part that is no attention, as a picture: token + position = input, and around + found =
+// sum, as bands of bars, one below the other; positions as clocks; what a feed-forward network turns into what; and the
+// shares from which the next word is chosen.
+//   const flow = flowOf({ state, machine, oncell });  // oncell([row, column]): the number whose sum is seen
+//   flow.show(at, { cell, names }) → { says, draw }   // `at` is the place of a part, as `state.partOf` gives it
 
-import { namesOf, valuesOf } from "./machine_detail.js";
+import { clocksPicture } from "./machine_clocks.js";
+import { barsOf, likeliestOf, svgOf } from "./machine_guess.js";
+import { outputPicture } from "./machine_output.js";
+import { sayThought, thoughtPicture } from "./machine_thought.js";
+import { pushed } from "../computing/machine_pushes.js";
 import { bare } from "../weave/weave_layout.js";
-import { clock, label, word } from "../weave/weave_marks.js";
+import { clock, label } from "../weave/weave_marks.js";
 import { r } from "../weave/weave_ribbons.js";
-import { button, element } from "../../shared/ui.js";
+import { element } from "../../shared/ui.js";
 
-const [TALL, GAP, LABEL, NARROW, NAMED] = [58, 12, 226, 620, 0.3]; // NAMED: the share of the largest that has its name
-
-const last = (tabs, n) => tabs.slice(-n).reverse();
+const [LABEL, NARROW] = [226, 620];
 
 // The bands of a box: { adds, rows: [{ sign, title, more, tab, gone }] }; `adds` where the first two make the third.
 export function bandsOf({ kind, parts }, t, how) {
@@ -25,159 +28,128 @@ export function bandsOf({ kind, parts }, t, how) {
     ];
     return { adds: true, rows };
   }
-  if (kind === "residual") {
-    const [sum, around, found] = parts[0].tabs;
-    const [normed] = parts[1].tabs;
-    const rows = [
-      { ...band(around, "", "what it was", "around the sub-layer"), gone: !how(sum.name).parts.includes(around.name) },
-      band(found, "+", "what was found", "by the sub-layer"),
-      band(sum, "=", "what it is now", "number by number"),
-      band(normed, "→", "normed", how(normed.name).kind === "norm" ? "mean 0, deviation 1, scaled" : "cut: as it was"),
-    ];
-    return { adds: !rows[0].gone, rows };
-  }
-  if (kind === "feed") {
-    const [reads, before, active] = last(parts[0].tabs, 3);
-    const rows = [
-      band(reads, "", "what it reads"),
-      band(before, "→", "× W₁ + b₁", "twice as many numbers"),
-      band(active, "→", "ReLU", "what is below 0 becomes 0"),
-      band(parts[0].tabs[0], "→", "× W₂ + b₂", "what it writes"),
-    ];
-    return { adds: false, rows };
-  }
-  const [reads, logits, sure] = last(parts[0].tabs, 3);
+  const [sum, around, found] = parts[0].tabs;
+  const [normed] = parts[1].tabs;
   const rows = [
-    band(reads, "", "what it reads"),
-    band(logits, "→", "logits", "a number for each token"),
-    band(sure, "→", "softmax", "how sure it is of each"),
+    { ...band(around, "", "what it was", "around the sub-layer"), gone: !how(sum.name).parts.includes(around.name) },
+    band(found, "+", "what was found", "by the sub-layer"),
+    band(sum, "=", "what it is now", "number by number"),
+    band(normed, "→", "normed", how(normed.name).kind === "norm" ? "mean 0, deviation 1, scaled" : "cut: as it was"),
   ];
-  return { adds: false, rows };
+  return { adds: !rows[0].gone, rows };
 }
 
-// What the picture shows, in a sentence with its numbers.
-export function sayFlow(kind, token, bands, names) {
-  const own = bands.map(({ values }) => values);
+// What bands show, in a sentence, and what the part is for.
+export function sayBands(kind, token, bands) {
   const name = `“${bare(token)}”`;
   if (kind === "embedding") {
-    const placed = own[1].some((x) => x !== 0);
-    return `${name} ${placed ? "and its place become" : "without its place becomes"} ${own[2].length} numbers`;
+    const placed = bands[1].values.some((x) => x !== 0);
+    const n = bands[2].values.length;
+    return [
+      `${name} ${placed ? "and its place become" : "without its place becomes"} ${n} numbers`,
+      "What a word is and where it stands are added, number by number. From here on the machine sees only the sum.",
+    ];
   }
-  if (kind === "residual")
-    return bands[0].gone ? `Of ${name} only what was found goes on` : `What was found is added to what ${name} was`;
-  if (kind === "feed") {
-    const left = own[2].filter((x) => x !== 0).length;
-    return `${name} by itself: of ${own[2].length} numbers ReLU leaves ${left}`;
-  }
-  const best = own[2].indexOf(Math.max(...own[2]));
-  return `After ${name} it is ${own[2][best].toFixed(2)} sure of “${bare(names[best])}”`;
+  const says = bands[0].gone ? `Of ${name} only what was found goes on` : `What was found is added to what ${name} was`;
+  return [
+    says,
+    "So a part writes only what is new, and what was known goes around it. The norm keeps numbers in measure.",
+  ];
 }
 
-// The bars of a band as two paths: those above the line and those below it.
-export function barsOf(values, { x, wide, y, up, down, most }) {
-  const each = wide / values.length;
-  const [above, below] = [[], []];
-  values.forEach((value, i) => {
-    const size = (value / most) * (value < 0 ? -down : up);
-    if (size < 0.05) return;
-    const place = `M${r(x + i * each)} ${r(y)}h${r(Math.max(0.8, each * 0.78))}v${r(value < 0 ? size : -size)}`;
-    (value < 0 ? below : above).push(`${place}h${r(-Math.max(0.8, each * 0.78))}Z`);
-  });
-  return `<path class="w-up" d="${above.join("")}"/><path class="w-down" d="${below.join("")}"/>`;
-}
-
-// The names of the largest of a band of tokens, where each has room.
-function peaks(values, names, { x, wide, y, up, most }, sure) {
-  const each = wide / values.length;
-  const order = [...values.keys()].sort((a, b) => values[b] - values[a]).slice(0, 3);
-  const places = [];
-  for (const i of order) {
-    const middle = x + (i + 0.5) * each;
-    if (values[i] < NAMED * most || places.some((one) => Math.abs(one.middle - middle) < 76)) continue;
-    places.push({ middle, i });
-  }
-  const edge = x + wide;
-  return places.map(({ middle, i }) => {
-    const [anchor, by] = middle > edge - 90 ? ["end", -7] : ["start", 7];
-    const top = y - (values[i] / most) * up + 9;
-    const share = sure ? ` ${values[i].toFixed(2)}` : "";
-    return word(bare(names[i]) + share, middle + by, top, { size: 15, anchor, more: "w-loud w-halo" });
-  });
-}
-
-export function flowPicture({ kind, adds, bands, token, t, column, width, columns }) {
+export function bandsPicture({ kind, adds, bands, t, column, width }) {
   const narrow = width < NARROW;
-  const [x, head] = [narrow ? 0 : LABEL, narrow ? 22 : 0];
+  const [x, head, tall] = narrow ? [0, 22, 58] : [LABEL, 20, 76];
   const wide = width - x - 1;
-  const step = TALL + head + GAP;
+  const step = tall + head + (narrow ? 12 : 6);
   const sizes = bands.map(({ values }) => Math.max(...values.map(Math.abs)) || 1);
   const shared = Math.max(...sizes.slice(0, 3));
   const at = x + ((column + 0.5) * wide) / bands[0].values.length;
   const sum = adds && Math.abs(bands[0].values[column] + bands[1].values[column] - bands[2].values[column]) < 1e-6;
-  const drawn = bands.map(({ values, sign, title, more, gone, tab }, i) => {
+  const drawn = bands.map(({ values, sign, title, more, gone }, i) => {
     const top = i * step + head;
     const most = adds && i < 3 ? shared : sizes[i];
-    const low = values.some((value) => value < 0) ? TALL / 2 : 1;
-    const place = { x, wide, y: top + TALL - low, up: TALL - low, down: low, most };
+    const place = { x, wide, y: top + tall / 2, up: tall / 2, down: tall / 2, most };
     const says = narrow
       ? [label(`${sign} ${title}`.trim(), 0, top - 7, { more: "w-strong w-halo" })]
       : [
-          label(sign, 10, top + 26, { size: 20, anchor: "middle" }),
-          label(title, 28, top + 24, { size: 15, more: "w-strong" }),
-          label(more, 28, top + 42),
+          label(sign, 10, top + tall / 2 + 2, { size: 20, anchor: "middle" }),
+          label(title, 28, top + tall / 2 - 3, { size: 15, more: "w-strong" }),
+          label(more, 28, top + tall / 2 + 16),
         ];
     const mark =
-      kind === "embedding" && i === 1 ? clock(narrow ? width - 12 : LABEL - 24, top + (narrow ? -12 : 14), t, 9) : "";
+      kind === "embedding" && i === 1
+        ? clock(narrow ? 120 : LABEL - 24, top + (narrow ? -12 : tall / 2 - 8), t, 9)
+        : "";
+    // Its number stands over the band, on no bar.
     const number = (i ? `${sign} ` : "") + values[column]?.toFixed(2).replace("-", "−");
-    const side = at > x + wide - 70 ? ["end", -7] : ["start", 7];
+    const anchor = at > x + wide - 70 ? "end" : "start";
     const value =
-      sum && i < 3 ? label(number, at + side[1], top + 13, { anchor: side[0], more: "w-strong w-halo" }) : "";
+      sum && i < 3 ? label(number, at + (anchor === "end" ? 3 : -3), top - 6, { anchor, more: "w-strong w-sum" }) : "";
     const line = `<line class="w-zero" x1="${x}" x2="${r(x + wide)}" y1="${r(place.y)}" y2="${r(place.y)}"/>`;
-    const named = tab.columns === "tokens" ? peaks(values, columns, place, tab.name === "probabilities").join("") : "";
-    const body = `${says.join("")}${mark}${line}${barsOf(values, place)}${named}${value}`;
-    return `<g class="w-band${gone ? " w-out-of-use" : ""}">${body}</g>`;
+    const through = value && `<line class="w-through" x1="${r(at)}" x2="${r(at)}" y1="${top}" y2="${top + tall}"/>`;
+    return `<g class="w-band${gone ? " w-out-of-use" : ""}">${says.join("")}${mark}${through}${line}${barsOf(values, place)}${value}</g>`;
   });
-  const height = bands.length * step - GAP + 2;
-  const through = sum
-    ? `<line class="w-through" x1="${r(at)}" x2="${r(at)}" y1="${head}" y2="${3 * step - GAP}"/>`
-    : "";
-  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
-  return `<svg ${size} aria-hidden="true">${through}${drawn.join("")}</svg>`;
+  const whole = bands.length * step;
+  return { svg: svgOf(width, whole, drawn.join("")), tall: whole };
 }
 
-export function flowOf({ state, oncell }) {
-  const title = element("b", { class: "tl-title" });
-  const picture = element("div", { class: "tl-bands" });
-  const rows = element("div", { class: "tl-rows", role: "group", "aria-label": "the token that is shown" });
-  const node = element("div", { class: "tl-flow" }, title, rows, picture);
-  const me = { node };
-  let listed = "";
-  me.show = ({ box, part }, { cell: [t, j], names }) => {
-    node.hidden = box.kind === "attention";
-    if (node.hidden) return;
-    const { run } = state;
-    const { adds, rows: plan } = bandsOf(box, t, (name) => run.at.get(name).how);
-    const bands = plan.map((band) => ({ ...band, values: [...run.at.get(band.tab.name).rows[t]] }));
-    const tokens = namesOf(plan[0].tab, valuesOf(plan[0].tab, run), names).rows;
-    const token = tokens[t];
-    const key = JSON.stringify([part.key, tokens]);
-    if (key !== listed) rows.replaceChildren(...tokens.map((one) => button(bare(one))));
-    listed = key;
-    [...rows.children].forEach((one, i) => {
-      one.setAttribute("aria-pressed", i === t);
-      one.onclick = () => oncell([i, j]);
-    });
-    title.textContent = sayFlow(box.kind, token, bands, names.vocabulary);
-    const width = Math.floor(node.clientWidth) || 900;
-    const look = { kind: box.kind, adds, bands, token, t, column: j, width, columns: names.vocabulary };
-    picture.innerHTML = flowPicture(look);
-    // A press on the picture chooses the number of that column, where all bands have the same ones.
-    picture.onclick = ({ offsetX }) => {
-      const from = width < NARROW ? 0 : LABEL;
-      const n = bands[0].values.length;
-      const column = Math.floor(((offsetX - from) * n) / (width - from));
-      if (adds && column >= 0 && column < n) oncell([t, column]);
+// What is seen of a part, in two sentences, and how it is drawn in a width.
+export function flowSeen({ state, machine, at: { side, box, part }, cell: [t, column], names }) {
+  const { run } = state;
+  const rowOf = (name) => run.at.get(name).rows[t];
+  const tokens = side === "encoder" ? names.source : names.fed;
+  if (box.kind === "feed") {
+    const look = {
+      ...pushed(run, machine, box.name, t),
+      names: names.vocabulary,
+      fed: tokens[t],
+      own: side === "encoder",
     };
+    return { says: sayThought(look), draw: (width) => thoughtPicture(look, width) };
+  }
+  if (box.kind === "output") {
+    const [shares, logits, reads] = part.tabs.map(({ name }) => rowOf(name));
+    const best = likeliestOf(shares, 1)[0];
+    const says = [
+      `After “${bare(tokens[t])}” it writes “${bare(names.vocabulary[best])}”: ${shares[best].toFixed(2)} sure`,
+      `Each of ${shares.length} tokens has a row in the table. How well a row fits the last numbers is its score, and softmax makes shares of the scores.`,
+    ];
+    return { says, draw: (width) => outputPicture({ reads, logits, shares, names: names.vocabulary }, width) };
+  }
+  if (part.key.endsWith(".positions")) {
+    const { rows } = run.at.get(part.key);
+    const gone = !rows.some((row) => row.some(Boolean));
+    const says = [
+      gone
+        ? "Without positions all places are alike"
+        : `“${bare(tokens[t])}” stands at place ${t}, and its hands say so`,
+      "Two numbers are the sine and cosine of an angle, as of a clock's hand. From word to word it turns: the first by much, the last by little.",
+    ];
+    return { says, draw: (width) => clocksPicture({ tokens, rows, at: t }, width) };
+  }
+  const { adds, rows } = bandsOf(box, t, (name) => run.at.get(name).how);
+  const bands = rows.map((band) => ({ ...band, values: [...rowOf(band.tab.name)] }));
+  const look = { kind: box.kind, adds, bands, t, column };
+  return { says: sayBands(box.kind, tokens[t], bands), draw: (width) => bandsPicture({ ...look, width }), bands, adds };
+}
+
+export function flowOf({ state, machine, oncell }) {
+  const node = element("div", { class: "tl-flow tl-bands" });
+  const show = (at, { cell, names }) => {
+    node.hidden = at.box.kind === "attention";
+    if (node.hidden) return null;
+    const seen = flowSeen({ state, machine, at, cell, names });
+    const width = Math.floor(node.clientWidth) || 900;
+    node.innerHTML = seen.draw(width).svg;
+    // A press on the picture chooses the number of that column, where all bands have the same ones.
+    node.onclick = ({ offsetX }) => {
+      const from = width < NARROW ? 0 : LABEL;
+      const n = seen.adds ? seen.bands[0].values.length : 0;
+      const column = Math.floor(((offsetX - from) * n) / (width - from));
+      if (column >= 0 && column < n) oncell([cell[0], column]);
+    };
+    return seen;
   };
-  return me;
+  return { node, show };
 }

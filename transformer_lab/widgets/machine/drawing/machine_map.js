@@ -1,7 +1,7 @@
 // A map of many columns: cells that are higher than wide, in as many bands as it takes, one below the other. It is used
 // like a `tokenMap` (grid.js), and has the same keys, readout and table.
 
-import { FONT, keyCursor } from "../../shared/grid.js";
+import { FONT, SMALL, WORDS, keyCursor } from "../../shared/grid.js";
 import { frame, markCell } from "./machine_marks.js";
 import { NOW } from "../../shared/palette.js";
 import { canvas, css, element, onKeys, onLeave, readout, tableSwitch, widthOf } from "../../shared/ui.js";
@@ -114,12 +114,12 @@ function paintNames(context, plan, { rows, columns, ink, cursor, T, S }) {
   const every = numbers ? 16 : Math.max(1, Math.ceil((longest.length * 7 + 8) / plan.wide));
   for (let band = 0; band < plan.bands; band += 1) {
     for (let t = 0; t < T; t += 1) {
-      context.font = cursor?.[0] === t ? `bold ${FONT}` : FONT;
+      context.font = cursor?.[0] === t ? `bold ${WORDS}` : WORDS;
       context.textAlign = "right";
       const [x, y] = cornerOf(plan, [t, band * plan.across]);
       if (t % Math.ceil(11 / plan.tall) === 0) context.fillText(rows[t].slice(0, 13), x - 6, y + plan.tall / 2);
     }
-    Object.assign(context, { font: "11px system-ui, sans-serif", textAlign: "left" });
+    Object.assign(context, { font: SMALL, textAlign: "left" });
     for (let s = band * plan.across; s < Math.min(S, (band + 1) * plan.across); s += 1) {
       if ((numbers ? s : s - band * plan.across) % every) continue;
       const [x, y] = cornerOf(plan, [0, s]);

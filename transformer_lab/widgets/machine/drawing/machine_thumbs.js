@@ -3,9 +3,9 @@
 
 import { diverging } from "../../shared/grid.js";
 import { amounts, css, stripes } from "../../shared/ui.js";
-import { NOW } from "../../shared/palette.js";
+import { NOW, SANS, SERIF } from "../../shared/palette.js";
 
-export const SMALL = "11px system-ui, sans-serif";
+export const SMALL = `12px ${SANS}`;
 
 // 256 shades as the bytes of pixels.
 const shadesOf = (colour) =>
@@ -92,7 +92,7 @@ export function paintTokens(context, { x, y, height, labels }, side, { names, at
     }
     if (t % every) return;
     const bold = side === "decoder" && t === at;
-    const font = `${Math.min(12, Math.max(9, tall - 1))}px system-ui, sans-serif`;
+    const font = `${Math.min(12, Math.max(9, tall - 1))}px ${SERIF}`;
     const colour = changedInput(side, t) ? NOW.change : ink;
     Object.assign(context, { font: bold ? `bold ${font}` : font, fillStyle: colour });
     Object.assign(context, { textAlign: "right", textBaseline: "middle" });

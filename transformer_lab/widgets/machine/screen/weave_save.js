@@ -75,16 +75,27 @@ function write(context, text, number, style) {
   context.fillRect(number("x") - (textAnchor === "end" ? wide : 0), number("y"), wide, 1.5);
 }
 
-// `says` is the sentence under the weave, `verdict` { text, wrong } the number that was written, `from` the address.
-export function pictureFor({ el, seen, at, layer, cut, puts, layers, english, german, asked, verdict, says, from }) {
+// The weave of a sentence at a width, or the picture of a part that is seen near, and where it stands under the words.
+function drawingOf({ seen, at, layer, cut, puts, layers, part }, room) {
+  if (part) {
+    const { svg, tall } = part.draw(room);
+    return { svg, tall, top: Math.max(176, (LEAST + 100 - tall) / 2) };
+  }
   const rows = windowed(seen, { at, most: MOST });
-  const room = WIDTH - 2 * EDGE;
   const plan = weaveOf({ width: room, cross: rows.cross, layers });
-  const [top, tall] = [128, heightOf(plan)];
+  const drawn = pictureOf(plan, rows, { at: at - rows.first, layer, cut, puts });
+  return { svg: `<svg width="${room}" height="${heightOf(plan)}">${drawn}</svg>`, tall: heightOf(plan), top: 128 };
+}
+
+// `says` is the sentence under the weave, `verdict` { text, wrong } the number that was written, `from` the address;
+// `part`, a part that is seen near, brings its own sentences: { says: [title, more], draw }.
+export function pictureFor({ el, english, german, asked, verdict, says, from, ...what }) {
+  const room = WIDTH - 2 * EDGE;
+  const { svg, tall, top } = drawingOf(what, room);
+  const [title, more] = what.part?.says ?? ["", says];
   const height = Math.max(LEAST, top + tall + 92);
   const holder = element("div", { class: "tl-stage", style: "position:absolute;visibility:hidden" });
-  const drawn = pictureOf(plan, rows, { at: at - rows.first, layer, cut, puts });
-  holder.innerHTML = `<svg width="${room}" height="${tall}">${drawn}</svg>`;
+  holder.innerHTML = svg;
   el.append(holder);
   const canvas = element("canvas", { width: SHARP * WIDTH, height: SHARP * height });
   const context = canvas.getContext("2d");
@@ -98,11 +109,13 @@ export function pictureFor({ el, seen, at, layer, cut, puts, layers, english, ge
     context.fillText(text, x, y);
   };
   const half = room / 2 - 16;
-  const sized = (text) => `${fitted(widthIn(text, serif), half, 35, 8)}px ${serif}`;
+  const sized = (text, wide = half, most = what.part ? 24 : 35) =>
+    `${fitted(widthIn(text, serif), wide, most, 8)}px ${serif}`;
   say(english, EDGE, 74, sized(english), NOW.ink);
   say(german, WIDTH - EDGE, 74, sized(german), NOW.ink, "right");
   say(asked, EDGE, 102, `650 17px ${sans}`, NOW.ink);
   say(verdict.text, WIDTH - EDGE, 102, `650 17px ${sans}`, verdict.wrong ? NOW.change : NOW.ink, "right");
+  say(title, EDGE, 152, `650 ${sized(title, 0.92 * room, 34)}`, NOW.ink);
   context.save();
   context.translate(EDGE, top);
   paint(context, holder.firstChild);
@@ -115,7 +128,7 @@ export function pictureFor({ el, seen, at, layer, cut, puts, layers, english, ge
   say(name, WIDTH - EDGE, foot, `650 15px ${sans}`, NOW.ink, "right");
   context.font = `650 15px ${sans}`;
   const left = room - context.measureText(name).width - 24;
-  say(says, EDGE, foot, `${fitted(widthIn(says, serif), left, 18, 8)}px ${serif}`, NOW.soft);
+  say(more, EDGE, foot, sized(more, left, 18), NOW.soft);
   return canvas;
 }
 

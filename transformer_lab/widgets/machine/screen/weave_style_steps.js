@@ -2,7 +2,7 @@
 
 export const STEPS = `
 .tl-machine .tl-zoom.tl-near > :is(.tl-tokens, .tl-stack, .tl-modes) { display: none; }
-.tl-machine .tl-steps { display: grid; gap: 12px 40px; color: var(--tl-ink); margin-bottom: 16px; font-size: 13px; }
+.tl-machine .tl-steps { display: grid; gap: 12px 40px; color: var(--tl-ink); margin-bottom: 8px; font-size: 13px; }
 .tl-machine .tl-steps[hidden] { display: none; }
 .tl-machine .tl-steps > * { min-width: 0; }
 .tl-machine .tl-scores {
@@ -22,7 +22,7 @@ export const STEPS = `
 .tl-machine .tl-key { font: 16px var(--tl-serif); white-space: nowrap; }
 .tl-machine .tl-updown { display: flex; flex-direction: column; justify-content: flex-end; height: 88px;
   padding-bottom: 44px; box-sizing: border-box; }
-.tl-machine .tl-updown i { display: block; width: 26px; background: var(--tl-ink); border-radius: 3px; flex: none; }
+.tl-machine .tl-updown i { display: block; width: 26px; height: max(1px, 44px * var(--tl-v)); background: var(--tl-ink); border-radius: 3px; flex: none; }
 .tl-machine .tl-updown.tl-below { justify-content: flex-start; padding: 44px 0 0; }
 .tl-machine .tl-updown.tl-below i { background: var(--tl-thread); }
 .tl-machine .tl-steps .tl-weight { color: var(--tl-amber-ink); font-weight: 650; font-size: 14px; }
@@ -49,18 +49,39 @@ export const STEPS = `
 }
 .tl-machine .tl-term .tl-track i.tl-below { background: var(--tl-thread); }
 .tl-machine .tl-total { border-top: 2px solid var(--tl-ink); }
-.tl-machine .tl-near .tl-mini svg { width: min(100%, 230px); margin-bottom: 4px; }
-.tl-machine .tl-flow { color: var(--tl-ink); margin: 0 0 20px; }
+.tl-machine .tl-near .tl-mini svg { width: 100%; margin: 0; display: block; }
+.tl-machine .tl-near .tl-both { display: grid; grid-template-columns: 216px minmax(0, 1fr); gap: 8px 28px; }
+.tl-machine .tl-near .tl-right:not([hidden]) { display: contents; }
+.tl-machine .tl-near .tl-right > :not(.tl-lead) { grid-column: 1 / -1; min-width: 0; }
+.tl-machine .tl-lead { display: grid; align-content: center; gap: 6px; color: var(--tl-ink); min-width: 0; }
+.tl-machine .tl-lead .tl-title { font: 650 26px/1.2 var(--tl-serif); }
+.tl-machine .tl-lead .tl-quiet { font-size: 14px; line-height: 1.45; max-width: 105ch; }
+.tl-machine .tl-heads { position: relative; margin: 4px 0; color: var(--tl-ink); }
+.tl-machine :is(.tl-heads, .tl-flow) svg { display: block; max-width: 100%; height: auto; overflow: visible; }
+.tl-machine .tl-zoom .tl-wall button {
+  position: absolute; background: none; border: 0; border-radius: 9px; padding: 0; cursor: pointer;
+}
+.tl-machine .tl-zoom .tl-wall button:hover { box-shadow: 0 0 0 2px var(--tl-ink); }
+.tl-machine .w-unused { fill-opacity: .08; }
+.tl-machine .w-mean { fill: none; stroke: var(--tl-amber-edge); }
+.tl-machine .w-big { font-size: 17px; }
+.tl-machine .w-push { fill: none; stroke: var(--tl-ink); stroke-opacity: .42; stroke-linecap: round; }
+.tl-machine .w-push.w-against { stroke-dasharray: 3 6; }
+.tl-machine .w-fires { fill: var(--tl-thread); }
+.tl-machine .w-quiet { fill: var(--tl-edge); }
+.tl-machine .tl-fold { border-top: 1px solid var(--tl-line); }
+.tl-machine .tl-fold summary {
+  cursor: pointer; padding: 10px 2px; min-height: var(--tl-target); color: var(--tl-soft); font-size: 13px;
+}
+.tl-machine .tl-flow { color: var(--tl-ink); margin: 12px 0 20px; }
 .tl-machine .tl-flow[hidden] { display: none; }
-.tl-machine .tl-flow .tl-title { font-size: 20px; font-family: var(--tl-serif); }
-.tl-machine .tl-rows { display: flex; flex-wrap: wrap; gap: 4px; margin: 8px 0 12px; }
+.tl-machine .tl-rows { display: flex; flex-wrap: wrap; gap: 2px; align-items: center; }
+.tl-machine .tl-rows span { color: var(--tl-soft); font-size: 13px; margin-right: 6px; }
 .tl-machine .tl-zoom .tl-rows button {
   font: 16px var(--tl-serif); color: var(--tl-ink); background: none; border: 1px solid transparent;
-  border-radius: 6px; padding: 2px 10px; min-height: max(32px, var(--tl-target)); cursor: pointer;
+  border-radius: 6px; padding: 2px 8px; min-height: max(32px, var(--tl-target)); cursor: pointer;
 }
 .tl-machine .tl-zoom .tl-rows button[aria-pressed=true] { border-color: var(--tl-ink); font-weight: 700; }
-.tl-machine .tl-bands { overflow: hidden; }
-.tl-machine .tl-bands svg { display: block; max-width: 100%; height: auto; }
 .tl-machine .w-up { fill: var(--tl-ink); }
 .tl-machine .w-down, .tl-machine .w-zero { fill: var(--tl-thread); }
 .tl-machine .w-zero { stroke: var(--tl-line); }
@@ -73,33 +94,45 @@ export const STEPS = `
 .tl-machine .tl-near .tl-crumbs button:first-child {
   border: 0; padding: 0 2px; background: none; text-decoration: underline 1px; text-underline-offset: 3px;
 }
-.tl-machine .tl-zoom .tl-tabs { gap: 0; flex-wrap: nowrap; overflow-x: auto; padding: 3px; margin: 0 -3px; }
+.tl-machine .tl-zoom .tl-tabs { gap: 4px 0; padding: 3px 0; }
 .tl-machine .tl-zoom .tl-tabs button {
-  border-radius: 0; margin-left: -1px; flex: none; min-height: max(32px, var(--tl-target));
+  border-radius: 6px; margin-right: 4px; min-height: max(32px, var(--tl-target));
 }
-.tl-machine .tl-zoom .tl-tabs button:first-child { border-radius: 6px 0 0 6px; margin-left: 0; }
-.tl-machine .tl-zoom .tl-tabs button:last-child { border-radius: 0 6px 6px 0; }
-.tl-machine .tl-zoom .tl-tabs button:only-child { border-radius: 6px; }
 @container (max-width: 999px) {
   .tl-machine .tl-near .tl-back { flex-wrap: wrap; gap: 4px 12px; }
   .tl-machine .tl-near .tl-back { position: relative; }
   .tl-machine .tl-near .tl-crumbs { flex-basis: 100%; flex-wrap: nowrap; }
   .tl-machine .tl-near .tl-crumbs button:nth-of-type(2) { position: absolute; top: 0; right: 0; }
-  .tl-machine .tl-scores {
-    grid-template-columns: repeat(var(--tl-n), minmax(max-content, 1fr)); grid-auto-flow: row; grid-auto-columns: auto;
+  .tl-machine .tl-scores { grid-template-columns: minmax(0, 1fr); grid-auto-flow: row; }
+  .tl-machine .tl-legend { display: flex; flex-wrap: wrap; gap: 0 6px; padding: 0 0 6px; }
+  .tl-machine .tl-legend b:nth-of-type(2) { margin: 0; }
+  .tl-machine .tl-zoom .tl-steps button.tl-score {
+    grid-template-columns: 6em 3.4em minmax(0, 1fr) 3em; align-items: center; justify-items: end; padding: 2px 6px;
+    gap: 8px; min-height: var(--tl-target);
   }
-  .tl-machine .tl-legend { grid-column: 1 / -1; display: block; padding: 0 0 6px; }
-  .tl-machine .tl-legend b:nth-of-type(2)::before { content: "·  "; font-weight: 400; }
-  .tl-machine .tl-legend span::before { content: " "; }
-  .tl-machine .tl-zoom .tl-steps button.tl-score { min-width: 40px; padding: 3px 2px; }
-  .tl-machine .tl-near .tl-wall { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  .tl-machine .tl-near .tl-wall svg { max-width: 100%; height: auto; }
-  .tl-machine .tl-near .tl-key { font-size: 14px; }
+  .tl-machine .tl-updown, .tl-machine .tl-updown.tl-below {
+    flex-direction: row; align-items: center; justify-content: flex-start; padding: 0 0 0 50%; height: 24px;
+    justify-self: stretch;
+  }
+  .tl-machine .tl-updown.tl-below { justify-content: flex-end; padding: 0 50% 0 0; }
+  .tl-machine .tl-updown i { height: 14px; width: max(1px, 100% * var(--tl-v)); }
+}
+@container (max-width: 619px) {
+  .tl-machine .tl-near .tl-both { grid-template-columns: 92px minmax(0, 1fr); gap: 6px 12px; }
+  .tl-machine .tl-mini svg { padding: 3px; }
+  .tl-machine .tl-lead { gap: 4px; }
+  .tl-machine .tl-lead .tl-title { font-size: 20px; }
+  .tl-machine .tl-lead .tl-quiet, .tl-machine .tl-rows { grid-column: 1 / -1; font-size: 13px; }
+  .tl-machine .tl-near .tl-lead { display: contents; }
+  .tl-machine .tl-near .tl-title { align-self: center; }
+  .tl-machine .tl-near :is(.tl-rows, .tl-quiet) { order: 1; }
+  .tl-machine .tl-rows { flex-wrap: nowrap; overflow-x: auto; margin: 0 -6px; padding: 3px; gap: 0; }
+  .tl-machine .tl-rows span { display: none; }
+  .tl-machine .tl-zoom .tl-rows button { font-size: 15px; padding: 2px 6px; flex: none; }
+  .tl-machine .tl-near .tl-right > :not(.tl-lead) { order: 2; }
 }
 @container (min-width: 1000px) {
-  .tl-machine.tl-wide .tl-near .tl-both { grid-template-columns: minmax(0, 230px) minmax(0, 1fr); gap: 24px; }
   .tl-machine .tl-near .tl-steps { grid-template-columns: minmax(0, 1.5fr) minmax(0, 1fr); }
-  .tl-machine .tl-near .tl-wall { grid-template-columns: repeat(4, minmax(0, 1fr)); }
   .tl-machine .tl-near .tl-back { margin: 2px 0; }
 }
 `;

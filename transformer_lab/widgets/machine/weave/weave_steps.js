@@ -5,9 +5,9 @@ import { explained } from "../computing/machine_sums.js";
 import { bare } from "./weave_layout.js";
 import { button, element } from "../../shared/ui.js";
 
-const [MOST, TALL] = [5, 44]; // products that are listed; pixels of the longest bar
+const MOST = 4; // products that are listed
 
-const signed = (x, digits) => (x < 0 ? "−" : "") + Math.abs(x).toFixed(digits);
+export const signed = (x, digits, plus = false) => (x < 0 ? "−" : plus ? "+" : "") + Math.abs(x).toFixed(digits);
 
 // The largest products of a score with where each begins and ends in the sum, and all others as one.
 export function waterfallOf(terms, most = MOST) {
@@ -60,7 +60,7 @@ function scoresOf({ keys, queries, at, head, scores, weights }, chosen, pick) {
   const most = Math.max(...finite, 1e-9);
   const columns = scores.map((score, s) => {
     const masked = !Number.isFinite(score);
-    const bar = element("i", { style: `height:${masked ? 0 : Math.max(1, (TALL * Math.abs(score)) / most)}px` });
+    const bar = element("i", { style: `--tl-v:${masked ? 0 : (Math.abs(score) / most).toFixed(3)}` });
     const up = element("span", { class: `tl-updown ${score < 0 ? "tl-below" : ""}` }, bar);
     const share = (weights[s] || 0).toFixed(2);
     const weight = element("span", { class: "tl-weight" }, share);

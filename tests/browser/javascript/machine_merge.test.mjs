@@ -1,0 +1,79 @@
+// Ribbons from words through heads into their mean: nothing is lost on the way, and all fit where they end.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { assertClose, load } from "./support.mjs";
+
+const { flowsOf, mergeOf, mergePicture } = await load("machine_merge");
+const heads = [[[1, 0, 0]], [[0, 0.25, 0.75]], [[0.5, 0.5, 0]]];
+const seen = {
+  keys: ["one", "·two", "end"],
+  queries: ["ein"],
+  heads,
+  at: 0,
+  on: [0, 1, 2],
+  shares: [0.5, 0.25, 0.25],
+  most: 0,
+};
+const edges = (path) => {
+  const [, from, to, , down] = path.match(/^M[\d.]+ ([\d.]+)C\S+ \S+ \S+ (?:\S+) \S+ ([\d.]+)V([\d.]+).* ([\d.]+)Z$/);
+  return [+from, +to, +down];
+};
+
+test("a ribbon is as thick as its weight, into its head and on into the mean", () => {
+  for (const width of [366, 840, 1336]) {
+    const plan = mergeOf(seen, width);
+    for (const { s, head, weight, into, out } of flowsOf(plan, seen)) {
+      assert.equal(weight, heads[head][0][s]);
+      for (const path of [into, out]) {
+        const [from, , down] = edges(path);
+        assert.ok(Math.abs(down - from - weight * plan.unit) < 0.03, `${s} ${head} ${path}`);
+      }
+    }
+  }
+});
+
+test("what a word gives lies together at the mean, in the order of the words, and fills it", () => {
+  const plan = mergeOf(seen, 1336);
+  const ends = flowsOf(plan, seen).map(({ s, head, weight, out }) => ({
+    s,
+    head,
+    to: edges(out)[1],
+    long: weight * plan.unit,
+  }));
+  ends.sort((a, b) => a.s - b.s || a.head - b.head);
+  let y = plan.top;
+  for (const { to, long } of ends) {
+    assertClose([to], [y], 0.03);
+    y += long;
+  }
+  assertClose([y], [plan.top + 3 * plan.unit], 0.03);
+});
+
+test("a head that is off gives nothing to the mean, which is that of the others", () => {
+  const off = { ...seen, on: [0, 2], shares: [0.75, 0.25, 0] };
+  const flows = flowsOf(mergeOf(off, 1336), off);
+  assert.ok(flows.every(({ head, out }) => (out === "") === (head === 1)));
+  const { svg } = mergePicture(off, 0, 1336);
+  assert.match(svg, /is off/);
+  assert.match(svg, />one 0\.75</);
+});
+
+test("words are as tall as their ribbons, and none lies over the next", () => {
+  const { words, sums } = mergeOf(
+    { ...seen, keys: Array(31).fill("a"), heads: [[Array(31).fill(1 / 31)]], on: [0] },
+    366,
+  );
+  words.slice(1).forEach((y, s) => assert.ok(y - words[s] >= Math.max(14, sums[s]) - 1e-9));
+});
+
+test("the picture has every word, the head that is opened in a frame, and nothing that is no number", () => {
+  for (const width of [366, 840, 1336]) {
+    const { svg } = mergePicture(seen, 1, width);
+    assert.doesNotMatch(svg, /NaN|undefined|="-\d/);
+    for (const token of ["one", "two", "end", "ein"]) assert.ok(svg.includes(`>${token}<`), token);
+    assert.equal(svg.split("w-frame").length - 1, width < 620 ? 1 : 2);
+    assert.equal(svg.split("w-lit").length - 1, width < 620 ? 4 : 5);
+  }
+});

@@ -1,0 +1,46 @@
+// How the next word is chosen, as one picture: the last 128 numbers, how well each word's row of the table fits them,
+// and the shares that softmax makes of these scores.
+//   outputPicture({ reads, logits, shares, names }, width) → { svg, tall }
+
+import { barsOf, guessRows, likeliestOf, svgOf } from "./machine_guess.js";
+import { label } from "../weave/weave_marks.js";
+import { signed } from "../weave/weave_steps.js";
+
+const MOST = 6;
+
+export function outputPicture({ reads, logits, shares, names }, width) {
+  const narrow = width < 620;
+  const best = likeliestOf(shares, MOST);
+  const [pitch, name, size] = narrow ? [32, 84, 17] : [40, 150, 23];
+  const [x, head] = narrow ? [0, 118] : [0.3 * width, 30];
+  const middle = x + name + 10 + (narrow ? 0.42 : 0.44) * (width - x - name);
+  const [least, most] = best.reduce(([a, b], k) => [Math.min(a, logits[k]), Math.max(b, logits[k])], [0, 1e-9]);
+  const zero = -least / (most - least);
+  const scores = best.map((k) => ({ word: names[k], value: signed(logits[k], 1), share: logits[k] / (most - least) }));
+  const sure = best.map((k) => ({ word: "", value: shares[k].toFixed(2), share: shares[k] }));
+  const look = { y: head, pitch, size };
+  const numbers = {
+    x: 0,
+    wide: narrow ? width : 0.22 * width,
+    y: narrow ? 54 : head + 110,
+    up: narrow ? 28 : 70,
+    down: narrow ? 28 : 70,
+  };
+  const others = shares.length - best.length;
+  const rest = 1 - best.reduce((sum, k) => sum + shares[k], 0);
+  const tall = head + MOST * pitch + 26;
+  const says = [
+    label(narrow ? "what it reads" : `what it reads: ${reads.length} numbers`, 0, 13, { more: "w-strong" }),
+    label(narrow ? "score" : "score: how well the word’s own row fits them", x + name + 10, head - 17, {
+      more: "w-strong",
+    }),
+    label(narrow ? "softmax" : "softmax: how sure it is", middle + 24, head - 17, { more: "w-strong" }),
+    label(`and ${others} others, together ${rest.toFixed(2)}`, middle + 24, tall - 8),
+  ];
+  const body =
+    barsOf(reads, { ...numbers, most: Math.max(...reads.map(Math.abs)) || 1 }) +
+    guessRows(scores, { ...look, x, name, wide: middle - x, zero, tall: 10 }) +
+    guessRows(sure, { ...look, x: middle + 24, name: 0, wide: width - middle - 24, tall: 10 }) +
+    says.join("");
+  return { svg: svgOf(width, tall, body), tall };
+}

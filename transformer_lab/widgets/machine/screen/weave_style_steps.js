@@ -1,4 +1,4 @@
-// The look of a part that was opened from the weave: heads in a row, scores, weights, and the sum behind a number.
+// The look of a part that is seen near: its sentence, its picture, scores, weights, and the sum behind a number.
 
 export const STEPS = `
 .tl-machine .tl-zoom.tl-near > :is(.tl-tokens, .tl-stack, .tl-modes) { display: none; }

@@ -154,10 +154,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
       ...{ names: fed ? names.fed : decoder ? names.written : names.source, of: decoder && !fed ? "to write" : "for" },
     });
     const titles = at.part.tabs.map(({ title }) => title);
-    const unfolded = fold.show({ ...now, titles, near: now.zoomed && !now.fromMap });
-    const shown = unfolded
-      ? detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber })
-      : shut(at.part.tabs[now.tab], run);
+    fold.show({ ...now, titles, near: now.zoomed && !now.fromMap });
+    const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });
     crumbs.follow();
     if (focusSum) (detail.node.querySelector(".tl-go") ?? crumbs.back).focus();
     focusSum = false;

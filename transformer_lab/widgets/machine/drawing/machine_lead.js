@@ -28,8 +28,8 @@ export function leadOf({ pick }) {
 
 // All numbers of a part, folded away until they are asked for; from the map of all matrices they are seen at once.
 export function foldOf(inner, redraw) {
-  const summary = element("summary", { "data-lm-suppress-shortcuts": "true" });
-  const node = element("details", { class: "tl-fold", ontoggle: redraw }, summary, inner);
+  const summary = element("summary", { "data-lm-suppress-shortcuts": "true", onclick: redraw });
+  const node = element("details", { class: "tl-fold" }, summary, inner);
   let part = "";
   const show = ({ near, open, tab, trail, titles }) => {
     summary.textContent = `All its numbers: ${titles.join(" · ")}`;

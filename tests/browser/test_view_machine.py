@@ -357,6 +357,8 @@ def test_every_control_is_reached_and_used_by_keys_alone(blank):
         view.press("Home", "ArrowRight", "Enter")  # the cross-attention
         assert page.evaluate(FOCUS).startswith("← back")
         assert view.values()["open"] == f"{CROSS}.weights.0"
+        to("All its numbers")
+        view.press("Enter")
         to("scores")
         view.press("Enter")
         assert view.values()["open"].endswith("scores.0")

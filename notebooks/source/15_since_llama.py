@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 15 · Since Llama
 #
-# Seven parts that the open models of 2026 have changed, each by hand, each equal to the real one, and each beside what it costs.
+# Seven parts in which the open models of 2026 differ from Llama: you make them by hand, find them equal to the real ones, and measure what they cost.
 #
 # **You will be able to**
 # - say what a layer keeps of a text, in bytes, and what it can no longer know,
@@ -53,7 +53,7 @@ print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 # ![Five columns, a row for each of twelve tokens: wide bars for all heads, bars a quarter as wide for 8 groups, very narrow bars for a latent, four bars for a window, and one square matrix for a state.](../img/15_caches.svg)
 
 # %% [markdown]
-# **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** We take the designs one at a time. Then come two smaller parts, which keep a training steady and give idle heads a place for their weight. Two more, which let a model read on and share out the work, follow as *Extra*. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
+# **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** We take the designs one at a time. Then come two smaller parts: a norm that keeps a training steady, and a place where idle heads can leave their weight. Two more follow as *Extra*, one for texts longer than those of the training, and one that shares out the work among experts. Most questions were tried beforehand on small models, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`, and the lesson reads the table:
 
 # %%
 table = training.load_table("since_llama")
@@ -152,7 +152,7 @@ for n_layers, window in ((1, 8), (2, 8), (3, 8), (3, 5)):
           f"L (w - 1) = {n_layers * (window - 1)}")
 
 # %% [markdown]
-# It is exact. But *can* be felt is not *is used*. So here is a task that needs a long reach. In a row of 64 random symbols one is marked, and each position from there on has to say which one it was. **Predict** how often three layers with a window of 8 are right at a distance of 21, and at 22 (training takes about 10 seconds):
+# It is exact. But an input that *can* be felt need not be *used*. So here is a task that needs a long reach. In a row of 64 random symbols one is marked, and each position from there on has to say which one it was. **Predict** how often three layers with a window of 8 are right at a distance of 21, and at 22 (training takes about 10 seconds):
 
 # %% steps=300
 local = distance.windowed_model((8, 8, 8), seed=7)
@@ -568,14 +568,14 @@ assert kept.min() > 1.5 * free.max()
 # | does it help because… | what we changed | nats | answer |
 # |---|---|---|---|
 # | it bounds the scores? | plain scores, capped at 5 (at 3.46: two seeds) | 2.77 (2.76) instead of 2.91; the norm has 2.54 | a part |
-# | its slope never dies, as the cap's does? | the cap, but on the way back the slope of plain scores (three seeds) | 3.65 instead of 2.77 | not by itself: the scores run away |
+# | the cap's slope vanishes at large scores, and the norm's does not? | the cap, but on the way back the slope of plain scores (three seeds) | 3.65 instead of 2.77 | not by itself: the scores run away |
 # | it has learned weights? | the norm, without them | 2.54 instead of 2.56 | no |
 # | the others learn slowly? | ten times the steps (one seed) | plain 2.77, cap 2.58, norm 1.91 | no, the gaps grow |
 # | matrices that grow turn less? | the norm, sizes kept: they turn twice as far | 2.58 instead of 2.54 | no |
 # | the scores don't grow with the matrices? | plain, sizes kept | 2.72 instead of 2.91 | a part |
 
 # %% [markdown]
-# So a part of the plain model's trouble is that its matrices grow, and its scores with them. (It gains because their sizes are kept, and not because they then turn further. With each step halved as well, they turn hardly more than before, and it gains 0.24 or more, with three seeds.) How large a part depends on the task: in windows of 256 characters, by one seed, it gains only 0.05. What else the norm may do, we do not know.
+# So a part of the plain model's trouble is that its matrices grow, and its scores with them. (The plain model gains because the sizes are kept, and not because the matrices then turn further. With each step halved as well, they turn hardly more than before, and the gain is 0.24 or more, with three seeds.) How large a part depends on the task: in windows of 256 characters, by one seed, it gains only 0.05. What else the norm may do, we do not know.
 #
 # Kimi K2 is trained with a relative of these remedies, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the two matrices of a head whose largest score passes a limit.
 
@@ -677,14 +677,14 @@ gpt_oss = compare("GptOss", **few)
 # What did the models of 2026 give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows only on a task that needs what was given up.
 
 # %% [markdown]
-# The question is still open. [MiniMax-M2](https://arxiv.org/abs/2605.26494) went back to full attention in all its layers, because cheaper ones had lost too much for its makers. Its successor [MiniMax-M3](https://huggingface.co/docs/transformers/main/model_doc/minimax_m3_vl) keeps all keys and values, but in most layers a query reads only the blocks of 128 tokens that an indexer rates highest. [DeepSeek-V4](https://huggingface.co/docs/transformers/main/model_doc/deepseek_v4) goes further: beside a window of 128 tokens, nearly all its layers keep one entry for every 4 tokens or for every 128.
+# The question is still open. [MiniMax-M2](https://arxiv.org/abs/2605.26494) went back to full attention in all its layers, because cheaper kinds of attention had cost more quality than its makers would accept. Its successor [MiniMax-M3](https://huggingface.co/docs/transformers/main/model_doc/minimax_m3_vl) keeps all keys and values, but in most layers a query reads only the blocks of 128 tokens that an indexer rates highest. [DeepSeek-V4](https://huggingface.co/docs/transformers/main/model_doc/deepseek_v4) goes further: beside a window of 128 tokens, nearly all its layers keep one entry for every 4 tokens or for every 128.
 
 # %% [markdown]
 # ## Remember
 #
 # - A window of $w$ in $L$ layers reaches exactly $L\,(w - 1)$ positions back; one open layer wins the rest back.
 # - A latent keeps one short vector for all heads, and absorbed matrices make no key at all.
-# - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets (which does a part of the same), and a layer that attends recalls.
+# - A state has a fixed size, in which keys mix. The delta rule overwrites, a gate forgets (which can replace a part of that), and a layer that attends recalls.
 # - With QK-norm a training loses little at high rates; a soft cap helps far less.
 # - Many heads leave their weight on a token that says nothing, or on a sink that they are given.
 

@@ -143,7 +143,7 @@ print("follows:", *(f"{share:.2f}" for share in follows))
 assert follows[0] < follows[2:].min()
 
 # %% [markdown]
-# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. What was damaged is the beginning. (With ten times as many steps the same place is worst, but with two seeds of five less so: in one of these runs 0.89 of the first digits followed.)
+# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. What was damaged is the beginning. (With ten times as many steps the first place is still the worst, although with two seeds of five the damage is smaller: in one of these runs 0.89 of the first digits follow.)
 
 # %% [markdown]
 # Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in nineteen ways, most of them with five seeds. From here on, the lesson often reads its table:
@@ -462,7 +462,7 @@ plots.show(figure, alt="The shares of right and of worked answers rise to 1; ent
 # The curve on the right shows the price. The **entropy**, which says how undecided the model is about each token, falls nearly to zero. (It is estimated by the mean of $-\ln p$ over the tokens that were drawn.) Only one text is right and worked out, and 98 % of the answers are this text. So whoever draws sixteen answers now gets nearly the same one sixteen times.
 
 # %% [markdown]
-# ## The same samples, used otherwise
+# ## Equally many samples, used otherwise
 #
 # Was it GRPO that did this, or would any use of equally many answers, 7 680, have done it? **Rejection sampling** fine-tunes the model on those answers that passed. How far that leads can be reckoned beforehand. If a share $q$ of the answers is worked out, of which a share $p_w$ is right, while of the others a share $p_d$ is right, then among the kept ones a share of
 #
@@ -489,7 +489,7 @@ print(f"of all kept answers, worked out: {worked[kept].float().mean():.2f}")
 print(f"a mean over the problems:        {shares[kept.any(1)].mean():.2f}")
 
 # %% [markdown]
-# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and as more of *their* answers pass, they have more than their share of the kept ones. What the model learns is how to answer *each problem*, and as a mean over the problems fewer are worked out. That is a part of the gap, though not all of it. (Of five models trained ten times as long, it was a part with three.)
+# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and as more of *their* answers pass, they have more than their share of the kept ones. What the model learns is how to answer *each problem*, and as a mean over the problems fewer are worked out. That is a part of the gap, though not all of it. (We also trained five models ten times as long, and with three of them it was a part.)
 
 # %% [markdown]
 # So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration** ([STaR](https://arxiv.org/abs/2203.14465) does it with a language model's explanations), come near to GRPO, which takes thirty rounds and also learns from what went *wrong*. (Which of the two matters, a control will show at the end.)
@@ -517,7 +517,7 @@ def dpo_loss(chosen, rejected, reference_chosen, reference_rejected, beta):
 exercises.dpo_loss.check(dpo_loss)
 
 # %% [markdown]
-# Here are all of these uses of the same samples beside each other, with the demonstrations that they started from:
+# Here are all four uses beside each other, with the demonstrations that they started from. Each has drawn 7 680 answers: rejection and DPO all of them from the first model, four rounds and GRPO also from the later models of their own training.
 
 # %%
 same_samples = ("rewards", "four rounds", "preferences", "rejection", "demonstrations")
@@ -534,7 +534,7 @@ ax = plots.plot_runs(runs, x_label=label, lines={"guess": 0.1})
 plots.show(ax, alt="Rewards, near 1; then four rounds, preferences, rejection, demonstrations.")
 
 # %% [markdown]
-# With equally many samples GRPO gets furthest, although only a little further than four rounds of rejection sampling, of which one seed in five reaches it. DPO lies between them and a single round, and like that round it has learned from answers of the first model alone. (Each method has rates and numbers of steps of its own, and we have tried only a few of them, so the order is a fact about these runs and not a law.)
+# With equally many samples GRPO gets furthest, although only a little further than four rounds of rejection sampling, which come just as far with one seed of five. DPO lies between them and a single round, and like that round it has learned from answers of the first model alone. (Each method has rates and numbers of steps of its own, and we have tried only a few of them, so the order is a fact about these runs and not a law.)
 
 # %% [markdown]
 # ## Something new, or a better choice?
@@ -593,7 +593,7 @@ widgets.rewards(training.load_table("rewards"), "digit anywhere", seed=3, step=8
 # A reward is a push on an answer, but the answers of a step share their tokens, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, and then goes on with more digits instead of a stop.
 
 # %% [markdown]
-# A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. (Its mean is this divergence, but the mean of its gradient is not this divergence's gradient, which [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) mends.) The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
+# A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. (Its mean is this divergence, but the mean of its gradient is not the gradient of the divergence. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) corrects that.) The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
 
 # %%
 for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
@@ -602,7 +602,7 @@ for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
 assert over_seeds("digit anywhere, KL 0.05").min() > 0.8 > over_seeds("digit anywhere").mean()
 
 # %% [markdown]
-# On the leash nearly all answers keep the form, with every seed, and the exact verifier finds more of them to be right. The hole is still there. What has changed is the price of the way to it. The leash itself has a cost, as the lazy verifier's reward shows, which is a little lower. That is not because the hole stays unused. Under the exact verifier, which has no hole, the same leash leaves 93 to 97 % of the answers right, where 98 % are right without it (three seeds). (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
+# On the leash nearly all answers keep the form, with every seed, and the exact verifier finds more of them to be right. The hole is still there. What has changed is the price of the way to it. The leash itself has a cost, since even the lazy verifier's reward is a little lower with it. That is not only because the hole is used less. Under the exact verifier, which has no hole, the same leash leaves 93 to 97 % of the answers right, where 98 % are right without it (three seeds). (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
 
 # %% [markdown]
 # **Exercise 8** (find the bug; 25 minutes, hard). This is a whole loss of GRPO, with a price of divergence, and it has three defects. Before the first step $\rho$ is not 1. Behind a longer prompt, the same answers teach less. And however far the model drifts from the reference, it hardly pays for it.
@@ -678,7 +678,7 @@ def summary(title, *arms):
 print(" " * 33 + "well formed  worked  right")
 summary("shown", "demonstrations", "LoRA, rank 1", "LoRA, rank 8")
 summary("shown otherwise", "all worked", "45, all worked", "none worked")
-summary("the same samples, used", "rejection", "four rounds", "preferences", "rewards")
+summary("as many samples, used", "rejection", "four rounds", "preferences", "rewards")
 summary("GRPO, changed", "not divided", "no baseline")
 summary("GRPO, several steps", "four inner steps", "four inner steps, not clipped")
 summary("GRPO, other rewards", "random rewards", "length")

@@ -69,12 +69,12 @@ def difference(outcomes):
 print("largest difference of any weight < 1e-5:", difference(four) < 1e-5)
 
 # %% [markdown]
-# No rank has read more than a quarter of the texts, and yet the weights after ten steps are, to rounding, those that one process gets from all of them. (We compare the weights of rank 0; those of the other ranks are equal to them.) **Four processes, a quarter of the work each, and in each step the same numbers: what must they tell each other, and how often?**
+# No rank has read more than a quarter of the texts, and yet the weights after ten steps are, to rounding, those that one process gets from all of them. (We compare the weights of rank 0; those of the other ranks are equal to them.)
 
 # %% [markdown]
 # Why *to rounding*? Four ranks add up in another order than one process, so the last digits differ, and a long training can enlarge the difference. With the package's command `transformer_lab.training.text`, the largest difference of a weight between four ranks and one is 7e-7 after 5 steps, 2e-5 after 40, 9e-4 after 100 and 7e-2 after 150 in float32, and in float64 it is 7e-16, 1e-14 and 4e-8 after 5, 40 and 100. So each step is the same to rounding, but the *end* of a long training is not.
 #
-# (Adam's $\epsilon$ matters, too. A bias of the keys changes all scores of a query alike, so its gradient is nothing but rounding, and Adam divides this by its own size. With torch's $\epsilon$ of 1e-8 these biases differ by up to 5e-4 after our ten steps, and all other weights by less than 2e-5. We take 1e-5.)
+# **Four processes, a quarter of the work each, and in each step the same numbers: what must they tell each other, and how often?**
 
 # %% [markdown]
 # ## By hand: two lists
@@ -345,6 +345,9 @@ print("sharded, sent / predicted:", round(sum(o.bytes for o in outcomes["sharded
 # After ten steps all five have the weights of one process, to rounding, and four of the predictions are exact to the byte. Sharded training sends a little less than $3(n-1)P$, because torch keeps what belongs to no layer, the embeddings and logits, from the forward to the backward pass instead of gathering it twice.
 #
 # These are the bytes of rings. What really passes between the processes, by the counter of Linux's loopback device, agrees for all-reduce and all-gather. But gloo, which torch uses on processors, makes a reduce-scatter out of a whole all-reduce and sends twice as much for it (docs/figures.md).
+
+# %% [markdown]
+# The weights agree so well because Adam's $\epsilon$ is 1e-5 here. A bias of the keys changes all scores of a query alike, so its gradient is nothing but rounding, and Adam divides this by its own size. With torch's $\epsilon$ of 1e-8 the biases of the keys differ from those of one process by up to 5e-4 after ten steps, although all other weights differ by less than 2e-5 (data, tensor and context parallel).
 
 # %% [markdown]
 # And what about memory? It can be predicted just as well. Between two steps, a rank holds the weights that its way gives it. And for its way back it keeps activations. For each token, a layer of ours keeps

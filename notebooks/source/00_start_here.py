@@ -203,7 +203,7 @@ exercises.progress()
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 140 |
 # | 15 | [Since Llama](15_since_llama.ipynb) | some of today's models attend in one layer out of four: what remembers in the other three? | 60 + 90 |
 # | 16 | [After pretraining](16_after_pretraining.ipynb) | how do you make a model answer right, when you can only say *right* or *wrong*? | 60 + 125 |
-# | 17 | [Many machines](17_many_machines.ipynb) | four processes, a quarter of the work each, and the same numbers: what must they tell each other? | 55 + 95 |
+# | 17 | [Many machines](17_many_machines.ipynb) | four processes, a quarter of the work each, and in each step the same numbers: what must they tell each other? | 55 + 95 |
 #
 # *60 + 45* means: 60 minutes to read and try a lesson, and 45 for its exercises. The [gallery](gallery.ipynb) shows all interactive views on one page.
 

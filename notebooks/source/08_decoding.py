@@ -216,7 +216,7 @@ for name in ("T = 0.8", "T = 1, top-p 0.9"):
 # As the temperature rises, the repetitions go and the strange words come. Greedy choice has hardly a strange word, but more than a quarter of what it writes stood there before. At temperature 1.5 nothing is repeated, but about every second word is strange. Even at temperature 1, words are strange several times as often as in real code, and the cut shows why: top-p 0.9 takes away only the improbable characters, and most of the strange words are gone.
 
 # %% [markdown]
-# Two settings come near real code in both columns, the nucleus and temperature 0.8. Both keep most of the improbable characters out, the one by a cut and the other by making them rarer. Which of the two comes nearer differs from seed to seed and from place to place, so the table does not choose between them. It speaks against the two ends of the scale, greedy choice and temperature 1.5, and so do sixteen other places and the package's smaller model.
+# Two settings come near real code in both columns, the nucleus and temperature 0.8. Both keep most of the improbable characters out, the one by a cut and the other by making them rarer. Which of the two comes nearer differs from seed to seed and from place to place, so the table does not choose between them. It does speak against the two ends of the scale, greedy choice and temperature 1.5. We found the same at sixteen other places, and with the package's smaller model.
 #
 # Here is the beginning of the lesson once more, drawn from the nucleus:
 

@@ -514,7 +514,7 @@ assert scores["python_small"].max() < 0.2 < 0.4 < scores["python"].max()
 # %% [markdown]
 # In the small model the score finds nothing. This means something, because the same detector has found the heads that were planted and those that were trained. In the larger model it finds a single head, and the same one at both periods. Does the model need this head, and which other heads does it need? We take away each of its 16 heads in turn. **Predict:** which of them will matter for the letters that are read for the second time?
 #
-# A head can also cost something because the model is damaged as a whole. The control is therefore the loss of the very same letters when they are new:
+# Without a head the loss can also rise because the model is damaged as a whole. The control is therefore the loss of the very same letters when they are new:
 
 # %%
 big = code_models["python"]
@@ -561,7 +561,7 @@ for head in range(4):
     print(f"induction score of head 3.3 without head 2.{head}: {aim[head]:.2f}")
 assert aim[1] < 0.25 < 0.4 < min(aim[head] for head in (0, 2, 3))
 # %% [markdown]
-# Of the four heads of layer 2 only head 2.1 takes its aim away. And the route is the same as before. We have let the queries, the keys or the values of layer 3, each alone, read what they would read without head 2.1. If the keys do, the score falls from 0.51 to 0.17; if the queries do, it stays at 0.49 or more. (The values cannot change where a head looks, so the score says nothing about them.) So this is the circuit that we built by hand, in a model that was never asked for it.
+# Of the four heads of layer 2, head 3.3 needs only head 2.1 in order to aim. And the route is the same as before. We have let the queries, the keys or the values of layer 3, each alone, read what they would read without head 2.1. If the keys do, the score falls from 0.51 to 0.17; if the queries do, it stays at 0.49 or more. (The values cannot change where a head looks, so the score says nothing about them.) So this is the circuit that we built by hand, in a model that was never asked for it.
 
 # %% [markdown]
 # Letters in random order are an odd text. Do the models repeat a *name* that they have never seen, as a programmer does? We invent names, and compare what a name costs after a function of the same name with what it costs after a function of another name. In both cases it stands in the same place, and we count from its third letter on, because its beginning must first tell which name it is:
@@ -597,7 +597,7 @@ print(f"the same without head 3.3: {other_without:.2f} after another name", end=
 print(f"{same_without:.2f} after itself")
 assert same_without - after_same > 1 > 0.3 > abs(other_without - after_other)
 # %% [markdown]
-# For a name that is new to it, the small model gains nothing from having read it before. The larger one pays 1.90 nats a letter instead of 5.35. Without head 3.3 nothing is left of this gain, while a name that was not there before costs as much as it did. So the head is needed for the whole gain, and for nothing else in these lines.
+# For a name that is new to it, the small model gains nothing from having read it before. The larger one pays 1.90 nats a letter instead of 5.35. Without head 3.3 nothing is left of this gain, while a name that was not there before costs as much as with the head. So the head is needed for the whole gain, and for nothing else in these lines.
 
 # %% [markdown]
 # ## Where does it know?

@@ -60,7 +60,7 @@ for name, layer in {"2017": paper.layers[0], "Llama": llama.model.layers[0]}.ite
 # %% [markdown]
 # No bias is left, and each norm has one vector instead of two. The feed-forward network has three matrices where there were two, and the keys and values are half as wide as the queries. Two changes do not show in the list: the norms have moved, and the sine is gone.
 #
-# So your laptop's chat model has no LayerNorm and no sine, and most often fewer keys than queries. **What did each swap buy?** The papers give different reasons: some parts are to make the training stable, some to save memory, some to lower the loss, and some to shorten the code. We take them one at a time, build each by hand, and then measure it.
+# So your laptop's chat model has no LayerNorm and no sine, and most often fewer keys than queries. **What did each swap buy?** The papers give different reasons: some parts are to make the training stable, some to save memory, some to lower the loss, and some to save time. We take them one at a time, build each by hand, and then measure it.
 #
 # ![Six pairs, 2017 and today: norm after and before, LayerNorm and RMSNorm, ReLU and SwiGLU, added sines and RoPE, eight keys and two, with and without biases.](../img/11_swaps.svg)
 

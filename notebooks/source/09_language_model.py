@@ -438,10 +438,10 @@ known = [table_loss(n_pieces) for n_pieces in (32, 16, 8)]
 print("a 32nd, a 16th, an eighth:", ", ".join(f"{loss:.3f}" for loss in known))
 print(f"differences {known[0] - known[1]:.3f} and {known[1] - known[2]:.3f}")
 # %% [markdown]
-# Each doubling brings less than the one before. Losses often follow a **power law** with a floor, $c + a \cdot n^{-b}$. It has three unknowns, and we have three points, so they determine it. If the law holds, you know the next loss before you pay for it. How to compute it is the next exercise; think of what the law says about one doubling and the next.
+# Each doubling brings less than the one before. Losses often follow a **power law** with a floor, $c + a \cdot n^{-b}$, where $n$ is the amount of text or of training, and $c$ is the floor, below which no amount leads. The law has three unknowns, and we have three points, so they determine it. If the law holds, you know the next loss before you pay for it. How to compute it is the next exercise; think of what the law says about one doubling and the next.
 
 # %% [markdown]
-# **Exercise 5** (predict; 15 minutes, medium). Three trainings of $n$, $2n$ and $4n$ steps ended at these losses. If loss $= c + a \cdot \text{steps}^{-b}$, where will $8n$ steps end? Derive it on paper before you read on.
+# **Exercise 5** (predict; 15 minutes, medium). Here is the same law for the steps of a training. Three trainings of $n$, $2n$ and $4n$ steps ended at these losses. If loss $= c + a \cdot \text{steps}^{-b}$, where will $8n$ steps end? Derive it on paper before you read on.
 
 # %% exercise="predict_loss"
 def predict_loss(losses):
@@ -450,9 +450,9 @@ def predict_loss(losses):
 # %%
 exercises.predict_loss.check(predict_loss)
 # %% [markdown]
-# From $n$ to $2n$ the loss falls by $a n^{-b} (1 - 2^{-b})$, and from $2n$ to $4n$ by $2^{-b}$ times that. So each doubling takes off the same share of what the one before took off, and three losses tell the fourth. From an eighth to the whole there are three doublings, so we apply the law three times.
+# From $n$ to $2n$ the loss falls by $a n^{-b} (1 - 2^{-b})$, and from $2n$ to $4n$ by $2^{-b}$ times that. So each doubling takes off the same share of what the one before took off, and from three losses you can compute the fourth. From an eighth to the whole there are three doublings, so we apply the law three times.
 #
-# A forecast that everybody would have made proves nothing when it comes true. So we write down beforehand what three rivals say: that nothing more will be gained, that each doubling gains as much as the last one did, and that each multiplies the *whole* loss by the same factor, which is the law without a floor. (`exercises.mine()` holds the functions that you have passed, and `or_package()` fills in the package's where you have not solved an exercise yet.)
+# A forecast that everybody would have made proves nothing when it comes true. So we write down beforehand what three rivals say: that each doubling multiplies the *whole* loss by the same factor, which is the law without a floor; that each gains as much as the last one did; and that nothing more will be gained. (`exercises.mine()` holds the functions that you have passed, and `or_package()` fills in the package's where you have not solved an exercise yet.)
 
 # %% own=true tolerance=0.1
 rules = {
@@ -463,23 +463,23 @@ rules = {
 }
 
 
-def foretold(losses, rule, doublings):
-    """The losses, and behind them those after so many doublings more."""
+def forecast(losses, rule, doublings):
+    """The losses, followed by those that the rule forecasts after so many more doublings."""
     losses = [*losses]
     for _ in range(doublings):
         losses.append(float(rule(losses[-3:])))
     return losses
 
 
-paths = {name: foretold(known, rule, doublings=3) for name, rule in rules.items()}
+paths = {name: forecast(known, rule, doublings=3) for name, rule in rules.items()}
 for name, path in paths.items():
-    print(f"{name:22} foretells {path[-1]:.3f}")
+    print(f"{name:22} forecasts {path[-1]:.3f}")
 # %% [markdown]
-# Commit yourself to an interval *before* you look. Ours reaches 0.04 nats to either side of what the law says, several times as far as its forecast moves if the blocks are put into another order. None of the rivals lies in it:
+# Commit yourself to an interval *before* you look. Ours reaches 0.04 nats to either side of the law's forecast. That leaves room for chance, since the forecast moved by less than 0.01 when we put the blocks into another order. And it is narrow enough to leave out all three rivals:
 
 # %%
-told, *rivals = [path[-1] for path in paths.values()]
-low, high = told - 0.04, told + 0.04
+by_law, *rivals = [path[-1] for path in paths.values()]
+low, high = by_law - 0.04, by_law + 0.04
 assert not any(low < rival < high for rival in rivals)
 axes = {"x_label": "share of the training part", "y_label": "nats a character", "log_x": True}
 ax = plots.plot_lines([2.0**n for n in range(-5, 1)], paths, **axes)
@@ -491,10 +491,10 @@ plots.show(ax, alt="Four forecasts from an eighth on: the law with a floor is be
 paid = table_loss(1)
 print(f"interval {low:.3f} to {high:.3f}, measured {paid:.3f}")
 nearest = min(abs(rival - paid) for rival in rivals)
-print(f"the law missed it by {abs(told - paid):.3f}, the nearest rival by {nearest:.3f}")
+print(f"the law missed it by {abs(by_law - paid):.3f}, the nearest rival by {nearest:.3f}")
 assert low < paid < high
 # %% [markdown]
-# The measurement could have refuted the law, and it refuted the three rivals instead. Nor is this one lucky table: for tables of order 3, 4 and 6, forecast in the same way on the test and on the validation text, the law came nearer than each of its rivals in all six cases. Small shares have to be averaged, though. From a single 32nd, 16th and eighth, the law's forecasts for the 5-gram table lay between 1.17 and 1.33 in twelve trials.
+# The measurement could have refuted the law, and it refuted the three rivals instead. Nor is this one lucky table. We have also forecast tables of order 3, 4, 6 and 7, on the test and on the validation text, with each size averaged over several pieces. The law came nearer than each of its rivals in all eight cases. Small shares have to be averaged, though. From a single 32nd, 16th and eighth, the law's forecasts for the 5-gram table lay between 1.17 and 1.33 in twelve trials.
 
 # %% [markdown]
 # Does the law also hold for the *model*, as the number of its steps grows? Before you pay for a long training, test the rules where you already know the answer. The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds. Each rule sees the losses after 50, 100 and 200 steps. **Predict**: which of them comes nearest to the loss after 400?
@@ -506,8 +506,8 @@ for width in (32, 64):
     *three, fourth = [mean[width, n] for n in (50, 100, 200, 400)]
     print(f"d_model {width}:", ", ".join(f"{loss:.2f}" for loss in three), f"then {fourth:.2f}")
     for name, rule in rules.items():
-        after = foretold(three, rule, doublings=1)[-1]
-        print(f"  {name:22} foretells {after:.2f}")
+        after = forecast(three, rule, doublings=1)[-1]
+        print(f"  {name:22} forecasts {after:.2f}")
         assert after > fourth + 0.04
 # %% [markdown]
 # All four rules predict too high a loss, because the doubling from 200 to 400 steps took off *more* than the one before it, at both widths and with each of the three seeds. No law of this form allows that, with a floor or without, as long as $b$ is positive. (The climb of the learning rate over the first 50 steps is not to blame: if it takes an eighth or a quarter of all steps instead, the smaller model still does the same.)

@@ -32,7 +32,7 @@ def loss_case(label: str, *losses: float) -> Case:
         loss_case("each takes off three quarters", 4.2, 2.6, 1.4),
         loss_case("each takes off nine tenths", 3.0, 2.0, 1.1),
         loss_case("a training that is nearly over", 1.30, 1.12, 1.09),
-        loss_case("numbers like those of the lesson", 2.31, 1.86, 1.62),
+        loss_case("each takes off a little more than half", 2.31, 1.86, 1.62),
     ),
     hints=(
         "Write the law down for n, 2n and 4n, and subtract. What falls out?",

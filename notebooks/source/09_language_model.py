@@ -438,7 +438,7 @@ known = [table_loss(n_pieces) for n_pieces in (32, 16, 8)]
 print("a 32nd, a 16th, an eighth:", ", ".join(f"{loss:.3f}" for loss in known))
 print(f"differences {known[0] - known[1]:.3f} and {known[1] - known[2]:.3f}")
 # %% [markdown]
-# Each doubling brings less than the one before. Losses often follow a **power law** with a floor, $c + a \cdot n^{-b}$, where $n$ is the amount of text or of training, and $c$ is the floor, below which no amount leads. The law has three unknowns, and we have three points, so they determine it. If the law holds, you know the next loss before you pay for it. How to compute it is the next exercise; think of what the law says about one doubling and the next.
+# Each doubling brings less than the one before. Losses often follow a **power law** with a floor, $c + a \cdot n^{-b}$, where $n$ is the amount of text or of training, and $c$ is the floor, which the loss comes near but never reaches. The law has three unknowns, and we have three points, so they determine it. If the law holds, you know the next loss before you pay for it. How to compute it is the next exercise; think of what the law says about one doubling and the next.
 
 # %% [markdown]
 # **Exercise 5** (predict; 15 minutes, medium). Here is the same law for the steps of a training. Three trainings of $n$, $2n$ and $4n$ steps ended at these losses. If loss $= c + a \cdot \text{steps}^{-b}$, where will $8n$ steps end? Derive it on paper before you read on.
@@ -510,7 +510,7 @@ for width in (32, 64):
         print(f"  {name:22} forecasts {after:.2f}")
         assert after > fourth + 0.04
 # %% [markdown]
-# All four rules predict too high a loss, because the doubling from 200 to 400 steps took off *more* than the one before it, at both widths and with each of the three seeds. No law of this form allows that, with a floor or without, as long as $b$ is positive. (The climb of the learning rate over the first 50 steps is not to blame: if it takes an eighth or a quarter of all steps instead, the smaller model still does the same.)
+# All four rules predict too high a loss, because the doubling from 200 to 400 steps took off *more* than the one before it, at both widths and with each of the three seeds. No law of this form allows that, with a floor or without, as long as $b$ is positive. (The climb of the learning rate over the first 50 steps is not to blame: if it takes an eighth or a quarter of all steps instead, the last doubling of the smaller model still takes off more than the one before.)
 
 # %% [markdown]
 # So for these models you have no law yet, and you have found that out before you paid. Suppose that you go on all the same, and predict the loss of the smaller model after 800 steps from its losses after 100, 200 and 400. The law with a floor, which was right about the tables, says 1.76, the same factor says 1.99, and the same gain says 1.94. Five seeds ended at 1.91 to 1.98. So the same gain would have been right this time; but at 400 steps it had missed, so you had no reason to believe it. **Test a law on points that it was not fitted to, before you pay for the point that you want.** With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).

@@ -377,7 +377,7 @@ plots.show(ax, alt="A roof, rising and then flat: scaling and one token left, sc
 # This picture is called a **roofline** ([Williams et al., 2009](https://dl.acm.org/doi/10.1145/1498765.1498785)). The product stands on the right, under the flat part, where the arithmetic is the limit. Scaling and the single token stand far to the left, under the slope, so they look as if they waited for memory. (A point may lie above the roof if it has found its numbers in a cache, or if it only reads, which some machines do faster than they copy.)
 
 # %% [markdown]
-# A point under the slope only *looks* so, however, because a slow operation may be slow for another reason. We need a control that changes the place of the numbers. (It makes more calls as well, 256 for one; but these take time, so they can't explain a gain.) So we do the same amount of work twice, once on a piece that fits into the cache and once on the whole matrix, and we include the exponential of the softmax:
+# A point under the slope only *looks* so, however, because a slow operation may be slow for another reason. We need a control that changes the place of the numbers. So we do the same amount of work twice, once on a piece that fits into the cache and once on the whole matrix, and we include the exponential of the softmax. (The pieces take 256 calls where the whole takes one. But calls cost time, so they can't be why the pieces are faster.)
 
 # %% tolerance=3
 def nanoseconds(operation, n):
@@ -395,7 +395,7 @@ for name, operation in operations.items():
     print(f"{name}: {near:.2f} ns a number in the cache, {far:.2f} ns in memory")
 assert device.type != "cpu" or slower["scaling"] > 1.3
 # %% [markdown]
-# In memory, scaling takes at least twice as long for each number as in the cache, although the arithmetic is the same. So scaling really does wait for memory.
+# On both of our processors, scaling took at least twice as long for each number in memory as in the cache, although the arithmetic is the same. So scaling really does wait for memory.
 #
 # With the exponential it depends on the processor. On one that we have tried, it took 1.24 ns in both places, so the place did not matter, and the arithmetic was the limit: that processor works an exponential out in many steps, one after the other. On another one it took 0.2 ns in the cache and 0.85 ns in memory, so there it waited for memory just as scaling did. Which of the two is yours? From the picture alone you could not tell, because whoever counts an exponential as one FLOP finds it near the slope on either machine.
 
@@ -433,13 +433,13 @@ assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # Fresh memory turns out to be a main culprit. Reusing two matrices, and changing nothing else, brings the plain code a large part of the way to the fused kernel: 73 to 81 per cent of it in six runs on one of our two processors, and 40 to 57 per cent in eleven runs on the other. Our tiles in Python pay for their loops and for more arithmetic, and still take only about as long as the plain code (0.7 to 1.2 times in four runs).
 
 # %% [markdown]
-# The operating system keeps count of it. `resource.getrusage` reports 16 385 **page faults** (first touches of a page) for one product into fresh memory, and at most 5 for one into memory that is there; 64 MiB are 16 384 pages of 4 KiB. Or is the old matrix faster because a cache still holds it? No: writing into fourteen old matrices in turn, 940 MB in all, took 31 ms a product where one matrix took 31 to 33, and fresh memory 55 to 62.
+# The operating system counts the pages that it hands over. `resource.getrusage` reports 16 385 **page faults** (first touches of a page) for one product into fresh memory, and at most 5 for one into memory that is there; 64 MiB are 16 384 pages of 4 KiB. Or is the old matrix faster because a cache still holds it? No: writing into fourteen old matrices in turn, 940 MB in all, took 31 ms a product where one matrix took 31 to 33, and fresh memory 55 to 62.
 
 # %% [markdown]
 # So the answer to our question has two halves. The numbers are the same because one factor mends a sum. And of the time that the fused kernel saves on these processors, two to four fifths go into making the large matrices, for which it never asks. The rest we have not taken apart: the kernel reads and writes less, and it is other code altogether.
 
 # %% [markdown]
-# On a GPU the suspects weigh differently again. PyTorch [keeps a GPU's memory for reuse](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management), so fresh memory should hardly matter there, but the balance lies much further to the right. An H100 does 989 TFLOP/s in bfloat16 and moves 3.35 TB/s ([NVIDIA](https://www.nvidia.com/en-us/data-center/h100/)), which is in balance at 295 FLOPs a byte. The product $QK^\top$ with $d = 64$ does $2 T^2 d$ FLOPs for $2 T^2$ bytes of bfloat16 scores, or 64 FLOPs a byte, so by this reckoning even the product waits for memory there. This traffic is what FlashAttention was designed to save ([Dao et al., 2022](https://arxiv.org/abs/2205.14135)).
+# On a GPU the suspects weigh differently again. PyTorch [keeps a GPU's memory for reuse](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management), so fresh memory should hardly matter there, but the balance lies much further to the right. An H100 does 989 TFLOP/s in bfloat16 and moves 3.35 TB/s ([NVIDIA](https://www.nvidia.com/en-us/data-center/h100/) states twice the first number, for sparse matrices), which is in balance at 295 FLOPs a byte. The product $QK^\top$ with $d = 64$ does $2 T^2 d$ FLOPs for $2 T^2$ bytes of bfloat16 scores, or 64 FLOPs a byte, so by this reckoning even the product waits for memory there. This traffic is what FlashAttention was designed to save ([Dao et al., 2022](https://arxiv.org/abs/2205.14135)).
 
 # %% [markdown]
 # ## One token at a time
@@ -622,7 +622,7 @@ for name in ("table", "small model"):
     print(f"{name}: written {times['alone'] / times[name]:.1f} times as fast as by the model alone")
 assert times["table"] < times["small model"]
 # %% [markdown]
-# With the table, writing became faster in all of our runs, 1.4 to 1.7 times. With the small model it became *slower*, 0.7 to 0.8 times as fast as without. Its guesses are better, but each of them costs more than half of a pass, because with 0.6 times as many weights as the model it is not small enough. So a draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
+# With the table, these texts were written faster in all of our runs, 1.4 to 1.7 times as fast as without. (In texts of 200 characters it was 1.2 to 1.7 times, and once 0.9.) With the small model the writing became *slower*, 0.7 to 0.8 times as fast. Its guesses are better, but each of them costs more than half of a pass. It has 0.6 times as many weights as the model, but three layers for the model's four, and so nearly as many calls to pay for. So a draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
 
 # %% [markdown]
 # Here is the first text, round by round, with the table as the draft. The bars compare what the draft and the model give to each drafted character. Where the model gives more than the draft, the character always stands. Answer the question, and step through what happened:

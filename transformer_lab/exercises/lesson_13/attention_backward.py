@@ -135,7 +135,7 @@ def as_if_sigmoid(query, key, value, grad_output):
     return gradients(query, key, value, grad_output, jacobian=lambda p, dp: p * (1 - p) * dp)
 
 
-@attention_backward.mistake("The three gradients are right, but in another order: query, key, value.")
+@attention_backward.mistake("The three gradients are right, but their order is not: query first, then key, then value.")
 def value_first(query, key, value, grad_output):
     return gradients(query, key, value, grad_output)[::-1]
 

@@ -23,12 +23,12 @@ online_softmax = Exercise(
     statement="""
     All that a softmax needs to know of its scores, while you see each of them once.
 
-    `chunks` is an iterator of tensors (…, s_i). They are the scores of one row each (of as many rows as the axes in
-    front hold), cut along the last axis; the s_i differ. Return `(maximum, total)`, each (…): the largest score of
+    `chunks` is an iterator of tensors (…, s_i): scores that were cut into pieces along the last axis. The s_i differ.
+    Each place on the axes in front is a row of its own. Return `(maximum, total)`, each (…): the largest score of
     all chunks, and the sum of exp(score - maximum) over all chunks. There is one chunk at least.
 
-    Keep no chunk: in practice all of them together do not fit into memory, and here the iterator raises an error where
-    it finds that more than two of those before are still there.
+    Keep no chunk: in practice all of them together do not fit into memory, and here the iterator raises an error
+    if more than two of the earlier chunks still exist.
     """,
     returns=("maximum", "total"),
     cases=(

@@ -43,8 +43,8 @@ residual_distribution = Exercise(
 
     `p` is the model's distribution of the next token, `q` the draft's: tensors (…, vocab) whose last axis sums to 1. A
     token x that was drawn from q has been rejected, which happens with probability 1 - min(1, p(x) / q(x)). Return the
-    distribution (…, vocab) of the token that is written instead, so that what is written is distributed as p, all in
-    all.
+    distribution (…, vocab) of the token that is written instead, so that all that is written, taken together, is
+    distributed as p.
 
     Where p and q are equal, nothing can be rejected; return p there.
     """,

@@ -611,7 +611,7 @@ exercises.is_relative.check(is_relative)
 # - A sinusoidal encoding is a row of clock hands, and both features of a pair share a frequency.
 # - A shift by $k$ is a rotation, the same from every position. RoPE turns queries and keys by it.
 # - Test the shift, *and* that positions differ, *and* that the numbers stay small.
-# - At twice the trained length, an encoding that is added still finds a position, RoPE a distance, and ALiBi what is close: measure on your own task.
+# - At twice the trained length, a model with an added encoding still finds a fixed position, one with RoPE a distance, and one with ALiBi what is close. Measure on your own task.
 
 # %% [markdown]
 # ## Quiz
@@ -707,10 +707,10 @@ for name, table in encodings.items():
 assert found["sinusoid"] < 0.7 < 0.85 < found["every seventh"] < found["random"]
 
 # %% [markdown]
-# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart the closest rows lie, and in the sinusoid those are the neighbours. In any one direction the words vary by about 1. A distance of 1.5 is hardly more than that, so a position is often taken for its neighbour; distances of 4.2 and 6.1 stand out clearly. (Multiply the sinusoid by 2.8, so that its own steps become 4.2 long, and 0.92 are read, in two draws of the words.)
+# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart the closest rows lie, and in the sinusoid those are the neighbours. In any one direction the words vary by about 1. A distance of 1.5 is hardly more than that, so a position is often taken for its neighbour; distances of 4.2 and 6.1 stand out clearly. (If you multiply the sinusoid by 2.8, so that its steps become 4.2 long as well, 0.92 of the positions are read, in two draws of the words.)
 
 # %% [markdown]
-# This is the price of the hill that we saw above, since neighbours can only be similar if they lie close together. And if the length of the steps is what counts, a wider model should read the position better, because its clocks have more hands, which makes the steps longer, while the words still vary by 1 in each direction:
+# This is the price of the hill that we saw above, since neighbours can only be similar if they lie close together. If the length of the steps is what counts, a wider model should read the position better. It has more hands, so its steps are longer, while the words still vary by 1 in each direction:
 
 # %% tolerance=0.15
 for d_model in (64, 128, 256):

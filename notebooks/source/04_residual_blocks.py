@@ -40,7 +40,7 @@ torch.set_num_threads(1)  # for models as small as these, more would only wait f
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2 \qquad (\text{equation 2})$$
 #
-# What this network is good for comes later. First we stack such layers. In the code, `wrap` makes the block around a sub-layer. The block is handed the sub-layer as a function, and our first one, `Alone`, only calls it. (`partial(self.attend, i=i)` is `attend` with its `i` filled in, the attention of layer `i`. `need_weights=True` asks for attention computed line by line, because below we train several models at once, and PyTorch's fast routine would handle them one after the other.)
+# What this network is good for comes later. First we stack such layers. In the code, `wrap` makes the block around a sub-layer. The block is handed the sub-layer as a function, and our first one, `Alone`, only calls it. (`partial(self.attend, i=i)` is `attend` with its `i` filled in, the attention of layer `i`. `need_weights=True` asks for the attention of lesson 01, written out as matrix products. Below we train several models at once, and PyTorch's fast routine would handle them one after the other.)
 
 # %%
 class Alone(nn.Module):
@@ -382,9 +382,9 @@ assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 # %% [markdown]
 # The two stacks differ in nothing but the attention. In both of them the activations and the gradient fade to about a millionth or less. But where each token attends to itself, the tokens stay apart, and all three models learn. Where attention averages them, they are equal, and the models stay close to a guess. So here **the collapse by averaging is what stops the learning, and removing it is enough**.
 #
-# Longer training makes this clearer still. After 400 steps the models without averaging are at 0.21, 0.24 and 1.03, which is below the 1.19 that equal tokens allow, and those with averaging at 2.17, 2.17 and 2.16. (Without averaging, several times as much of the gradient arrives. That is not what helps: when we faded it until less arrived than with averaging, the models still came to 1.99, 2.01 and 1.62 in 80 steps.)
+# Longer training makes this clearer. After 400 steps the models without averaging are at 0.21, 0.24 and 1.03, which is below the 1.19 that equal tokens allow, and those with averaging at 2.17, 2.17 and 2.16. (Without averaging, several times as much of the gradient arrives. That is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, they still came to 1.99, 2.01 and 1.62 in 80 steps.)
 # %% [markdown]
-# Why shorter steps? Because large ones are a second way to make tokens alike. With the rate of 0.003, 80 steps bring the spread of the tokens down to 0.01 or less even if nothing averages them, and both stacks guess.
+# Why shorter steps? With long ones the tokens become alike even if nothing averages them: at the rate of 0.003, 80 steps bring their spread down to about 0.01 or less, and both stacks guess.
 #
 # *Norm only* gives the same answer as *alone*, but needs still shorter steps. With a rate of 0.0001 and 300 steps, its 24 layers end at 0.28, 1.10 and 0.73 if each token attends to itself, and at 2.21, 2.20 and 2.19 if attention averages.
 # %% [markdown]
@@ -413,7 +413,7 @@ assert all(worse)
 #
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #
-# Here are all the variants of the two troubles, side by side:
+# Here are the stacks that told the two troubles apart, side by side. (Where each token attends to itself, the task was to name its own digit. With averaging, the same stacks learned hardly anything of that.)
 #
 # | the stack | the gradient arrives | the tokens differ | it learns |
 # |---|---|---|---|
@@ -460,7 +460,7 @@ for depth in (2, 6, 12, 24, 48):
 # %% [markdown]
 # Each pair is the least and the largest of three fresh stacks. At six layers, the paper's depth, the tokens of post-norm are still well apart; at 48 next to nothing sets them apart. Without averaging they draw together as well, but far more slowly, so averaging is the main cause here and not the only one.
 #
-# What becomes of the tokens in training depends on the size of the steps. Here are twelve post-norm layers with the learning rate used so far, 0.003, and with a third of it (7 seconds):
+# What becomes of the tokens in training depends on the size of the steps. Here are twelve post-norm layers with the learning rate of the first trainings, 0.003, and with a third of it (7 seconds):
 
 # %% tolerance=0.3
 large, top_large = train(12, Residual)
@@ -658,7 +658,7 @@ for i in (0, 11, 15, 23):
 assert sizes[11] < sizes[23] / 1000
 assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 # %% [markdown]
-# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. And not every layer is needed. If the gradient is cut off altogether below the top six layers, so that the other eighteen never change, the same stack comes to 0.01 to 0.03 in 400 steps: pre-norm carries the digits up unchanged, and the top layers get nearly the whole gradient. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
+# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. And not every layer is needed. If the gradient is cut off altogether below the top six layers, so that the other eighteen never change, the same stack comes to 0.01 to 0.03 in 400 steps: the way around the others carries the digits up to the six, and even the lowest of these gets more than a hundredth of the gradient. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
 
 # %% [markdown]
 # ## Extra: why four times as wide?

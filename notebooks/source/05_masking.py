@@ -37,7 +37,7 @@ if default_device().type != "cpu":  # the CPU is the default; asking for it cost
 #
 # When a model writes, it puts down one word after another. In training we show it a whole sentence, and at *each* word it must answer which word comes next. That is fast, because all positions are trained at once. But it has a catch: the answer stands in the input, one position to the right.
 #
-# Here is a head that has learned no French at all. Each position simply asks for the position after its own:
+# Here is a head that has learned no French at all. Each position asks for the position after its own:
 
 # %%
 sentence = "Je suis un étudiant".split()
@@ -147,7 +147,7 @@ view = widgets.attention_steps(X, X, query_tokens=sentence, key_tokens=sentence,
 view.ask("05 lost")
 # %% [markdown]
 # <details><summary>After you have tried</summary>
-# Without the mask, <i>Je</i>, <i>suis</i> and <i>un</i> give weight to later words, so their rows change. <i>étudiant</i> comes last and may see all four words in either case. With the mask, a higher temperature makes every row more even but that of <i>Je</i>, which may see one word only, and gives it the weight 1 at any temperature.
+# Without the mask, <i>Je</i>, <i>suis</i> and <i>un</i> give weight to later words, so their rows change. <i>étudiant</i> comes last and may see all four words in either case. With the mask, a higher temperature makes every row more even except the first: <i>Je</i> may see only one word, which gets the weight 1 at any temperature.
 # </details>
 
 # %% [markdown]
@@ -223,7 +223,7 @@ for (loss, honest, wrong), (leaky_loss, leaky_honest, _) in zip(results[True], r
     assert honest < 0.8 < leaky_honest
     assert wrong < 0.03
 # %% [markdown]
-# Without the mask the training loss falls far below what is possible without cheating, and a careless reader of the log would celebrate. But where there is no next token to copy, the same model does much worse than the honest one, and some of these models often write steps that no walk can have. (More training mends only a part of that. After 2000 steps, only three of fifteen such models still took more than one impossible step in forty, but the losses on beginnings were 0.82 to 3.29, where honest models have 0.70 to 0.73.) So this is how a leak shows itself: **the loss in training is too good, and the predictions are poor where it counts.**
+# Without the mask the training loss falls far below what is possible without cheating, and a careless reader of the log would celebrate. But where there is no next token to copy, the same model does much worse than the honest one, and some of these models often write steps that no walk can have. (More training mends only a part of that. After 2000 steps, only four of sixteen such models still took more than one impossible step in forty, but the losses on beginnings were 0.82 to 3.56, where honest models have 0.70 to 0.73.) So this is how a leak shows itself: **the loss in training is too good, and the predictions are poor where it counts.**
 
 # %% [markdown]
 # ## Who influences whom?
@@ -524,7 +524,7 @@ q = k = torch.ones(3, 2)
 output, _ = attention.scaled_dot_product_attention(q, k, value, masks.causal_mask(3))
 print("outputs:", output[:, 0].tolist())
 # %% [markdown]
-# So fill padding with ordinary numbers, and never with memory that nobody has set.
+# So fill padding with ordinary numbers, and never with the chance contents of `torch.empty`, which may hold a NaN.
 
 # %% [markdown]
 # **Exercise 6** (15 minutes). Write a softmax that respects the mask: zeros where it is False, a whole row of zeros where nothing is allowed, and never a NaN, in float16 as well.

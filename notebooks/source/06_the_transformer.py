@@ -468,7 +468,7 @@ print(f"vocabularies that round to 65 million: {low:,} to {high:,} tokens")
 assert low > 37_000
 
 # %% [markdown]
-# With about 41 000 tokens the count fits, and with 37 000 it does not. Is this a guess that happens to suit one number? Table 3 gives ten more counts, and an *Extra* works out the vocabulary for each. Nine of them agree with this one: all ten fit a vocabulary of about 41 000. The tenth, the *big* model with 213 million, asks for about 36 000, so the table was probably not counted in one way throughout.
+# With about 41 000 tokens the count fits, and with 37 000 it does not. Is this a guess that happens to suit one number? Table 3 gives ten more counts, and an *Extra* works out the vocabulary for each. Nine of them fit about 41 000 tokens as well. Only the *big* model, with 213 million, asks for about 36 000, so the table was probably not counted in one way throughout.
 
 # %% [markdown]
 # ## The answer

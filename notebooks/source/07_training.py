@@ -373,7 +373,7 @@ def train(model, steps, shift=SHIFT, loss_of=PAPER_LOSS, rate_of=paper_rate, dat
         losses.append(loss.item())
     return losses
 # %% [markdown]
-# **Exercise 7** (find the bug; 25 minutes, medium). This training step has three defects. The loss climbs from step to step. Somebody made it fall, and the model then said one word again and again. And the same sentences, in a batch with a longer one, have a different loss. Mend the step.
+# **Exercise 7** (find the bug; 25 minutes, medium). This training step has three defects. The loss climbs from step to step. When somebody had made it fall, the model said one word again and again. And the same sentences, in a batch with a longer one, have a different loss. Mend the step.
 
 # %% exercise="mend_training_step"
 def mend_training_step(weights, tokens, rate, pad_id):
@@ -821,7 +821,7 @@ assert low > 20
 assert half > 500
 
 # %% [markdown]
-# At the start of training the gradient is a hundred, or even many thousands of times, too small. But Adam cancels the size of the gradients, as you have seen. So what does the second softmax cost in a real training? We have kept your model as it was after 60 steps. Now we train a twin of it with probabilities, from the same weights and on the same batches (3 seconds):
+# At the start of training the gradient is about a hundred to many thousands of times too small. But Adam cancels the size of the gradients, as you have seen. So what does the second softmax cost in a real training? We have kept your model as it was after 60 steps. Now we train a twin of it with probabilities, from the same weights and on the same batches (3 seconds):
 
 # %% tolerance=0.2
 def of_probabilities(logits, targets, smoothing, pad_id):

@@ -387,6 +387,8 @@ assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 # Why shorter steps? With long ones the tokens become alike even if nothing averages them: at the rate of 0.003, 80 steps bring their spread down to about 0.01 or less, and both stacks guess.
 #
 # *Norm only* gives the same answer as *alone*, but needs still shorter steps. With a rate of 0.0001 and 300 steps, its 24 layers end at 0.28, 1.10 and 0.73 if each token attends to itself, and at 2.21, 2.20 and 2.19 if attention averages.
+#
+# Other sizes give the same answer. With eight digits instead of four, and steps as short as in the control, *alone* comes to 1.58 to 1.73 in 80 steps if each token attends to itself, and to 2.27 to 2.30 if attention averages. With 64 features instead of 32, it comes to 1.56 to 1.65 and to 2.30.
 # %% [markdown]
 # One variant is left, a residual *without* a norm. It should grow, as the chain of numbers did. Does that matter for training? (5 seconds)
 

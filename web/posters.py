@@ -101,7 +101,7 @@ POSTERS: dict[str, tuple[str, str, str, Callable[[], str]]] = {
 def hang(page: NotebookNode, lesson: Mapping[str, Any], colab: str) -> None:
     """Put the poster of a lesson below the heading of its page, and make an opening of the text that follows."""
     heading, _, rest = page.cells[0].source.partition("\n")
-    opening = f'<div class="opening">\n\n{rest.strip()}\n\n</div>'
+    opening = f'<div class="begins">\n\n{rest.strip()}\n\n</div>'
     page.cells[:1] = [new_markdown_cell(one) for one in (heading, poster(lesson, colab), opening)]
 
 

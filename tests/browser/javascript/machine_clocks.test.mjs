@@ -30,3 +30,11 @@ test("without positions no clock has a hand", () => {
   assert.doesNotMatch(svg, /w-hand/);
   assert.equal(svg.split("w-clock w-gone").length - 1, 18);
 });
+
+test("on a phone words of a long sentence stay as large as can be read", () => {
+  const long = ["begin", "·vier", "unddreißig", "·tausend", "ein", "undzwan", "zig", "end"];
+  const { svg } = clocksPicture({ tokens: long, rows: long.map((_, t) => encodingOf(t, 128)), at: 3 }, 366);
+  const sizes = [...svg.matchAll(/w-word[^>]* font-size="([\d.]+)"/g)].map(([, size]) => Number(size));
+  assert.equal(sizes.length, 8);
+  assert.ok(Math.min(...sizes) >= 12, String(sizes));
+});

@@ -6,8 +6,16 @@ import test from "node:test";
 import { assertClose, fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
-const [{ bandsOf, flowOf, flowSeen, sayBands }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] =
-  await Promise.all(["machine_flow", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load));
+const [
+  { bandsOf, bandsPicture, flowOf, flowSeen, sayBands },
+  { saidWide },
+  { stateOf },
+  { tokenizerOf },
+  { weightsOf },
+  { unpacked },
+] = await Promise.all(
+  ["machine_flow", "weave_marks", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
+);
 const tokenizer = tokenizerOf(fixtures.tokenizer);
 const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
 const begun = () => stateOf({ machine, tokenizer, text: "ten two" });
@@ -79,4 +87,15 @@ test("a press on the bars chooses a number where they add up, and an attention h
   assert.equal(pressed.length, 1);
   flow.show(state.partOf("decoder.layers.0.cross_attention.head.0"), { cell: [0, 0], names });
   assert.ok(flow.node.hidden);
+});
+
+test("on a phone a number stands behind what its band says, wherever its column is", () => {
+  const { bands } = filled(begun(), SKIP);
+  const n = bands[0].values.length;
+  for (const column of [0, 1, Math.floor(n / 8), n - 1]) {
+    const { svg } = bandsPicture({ kind: "residual", adds: true, bands, t: 1, column, width: 366 });
+    const numbers = [...svg.matchAll(/x="([\d.]+)" y="[\d.]+" font-size="13" text-anchor="(start|end)">[=+ ]*−?\d/g)];
+    assert.equal(numbers.length, 3);
+    for (const [, x, anchor] of numbers) assert.ok(anchor === "end" || Number(x) > saidWide("+ what was found", true));
+  }
 });

@@ -5,7 +5,9 @@ import test from "node:test";
 
 import { assertClose, load } from "./support.mjs";
 
-const { flowsOf, mergeOf, mergePicture } = await load("machine_merge");
+const [{ flowsOf, mergeOf, mergePicture }, { saidWide }] = await Promise.all(
+  ["machine_merge", "weave_marks"].map(load),
+);
 const heads = [[[1, 0, 0]], [[0, 0.25, 0.75]], [[0.5, 0.5, 0]]];
 const seen = {
   keys: ["one", "·two", "end"],
@@ -76,4 +78,12 @@ test("the picture has every word, the head that is opened in a frame, and nothin
     assert.equal(svg.split("w-frame").length - 1, width < 620 ? 1 : 2);
     assert.equal(svg.split("w-lit").length - 1, width < 620 ? 4 : 5);
   }
+});
+
+test("what a head looks at fits into its slab on a phone", () => {
+  const wordy = { ...seen, keys: ["unddreißig", "·two", "end"] };
+  const { svg, plan } = mergePicture(wordy, 0, 366);
+  assert.ok(svg.includes(">unddreißig 1.00<"));
+  assert.ok(plan.wide >= saidWide("unddreißig 1.00", false, 11), "in the widest letters there may be");
+  assert.ok(plan.x.from < plan.x.slab && plan.x.slab + plan.wide < plan.x.bar - 24);
 });

@@ -50,3 +50,10 @@ test("each that is named has its bar and a line, dashed where it pushes against 
   assert.match(svg, />−0\.50</);
   assert.match(svg, />\+0\.10 by 1 others</);
 });
+
+test("a share that falls although its score is raised is explained", () => {
+  const said = (q, pushes) => sayThought(look({ before: [0, 0.9, 0, 0, 0], after: [0, q, 0, 0, 0], pushes }))[1];
+  assert.match(said(0.4, [0, 1.5]), /they add 1\.5 to the score of “ein”; yet behind the norm its share falls\.$/);
+  assert.match(said(0.95, [0, -1.5]), /; yet behind the norm its share grows\.$/);
+  assert.match(said(0.95, [0, 1.5]), /to the score of “ein”\.$/);
+});

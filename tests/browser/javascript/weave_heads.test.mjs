@@ -57,3 +57,9 @@ test("a press opens a head, and what is no attention has none", () => {
   heads.show(state.partOf("to_logits"), 0);
   assert.ok(heads.node.hidden);
 });
+
+test("in the decoder no word is offered that is written later", () => {
+  assert.deepEqual(seenOf(NAMES[1], 0).keys, state.names().fed.slice(0, 1));
+  assert.deepEqual(seenOf(NAMES[1], 1).keys, state.names().fed.slice(0, 2));
+  assert.deepEqual(seenOf(NAMES[0], 0).keys, state.names().source);
+});

@@ -10,7 +10,7 @@ import { outputPicture } from "./machine_output.js";
 import { sayThought, thoughtPicture } from "./machine_thought.js";
 import { pushed } from "../computing/machine_pushes.js";
 import { bare } from "../weave/weave_layout.js";
-import { clock, label } from "../weave/weave_marks.js";
+import { clock, label, saidWide } from "../weave/weave_marks.js";
 import { r } from "../weave/weave_ribbons.js";
 import { element } from "../../shared/ui.js";
 
@@ -79,13 +79,14 @@ export function bandsPicture({ kind, adds, bands, t, column, width }) {
         ];
     const mark =
       kind === "embedding" && i === 1
-        ? clock(narrow ? 120 : LABEL - 24, top + (narrow ? -12 : tall / 2 - 8), t, 9)
+        ? clock(narrow ? saidWide(`+ ${title}`, true) + 14 : LABEL - 24, top + (narrow ? -12 : tall / 2 - 8), t, 9)
         : "";
-    // Its number stands over the band, on no bar.
+    // Its number stands over the band, on no bar, and behind what a narrow picture says there.
     const number = (i ? `${sign} ` : "") + values[column]?.toFixed(2).replace("-", "−");
     const anchor = at > x + wide - 70 ? "end" : "start";
-    const value =
-      sum && i < 3 ? label(number, at + (anchor === "end" ? 3 : -3), top - 6, { anchor, more: "w-strong w-sum" }) : "";
+    const after = narrow ? Math.max(...bands.slice(0, 3).map((one) => saidWide(`+ ${one.title}`, true))) + 30 : 0;
+    const there = anchor === "end" ? at + 3 : Math.max(at - 3, after);
+    const value = sum && i < 3 ? label(number, there, top - 6, { anchor, more: "w-strong w-sum" }) : "";
     const line = `<line class="w-zero" x1="${x}" x2="${r(x + wide)}" y1="${r(place.y)}" y2="${r(place.y)}"/>`;
     const through = value && `<line class="w-through" x1="${r(at)}" x2="${r(at)}" y1="${top}" y2="${top + tall}"/>`;
     return `<g class="w-band${gone ? " w-out-of-use" : ""}">${says.join("")}${mark}${through}${line}${barsOf(values, place)}${value}</g>`;

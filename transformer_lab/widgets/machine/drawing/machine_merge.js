@@ -27,9 +27,9 @@ export function mergeOf({ keys, heads, on, at }, width) {
   const first = centred(rooms.reduce((a, b) => a + b));
   const words = rooms.map((room, s) => first + rooms.slice(0, s).reduce((a, b) => a + b, 0) + room / 2);
   const slabs = heads.map((_, head) => centred(n * (tall + gap) - gap) + head * (tall + gap));
-  const wide = narrow ? 84 : 150;
+  const wide = narrow ? 102 : 150;
   const x = narrow
-    ? { from: 0.235 * width, slab: 0.4 * width, bar: width - 78 }
+    ? { from: 0.235 * width, slab: 0.37 * width, bar: width - 78 }
     : { from: 0.125 * width, slab: 0.38 * width, bar: 0.69 * width };
   return {
     narrow,
@@ -111,7 +111,7 @@ export function mergePicture(seen, opened, width) {
   const named = parts.filter(({ share }) => share >= 0.02);
   const places = apart(
     named.map(({ y }) => y),
-    19,
+    21,
   );
   const said = named.map(({ s, share }, i) =>
     width < WORDY

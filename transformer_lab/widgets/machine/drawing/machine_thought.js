@@ -15,11 +15,12 @@ export function sayThought({ before, after, token, active, pushes, names, fed, o
   const [was, is] = [first, token].map((k) => `“${bare(names[k])}”`);
   const [p, q] = [before[token], after[token]].map((x) => x.toFixed(2));
   const n = active.filter((x) => x > 0).length;
-  const sum = signed(
-    pushes.reduce((a, b) => a + b, 0),
-    1,
-  );
-  const by = ` At “${bare(fed)}” ${n} of ${active.length} hidden features fire; they add ${sum} to the score of ${is}.`;
+  const sum = pushes.reduce((a, b) => a + b, 0);
+  const change = after[token] - before[token];
+  // What the network adds and what becomes of the share may differ, because the norm behind it rescales all scores.
+  const yet = p !== q && sum * change < 0 ? `; yet behind the norm its share ${change < 0 ? "falls" : "grows"}` : "";
+  const adds = `they add ${signed(sum, 1)} to the score of ${is}${yet}`;
+  const by = ` At “${bare(fed)}” ${n} of ${active.length} hidden features fire; ${adds}.`;
   const whose = own ? "What its numbers are most like" : "What the machine would write if it stopped here";
   const more = `${whose}, before this layer and after it.${n ? by : " It is switched off: none fires."}`;
   if (first !== token) return [`Feed-forward turns ${was} into ${is}: ${p} → ${q}`, more];
@@ -58,7 +59,7 @@ export function thoughtPicture({ before, after, active, token, pushes, names, ow
     return `<rect class="${loud ? "w-bar" : x > 0 ? "w-fires" : "w-quiet"}" ${place}/>`;
   });
   // From the tops of the loudest bars, past what each pushes, to the word that they push; none crosses another.
-  const [slot, first] = [right - 132, head + pitch / 2];
+  const [slot, first] = [right - 144, head + pitch / 2];
   const end = narrow ? [right + 78, foot + 26] : [right - 4, first];
   const lines = [...named]
     .sort((a, b) => a - b)
@@ -68,8 +69,8 @@ export function thoughtPicture({ before, after, active, token, pushes, names, ow
       const path = (d) => `<path class="w-push${pushes[i] < 0 ? " w-against" : ""}" stroke-width="${thick}" d="${d}"/>`;
       if (narrow) return path(`M${x} ${y}C${x} ${y - 50} ${end[0]} ${foot + 64} ${end.join(" ")}`);
       const at = head + 10 + k * 25;
-      const says = label(signed(pushes[i], 2, true), slot + 22, at + 4.5, { anchor: "middle", more: "w-strong" });
-      return path(`M${x} ${y}C${x} ${at} ${x} ${at} ${slot} ${at}`) + path(curveOf(slot + 44, at, ...end)) + says;
+      const says = label(signed(pushes[i], 2, true), slot + 28, at + 4.5, { anchor: "middle", more: "w-strong" });
+      return path(`M${x} ${y}C${x} ${at} ${x} ${at} ${slot} ${at}`) + path(curveOf(slot + 56, at, ...end)) + says;
     });
   const word = right + 124 - 25 * wideOf(bare(names[token]));
   if (!narrow && named.length && word > right)

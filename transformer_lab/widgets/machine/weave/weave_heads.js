@@ -12,9 +12,11 @@ import { button, element } from "../../shared/ui.js";
 // the heads that are on, `most` is the key that the followed query looks at most on their mean.
 export function headsSeen({ run, names, at, name, n_heads, off = new Set() }) {
   const encoder = name.startsWith("encoder");
-  const keys = encoder || name.includes("cross_attention") ? names.source : names.fed;
+  const every = encoder || name.includes("cross_attention") ? names.source : names.fed;
   const all = [...Array(n_heads).keys()];
-  const heads = all.map((head) => rowsOf(run, `${name}.weights.${head}`).map((row) => keys.map((_, s) => row[s] ?? 0)));
+  const rows = all.map((head) => rowsOf(run, `${name}.weights.${head}`));
+  const keys = every.slice(0, rows[0][at].length); // in the decoder none that is written later
+  const heads = rows.map((one) => one.map((row) => keys.map((_, s) => row[s] ?? 0)));
   const on = all.filter((head) => !off.has(`${name}.head.${head}`));
   const shares = keys.map((_, s) => meanOf(run, name, n_heads, off)[at][s] ?? 0);
   const most = shares.indexOf(Math.max(...shares));

@@ -17,6 +17,11 @@ export function wideOf(word) {
   );
 }
 
+// How wide a label is at most, in pixels: the letters of the controls where no font of ours is there.
+export function saidWide(text, strong = false, size = 13) {
+  return text.length * size * (strong ? 0.66 : 0.6);
+}
+
 // The size at which a word fits into so much room.
 export function fittedSize(word, size, room) {
   return Math.min(size, room / Math.max(1, wideOf(word)));

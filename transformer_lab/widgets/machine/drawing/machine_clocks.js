@@ -19,8 +19,9 @@ export function clocksPicture({ tokens, rows, at }, width) {
   const each = (width - left) / tokens.length;
   const radius = Math.min(narrow ? 15 : 17, each * 0.42);
   // Where a word would be too small to be read over its clocks, every second one stands higher.
-  const size = narrow ? 14 : 20;
-  const high = tokens.some((token) => fittedSize(bare(token), size, each - 6) < LEAST) ? 18 : 0;
+  const most = narrow ? 14 : 20;
+  const high = tokens.some((token) => fittedSize(bare(token), most, each - 6) < LEAST) ? 18 : 0;
+  const size = high ? LEAST : most;
   const [head, step] = [34 + high, 2 * radius + 10];
   const x = (t) => left + (t + 0.5) * each;
   const y = (k) => head + (k + 0.5) * step;

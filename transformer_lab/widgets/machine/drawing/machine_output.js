@@ -3,10 +3,12 @@
 //   outputPicture({ reads, logits, shares, names }, width) → { svg, tall }
 
 import { barsOf, guessRows, likeliestOf, svgOf } from "./machine_guess.js";
-import { label } from "../weave/weave_marks.js";
+import { label, saidWide } from "../weave/weave_marks.js";
 import { signed } from "../weave/weave_steps.js";
 
 const MOST = 6;
+// What stands over the scores, where there is room for it beside what stands over the shares.
+const SCORES = ["score: how well the word’s own row fits them", "score: how well its row fits"];
 
 export function outputPicture({ reads, logits, shares, names }, width) {
   const narrow = width < 620;
@@ -28,14 +30,17 @@ export function outputPicture({ reads, logits, shares, names }, width) {
   };
   const others = shares.length - best.length;
   const rest = 1 - best.reduce((sum, k) => sum + shares[k], 0);
+  const more = `and ${others} others, together ${rest.toFixed(2)}`;
   const tall = head + MOST * pitch + 26;
   const says = [
     label(narrow ? "what it reads" : `what it reads: ${reads.length} numbers`, 0, 13, { more: "w-strong" }),
-    label(narrow ? "score" : "score: how well the word’s own row fits them", x + name + 10, head - 17, {
+    label(SCORES.find((one) => saidWide(one, true) <= middle + 14 - (x + name)) ?? "score", x + name + 10, head - 17, {
       more: "w-strong",
     }),
     label(narrow ? "softmax" : "softmax: how sure it is", middle + 24, head - 17, { more: "w-strong" }),
-    label(`and ${others} others, together ${rest.toFixed(2)}`, middle + 24, tall - 8),
+    middle + 24 + saidWide(more) > width
+      ? label(more, width, tall - 8, { anchor: "end" })
+      : label(more, middle + 24, tall - 8),
   ];
   const body =
     barsOf(reads, { ...numbers, most: Math.max(...reads.map(Math.abs)) || 1 }) +

@@ -44,7 +44,10 @@ export function thoughtPicture({ before, after, active, token, pushes, names, ow
   const [right, foot] = [width - wide, head + MOST * pitch];
   const comb = narrow ? 96 : 128; // pixels of the longest bar
   // Its hidden features stand between both lists, or under them.
-  const [x0, room, base] = narrow ? [0, width, foot + 84 + comb] : [0.3 * width, 0.31 * width, foot + 14];
+  const slot = right - 144;
+  const [x0, room, base] = narrow
+    ? [0, width, foot + 84 + comb]
+    : [0.3 * width, Math.min(0.31 * width, slot - 14 - 0.3 * width), foot + 14];
   const each = room / active.length;
   const most = Math.max(...active, 1e-9);
   const topOf = (i) => base - (comb * active[i]) / most;
@@ -59,7 +62,7 @@ export function thoughtPicture({ before, after, active, token, pushes, names, ow
     return `<rect class="${loud ? "w-bar" : x > 0 ? "w-fires" : "w-quiet"}" ${place}/>`;
   });
   // From the tops of the loudest bars, past what each pushes, to the word that they push; none crosses another.
-  const [slot, first] = [right - 144, head + pitch / 2];
+  const first = head + pitch / 2;
   const end = narrow ? [right + 78, foot + 26] : [right - 4, first];
   const lines = [...named]
     .sort((a, b) => a - b)

@@ -30,7 +30,7 @@ export const STEPS = `
   display: flex; height: 16px; margin: 6px 0; border: 1px solid var(--tl-amber-edge); border-radius: 5px;
   overflow: hidden;
 }
-.tl-machine .tl-pour i { background: var(--tl-amber); box-shadow: inset -1px 0 var(--tl-amber-edge); }
+.tl-machine .tl-pour i { background: var(--tl-amber); box-shadow: inset -1px 0 var(--tl-paper); }
 .tl-machine .tl-value { color: var(--tl-value); }
 .tl-machine .tl-zoom .tl-steps .tl-query { color: var(--tl-query); }
 .tl-machine .tl-steps .tl-offer { color: var(--tl-key); }
@@ -133,6 +133,6 @@ export const STEPS = `
 }
 @container (min-width: 1000px) {
   .tl-machine .tl-near .tl-steps { grid-template-columns: minmax(0, 1.5fr) minmax(0, 1fr); }
-  .tl-machine .tl-near .tl-back { margin: 2px 0; }
+  .tl-machine .tl-near .tl-back { margin: 2px 0 8px; }
 }
 `;

@@ -622,7 +622,8 @@ def test_a_part_is_saved_with_its_sentences_and_the_map_is_not(browser, address,
         save.click()
     assert download.value.suggested_filename == "thirty-four-thousand-and-twenty-one-feed-forward.png"
     download.value.save_as(tmp_path / "part.png")
-    assert Image.open(tmp_path / "part.png").size == (2400, 1350)
+    with Image.open(tmp_path / "part.png") as picture:
+        assert picture.size == (2400, 1350)
     written = desk.evaluate("said")
     assert desk.locator(".tl-lead .tl-title").text_content() in written
     assert {"before this layer", "after it", "Transformer Lab", "ein"} <= set(written)

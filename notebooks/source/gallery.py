@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Gallery
 #
-# Every view of the lessons stands here on one page, over small data that is computed before it. Each works by mouse, by touch and by keyboard, and all but those of the last section without a kernel.
+# Every view of the lessons stands here on one page, over small data that is computed before it. Each works by mouse, by touch and by keyboard. (The two views of the last section need a running notebook.)
 
 # %%
 from importlib.util import find_spec

@@ -15,7 +15,7 @@ const look = (more) => ({
 test("a word that is turned into another is named, with how sure the machine was and is", () => {
   const [title, more] = sayThought(look());
   assert.equal(title, "Feed-forward turns “drei” into “ein”: 0.10 → 0.70");
-  assert.match(more, /At “tausend” 6 of 8 hidden features fire; they add 1\.9 to the score of “ein”\./); // 1.85
+  assert.match(more, /After “tausend” 6 of 8 hidden features fire; they add 1\.9 to the score of “ein”\./); // 1.85
 });
 
 test("a word that stays is made surer, or moved away from, or left", () => {

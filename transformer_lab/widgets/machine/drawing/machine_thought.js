@@ -20,7 +20,7 @@ export function sayThought({ before, after, token, active, pushes, names, fed, o
   // What the network adds and what becomes of the share may differ, because the norm behind it rescales all scores.
   const yet = p !== q && sum * change < 0 ? `; yet behind the norm its share ${change < 0 ? "falls" : "grows"}` : "";
   const adds = `they add ${signed(sum, 1)} to the score of ${is}${yet}`;
-  const by = ` At “${bare(fed)}” ${n} of ${active.length} hidden features fire; ${adds}.`;
+  const by = ` ${own ? "At" : "After"} “${bare(fed)}” ${n} of ${active.length} hidden features fire; ${adds}.`;
   const whose = own ? "What its numbers are most like" : "What the machine would write if it stopped here";
   const more = `${whose}, before this layer and after it.${n ? by : " It is switched off: none fires."}`;
   if (first !== token) return [`Feed-forward turns ${was} into ${is}: ${p} → ${q}`, more];

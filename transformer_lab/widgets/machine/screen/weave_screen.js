@@ -209,7 +209,7 @@ export function screenOf({
     top.show({ room, shown: player.shown(), family });
     tour.button.hidden = me.node.hidden;
     if (swaps) swaps.hidden = me.node.hidden;
-    const home = width < NARROW ? footer : top.share;
+    const home = width < NARROW && !me.node.hidden ? footer : top.share; // a part has no foot
     if (drawn.home !== home) home.append(...share);
     drawn.home = home;
     const kinds = new Set(whole.map(({ key }) => key));

@@ -132,7 +132,7 @@ export function stageOf({ state, machine, act }) {
     if (drag.dragged()) return;
     const found = partAt(event);
     if (!found) return;
-    if (found.id === "writes") return act.choose(found.t);
+    if (found.id === "writes" && found.t !== state.now.at) return act.choose(found.t); // pressed once more, it opens
     const [side] = found.id.split(".");
     if (me.plan.narrow && side !== found.id) return act.ask(side);
     act.open(

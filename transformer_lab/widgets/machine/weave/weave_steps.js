@@ -81,9 +81,9 @@ function scoresOf({ keys, queries, at, head, scores, weights }, chosen, pick) {
   );
   const most2 = weights.indexOf(Math.max(...weights.map((x) => x || 0)));
   const writes = element(
-    ...["div", { class: "tl-mixed" }, element("b", {}, "writes ")],
+    ...["div", { class: "tl-mixed" }, element("b", {}, "writes "), `${(weights[most2] || 0).toFixed(2)} × `],
     element("span", { class: "tl-value" }, "▲"),
-    ` the values by these weights: ${(weights[most2] || 0).toFixed(2)} · that of “${bare(keys[most2])}”, and the rest`,
+    ` the value of “${bare(keys[most2])}”, plus those of the others by their weights`,
   );
   const title = element("b", { class: "tl-title" }, `Head ${head}, for “${bare(queries[at])}”`);
   const row = element("div", { class: "tl-scores", style: `--tl-n: ${keys.length}` }, legend, ...columns);
@@ -94,7 +94,7 @@ function sumOf({ terms, value, text }, { keys, queries, at }, chosen, goto) {
   const title = element(
     "b",
     { class: "tl-title" },
-    `The sum behind ${Number.isFinite(value) ? signed(value, 1) : "–"}`,
+    `The sum behind ${Number.isFinite(value) ? signed(value, 2) : "–"}`,
   );
   if (!terms.length) return element("div", { class: "tl-fall" }, title, element("div", { class: "tl-quiet" }, text));
   const { lines, total } = waterfallOf(terms);

@@ -285,6 +285,16 @@ def test_a_drawing_on_a_phone_is_large_enough_to_be_read_and_scrolls_by_itself(p
     assert page.evaluate(TOO_WIDE) == []
 
 
+@pytest.mark.parametrize("width", [390, 1000, 1400])
+def test_the_machine_has_the_front_page_to_itself(browser, site, width):
+    """It once stood in a column of the two that a lesson's opening has."""
+    with browser.new_context(viewport={"width": width, "height": 900}) as context:
+        page = context.new_page()
+        page.goto(f"{site}index.html")
+        page.wait_for_function("() => document.querySelector('.stage .tl-view')?.values")
+        assert page.locator(".stage .tl-view").evaluate("one => one.clientWidth") > 0.9 * width
+
+
 @pytest.mark.parametrize("width", [360, 900, 1400, 1920])
 @pytest.mark.parametrize("name", ["index", "lessons/01_attention", "lessons/05_masking", "lessons/gallery"])
 def test_nothing_jumps_while_a_page_comes_alive(browser, site, name, width):

@@ -147,7 +147,7 @@ function begin({ el, machine, tokenizer, state }) {
     workshop.node.hidden = !now.inside;
     save.hidden = Boolean(now.inside && !now.zoomed); // the picture is of the weave, or of a part
     head = now.open.match(/head\.\d+$/)?.[0] ?? head;
-    screen.show({ family: style.getPropertyValue("--tl-serif"), width: whole });
+    screen.show({ family: style.getPropertyValue("--tl-serif"), width: whole, away: workshop.share });
     if (now.inside) workshop.mini.innerHTML = screen.stage.mini(now.open);
     table.show();
     const shown = workshop.show({ wide: whole >= WIDE, look });

@@ -90,12 +90,13 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   modeBar.classList.add("tl-modes");
   const left = element("div", { class: "tl-leftside" }, mini, sketch.room);
   const escape = element("span", { class: "tl-note" }, "Esc: one step back");
+  const share = element("div", { class: "tl-share" });
   const head = element("div", { class: "tl-back" }, out, escape);
-  const me = { out, sketch, right, mini, propose, pictured: null };
+  const me = { out, sketch, right, mini, propose, share, pictured: null };
   me.node = element(
     ...["div", { class: "tl-zoom", hidden: true }, head, tokens.reads, tokens.writes],
     element("div", { class: "tl-stack" }, tokens.before, example.node),
-    ...[modeBar, first.node, swapBar, chips.node, element("div", { class: "tl-both" }, left, right)],
+    ...[modeBar, first.node, swapBar, chips.node, element("div", { class: "tl-both" }, left, right), share],
   );
   // One step back: from a number that was followed, from a part to the map, from the map to the weave.
   me.back = () => {

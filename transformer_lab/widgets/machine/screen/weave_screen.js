@@ -200,7 +200,7 @@ export function screenOf({
   };
 
   const drawn = {}; // the run and the layer that are seen, and the run that was judged as an answer
-  me.show = ({ family, width }) => {
+  me.show = ({ family, width, away }) => {
     const { now, run, intact } = state;
     const { whole, single } = dividedOff(cuts, now.off);
     if (outcomes.follow()) me.guess = { wanted: null, said: "" };
@@ -209,7 +209,7 @@ export function screenOf({
     top.show({ room, shown: player.shown(), family });
     tour.button.hidden = me.node.hidden;
     if (swaps) swaps.hidden = me.node.hidden;
-    const home = width < NARROW && !me.node.hidden ? footer : top.share; // a part has no foot
+    const home = width >= NARROW ? top.share : me.node.hidden ? away : footer; // a part hides the foot
     if (drawn.home !== home) home.append(...share);
     drawn.home = home;
     const kinds = new Set(whole.map(({ key }) => key));

@@ -179,7 +179,7 @@ export const FOOT = `
   }
   .tl-machine .tl-row .tl-breaker b { grid-column: 1 / -1; order: -1; }
   .tl-machine .tl-row .tl-icon svg { width: 33px; height: 12px; }
-  .tl-machine .tl-row .tl-breaker b { letter-spacing: -.02em; }
+  .tl-machine .tl-row .tl-breaker :is(b, .tl-known) { letter-spacing: -.02em; }
   .tl-machine .tl-foot > :not(:first-child) { display: contents; }
   .tl-machine .tl-foot > :first-child { order: 3; }
   .tl-machine .tl-became { order: 4; }

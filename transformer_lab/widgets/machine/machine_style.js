@@ -39,7 +39,9 @@ export const STYLE = `
 .tl-machine .tl-bar button { min-height: 26px; }
 .tl-machine :is(input[type=range], select) { min-height: 26px; }
 .tl-machine .tl-crumbs { border-bottom: 1px solid var(--tl-line); padding-bottom: 5px; }
-.tl-machine.tl-wide .tl-zoom:not(.tl-near) .tl-both { display: grid; grid-template-columns: minmax(0, 460px) minmax(0, 1fr); gap: 32px; }
+.tl-machine.tl-wide .tl-zoom:not(.tl-near) .tl-both {
+  display: grid; grid-template-columns: minmax(0, 460px) minmax(0, 1fr); gap: 32px;
+}
 .tl-machine .tl-zoom:not(.tl-near) .tl-mini { display: none; }
 .tl-machine .tl-mini svg {
   width: min(100%, 460px); height: auto; border: 1px solid var(--tl-line); border-radius: 12px; padding: 8px;

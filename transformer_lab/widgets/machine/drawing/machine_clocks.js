@@ -26,7 +26,8 @@ export function clocksPicture({ tokens, rows, at }, width) {
   const x = (t) => left + (t + 0.5) * each;
   const y = (k) => head + (k + 0.5) * step;
   const tall = head + pairs.length * step + 8;
-  const frame = `<rect class="w-frame" x="${r(x(at) - each / 2 + 1)}" y="1" width="${r(each - 2)}" height="${r(tall - 2)}" rx="8"/>`;
+  const box = `x="${r(x(at) - each / 2 + 1)}" y="1" width="${r(each - 2)}" height="${r(tall - 2)}"`;
+  const frame = `<rect class="w-frame" ${box} rx="8"/>`;
   const words = tokens.map((token, t) =>
     word(token, x(t), 17 + high * (1 - (t % 2)), {
       ...{ size, anchor: "middle", room: each * (high ? 1.9 : 1) - 6, more: t === at ? "w-loud w-halo" : "w-halo" },

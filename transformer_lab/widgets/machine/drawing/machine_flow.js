@@ -1,4 +1,4 @@
-// What becomes of one token in a part that is no attention, as a picture: token + position = input, and around + found =
+// What becomes of a token in a part that is no attention, as a picture: token + position = input, and around + found =
 // sum, as bands of bars, one below the other; positions as clocks; what a feed-forward network turns into what; and the
 // shares from which the next word is chosen.
 //   const flow = flowOf({ state, machine, oncell });  // oncell([row, column]): the number whose sum is seen
@@ -89,7 +89,8 @@ export function bandsPicture({ kind, adds, bands, t, column, width }) {
     const value = sum && i < 3 ? label(number, there, top - 6, { anchor, more: "w-strong w-sum" }) : "";
     const line = `<line class="w-zero" x1="${x}" x2="${r(x + wide)}" y1="${r(place.y)}" y2="${r(place.y)}"/>`;
     const through = value && `<line class="w-through" x1="${r(at)}" x2="${r(at)}" y1="${top}" y2="${top + tall}"/>`;
-    return `<g class="w-band${gone ? " w-out-of-use" : ""}">${says.join("")}${mark}${through}${line}${barsOf(values, place)}${value}</g>`;
+    const drawn = `${says.join("")}${mark}${through}${line}${barsOf(values, place)}${value}`;
+    return `<g class="w-band${gone ? " w-out-of-use" : ""}">${drawn}</g>`;
   });
   const whole = bands.length * step;
   return { svg: svgOf(width, whole, drawn.join("")), tall: whole };
@@ -114,7 +115,8 @@ export function flowSeen({ state, machine, at: { side, box, part }, cell: [t, co
     const best = likeliestOf(shares, 1)[0];
     const says = [
       `After “${bare(tokens[t])}” it writes “${bare(names.vocabulary[best])}”: ${shares[best].toFixed(2)} sure`,
-      `Each of ${shares.length} tokens has a row in the table. How well a row fits the last numbers is its score, and softmax makes shares of the scores.`,
+      `Each of ${shares.length} tokens has a row in the table. How well a row fits the last numbers is its score, ` +
+        "and softmax makes shares of the scores.",
     ];
     return { says, draw: (width) => outputPicture({ reads, logits, shares, names: names.vocabulary }, width) };
   }
@@ -125,7 +127,8 @@ export function flowSeen({ state, machine, at: { side, box, part }, cell: [t, co
       gone
         ? "Without positions all places are alike"
         : `“${bare(tokens[t])}” stands at place ${t}, and its hands say so`,
-      "Two numbers are the sine and cosine of an angle, as of a clock's hand. From word to word it turns: the first by much, the last by little.",
+      "Two numbers are the sine and cosine of an angle, as of a clock's hand. From word to word it turns: " +
+        "the first by much, the last by little.",
     ];
     return { says, draw: (width) => clocksPicture({ tokens, rows, at: t }, width) };
   }

@@ -1,5 +1,5 @@
-// What stands over the picture of a part: a sentence that says what is seen, what the part is for, and the tokens of which
-// one is followed.
+// What stands over the picture of a part: a sentence that says what is seen, what the part is for, and the tokens, of
+// which one is followed.
 //   const lead = leadOf({ pick });  // pick(t): the row that was pressed
 //   lead.show({ says: [title, more, what to do], names: ["vier", …], t, of: "to write" })
 

@@ -127,7 +127,8 @@ export function mergePicture(seen, opened, width) {
   const box = `x="${r(width - long)}" y="${r(middle - 30)}" width="${r(long)}" height="60" rx="9"`;
   const target = narrow
     ? word(name, x.bar + 16, top - 18, { size: 20, anchor: "middle", more: "w-loud", room: 110 })
-    : `<line class="w-thread w-lit" x1="${r(Math.min(x.bar + (width < WORDY ? 66 : 150), width - long))}" x2="${r(width - long)}" y1="${r(middle)}" y2="${r(middle)}"/>` +
+    : `<line class="w-thread w-lit" x1="${r(Math.min(x.bar + (width < WORDY ? 66 : 150), width - long))}" ` +
+      `x2="${r(width - long)}" y1="${r(middle)}" y2="${r(middle)}"/>` +
       `<rect class="w-frame" ${box}/>` +
       word(name, width - long / 2, middle, { size: 36, anchor: "middle", more: "w-loud", room: long - 24 });
   const titles = [

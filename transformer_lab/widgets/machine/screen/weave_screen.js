@@ -9,7 +9,7 @@ import { learnedNumbers } from "../machine_hints.js";
 import { NARROW } from "../weave/weave_layout.js";
 import { numeral } from "../computing/machine_numerals.js";
 import { became, candidates, riddle, tell, waysOf } from "./weave_foot.js";
-import { menuOf } from "./weave_menu.js";
+import { menuOf } from "../weave_menu.js";
 import { outcomesOf } from "./weave_outcomes.js";
 import { playerOf } from "./weave_player.js";
 import { sayDiffers, sayGuess, sayLabel } from "../weave/weave_say.js";

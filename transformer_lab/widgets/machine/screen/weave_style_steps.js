@@ -22,7 +22,10 @@ export const STEPS = `
 .tl-machine .tl-key { font: 16px var(--tl-serif); white-space: nowrap; }
 .tl-machine .tl-updown { display: flex; flex-direction: column; justify-content: flex-end; height: 88px;
   padding-bottom: 44px; box-sizing: border-box; }
-.tl-machine .tl-updown i { display: block; width: 26px; height: max(1px, 44px * var(--tl-v)); background: var(--tl-ink); border-radius: 3px; flex: none; }
+.tl-machine .tl-updown i {
+  display: block; width: 26px; height: max(1px, 44px * var(--tl-v)); background: var(--tl-ink); border-radius: 3px;
+  flex: none;
+}
 .tl-machine .tl-updown.tl-below { justify-content: flex-start; padding: 44px 0 0; }
 .tl-machine .tl-updown.tl-below i { background: var(--tl-thread); }
 .tl-machine .tl-steps .tl-weight { color: var(--tl-amber-ink); font-weight: 650; font-size: 14px; }

@@ -1,5 +1,5 @@
-// The heads of an attention: what each looks at, their mean in a sentence, and the picture of both, in which one presses
-// a head.
+// The heads of an attention: what each looks at, their mean in a sentence, and the picture of both, in which a press
+// chooses a head.
 
 import { mergePicture } from "../drawing/machine_merge.js";
 import { bare } from "./weave_layout.js";
@@ -8,8 +8,8 @@ import { meanOf, rowsOf } from "./weave_seen.js";
 import { listed } from "./weave_say.js";
 import { button, element } from "../../shared/ui.js";
 
-// What is seen of an attention: { keys, queries, at, heads: [rows, …], on, shares, mean, most }: `on` are the numbers of
-// the heads that are on, `most` is the key that the followed query looks at most on their mean.
+// What is seen of an attention: { keys, queries, at, heads: [rows, …], on, shares, mean, most }: `on` has the numbers
+// of the heads that are on, `most` is the key that the followed query looks at most on their mean.
 export function headsSeen({ run, names, at, name, n_heads, off = new Set() }) {
   const encoder = name.startsWith("encoder");
   const every = encoder || name.includes("cross_attention") ? names.source : names.fed;

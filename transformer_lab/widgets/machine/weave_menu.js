@@ -2,8 +2,8 @@
 //   const menu = menuOf({ open: (key) => …, back: () => …, layers });
 //   menu.show("encoder", plan)
 
-import { behind } from "../weave/weave_parts.js";
-import { button, element } from "../../shared/ui.js";
+import { behind } from "./weave/weave_parts.js";
+import { button, element } from "../shared/ui.js";
 
 export function menuOf({ open, back, layers }) {
   const node = element("div", { class: "tl-menu", role: "group", hidden: true });

@@ -248,5 +248,11 @@ WALL: dict[str, Callable[[], str]] = {
 
 
 def on_card(place: str) -> str:
-    """The drawing of a view's card."""
+    """The drawing of a view's card.
+
+    Raises:
+        ValueError: nobody has drawn this view.
+    """
+    if place not in WALL:
+        raise ValueError(f"the gallery's wall has no drawing of {place}: WALL in web/wall_sketches.py must have one")
     return f'<svg class="sketch" viewBox="0 0 {ACROSS} {DOWN}" aria-hidden="true">{WALL[place]()}</svg>'

@@ -635,6 +635,16 @@ def test_a_part_is_saved_with_its_sentences_and_the_map_is_not(browser, address,
     desk.close()
 
 
+@pytest.mark.parametrize("place", ["", "&at=decoder.layers.0.feed_forward"])
+def test_a_phone_saves_the_weave_and_a_part_of_it(browser, address, place):
+    """The foot has the button there, and a part hides the foot."""
+    phone = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1{place}", "phone")
+    with phone.expect_download() as download:
+        phone.get_by_role("button", name="picture").click()
+    assert download.value.suggested_filename.endswith("feed-forward.png" if place else "twenty-one.png")
+    phone.close()
+
+
 ZOOMS = {
     "encoder.layers.1.self_attention.head.0": "“one” looks most at",
     "decoder.layers.1.self_attention.head.0": "To write “ein” it looks most at",

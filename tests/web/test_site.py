@@ -313,6 +313,12 @@ def test_the_gallery_opens_with_a_wall_whose_drawings_lead_to_all_views(pages):
     assert views == [(place, title) for place, _, title in tiles], "called in the contents as on the wall"
 
 
+def test_a_view_without_a_drawing_is_named(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "web"))
+    with pytest.raises(ValueError, match=r"no drawing of view-new: WALL in web/wall_sketches\.py must have one"):
+        importlib.import_module("wall_sketches").on_card("view-new")
+
+
 @every_lesson
 def test_a_lesson_opens_with_a_poster_that_leads_to_its_view(pages, name):
     html = pages[f"lessons/{name}"].html

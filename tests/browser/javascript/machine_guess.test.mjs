@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { load } from "./support.mjs";
 
-const { barsOf, guessRows, likeliestOf } = await load("machine_guess");
+const { barsOf, guessRows } = await load("machine_guess");
 const bars = (svg) =>
   [...svg.matchAll(/class="w-bar" x="([-\d.]+)" y="[-\d.]+" width="([\d.]+)"/g)].map(([, x, w]) => [+x, +w]);
 
@@ -27,10 +27,6 @@ test("what is below zero goes to the left of it", () => {
   assert.deepEqual(bars(guessRows([row], { x: 0, y: 0, name: 0, wide: 148, pitch: 20, size: 16, zero: 0.5 })), [
     [25, 25],
   ]);
-});
-
-test("the likeliest come first", () => {
-  assert.deepEqual(likeliestOf([0.1, 0.6, 0.3], 2), [1, 2]);
 });
 
 test("bars go up and down by as much as the numbers say", () => {

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { assertClose, fixtures, load } from "./support.mjs";
 
-const { likeliest, linear, mix, scoresOf, sharesOf } = await load("machine_products");
+const { likeliest, linear, mix, ranked, scoresOf, sharesOf } = await load("machine_products");
 const list = (rows) => rows.map((row) => Array.from(row));
 
 test("products of any number of rows, with an even and an odd number of results, from any row on", () => {
@@ -47,4 +47,9 @@ test("scores of what is seen, their softmax, and the mixture of the values", () 
 
 test("the first of the largest", () => {
   assert.equal(likeliest(Float64Array.of(0.1, 0.4, 0.1, 0.4)), 1);
+});
+
+test("the likeliest come first, so many or all", () => {
+  assert.deepEqual(ranked([0.1, 0.6, 0.3], 2), [1, 2]);
+  assert.deepEqual(ranked(Float64Array.of(0.1, 0.6, 0.3)), [1, 2, 0]);
 });

@@ -82,6 +82,11 @@ export function mix(row, shares, values, seen, start, d) {
   }
 }
 
+// The places of so many of the largest, or of all, the largest first.
+export function ranked(shares, most) {
+  return [...shares.keys()].sort((a, b) => shares[b] - shares[a]).slice(0, most);
+}
+
 export function likeliest(shares) {
   let best = 0;
   for (let i = 1; i < shares.length; i += 1) if (shares[i] > shares[best]) best = i;

@@ -2,10 +2,10 @@
 // how much each hidden feature pushes towards a token.
 //   const { before, after, active, token, pushes } = pushed(run, machine, "decoder.layers.1.feed_forward", t);
 
-import { sharesOf } from "./machine_products.js";
+import { likeliest, sharesOf } from "./machine_products.js";
 
 // The probabilities of all tokens, read off a row as the machine reads them off its last one.
-export function guessesOf(machine, row) {
+function guessesOf(machine, row) {
   const { data, rows, columns } = machine.weights.get("to_logits");
   const scores = Float64Array.from({ length: rows }, (_, k) => dot(data, k * columns, row));
   return sharesOf(scores);
@@ -23,7 +23,7 @@ export const behind = (name) => name.replace(/feed_forward$/, name.startsWith("d
 export function pushed(run, machine, name, t) {
   const rowOf = (matrix) => run.at.get(matrix).rows[t];
   const after = guessesOf(machine, rowOf(behind(name)));
-  const token = after.indexOf(Math.max(...after));
+  const token = likeliest(after);
   const direction = directionOf(run, machine, behind(name), t, token);
   const off = run.at.get(name).how.kind === "off";
   const active = rowOf(`${name}.active`).map((x) => (off ? 0 : x));

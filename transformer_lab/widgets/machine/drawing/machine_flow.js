@@ -5,7 +5,8 @@
 //   flow.show(at, { cell, names }) → { says, draw }   // `at` is the place of a part, as `state.partOf` gives it
 
 import { clocksPicture } from "./machine_clocks.js";
-import { barsOf, likeliestOf, svgOf } from "./machine_guess.js";
+import { barsOf, svgOf } from "./machine_guess.js";
+import { likeliest } from "../computing/machine_products.js";
 import { outputPicture } from "./machine_output.js";
 import { sayThought, thoughtPicture } from "./machine_thought.js";
 import { pushed } from "../computing/machine_pushes.js";
@@ -112,7 +113,7 @@ export function flowSeen({ state, machine, at: { side, box, part }, cell: [t, co
   }
   if (box.kind === "output") {
     const [shares, logits, reads] = part.tabs.map(({ name }) => rowOf(name));
-    const best = likeliestOf(shares, 1)[0];
+    const best = likeliest(shares);
     const says = [
       `After “${bare(tokens[t])}” it writes “${bare(names.vocabulary[best])}”: ${shares[best].toFixed(2)} sure`,
       `Each of ${shares.length} tokens has a row in the table. How well a row fits the last numbers is its score, ` +

@@ -26,11 +26,6 @@ export function guessRows(rows, { x, y, name, wide, pitch, size, tall = 8, zero 
     .join("");
 }
 
-// The likeliest tokens of a row of probabilities.
-export function likeliestOf(shares, most) {
-  return [...shares.keys()].sort((a, b) => shares[b] - shares[a]).slice(0, most);
-}
-
 // The bars of a band as two paths: those above the line and those below it.
 export function barsOf(values, { x, wide, y, up, down, most }) {
   const each = wide / values.length;

@@ -2,7 +2,8 @@
 // and the shares that softmax makes of these scores.
 //   outputPicture({ reads, logits, shares, names }, width) → { svg, tall }
 
-import { barsOf, guessRows, likeliestOf, svgOf } from "./machine_guess.js";
+import { barsOf, guessRows, svgOf } from "./machine_guess.js";
+import { ranked } from "../computing/machine_products.js";
 import { label, saidWide } from "../weave/weave_marks.js";
 import { signed } from "../weave/weave_steps.js";
 
@@ -12,7 +13,7 @@ const SCORES = ["score: how well the word’s own row fits them", "score: how we
 
 export function outputPicture({ reads, logits, shares, names }, width) {
   const narrow = width < 620;
-  const best = likeliestOf(shares, MOST);
+  const best = ranked(shares, MOST);
   const [pitch, name, size] = narrow ? [32, 84, 17] : [40, 150, 23];
   const [x, head] = narrow ? [0, 118] : [0.3 * width, 30];
   const middle = x + name + 10 + (narrow ? 0.42 : 0.44) * (width - x - name);

@@ -5,6 +5,7 @@
 
 import { layoutOf, neighbour, partAt } from "./machine_layout.js";
 import { paintMachine } from "./machine_overview.js";
+import { ranked } from "../computing/machine_products.js";
 import { canvas, element, onKeys, readout } from "../../shared/ui.js";
 
 const NARROWEST = 280;
@@ -90,11 +91,10 @@ export function sketchOf({ state, symbols, change, press }) {
 // What the drawing shows of a state.
 function seen({ now, run, intact, changeOf }, symbols, plan) {
   const shares = run.steps[now.at];
-  const order = [...shares.keys()].sort((a, b) => shares[b] - shares[a]);
   return {
     ...{ run, off: now.off, swaps: now.swaps, change: changeOf, at: now.at, target: run.target[now.at] },
     changedInput: (side, t) => side === "decoder" && t > 0 && run.target[t - 1] !== intact.target[t - 1],
-    best: order.slice(0, 5).map((key) => ({ key, name: symbols[key], p: shares[key] })),
+    best: ranked(shares, 5).map((key) => ({ key, name: symbols[key], p: shares[key] })),
     chosen: plan.items.find(({ part }) => part.key === now.open),
   };
 }

@@ -5,13 +5,14 @@
 import { bare } from "../weave/weave_layout.js";
 import { label, wideOf } from "../weave/weave_marks.js";
 import { curveOf, r } from "../weave/weave_ribbons.js";
-import { guessRows, likeliestOf, svgOf } from "./machine_guess.js";
+import { guessRows, svgOf } from "./machine_guess.js";
+import { likeliest, ranked } from "../computing/machine_products.js";
 import { signed } from "../weave/weave_steps.js";
 
 const [NARROW, MOST, LOUD] = [620, 4, 5]; // guesses, and features that are named
 
 export function sayThought({ before, after, token, active, pushes, names, fed, own }) {
-  const first = likeliestOf(before, 1)[0];
+  const first = likeliest(before);
   const [was, is] = [first, token].map((k) => `“${bare(names[k])}”`);
   const [p, q] = [before[token], after[token]].map((x) => x.toFixed(2));
   const n = active.filter((x) => x > 0).length;
@@ -40,7 +41,7 @@ export function thoughtPicture({ before, after, active, token, pushes, names, ow
   const [pitch, head, wide] = narrow ? [30, 24, width / 2 - 10] : [58, 30, width * 0.27];
   const look = { y: head, wide, pitch, size: narrow ? 16 : 25, name: narrow ? 68 : 132 };
   const rows = (shares) =>
-    likeliestOf(shares, MOST).map((k) => ({ word: names[k], value: shares[k].toFixed(2), share: shares[k] }));
+    ranked(shares, MOST).map((k) => ({ word: names[k], value: shares[k].toFixed(2), share: shares[k] }));
   const [right, foot] = [width - wide, head + MOST * pitch];
   const comb = narrow ? 96 : 128; // pixels of the longest bar
   // Its hidden features stand between both lists, or under them.

@@ -2,6 +2,8 @@
 // it writes. Where the masks are cut each row is that of the step which wrote its token; the finished sentence's pass
 // has other numbers.
 
+import { ranked } from "../computing/machine_products.js";
+
 // The mean of an attention's heads that are on: a row for each token that looks. Heads that are all off look nowhere.
 export function meanOf(run, name, n_heads, off = new Set()) {
   const on = [...Array(n_heads).keys()].filter((head) => !off.has(`${name}.head.${head}`));
@@ -42,7 +44,7 @@ export function seenOf({ run, intact, machine, off, layer, names }) {
 
 // The likeliest tokens of a step, and what all others have together.
 export function candidatesOf(probabilities, most) {
-  const order = [...probabilities.keys()].sort((a, b) => probabilities[b] - probabilities[a]).slice(0, most);
+  const order = ranked(probabilities, most);
   const rest = 1 - order.reduce((sum, id) => sum + probabilities[id], 0);
   return { best: order.map((id) => ({ id, p: probabilities[id] })), others: probabilities.length - most, rest };
 }

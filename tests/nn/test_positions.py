@@ -318,6 +318,12 @@ def test_positions_built_without_memory_are_right_once_the_weights_are_loaded(as
     assert_close(positions(x), original(x), within=0)
 
 
+def test_a_table_that_was_changed_by_hand_moves_with_the_model():
+    positions, x = SinusoidalPositions(5, 6), randn(2, 3, 6)
+    positions.encoding.zero_()
+    assert torch.equal(positions.to(DEVICE)(x), x)
+
+
 @EITHER
 def test_positions_follow_the_model_to_its_device(kind):
     positions = kind(max_len=5, d_model=6).to("meta")

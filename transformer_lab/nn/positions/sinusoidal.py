@@ -1,5 +1,7 @@
 """Sinusoidal positions: the encoding of section 3.5, which is added to the token's embedding."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -65,8 +67,9 @@ def shift_matrix(
 class SinusoidalPositions(nn.Module):
     """Adds the sinusoidal encoding of each position; the first position is `start`, and nothing is learned.
 
-    The table is no part of the module's state, and is computed anew on the device of an input that lies elsewhere. So a
-    model may be built on "meta", filled by `to_empty` or from a checkpoint, and has a true table even so.
+    The table is no part of the module's state; it moves with the module, and is computed anew on the device of an input
+    that lies elsewhere. So a model may be built on "meta", filled by `to_empty` or from a checkpoint, and has a true
+    table even so.
 
     Raises:
         ValueError: d_model is odd; max_len is below 1; a sequence is longer than max_len; x is no (B, T, d_model).
@@ -76,6 +79,13 @@ class SinusoidalPositions(nn.Module):
         super().__init__()
         check_least(1, max_len=max_len)
         self.encoding = sinusoidal_encoding(max_len, d_model)
+
+    def _apply(self, fn: Callable, recurse: bool = True) -> nn.Module:
+        """Move the table along with the model, as a change made to it by hand would else be left behind."""
+        device = fn(self.encoding[:0]).device
+        if self.encoding.device != device and "meta" not in (self.encoding.device.type, device.type):
+            self.encoding = self.encoding.to(device)
+        return super()._apply(fn, recurse)
 
     def forward(self, x: Float[Tensor, "B T d_model"], start: int = 0) -> Float[Tensor, "B T d_model"]:
         check_vectors("x", x, self.encoding.size(1))

@@ -80,7 +80,7 @@ def held(scheme: str, rank: int, n: int, n_layers: int) -> list[tuple[Box, Box] 
     whole, columns = (0.0, 0.0, 1.0, 1.0), (rank / n, 0.0, (rank + 1) / n, 1.0)
     rows = (0.0, rank / n, 1.0, (rank + 1) / n)
     if scheme == "pipeline":
-        mine = torch.arange(n_layers).tensor_split(n)[rank].tolist()
+        mine = torch.arange(n_layers, device="cpu").tensor_split(n)[rank].tolist()
         return [(whole, whole) if i in mine else None for i in range(n_layers)]
     both = {"sharded": (columns, columns), "tensor": (columns, rows)}.get(scheme, (whole, whole))
     return [both] * n_layers

@@ -142,7 +142,7 @@ def summary(model: Transformer, text: str) -> str:
 
 def fallback(model: Transformer, tokenizer: Tokenizer, text: str) -> Any:
     """The weave of this translation."""
-    source = torch.tensor([[*tokenizer.encode(text), tokenizer.eos_id]])
+    source = torch.tensor([[*tokenizer.encode(text), tokenizer.eos_id]], device="cpu")
     longest = min(LONGEST, model.config.max_len)
     target = greedy(model, source, bos_id=tokenizer.bos_id, eos_id=tokenizer.eos_id, max_length=longest)
     return drawn(model, tokenizer, source, target)

@@ -29,7 +29,7 @@ def induction(model: nn.Module, tokens: Sequence[int] | Tensor, names: Tokens | 
         ValueError: there are fewer than 2 or more than 96 tokens, or more than the model reads, or one that it does not
             know; there is not one name for each token of the vocabulary; the model is too large.
     """
-    ids, carried = torch.as_tensor(tokens).cpu(), sent(model)
+    ids, carried = torch.as_tensor(tokens, device="cpu"), sent(model)
     vocabulary, longest = carried["tokens"]["shape"][0], carried["max_len"]
     check(ids, vocabulary, MOST_TOKENS if longest is None else min(longest, MOST_TOKENS))
     names = range(vocabulary) if names is None else names

@@ -31,7 +31,7 @@ def lens(logits: Values, tokens: Sequence[int] | Tensor, names: Tokens, places: 
             each place and each token of the vocabulary; a token is not in it.
     """
     given = to_tensor(logits).detach().cpu().double()
-    ids, vocabulary = torch.as_tensor(tokens).cpu(), list(map(str, names))
+    ids, vocabulary = torch.as_tensor(tokens, device="cpu"), list(map(str, names))
     check(given, ids, vocabulary)
     rows = ["embedding", *(f"layer {i}" for i in range(len(given) - 1))] if places is None else list(map(str, places))
     if len(rows) != len(given):

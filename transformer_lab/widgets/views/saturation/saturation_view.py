@@ -34,7 +34,7 @@ def saturation(query: Values, key: Values) -> View:
         raise ValueError(f"there must be at least 1 query, and 1 to 16 keys (got {len(query)} and {len(key)})")
     q, k = query.detach().cpu().double(), key.detach().cpu().double()
     scores = torch.stack([q[:, :width] @ k[:, :width].T for width in WIDTHS])  # (widths, T, S)
-    scale = torch.tensor(WIDTHS, dtype=torch.float64).rsqrt()[:, None, None]
+    scale = torch.tensor(WIDTHS, dtype=torch.float64, device="cpu").rsqrt()[:, None, None]
     medians = [jacobian_norm(s.softmax(dim=-1)).median(dim=-1) for s in (scores, scores * scale)]
     typical = scores[:, medians[0].indices[-1]]  # (widths, S)
     state = {"scores": typical, "norms": [median.values for median in medians], "widths": WIDTHS}

@@ -20,7 +20,7 @@ FINE = 4  # points of a wave for each position
 def draw_shift(d_model: int, position: int, offset: int) -> Figure:
     """Draw the encoding of all positions, what M_k makes of it, k places on, and the arrows of one position."""
     table = sinusoidal_encoding(LAST + 1, d_model, "cpu")
-    matrix = shift_matrix(offset, d_model).cpu()
+    matrix = shift_matrix(offset, d_model, "cpu")
     names = [f"PE({position})", f"$M_{{{offset}}}$ PE({position})", f"PE({position + offset})"]
     pairs = d_model // 2
     with matplotlib.rc_context(THEME):
@@ -64,7 +64,7 @@ def draw_strip(ax: Axes, table: Tensor, start: int, top: float, colour: str) -> 
 
 def smooth(values: Tensor) -> tuple[Tensor, Tensor]:
     """A smooth curve through the values at 0, 1, 2, …: in each gap the cubic through the four nearest."""
-    x = torch.arange(0, len(values) - 1 + 1e-6, 1 / FINE)
+    x = torch.arange(0, len(values) - 1 + 1e-6, 1 / FINE, device="cpu")
     i = x.long().clamp(1, len(values) - 3)
     t = x - i
     a, b, c, d = (values[i + k] for k in (-1, 0, 1, 2))

@@ -63,7 +63,7 @@ def summary(query: Tensor, key: Tensor) -> str:
 def step(d_model: int) -> tuple[Tensor, Tensor, Tensor]:
     """PE(p), M_k PE(p) and PE(p + k) at the start of the view."""
     table = sinusoidal_encoding(POSITION + OFFSET + 1, d_model, "cpu")
-    return table[POSITION], shift_matrix(OFFSET, d_model).cpu() @ table[POSITION], table[POSITION + OFFSET]
+    return table[POSITION], shift_matrix(OFFSET, d_model, "cpu") @ table[POSITION], table[POSITION + OFFSET]
 
 
 def score(query: Tensor, key: Tensor, offset: int, start: int = 0) -> float:

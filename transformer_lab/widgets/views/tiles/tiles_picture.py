@@ -22,7 +22,7 @@ def draw_tiles(
 ) -> Figure:
     """Draw the sheet cut into tiles, the first of them on the desk with what its queries remember; both to scale."""
     (T, S), (rows, columns) = scores.shape, names
-    first = torch.full((min(tile, T), min(tile, S)), True)
+    first = torch.full((min(tile, T), min(tile, S)), True, device="cpu")
     shown = first.tril() if causal else first
     with matplotlib.rc_context(THEME | {"hatch.color": PAPER["edge"]}):
         drawing = Figure(figsize=(9.5, 3.8), layout="constrained")

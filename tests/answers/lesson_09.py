@@ -126,7 +126,7 @@ def perplexity_as_a_number(token_log_probs):
 
 
 def perplexity_as_numpy_s_number(token_log_probs):
-    return np.exp(-token_log_probs.detach().numpy().mean())
+    return np.exp(-token_log_probs.detach().cpu().numpy().mean())
 
 
 RIGHT_ANSWERS = {

@@ -288,9 +288,9 @@ def same_draws(decode) -> dict:
 
 
 def test_modes_come_back_after_an_error():
-    model = transformer().train()
+    model = transformer().cpu().train()  # on a GPU such an id would end the process's use of it
     with refuses("token ids must be from 0 to 10 (got 99 to 99)"):
-        greedy(model, tensor([[99]]), **IDS, max_length=5)
+        greedy(model, torch.tensor([[99]]), **IDS, max_length=5)
     assert model.training
     assert model.decoder.layers[0].training
 

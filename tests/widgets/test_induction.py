@@ -57,8 +57,8 @@ def test_the_picture_has_each_head_and_a_bar_for_each_loss():
     assert len(axes.get_images()) == 12
     assert np.allclose([image.get_array().sum() for image in axes.get_images()], 5, atol=1e-4)
     with torch.no_grad():
-        logits = as_sent(model_of())(torch.tensor([ids], device=DEVICE))[0, :-1]
-    losses = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:], device=DEVICE), reduction="none").cpu()
+        logits = as_sent(model_of())(torch.tensor([ids]))[0, :-1]
+    losses = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]), reduction="none")
     *_, first, second, third, last = [one.get_height() for one in axes.patches if one.__class__ is Rectangle]
     assert [first, second, third, last] == pytest.approx((96 * losses / losses.max()).tolist(), rel=1e-3)
 

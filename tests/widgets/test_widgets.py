@@ -18,6 +18,7 @@ from tests.view_outputs import html_of, numbers, state_of
 from transformer_lab import widgets
 from transformer_lab.widgets.shared.view import View, script_of
 
+COMPUTE_THEMSELVES = ("decoding", "speculation", "a draft", "training")  # with functions that the example brings along
 every_view = pytest.mark.parametrize("name", SHOW)
 
 
@@ -77,6 +78,13 @@ def test_an_output_that_is_made_later_shows_what_was_given(name, dtype):
 def test_arrays_and_lists_are_shown_as_tensors_are(name, change):
     x = given(torch.float64)
     assert html_of(GIVEN[name](change(x.numpy()))) == shown(name, torch.float64)
+
+
+@pytest.mark.parametrize("name", [name for name in SHOW if not name.startswith(COMPUTE_THEMSELVES)])
+def test_an_output_does_not_depend_on_the_default_device(name):
+    expected = html(name)
+    with torch.device("meta"):
+        assert make(name).html() == expected
 
 
 def test_tokens_may_be_numbers():

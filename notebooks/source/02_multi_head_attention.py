@@ -363,7 +363,7 @@ assert short < 0.5 > fixed
 assert long > 0.8
 
 # %% [markdown]
-# So one head *can* fetch both tokens here, but it is slow. From six starts, two heads had learned the task after 100 steps, while one head still named only 0.24 to 0.42 of the pairs rightly after 800. It has to find a trick: it lets its weights depend on the tokens, so that the proportions of the blend tell which of the two stood where. The head whose weights cannot depend on the tokens never gets there, and for such a head the impossibility is real, as the two boxes prove.
+# So one head *can* fetch both tokens here, but it is slow. After the 150 steps in which two heads learned the task, it still named only a quarter of the pairs rightly. It has to find a trick: it lets its weights depend on the tokens, so that the proportions of the blend tell which of the two stood where. The head whose weights cannot depend on the tokens never gets there, and for such a head the impossibility is real, as the two boxes prove.
 
 # %% [markdown]
 # <details><summary>Proof: fixed weights and a linear reader cannot name both tokens (first half)</summary>
@@ -382,8 +382,6 @@ assert long > 0.8
 # <br>Divided by a + b and summed over all pairs of different kinds, this says (N − 1) D > O, a contradiction. (A bias, and whatever the other tokens add, cancels in both sums.)
 # </details>
 # %% [markdown]
-# How far does the trick carry? With twice the tokens one head still named everything after 4,000 steps, and with twice the kinds 0.87 and 0.94 (two starts each). With both, 24 tokens of 16 kinds, it named only a fifth after 6,000 steps, from each of two starts, where two heads named everything after 150, from each of three.
-#
 # The answer to our question is therefore not that one head can't. It is that several heads make it *easy*: with two heads each token arrives in its own features, the reader needs no trick, and training finds the solution at once.
 
 # %% [markdown]
@@ -409,7 +407,7 @@ for name, runs in starts.items():
     print(f"two tokens, 2 heads that {name:18}: {min(runs):.2f} to {max(runs):.2f}")
 assert max(exact) < 0.5 < 0.9 < min(nearly)
 # %% [markdown]
-# The exact twins do hardly better than a single head, which names 0.23 to 0.29 after 300 steps (eight starts). Two heads that are equal get equal gradients, so they stay equal, although the loss would fall if they parted. A difference of 0.01 is enough to let them part, and then they do the task as well as two heads that had nothing in common. For this model that answers the question: the loss drives the heads apart, and the random start only lets it begin. The translator's heads had such a start as well.
+# The exact twins do hardly better than the single head of the first experiment, although they had twice as many steps. Two heads that are equal get equal gradients, so they stay equal, although the loss would fall if they parted. A difference of 0.01 is enough to let them part, and then they do the task as well as two heads that had nothing in common. For this model that answers the question: the loss drives the heads apart, and the random start only lets it begin. The translator's heads had such a start as well.
 
 # %% [markdown]
 # ## What each head adds

@@ -223,7 +223,7 @@ for (loss, honest, wrong), (leaky_loss, leaky_honest, _) in zip(results[True], r
     assert honest < 0.8 < leaky_honest
     assert wrong < 0.03
 # %% [markdown]
-# Without the mask the training loss falls far below what is possible without cheating, and a careless reader of the log would celebrate. But where there is no next token to copy, the same model does much worse than the honest one, and some of these models often write steps that no walk can have. (More training mends only a part of that. After 2000 steps, only four of sixteen such models still took more than one impossible step in forty, but the losses on beginnings were 0.82 to 3.56, where honest models have 0.70 to 0.73.) So this is how a leak shows itself: **the loss in training is too good, and the predictions are poor where it counts.**
+# Without the mask the training loss falls far below what is possible without cheating, and a careless reader of the log would celebrate. But where there is no next token to copy, the same model does much worse than the honest one, and some of these models often write steps that no walk can have. (Longer training mends only a part of that. After 2000 steps most such models hardly ever write an impossible step, but on beginnings all that we tried still did worse than an honest one.) So this is how a leak shows itself: **the loss in training is too good, and the predictions are poor where it counts.**
 
 # %% [markdown]
 # ## Who influences whom?

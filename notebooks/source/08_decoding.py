@@ -509,7 +509,7 @@ assert more > 10 * max(less, 2)
 assert gained + lost < more / 4
 
 # %% [markdown]
-# The search does what it was made for: where the two differ, the beam's sentence is almost always the more probable one. But it is not more often the *right* one. (In six more samples, `misspelled(damage, seed)` with seeds 1 to 6, greedy choice was right 1204 times of 5400, and the beam 1198 times.) Why does the better search not help? There are two kinds of error. In a **search error**, the right sentence is more probable than the one that was found; in a **model error**, it is less probable. Count both among the beam's wrong answers:
+# The search does what it was made for: where the two differ, the beam's sentence is almost always the more probable one. But it is not more often the *right* one. Why does the better search not help? There are two kinds of error. In a **search error**, the right sentence is more probable than the one that was found; in a **model error**, it is less probable. Count both among the beam's wrong answers:
 
 # %% tolerance=3
 ids = to_ids(truths)
@@ -521,7 +521,7 @@ print(f"wrong: {search_errors} search errors, {model_errors} model errors")
 assert model_errors > 20 * search_errors
 
 # %% [markdown]
-# All of them, or nearly all, are model errors (the six other samples had no search error at all): the model itself gives the wrong sentence the higher probability. **A better search mends search errors, never model errors.** Here is the tree of one search in which greedy choice is right and the beam is not. **Predict**, with the view, in which step the two separate, and which of the two sentences the model considers more probable.
+# All of them, or nearly all, are model errors: the model itself gives the wrong sentence the higher probability. **A better search mends search errors, never model errors.** Here is the tree of one search in which greedy choice is right and the beam is not. **Predict**, with the view, in which step the two separate, and which of the two sentences the model considers more probable.
 
 # %%
 from transformer_lab.analysis import token_names
@@ -579,7 +579,7 @@ for size, lengths in by_size.items():
 assert by_size[1].mean() - 0.2 > by_size[4].mean() > by_size[16].mean()
 assert (of_names[1] - of_names[16]).abs().mean() < 0.1
 # %% [markdown]
-# Where the model is sure, the beam changes nothing. Where it is not, a better search finds shorter sentences. (The typing errors say the same: there the beam's sentence is shorter than greedy's 136 times, and longer 7 times.) One reason is that each further token multiplies $P(Y)$ by a number below 1. The shortest sentence of all is silence, the end at once. How probable is it? Label smoothing (lesson 07) teaches 0.9 for the right token, and shares 0.1 among all tokens, the end included. Here is what that asks for, and what the model gives, with the dropout of its training and without it:
+# Where the model is sure, the beam changes nothing. Where it is not, a better search finds shorter sentences. One reason is that each further token multiplies $P(Y)$ by a number below 1. The shortest sentence of all is silence, the end at once. How probable is it? Label smoothing (lesson 07) teaches 0.9 for the right token, and shares 0.1 among all tokens, the end included. Here is what that asks for, and what the model gives, with the dropout of its training and without it:
 
 # %% tolerance=0.15
 empty = torch.tensor([[bos_id, eos_id]]).expand(len(unseen), 2)
@@ -668,7 +668,7 @@ print((total["a beam of 4"] > total["greedy"] + 0.01).sum().item(), "of 8")
 assert total["a beam of 4"].mean() > total["greedy"].mean() > total["real code"].mean() + 30
 
 # %% [markdown]
-# The search is again better at its own task, since its texts are mostly more probable than those of greedy choice. But it repeats itself no less. (With the other eight of our sixteen beginnings the beam has 0.35 and greedy choice 0.27.) And look at the real code: its characters are about as improbable as those of sampling, and far less probable than those of either search. What people write is far from the most probable text. You can see this character by character. Here are the real code and the beam's text behind the first beginning:
+# The search is again better at its own task, since its texts are mostly more probable than those of greedy choice. But it repeats itself no less. And look at the real code: its characters are about as improbable as those of sampling, and far less probable than those of either search. What people write is far from the most probable text. You can see this character by character. Here are the real code and the beam's text behind the first beginning:
 
 # %%
 figure, axes = plots.figure(width=9, height=3.4, columns=2)
@@ -685,7 +685,7 @@ print("less probable than 0.1:", ", ".join(f"{name} {n:.2f}" for name, n in unex
 assert min(unexpected["real code"], unexpected["T = 1"]) > 0.08
 assert max(unexpected["greedy"], unexpected["a beam of 4"]) < 0.03
 # %% [markdown]
-# Real code is easy to foresee for a while, and then comes a character that the model did not expect. (At the sixteen places, more than four in ten of these unexpected characters begin a word; of all characters only about one in nine does.) Sampling has such moments about as often as real code. The search has hardly any, because each of them would cost it dearly. Here is what the beam made of the first beginning:
+# Real code is easy to foresee for a while, and then comes a character that the model did not expect. Sampling has such moments about as often as real code. The search has hardly any, because each of them would cost it dearly. Here is what the beam made of the first beginning:
 
 # %%
 print(eight["a beam of 4"][0])

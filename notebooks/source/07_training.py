@@ -418,7 +418,7 @@ samples = [twenty_one, ("ninety-nine", tasks.number_name(99, pairs.target))]
 widgets.training_monitor(reports, 300, model, tokenizer, samples, floor=floor(len(tokenizer)))
 
 # %% [markdown]
-# Within seconds the nonsense has turned into German. After 100 steps about one name in five was right to the letter, after 150 steps most of them were, and after 300 steps all or nearly all. (With seed 0 it was only one in twenty after 100 steps, and 199 of the 200 in the end.) The training is over now, so the test can no longer influence any of our choices. Only at this point is it safe to look at it.
+# Within seconds the nonsense has turned into German. After 100 steps about one name in five was right to the letter, after 150 steps most of them were, and after 300 steps all or nearly all. The training is over now, so the test can no longer influence any of our choices. Only at this point is it safe to look at it.
 
 # %% [markdown]
 # We ask for the score by **slice**, because an average can hide what matters: of all numbers below a million 90 % have six digits, and the hundred shortest names would not show at all. The slices are *short* (below 100, or one digit before zeros), *round* (other multiples of 100), *and* (no hundreds behind the thousands, as in *two thousand and one*), and the others by the number of their digits.
@@ -467,7 +467,7 @@ print(f"perplexity {perplexity[False]:.2f}, with dropout as in training {perplex
 assert perplexity[False] < 1.1 < perplexity[True]
 
 # %% [markdown]
-# A perplexity of 1.06 lies *below* the 1.11 of a model that predicts the softened truth exactly. Did your model ignore the smoothing? No: it was trained with dropout, and with dropout it stays above 1.11. (After 3000 steps, another training had come down to 1.11 with dropout, and had 1.07 without.) Training fits the predictions of a model that is missing a tenth of its features. When we evaluate, dropout is off, and the same model, which now has all of its features, is surer than the softened truth asks.
+# A perplexity of 1.06 lies *below* the 1.11 of a model that predicts the softened truth exactly. Did your model ignore the smoothing? No: it was trained with dropout, and with dropout it stays above 1.11. Training fits the predictions of a model that is missing a tenth of its features. When we evaluate, dropout is off, and the same model, which now has all of its features, is surer than the softened truth asks.
 #
 # If that is the cause, a model trained *without* dropout should end near 1.11, and it does: four trainings without dropout ended at 1.11 to 1.12, where three with dropout ended at 1.06 to 1.07.
 
@@ -511,7 +511,7 @@ assert alone(copier) < 0.05
 said = training.translate(copier, tokenizer, ["twenty-one"])[0]
 print("it repeats itself:", said[:3] in said[3:])
 # %% [markdown]
-# After 40 steps the score is nearly perfect, and the model is worthless, because all it has learned is to repeat what it reads. When it writes alone it reads *begin*, says some token, reads *that* one, and says it again. More training does not help: after 400 steps, such a model again got 100 % right when told, and wrote not a single name alone.
+# After 40 steps the score is nearly perfect, and the model is worthless, because all it has learned is to repeat what it reads. When it writes alone it reads *begin*, says some token, reads *that* one, and says it again. More training would not help, because its loss rewards nothing but the copy.
 #
 # **So the shift belongs in training.** In inference nothing is shifted, since the model's own tokens already stand where the shifted targets stood.
 
@@ -551,7 +551,7 @@ assert rows["without"][1] > rows["with mask"][0] - 0.02
 assert rows["with mask"][1] < rows["with mask"][0] - 0.2
 assert rows["without"][2] < 0.2 < rows["with mask"][2]
 # %% [markdown]
-# A validation without the mask is wrong in both directions. It calls the good model bad, because each position is suddenly shown tokens that it never saw in training. And it gives full marks to a model that cannot write: this one has learned to copy the next token from the future, and when it writes alone there is no future to copy from. After 2000 steps without the mask, one such model had 37 %, 100 % and 0 % in the three columns, so more training does not help it.
+# A validation without the mask is wrong in both directions. It calls the good model bad, because each position is suddenly shown tokens that it never saw in training. And it gives full marks to a model that cannot write: this one has learned to copy the next token from the future, and when it writes alone there is no future to copy from.
 #
 # A validation *with* the mask does notice the difference, and so does letting the model write. Hence the rule: **validate the computation that you will use.**
 
@@ -589,7 +589,7 @@ assert by_length < own_test - 10
 # By its own test nearly every name comes out right, and yet the model gets only a small share of the whole thousands. Among its ten thousand training names only five are that round, and each name up to 20 stands there once. The test could not notice this, because it was drawn in the same way and asks for no whole thousand at all.
 
 # %% [markdown]
-# Is the split to blame, or the short training? Both are. After 2000 steps such a model got 99 % of the whole thousands (one seed), so in the end five examples were enough, although the names up to 20 had only come to 86 %. But its own test would have told you to stop after 200 steps. (All names up to 20 are in both trainings, and 24 of the 143 whole thousands are in that of the split by kind. We ask here what each model *can* say, and not what it can infer.)
+# Is the split to blame, or the short training? Both are: in ten times as many steps, such a model learned nearly all of the whole thousands from its five examples. But its own test would have told you to stop after 200 steps. (All names up to 20 are in both trainings, and 24 of the 143 whole thousands are in that of the split by kind. We ask here what each model *can* say, and not what it can infer.)
 #
 # **A test cannot see what its data leave out.** So think of the slices that matter *before* you draw it.
 
@@ -749,7 +749,7 @@ assert right["layer 1's"] < 0.05 < right["layer 0's"] < right["nothing"]
 assert right["the encoding"] < 0.3
 assert kinds["6 digits"] < 0.1 < 0.5 < kinds["short"]  # without the encoding
 # %% [markdown]
-# Without layer 1's four heads no name is right. Without the four of layer 0 some names still are, but how many depends on the seed of the training: it was 81 % here, and 15, 52 and 48 % with the seeds 0, 1 and 3. Without the encoding the source is a bag of words. Below 100 the words alone tell the number in most cases, but hardly any name of six digits comes out right.
+# Without layer 1's four heads no name is right. Without the four of layer 0 some names still are, but how many depends on the seed of the training. Without the encoding the source is a bag of words. Below 100 the words alone tell the number in most cases, but hardly any name of six digits comes out right.
 
 # %% [markdown]
 # ## Extra: the average of the last weights
@@ -764,7 +764,7 @@ for name, one in {"last weights": model, "average of 5": averaged}.items():
     print(f"{name}: plain loss {loss:.3f}, perplexity {math.exp(loss):.2f}, {right:.0f} % right")
 assert told(averaged)[1] < told(model)[1]
 # %% [markdown]
-# The average has the lower loss. A likely reason is the one that [Izmailov et al. (2018)](https://arxiv.org/abs/1803.05407) give for such means. Late in training the weights move to and fro around a good point, and their mean lies nearer to it. (With the seeds 0, 1 and 2 the average had the lower loss as well, by 9 to 17 %.)
+# The average has the lower loss. A likely reason is the one that [Izmailov et al. (2018)](https://arxiv.org/abs/1803.05407) give for such means. Late in training the weights move to and fro around a good point, and their mean lies nearer to it.
 
 # %% [markdown]
 # ## Extra: one wrong token
@@ -837,10 +837,10 @@ print(f"lowest loss of probabilities: {min(losses):.2f}")
 assert min(losses) > bound
 assert shares[0] > shares[1] + 0.1
 # %% [markdown]
-# After the same 60 steps, one of the two has learned far less. Why, if Adam cancels the size of the gradients? Because their *direction* has changed, too. For the probability $p$ of the right token the new loss is $\ln \sum_j e^{p_j} - p$ (smoothing aside), and its first term is about 6.01 whatever the probabilities are. What is left, $-p$, is lowest on average if a model that can't yet tell the positions apart bets everything on one common token, whereas $-\ln p$ makes it pay dearly for each bet that it loses. With each of three seeds, the model had done so after 60 steps: it gave the same answer at every position (*end*, or *zig* with one seed), with a probability above 0.99. Two models that were trained on $-p$ alone did the same.
+# After the same 60 steps, one of the two has learned far less. Why, if Adam cancels the size of the gradients? Because their *direction* has changed, too. For the probability $p$ of the right token the new loss is $\ln \sum_j e^{p_j} - p$ (smoothing aside), and its first term is about 6.01 whatever the probabilities are. What is left, $-p$, is lowest on average if a model that can't yet tell the positions apart bets everything on one common token, whereas $-\ln p$ makes it pay dearly for each bet that it loses. With each of three seeds, the model had done so after 60 steps: it gave the same answer at every position, with a probability above 0.99. Two models that were trained on $-p$ alone did the same.
 
 # %% [markdown]
-# Nor is it a matter of patience, because a softmax that is so sure hardly passes a gradient on. After 600 steps (from the seeds 0 and 1) the model with logits got every token right when told, and the one with probabilities was still at 15 %. There is no error and no warning: the loss falls a little, and the problem only looks hard. That is why **models return logits**, and the softmax belongs to the loss, or to whoever needs probabilities.
+# Nor is it a matter of patience, because a softmax that is so sure hardly passes a gradient on. After 600 steps, from each of two seeds, the model with probabilities was still at 15 %, and the one with logits got every token right when told. There is no error and no warning: the loss falls a little, and the problem only looks hard. That is why **models return logits**, and the softmax belongs to the loss, or to whoever needs probabilities.
 
 # %% [markdown]
 # ## Extra: no warm-up
@@ -873,10 +873,10 @@ assert mean["climb", 0.01] < mean["constant", 0.01] - 0.1
 assert mean["constant", 0.003] < mean["climb", 0.003] + 0.1
 assert mean["constant", 0.003] < mean["climb", 0.01] + 0.1
 # %% [markdown]
-# At 0.01, which is too high for the first steps, the climb undoes part of the harm. At 0.003 it gains nothing, since the constant rate of 0.003 ends about as low as either climb, or lower. Two rates and 40 steps are not much, but the order was the same with five other seeds, and with three seeds after 120 steps. After 400 steps (seeds 3 and 4) the constant rate of 0.01 was still at 2.3 and the climb at 1.4, while at 0.003 both had come down to between 0.95 and 0.98.
+# At 0.01, which is too high for the first steps, the climb undoes part of the harm. At 0.003 it gains nothing, since the constant rate of 0.003 ends about as low as either climb, or lower. (Two rates and 40 steps are not much.)
 
 # %% [markdown]
-# But a climb does two things at once. It begins with short steps, and it makes the *mean* rate lower. Which of them helps? We gave the model the same 40 rates in another order, in which ten steps at 0.01 come first and the climb only then. With five seeds, the mean loss was 3.43, as high as that of the constant rate (3.46), where the climb at the beginning ended at 2.78. A constant rate that is as low as the climb's mean came to 3.04. So the lower mean alone brings nothing as long as the first steps are long. What helps is that the *first* steps are short, and a rate that is lower throughout shortens them, too. A warm-up need not help at every rate, and it can make a rate that is too high less harmful.
+# A climb does two things at once. It begins with short steps, and it makes the *mean* rate lower. Which of them helps? As a control, we gave the model the same 40 rates in another order, in which ten steps at 0.01 come first and the climb only then. From five seeds it ended about as high as with the constant rate. So the lower mean alone brings little as long as the first steps are long, and what helps is that the *first* steps are short. A warm-up need not help at every rate, and it can make a rate that is too high less harmful.
 
 # %% [markdown]
 # Large first gradients cannot make the first steps too long, because Adam cancels the size of the gradients. So what sets the first steps apart? Suppose that the gradients are nothing but noise, in which no direction is right. How far does Adam go all the same? We hand noise to the `adam` that we wrote by hand, with a rate of 1:
@@ -925,7 +925,7 @@ assert last > seen["training"][-1] + 0.5
 assert last > min(seen["validation"]) + 0.05
 assert known > alone(memoriser) + 0.3
 # %% [markdown]
-# This is **overfitting**. The training loss goes on falling, while the validation loss stays far above it and, after some time, rises again. The model knows its 64 pairs by heart and can do little else. More steps make it worse: after 1200 the validation loss had climbed to 3.6. You could stop when the validation loss is at its lowest, but it is high even there. More data help more: with ten thousand pairs, and everything else in this cell the same, the validation loss is at 0.85 after 120 steps and still falling. (The rise needs these settings, too: with those of the main training, 64 pairs stay between 2.0 and 2.3 from step 60 to step 300.)
+# This is **overfitting**. The training loss goes on falling, while the validation loss stays far above it and, after some time, rises again. The model knows its 64 pairs by heart and can do little else. You could stop when the validation loss is at its lowest, but it is high even there. More data help more: with ten thousand pairs, and everything else in this cell the same, the validation loss is below 1 after 120 steps and still falling. (How far it rises with few pairs depends on the settings: with those of the main training it hardly does.)
 
 # %% [markdown]
 # ## Extra: your language

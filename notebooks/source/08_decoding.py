@@ -602,7 +602,7 @@ for name, (end, token) in given.items():
 assert given["with dropout"][1] < given["without"][1] - 0.02
 
 # %% [markdown]
-# With the dropout of its training, the model comes near what it was taught. Without dropout, as it is used, the model is surer: a right token costs only 0.05 in $\ln P$, where label smoothing asks for 0.11. The last number of each line is a length: a longer sentence is less probable than silence, even if every one of its tokens costs no more than a right token does. At the model's own 0.05 a token it is 189 tokens. The names are far shorter than that. But what if the model is unsure, as it is on gibberish? Then each token costs more, and silence may cost less. We compare the two:
+# With the dropout of its training, the model comes near what it was taught. Without dropout, as it is used, the model is surer: a right token costs only 0.05 in $\ln P$, where label smoothing asks for 0.11. The last number of each line is the length at which a sentence of right tokens becomes less probable than silence. At the model's own 0.05 a token that is 189 tokens, and the names are far shorter. But what if the model is unsure, as it is on gibberish? Then each token costs more, and silence may cost less. We compare the two:
 
 # %% tolerance=3
 sources = {"names": (unseen, by_search), "gibberish": (gibberish, answers[1])}

@@ -73,7 +73,7 @@ for file in patients.FILES:
     print(f"{file:10} {length:3} lines, {len(there):2} bugs, in {len(functions)} functions")
 
 # %% [markdown]
-# Reading every line with equal suspicion is slow, and it is tempting to begin with it. We go through five steps instead, and begin with the cheapest. The first three compute for a tenth of a second or less, the fourth trains for about two seconds, and the fifth needs a second program, but tells you the function. In our case you could guess where the trouble is, but go through all five steps: the next patient will be caught by a different one.
+# Reading every line with equal suspicion is slow, and it is tempting to begin with it. We go through five steps instead, and begin with the cheapest. The first three compute for a moment, the fourth trains for a few seconds, and the fifth needs a second program, but tells you the function. In our case you could guess where the trouble is, but go through all five steps: the next patient will be caught by a different one.
 
 # %% [markdown]
 # ## Step 1: read the data back
@@ -133,7 +133,7 @@ for number in (11, 16):
     print(f"number {number}:  ", tools.first_loss(patients.load(names[number])))
 
 # %% [markdown]
-# Number 11 has an embedding table with numbers as large as PyTorch draws them, and because the table is the output layer as well, the first logits are enormous. Number 16 divides the loss of the answers by the number of all places, with those of the questions and of the padding. At the end of a training you would see neither: after 250 steps their losses are about 0.03 or less, and they give 96 to 99 of 100 answers right (five trainings). What gives them away is the height at which their curves *begin*.
+# Number 11 has an embedding table with numbers as large as PyTorch draws them, and because the table is the output layer as well, the first logits are enormous. Number 16 divides the loss of the answers by the number of all places, with those of the questions and of the padding. At the end of a training you would see neither, because their losses become as small as they should, and nearly all of their answers are right. What gives them away is the height at which their curves *begin*.
 #
 # The next question is *which* tokens the loss asks for. You could read the indices, and that is where mistakes are made. It is safer to ask the loss itself. Its gradient is negative for exactly those logits that it wants to grow. By hand, with two positions and three tokens:
 
@@ -246,7 +246,7 @@ for number in (4, 15, 19):
 # So `by_heart` catches what can't learn, and if you let the model *write*, it also catches much of what cheats. The loss alone does not.
 
 # %% [markdown]
-# How wide should a model be for this test? At width 32 even the healthy program has a loss of 0.36 to 0.58 after so few steps (four seeds), and at width 48 it just passes. A tool that cries wolf is soon ignored, so we use width 64, at which all tools are quiet for three seeds (`tests/training/test_clinic.py` sees to that). Try a test of your own on a program that you trust before you believe its alarms.
+# How wide should a model be for this test? At width 32 even the healthy program does not know its chats by heart after so few steps. A tool that cries wolf is soon ignored, so we use width 64, at which no tool raises an alarm about the healthy program. Try a test of your own on a program that you trust before you believe its alarms.
 
 # %% [markdown]
 # **Exercise 3** (find the bug; 5 minutes, easy). Attention that learns by heart, and whose output is not a weighted mean.
@@ -505,7 +505,7 @@ exercises.mend_accumulation.check(mend_accumulation)
 # %% [markdown]
 # ## What sees what?
 #
-# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`, with one seed. (With two other seeds all tools say the same, except that learning by heart sees one bug more.) Yellow is an alarm. **Predict** first: is there a bug that only the twin sees?
+# You have seen nine tools and a twin at work on a few patients. How do they do on all 27? The table was made by `python -m transformer_lab.training.experiments.clinic --steps 0 --seeds 2`, so with one seed, the number 2. Yellow is an alarm. **Predict** first: is there a bug that only the twin sees?
 
 # %%
 from transformer_lab import training
@@ -520,14 +520,15 @@ for row in stored:
 # %%
 figure, ax = plots.figure(width=7, height=8.4)
 values = torch.tensor([[share_of[name, tool] for tool in tools.TOOLS] for name in names])
-plots.plot_amounts(values.clamp(max=1), names, [*tools.TOOLS], ax=ax)
+words = [f"{number}: {name.replace('_', ' ')}" for number, name in enumerate(names)]
+plots.plot_amounts(values.clamp(max=1), words, [*tools.TOOLS], ax=ax)
 plots.show(figure, alt="Bugs against tools: each tool sees a few bugs, the twin sees all.")
 
 # %%
 for tool in tools.TOOLS:
     print(f"{tool:11} sees {sum(share_of[name, tool] > 0.99 for name in names):2} of {len(names)}")
 only = [name for name in names if sum(share_of[name, tool] > 0 for tool in tools.TOOLS) == 1]
-print("seen by the twin alone:", only)
+print("seen by the twin alone:", [words[names.index(name)] for name in only])
 assert all(share_of[name, "twin"] > 0.99 for name in names)
 assert only == ["scale_lost"]
 

@@ -201,7 +201,7 @@ exercises.progress()
 # | 12 | [Published weights](12_published_weights.ipynb) | does *bank* mean two things in a real model, run by your own code? | 60 + 70 |
 # | 13 | [Fast and equal](13_fast_and_equal.ipynb) | more than twice as fast, a hundredth of the memory, and the same numbers: how? | 55 + 100 |
 # | 14 | [The bug clinic](14_bug_clinic.ipynb) | the loss falls, and the model is wrong: where? | 45 + 140 |
-# | 15 | [Since Llama](15_since_llama.ipynb) | some of today's models attend in one layer out of four: what remembers in the other three? | 60 + 90 |
+# | 15 | [Since Llama](15_since_llama.ipynb) | some of today's models attend in one layer out of four: what remembers in the other three? | 45 + 90 |
 # | 16 | [After pretraining](16_after_pretraining.ipynb) | how do you make a model answer right, when you can only say *right* or *wrong*? | 60 + 125 |
 # | 17 | [Many machines](17_many_machines.ipynb) | four processes, a quarter of the work each, and in each step the same numbers: what must they tell each other? | 55 + 95 |
 #

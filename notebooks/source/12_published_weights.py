@@ -30,7 +30,7 @@ device = default_device()
 # %% [markdown]
 # ## The question
 #
-# Lesson 01 opened with a word that means two things, and with a table of vectors that was written by hand. Here is a real model: [all-MiniLM-L6-v2](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2), an encoder that was trained to give sentences of similar meaning similar vectors. Its weights came with the requirements. One line brings them into the project's own classes, and no other library computes anything:
+# Lesson 01 opened with a word that means two things, and with a table of vectors that was written by hand. Here is a real model: [all-MiniLM-L6-v2](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2), an encoder that was trained to give sentences of similar meaning similar vectors. Its weights came with the requirements. One line brings them into the project's own classes, and no other library runs the model:
 
 # %%
 model, tokenizer = published.load("all-MiniLM-L6-v2")
@@ -65,7 +65,7 @@ bank = vectors_of("bank", sentences)
 for name, x in (("before the first layer", bank[0]), ("after the last layer", bank[-1])):
     print(f"{name}: money and loan {x[0] @ x[1]:.2f}, money and river {x[0] @ x[2]:.2f}")
 # %% [markdown]
-# After the last layer the vectors are further apart than before the first. But the sentence about the loan is no closer to the one about money than the one about the river is. Is that the answer? One pair of sentences shows nothing, whichever way it falls. So **does *bank* mean two things in a real model, run by your own code?** We begin with the code, because a question to a model that was loaded wrongly has no answer.
+# After the last layer the vectors are further apart than before the first. But the sentence about the loan is hardly closer to the one about money than the one about the river is. Is that the answer? One pair of sentences shows nothing, whichever way it falls. So **does *bank* mean two things in a real model, run by your own code?** We begin with the code, because a question to a model that was loaded wrongly has no answer.
 
 # %% [markdown]
 # ## By hand
@@ -131,7 +131,7 @@ mine = mine.eval().to(device)
 with torch.no_grad():
     print("the same:", torch.equal(mine(ids), model(ids)))
 # %% [markdown]
-# Other families need more than names, and this is where most wrong loadings are made:
+# Other families need more than names:
 #
 # | family | what differs |
 # |---|---|
@@ -319,7 +319,7 @@ assert told["[MASK]"][6] > 65
 assert told["itself"][1] > 6 + max(told[name][1] for name in others)
 
 # %% [markdown]
-# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. (With *place*, *paper* or *table* the last count is 77 to 84, and that after layer 0 58 to 68.) In between the words themselves are ahead, most clearly after layer 0, with 80 against 68 at most. So the word does add something there. After the last layer this count no longer shows it.
+# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are far ahead. We have also put each of the six words in the place of another, in five ways. These are right 59 to 72 times there, so the word does add something. One layer later we can't be sure of it, because one of the five ways is right 83 times.
 
 # %% [markdown]
 # In these sentences the sense of the word and the topic go together. What if they don't? In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
@@ -361,7 +361,7 @@ assert max(further[name][1][3] for name in others) >= 5
 # Among its usual company *bank* is right in all eight pairs (before the first layer, by its position alone, in six), and after the last layer so is each of the others. Among the company of the other sense *bank* is right in about half of them, as often as a coin would have it. (Eight coins show 2 to 6 heads in 93 % of all runs.) And our expectation was wrong: without *bank*, the rest of such a sentence does not give nearly none, but two to seven. A sentence in which something raised its interest rates speaks of money, whatever stands beside the river. So these eight pairs can't tell the sense from the company, although they were written for it, and only the control shows that.
 
 # %% [markdown]
-# Does *bank* mean two things, then? **Its vectors differ between money and river, but so do those of *thing* or *it* in its place: a vector takes up what the sentence around it is about.** (Between the first layer and the last the word itself adds something to it.) In everyday sentences that is enough to tell the two senses apart. It is not the same as knowing them, and in our crossed sentences, which speak of both, it does not even tell them apart. (These are six words, eight pairs and a small model. They say nothing about larger models.)
+# Does *bank* mean two things, then? **Its vectors differ between money and river, but so do those of *thing* or *it* in its place: a vector takes up what the sentence around it is about.** In everyday sentences that is enough to tell the two senses apart. It is not the same as knowing them, and in our crossed sentences, which speak of both, it does not even tell them apart. (These are six words, eight pairs and a small model. They say nothing about larger models.)
 
 # %% [markdown]
 # ## Break it
@@ -438,7 +438,7 @@ assert ahead == {"relu", "without_types", "norms_exchanged"}
 # %% [markdown]
 # ## Search by meaning
 #
-# What are such vectors good for? This model was made for a search. A text's vector is the mean of its tokens' vectors, and a question finds the paragraphs whose vectors point in its direction. We let it search the paragraphs of the lessons 01 to 10 themselves, which come with the package:
+# What are such vectors good for? One use is a search. A text's vector is the mean of its tokens' vectors, and a question finds the paragraphs whose vectors point in its direction. We let it search the paragraphs of the lessons 01 to 10 themselves, which come with the package:
 
 # %%
 library = word_senses.paragraphs()  # pairs of a lesson and a paragraph of it
@@ -547,9 +547,9 @@ for name in sets:
 other = {way: reciprocal["in other words", way] for way in ways}
 assert other["by meaning"] > other["by shared words"]
 # %% [markdown]
-# Asked in the lessons' own words, counting words does not do badly. Asked in other words, the count finds less, and that is what the vectors buy. (More than half of the first answers are wrong even so.)
+# In both sets the vectors find the right lesson more often than the count of words does. (More than half of their first answers are wrong even so.)
 #
-# Is it a mistake to count the padding in the mean? These 46 questions don't show it. When we looked, the mean with padding put the right lesson further up for 11 of them and further down for 13. In the first set it even put six more in first place and lost none (six coins fall so once in 64 throws), and in the second it gained two and lost two. But such a mean has a fault that needs no statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
+# Is it a mistake to count the padding in the mean? The first set gains by it and the second loses, so these 46 questions don't tell. But such a mean has a fault that needs no statistics, because the vector of a text then depends on the texts beside it. Here is one sentence, alone and in a batch with a longer text:
 
 # %% tolerance=0.05
 @torch.no_grad()
@@ -585,7 +585,7 @@ print(f"together {further_up.tolist()}; coins: p = {coins(*further_up.tolist()):
 assert coins(*further_up.tolist()) < 0.15
 
 # %% [markdown]
-# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on the wording of the lessons, since they are the texts that are searched. With sixteen earlier wordings, the p of both sets together lay between 0.001 and 0.04, and where a random fifth of the present paragraphs was left out, between 0.005 and 0.30 (six draws). So the model is probably the better search, and 46 questions are too few to be sure of it.
+# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on the paragraphs that are searched. Where a random fifth of them was left out, p lay between 0.004 and 0.08 (twenty draws). So the model is probably the better search, and 46 questions are too few to be sure of it.
 
 # %% [markdown]
 # **Exercise 4** (10 minutes, easy). `hidden` is what a model gives for texts of different lengths, `mask` is True for a token and False for padding. Return the mean of each text's own tokens; a text without any gets zeros.
@@ -686,7 +686,7 @@ for name, score in zip(names, scores):
     print(f"{name}: head {layer}.{head} {score.max():.2f}, the median head {score.median():.2f}")
 assert scores[0].max() > 0.9 > 0.5 > scores[0].flatten().sort().values[-2]
 # %% [markdown]
-# One head looks at the token before it and at nothing else, so its score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives nearly a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
+# One head looks at the token before it and at nothing else, so its score is nearly 1. Other heads rest on *[CLS]*, as BERT's rest on *[SEP]* ([Clark et al., 2019](https://arxiv.org/abs/1906.04341)), and one gives about a third of its attention to the same word elsewhere. It is tempting to tell a story now: head 0.2 reads the order of the words. If so, it should be missed where order is all that differs. **Predict** what its ablation does to the distance between these sentences:
 
 # %%
 print(*word_senses.REVERSED[0], "|", *word_senses.REVERSED[1])
@@ -760,6 +760,6 @@ print(f"with another of its layer at most {max(rest):.3f}")
 assert beyond[head] > 3 * max(rest)
 
 # %% [markdown]
-# With any other head of layer 0 the losses add up, to within 0.01. So head 2.11 does stand in for head 0.2. It is not the only one: with head 1.8 in the place of 2.11, too, 0.043 is lost beyond the sum, and with each of four other heads about 0.03. The first ablation made head 0.2 look more dispensable than it is. Still, even without heads 0.2 and 2.11 most of the distance is left, and the layer that is missed most is layer 2, not the layer of the head with the perfect score.
+# With any other head of layer 0 the losses add up, to within 0.01. So in these sentences head 2.11 stands in for head 0.2, and the first ablation made head 0.2 look more dispensable than it is. In others it need not be so: with five pairs of longer sentences nothing was lost beyond the sum, and head 0.2 alone took 15 % of the distance with it. But there, too, most of the distance is left without both heads, and layer 2 is missed far more than layer 0, the layer of the head with the perfect score.
 #
 # So a score says where a head looks. What the model would lose without it must be measured, and one head at a time can show too little.

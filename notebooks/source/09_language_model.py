@@ -281,7 +281,7 @@ first, later = (surprise[now & kind].mean().item() for kind in (~before, before)
 print(f"the first letter of a word {first:.1f} nats, the later ones {later:.1f}")
 assert first > later + 0.5
 # %% [markdown]
-# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (For a larger model of the package a first letter costs 2.7 nats: 0.2 for *whether* a letter comes, and 2.5 for *which* one. That is as much as a choice among 12 equally probable letters; inside a word it is as much as a choice among 2.)
+# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (For the package's larger model, which comes next, a first letter costs 2.7 nats: 0.2 for *whether* a letter comes, and 2.5 for *which* one. That is as much as a choice among 12 equally probable letters; inside a word it is as much as a choice among 2.)
 
 # %% [markdown]
 # ## With more patience
@@ -403,7 +403,7 @@ assert other[-1] > min(other) + 0.3
 # On its own text it keeps getting better, and after some time it gets worse on another, which is the overfitting of lesson 07. The model that you trained above hardly had a chance to overfit. In 800 steps it reads 0.8 million characters, at random places among more than six million, so most of each batch is as new to it as a test would be.
 
 # %% [markdown]
-# **Exercise 4** (find the bug; 20 minutes, medium). This table of pairs has three defects. A test of pure noise has a loss far below that of guessing. The probabilities of a row add up to more than 1. And a table that knows nothing of four tokens would have a loss of 2 instead of 1.39. Mend it.
+# **Exercise 4** (find the bug; 20 minutes, medium). This table of pairs has three defects. With a vocabulary of 98 tokens, a test text has a lower loss when it is written ten times in a row. The probabilities of a row add up to more than 1. And a table that knows nothing of four tokens would have a loss of 2 instead of 1.39. Mend it.
 
 # %% exercise="mend_bigram_loss"
 def mend_bigram_loss(train, test, vocab_size):
@@ -510,7 +510,7 @@ for width in (32, 64):
         print(f"  {name:22} forecasts {after:.2f}")
         assert after > fourth + 0.04
 # %% [markdown]
-# All four rules predict too high a loss, because the doubling from 200 to 400 steps took off *more* than the one before it, at both widths and with each of the three seeds. No law of this form allows that, with a floor or without, as long as $b$ is positive. (The climb of the learning rate over the first 50 steps is not to blame: if it takes an eighth or a quarter of all steps instead, the last doubling of the smaller model still takes off more than the one before.)
+# All four rules predict too high a loss, because the doubling from 200 to 400 steps took off *more* than the one before it, at both widths and with each of the three seeds. No law of this form allows that, with a floor or without, as long as $b$ is positive.
 
 # %% [markdown]
 # So for these models you have no law yet, and you have found that out before you paid. Suppose that you go on all the same, and predict the loss of the smaller model after 800 steps from its losses after 100, 200 and 400. The law with a floor, which was right about the tables, says 1.76, the same factor says 1.99, and the same gain says 1.94. Five seeds ended at 1.91 to 1.98. So the same gain would have been right this time; but at 400 steps it had missed, so you had no reason to believe it. **Test a law on points that it was not fitted to, before you pay for the point that you want.** With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
@@ -561,7 +561,7 @@ for of_the_wide in (50, 100, 200):
         print(f"d_model {width}, {n:3} steps: {flops / 1e9:5.1f} GFLOPs, loss {mean[width, n]:.2f}")
     assert mean[32, 2 * of_the_wide] < mean[64, of_the_wide] + 0.01
 # %% [markdown]
-# Half the width and twice the steps cost little more than half as much (with the pairs counted, 60 %), and end as low or lower all three times. At these budgets, and at the one learning rate that was tried, more steps are worth more than more width. That need not stay so: for models of 70 million to 16 billion parameters, [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) found that size and text should grow in equal proportion.
+# Half the width and twice the steps cost little more than half as much (with the pairs counted, 60 %), and end as low or lower all three times. At these budgets, and with the one schedule of the learning rate that was tried, more steps are worth more than more width. That need not stay so: for models of 70 million to 16 billion parameters, [Hoffmann et al. (2022)](https://arxiv.org/abs/2203.15556) found that size and text should grow in equal proportion.
 #
 # **Go on by yourself** (nobody checks this one). From which number of steps on does the wider model win? Write down a guess and the reason for it. Then pay for the trainings that could prove you wrong. After `from transformer_lab.training.experiments import sweep as small_trainings`, `small_trainings.train(corpus, 64, 800, seed=0)` is one of them, and `small_trainings.nats` measures it.
 

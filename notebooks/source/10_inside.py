@@ -406,7 +406,7 @@ print(f"only one head of layer 1 left: {min(pairs):.2f} to {max(pairs):.2f}, non
 assert lost["without a head of layer 1"] > 0.9
 assert max(pairs) > 0.7 > 0.15 > none
 # %% [markdown]
-# Without all three of them nothing is left, and each does most of the work when it is alone. They do the same job, so each can be spared as long as the others stay. In large models, too, other parts stand in for one that is taken away ([Wang et al., 2022](https://arxiv.org/abs/2211.00593); [McGrath et al., 2023](https://arxiv.org/abs/2307.15771)). One ablation without effect shows that the model can do without this head as long as it has the others, and nothing more.
+# Without all three of them nothing is left, and each does most of the work when it is alone. They do the same job, so each can be spared as long as the others stay. In models of language, too, other parts stand in for one that is taken away ([Wang et al., 2022](https://arxiv.org/abs/2211.00593); [McGrath et al., 2023](https://arxiv.org/abs/2307.15771)). One ablation without effect shows that the model can do without this head as long as it has the others, and nothing more.
 
 # %% [markdown]
 # **Exercise 5** (write the test; 20 minutes, medium). Somebody claims that a head of a model matters. `model(tokens, without)` takes tokens (B, T) from 0 to 9 and a list of heads to take away. It returns logits (B, T, 10) and where each head looks, (B, h, T, T). The claim is right if, for some text of at most 40 tokens, some probability of a next token changes by more than 0.001 when that head *alone* is gone. Your test is scored on right claims and wrong ones.
@@ -597,7 +597,7 @@ print(f"the same without head 3.3: {other_without:.2f} after another name", end=
 print(f"{same_without:.2f} after itself")
 assert same_without - after_same > 1 > 0.3 > abs(other_without - after_other)
 # %% [markdown]
-# For a name that is new to it, the small model gains nothing from having read it before. The larger one pays 1.90 nats a letter instead of 5.35. Without head 3.3 nothing is left of this gain, while a name that was not there before costs as much as with the head. So the head is needed for the whole gain, and for nothing else in these lines.
+# For a name that is new to it, the small model gains nothing from having read it before. The larger one pays 1.90 nats a letter instead of 5.35. Without head 3.3 nothing is left of this gain, while a name that was not there before costs as much as with the head. So the whole gain depends on this head.
 
 # %% [markdown]
 # ## Where does it know?
@@ -747,10 +747,9 @@ assert min(runs["answers by notes exchanged for keys"]) > 0.8
 # By these measures all five models have built the same circuit. In each of them the exchanged notes mislead the keys. The values read what layer 0 has written, too, in some models more than in others. What differs from seed to seed is which head takes which task, and how a task is shared among the heads.
 
 # %% [markdown]
-# All five were trained for 500 steps. What if they train for longer? We have also trained `train(seed, steps=5000)` at seeds 0, 1 and 2. These models, too, name all symbols, know nothing without layer 1 (0.04 to 0.05 are right), can do without any single head of it (0.99 or more), and need the notes in their keys (0.09 to 0.10 without them).
-
-# %% [markdown]
-# But they have divided their work differently. Two heads of layer 0 now look back by one, with scores of 0.84 to 0.99, so the better one can be spared at two seeds (0.90 and 0.81 are left without it, 0.27 at the third). Another head of layer 0 has become indispensable, since only 0.08, 0.12 and 0.17 are left without it. And now the queries or the values need what layer 0 has written, as the keys do: if the more sensitive of the two does without it, 0.45, 0.46 and 0.91 of the answers are still right. (At seed 0 it is the values. There exchanged notes move every answer, through the values as through the keys.) So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
+# All five were trained for 500 steps. What if they train for longer? We have also trained `train(seed, steps=5000)` at seeds 0, 1 and 2. These models, too, name all symbols, know nothing without layer 1, can do without any single head of it, and need the notes in their keys: without them 0.09 to 0.10 of the answers are right.
+#
+# But they have divided their work differently. In layer 0 another head than the one that looks back most has become indispensable, since only 0.08, 0.12 and 0.17 are right without it. And at two of the three seeds the queries or the values now need what layer 0 has written, too: 0.45 and 0.46 are right without it. So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
 
 # %% [markdown]
 # ## Extra: which heads close brackets?

@@ -594,7 +594,7 @@ for name, texts, source in (
 assert copied["larger model"] < 1.5 * copied["unseen code"]
 assert copied["memoriser"] > 1.3 * copied["unseen code, in its text"]
 # %% [markdown]
-# The larger model's longest runs are about as long as those that unseen files share with the training files, which are phrases that everybody writes. The memoriser copies much longer pieces of its short text than unseen code shares with it. GPT-2 can repeat passages of its training text word for word, and its largest version repeats more of them than the smaller ones ([Carlini et al., 2021](https://arxiv.org/abs/2012.07805)).
+# The larger model's longest runs are about as long as those that unseen files share with the training files. The memoriser copies much longer pieces of its short text than unseen code shares with it. GPT-2 can repeat passages of its training text word for word, and its largest version repeats more of them than the smaller ones ([Carlini et al., 2021](https://arxiv.org/abs/2012.07805)).
 
 # %% [markdown]
 # ## Extra: your own text

@@ -319,7 +319,7 @@ assert told["[MASK]"][6] > 65
 assert told["itself"][1] > 6 + max(told[name][1] for name in others)
 
 # %% [markdown]
-# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are far ahead. We have also put each of the six words in the place of another, in five ways. These are right 59 to 72 times there, so the word does add something. One layer later we can't be sure of it, because one of the five ways is right 83 times.
+# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are far ahead, and not only of these three: with each of the six words in the place of another, in five ways, 59 to 72 answers are right. So there the word does add something. One layer later we can't be sure, because one of the five ways gives 83.
 
 # %% [markdown]
 # In these sentences the sense of the word and the topic go together. What if they don't? In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.

@@ -457,7 +457,7 @@ assert by_part["key"] < 0.3 < 0.85 < min(by_part["query"], by_part["value"])
 # %% [markdown]
 # This is the clearest answer of the lesson so far. What layer 0 finds out travels to layer 1 through the keys; queries and values hardly need it. Elhage et al. call this *K-composition*.
 #
-# In models that were trained ten times as long, the keys need the notes just as much, but there queries or values begin to need layer 0 as well. The *Extra* on seeds has the numbers.
+# In models that were trained ten times as long, the keys need the notes just as much, but there queries or values begin to need layer 0 as well. The *Extra* on seeds says more.
 
 # %% [markdown]
 # ## Move a note
@@ -747,9 +747,9 @@ assert min(runs["answers by notes exchanged for keys"]) > 0.8
 # By these measures all five models have built the same circuit. In each of them the exchanged notes mislead the keys. The values read what layer 0 has written, too, in some models more than in others. What differs from seed to seed is which head takes which task, and how a task is shared among the heads.
 
 # %% [markdown]
-# All five were trained for 500 steps. What if they train for longer? We have also trained `train(seed, steps=5000)` at seeds 0, 1 and 2. These models, too, name all symbols, know nothing without layer 1, can do without any single head of it, and need the notes in their keys: without them 0.09 to 0.10 of the answers are right.
+# All five were trained for 500 steps. What if they train for longer? We have also trained `train(seed, steps=5000)` at seeds 0, 1 and 2. These models, too, name all symbols, know nothing without layer 1, can do without any single head of it, and need the notes in their keys: without them about a tenth of the answers are right.
 #
-# But they have divided their work differently. In layer 0 another head than the one that looks back most has become indispensable, since only 0.08, 0.12 and 0.17 are right without it. And at two of the three seeds the queries or the values now need what layer 0 has written, too: 0.45 and 0.46 are right without it. So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
+# But they have divided their work differently. In layer 0 another head than the one that looks back most has become indispensable, since less than a fifth of the answers are right without it. And at two of the three seeds the queries or the values now need what layer 0 has written, too, since less than half are right without it. So the circuit is the same in outline, while the share of each head depends on the seed and on the length of the training.
 
 # %% [markdown]
 # ## Extra: which heads close brackets?

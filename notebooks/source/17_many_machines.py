@@ -72,7 +72,7 @@ print("largest difference of any weight < 1e-5:", difference(four) < 1e-5)
 # No rank has read more than a quarter of the texts, and yet the weights after ten steps are, to rounding, those that one process gets from all of them. (We compare the weights of rank 0; those of the other ranks are equal to them.)
 
 # %% [markdown]
-# Why *to rounding*? Four ranks add up in another order than one process, so the last digits differ, and a long training can enlarge the difference. With the package's command `transformer_lab.training.text`, the largest difference of a weight between four ranks and one is 7e-7 after 5 steps, 2e-5 after 40, 9e-4 after 100 and 7e-2 after 150 in float32, and in float64 it is 7e-16, 1e-14 and 4e-8 after 5, 40 and 100. So each step is the same to rounding, but the *end* of a long training is not.
+# Why *to rounding*? Four ranks add up in another order than one process, so the last digits differ, and a long training can enlarge the difference. In a training with the package's command `transformer_lab.training.text`, the largest difference of a weight grew from 7e-7 after 5 steps to 9e-4 after 100, and in float64 to no more than 4e-8. So each step is the same to rounding, but the *end* of a long training is not.
 #
 # **Four processes, a quarter of the work each, and in each step the same numbers: what must they tell each other, and how often?**
 
@@ -402,7 +402,7 @@ assert len(waited) == 3
 assert min(waited) > 2  # seconds; how many more, says the machine
 
 # %% [markdown]
-# Without our limit they would wait as long as torch's own allows, which is [half an hour, or ten minutes with NCCL](https://docs.pytorch.org/docs/stable/distributed.html) on GPUs. Until then there is no error and no progress. Note what the message does *not* say, which is who was missing, and at which step. So each rank should log its steps, and a test should run with a short limit. (To find out who, gloo has [`monitored_barrier`](https://docs.pytorch.org/docs/stable/distributed.html), which names the missing rank, and NCCL has a [flight recorder](https://docs.pytorch.org/tutorials/intermediate/debug_hangs_with_flight_recorder.html).)
+# Without our limit they would wait as long as torch's own allows, which is [half an hour, or ten minutes with NCCL](https://docs.pytorch.org/docs/stable/distributed.html) on GPUs. Until then there is no error and no progress. Note what the message does *not* say, which is who was missing, and at which step. So each rank should log its steps, and a test should run with a short limit. (To find out who, gloo has [`monitored_barrier`](https://docs.pytorch.org/docs/stable/distributed.html), which names the missing rank, and torch records what its ranks do with NCCL in a [flight recorder](https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html).)
 
 # %% [markdown]
 # **The mean of means.** This takes us back to the two lists, now in a real model. Some texts are shorter than others, and end in padding, which is no target. One way of adding up is right, and the other averages the ranks' means. The control is a batch in which every rank has equally many targets:
@@ -484,11 +484,12 @@ ranks.close()
 # %% [markdown]
 # ## A real cluster, on paper
 #
-# The same formulas predict what you can't run. A model of 8 billion weights, such as [Llama 3](https://arxiv.org/abs/2407.21783), has 32 layers and $d = 4096$. Let eight GPUs train it with 65 536 tokens a step and numbers in bfloat16.
+# The same formulas predict what you can't run. The Llama 3 of 8 billion weights has 32 layers and $d = 4096$. Let eight GPUs train it with 65 536 tokens a step and numbers in bfloat16, once within one machine, and once with each GPU in a machine of its own.
 #
 # An H100 does [989 TFLOP/s](https://www.nvidia.com/en-us/data-center/h100/) with dense matrices, of which the training of the largest Llama 3 reached [about 40 %](https://arxiv.org/abs/2407.21783). Each GPU can send 450 GB/s to the others of its machine by NVLink, and 50 GB/s to other machines by a [400 Gbit/s link](https://docs.nvidia.com/dgx/dgxh100-user-guide/introduction-to-dgxh100.html).
-#
-# A step costs about $6 P$ FLOPs a token ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)). Forward, each weight costs one product and one sum. Backward it costs twice as much, because two gradients are needed, that of the weight and that of its input. Attention's own products are left out, which are few as long as the texts are short.
+
+# %% [markdown]
+# A step costs about $6 P$ FLOPs a token ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361)). Forward, each weight costs one product and one sum. Backward it costs twice as much, for two gradients, its own and that of its input. Attention's own products are left out, which are few while the texts are short.
 
 # %%
 P, L, d, tokens, n = 8_030_261_248, 32, 4096, 65_536, 8
@@ -530,25 +531,30 @@ for weights, layers, width in llamas:
     print(f"{weights / 1e9:3.0f} billion: sends {ratio:.2f} times as long as it computes")
 
 # %% [markdown]
-# So the ratio falls with the width. But on the way forward, no token can enter the next half of a layer before its sum is there, so that sending is hard to hide even where it takes less time than the arithmetic. To hide it, the work must be cut more finely. PyTorch's [asynchronous tensor parallelism](https://discuss.pytorch.org/t/distributed-w-torchtitan-introducing-async-tensor-parallelism-in-pytorch/209487) sends the sums of some tokens while the products of others are computed. And on the way back, Megatron-LM computes the gradients of a weight matrix [while the gradients of its input are summed](https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tensor_parallel/layers.py). All of this is easier on fast links, and so tensor parallel is kept within the reach of the fast links, which are those of one machine here.
+# So the ratio falls with the width. But on the way forward, no token can enter the next half of a layer before its sum is there, so that sending is hard to hide even where it takes less time than the arithmetic. To hide it, the work must be cut more finely. PyTorch's [asynchronous tensor parallelism](https://discuss.pytorch.org/t/distributed-w-torchtitan-introducing-async-tensor-parallelism-in-pytorch/209487) sends the sums of some tokens while the products of others are computed. And on the way back, Megatron-LM computes the gradients of a weight matrix [while the gradients of its input are summed](https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tensor_parallel/layers.py). All of this is easier on fast links. So tensor parallel is kept where the links are fast, which here means within one machine.
 
 # %% [markdown]
-# How are ways combined, then? Take two machines of eight such GPUs, and twice as many tokens, so that the arithmetic still takes a second. Each machine reads half of the tokens, and inside it, tensor parallel leaves an eighth of the weights to every GPU. Then a GPU has only the gradients of its own eighth to add up between the machines, with one partner in the other one, as in data parallel:
+# How are ways combined, then? Take two machines of eight such GPUs, and twice as many tokens, so that the arithmetic still takes a second. A ring of sixteen GPUs leaves each machine only once. So NVIDIA's library NCCL [makes several rings](https://github.com/NVIDIA/nccl-tests/issues/277), each of which leaves by another GPU's link and carries a part of the numbers. With eight rings, the machines send each other 400 GB/s.
+#
+# The last line of the next cell nests two ways. Each machine reads half of the tokens, and inside it, tensor parallel leaves an eighth of the weights to every GPU. Then a GPU has only the gradients of its own eighth to add up between the machines, with one partner in the other one, as in data parallel:
 
 # %%
 tokens, gpus = 131_072, 16
-for way, share in (("data", 1), ("tensor", gpus)):
-    seconds = outside.seconds_sending(costs.bytes_sent(way, gpus, P, L, tokens, d, 2), gpus)
+rings = costs.Cluster(flops=989e12, link=8 * 50e9)
+for way, share in (("data", 1), ("sharded", gpus), ("tensor", gpus)):
+    seconds = rings.seconds_sending(costs.bytes_sent(way, gpus, P, L, tokens, d, 2), gpus)
     print(f"{way + ' alone:':28} {seconds:.2f} s, {16 * P / share / 1e9:5.1f} GB a GPU")
 both = inside.seconds_sending(costs.bytes_sent("tensor", 8, P, L, tokens // 2, d, 2), 8)
 both += outside.seconds_sending(costs.bytes_sent("data", 2, P // 8, L, tokens, d, 2), 2)
 print(f"tensor inside, data between: {both:.2f} s, {16 * P / 8 / 1e9:5.1f} GB a GPU")
 
 # %% [markdown]
-# Data parallel alone does not fit into the 80 GB of a GPU. Tensor parallel alone sends for five times as long as it computes, because its ring crosses the slow links. Nested, the two fit, and send for less than a third of a second.
+# Data parallel alone does not fit into the 80 GB of a GPU. Nested with tensor parallel it does, and sends for half as long as tensor parallel alone. But sharded training alone fits, too, and sends for a shorter time than both, so that a model of this size [needs no other way](https://arxiv.org/abs/2410.06511), even on 128 GPUs.
+#
+# Why nest, then? Ranks that share out texts can't be more than there are texts. The model of 405 billion was trained by [16 384 GPUs](https://arxiv.org/abs/2407.21783), with 16 million tokens a step in texts of 8192 tokens. These are about two thousand texts, and so eight GPUs at least had to work on each of them.
 
 # %% [markdown]
-# The [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. In the model of 8 billion four heads share their keys, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: the weights that a sharded rank needs next, and the gradients, can travel while it computes something else. We add that a rank of a pipeline has nothing to do before its activation comes.
+# Its [paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. In the model of 8 billion four heads share their keys, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: the weights that a sharded rank needs next, and the gradients, can travel while it computes something else.
 
 # %% [markdown]
 # What changes with the batch? The number of gradients does not grow with the tokens, but the arithmetic does. So here is data parallel between machines, with smaller and larger batches:
@@ -595,7 +601,7 @@ assert all(plain > overlapped for way, (plain, overlapped, _) in times.items() i
 assert min(slow - plain for plain, _, slow in times.values()) > 150
 
 # %% [markdown]
-# In data and sharded training, the arithmetic of the moment does not need what is being sent, so most of the sending disappears behind it. A pipeline gains a little, context also a little, and tensor parallel nothing, because here each of its sums is needed at once. (The view takes a layer's way back for one piece of work. Cut into the gradients of inputs and of weights, as in Megatron-LM, it would gain there.) And in every way a single rank that takes twice as long makes the others wait, so that four ranks need about one and a half times as long, or almost twice as long, for the same work.
+# In data and sharded training, the arithmetic of the moment does not need what is being sent, so most of the sending disappears behind it. A pipeline gains a little, context also a little, and tensor parallel nothing, because here each of its sums is needed at once. And in every way a single rank that takes twice as long makes the others wait, so that four ranks need about one and a half times as long, or almost twice as long, for the same work.
 
 # %% [markdown]
 # ## Back to the question
@@ -608,7 +614,7 @@ assert min(slow - plain for plain, _, slow in times.values()) > 150
 # - A gradient is a sum, and a sum can be made in parts: divide by the number of *all* targets, then add up.
 # - A ring adds up in $2 (n - 1)$ steps, and no rank sends more than twice its numbers.
 # - Data cuts the texts, sharding the weights, tensor the features, context the positions, pipeline the layers.
-# - What is sent in every layer needs fast links, so ways are nested: tensor inside a machine, data between machines.
+# - What is sent in every layer needs fast links. So where ways are nested, tensor is inside a machine, and data between machines.
 # - Test with unequal shares, own seeds and a limit of time.
 
 # %% [markdown]

@@ -35,7 +35,7 @@ device = default_device()
 # %% [markdown]
 # ## The question
 #
-# The model of this lesson has read a million characters. Most of its lines are sums of five digits, of which only the last digit is kept. Here it goes on with two prompts, always with the most probable character:
+# The model of this lesson has read a million characters. Most of its lines add up five digits, and keep only the last digit of the sum. Here it goes on with two prompts, always with the most probable character:
 
 # %%
 base, characters, _ = training.load_language_model("digit_sums")
@@ -143,7 +143,7 @@ print("follows:", *(f"{share:.2f}" for share in follows))
 assert follows[0] < follows[2:].min()
 
 # %% [markdown]
-# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. What was damaged is the beginning. (With ten times as many steps the first place is still the worst, although with two seeds of five the damage is smaller: in one of these runs 0.89 of the first digits follow.)
+# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. As a control, we wrote a colon in front of each direct answer, `:9.`, so that no answer stood at the first place any more. Then 95 to 97 % of the first digits follow, and about 90 % of the sums that are worked out are right (three seeds).
 
 # %% [markdown]
 # Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in nineteen ways, most of them with five seeds. From here on, the lesson often reads its table:
@@ -222,10 +222,10 @@ for name, (first, end) in parts.items():
     print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
 
 # %% [markdown]
-# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that hardly any character is less likely there than one more digit. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. As a control, we changed one character. Behind a line break in place of the question mark, the repeated digits cost 1.7 nats instead of 13. Where these digits count as targets, 80 to 88 % of the answers are then right, instead of 51 to 59 % (three seeds). Where they do not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
+# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that one more digit there is all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where it counts, 80 to 88 % of the answers are then right, instead of 51 to 59 % (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
 
 # %% [markdown]
-# With four times as many steps a loss on everything gets to 0.95 and more, and with ten times as many to 0.89 to 0.94, where answers alone give 0.99 and more. So what the mask buys is mostly time, and a little more.
+# With ten times as many steps, 89 to 94 % are right even after a loss on the whole prompt, and 99 % and more after a loss on answers alone. So what the mask buys is mostly time.
 
 # %% [markdown]
 # **What should be shown?** This decision matters more. The table has three more collections. In two of them every demonstration works the sum out, and there are 300 of them, or only 45, which is as many as there were among the 300 mixed ones. In the third one, none does.
@@ -279,7 +279,7 @@ for arm in ("demonstrations", "LoRA, rank 1", "LoRA, rank 8"):
 assert over_seeds("LoRA, rank 1", "well_formed").mean() > 0.9
 
 # %% [markdown]
-# Two parameters in a hundred learn the form about as well as all of them do. Rank 8 damages more. With four of the five seeds it is right in fewer than one in five of the sums that it works out, where full fine-tuning is right in half of them. It is the learning rate, which is too high for rank 8, though not for rank 1: with a third of it, rank 8 is right in 51 to 55 % of them, while rank 1 stays at 36 to 50 % (three seeds). `ap.save_lora` writes nothing but $A$ and $B$. Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here rank 8 forgot about as much at the lower rate, and more at the higher one.
+# Two parameters in a hundred learn the form about as well as all of them do. Rank 8 damages more. With four of the five seeds it is right in fewer than one in five of the sums that it works out, where full fine-tuning is right in half of them. The cause is the learning rate, which is too high for rank 8: with a third of it, 51 to 55 % of these sums are right (three seeds). Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here rank 8 forgot about as much at the lower rate, and more at the higher one.
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, easy). Write a linear layer with LoRA that works whatever axes stand before the last one.
@@ -370,7 +370,7 @@ for baseline in (0.0, (p @ rewards).item()):
     print(f"baseline {baseline:.2f}: mean of estimates {found}, scatter {scatter:.2f}")
 
 # %% [markdown]
-# The estimates scatter less when the baseline is what was to be expected. But who says what that is? The first chat models were trained by **RLHF**, reinforcement learning from human feedback ([InstructGPT](https://arxiv.org/abs/2203.02155)). People compared answers in pairs, a second model learned from their choices to give rewards, and the policy was trained on these rewards by PPO, which needs a third network to say what reward was to be expected. GRPO does without that network. And where a program can tell right from wrong, as in this lesson, it takes the place of the second one, which is known as **RLVR**, with *verifiable rewards* ([Tülu 3](https://arxiv.org/abs/2411.15124)).
+# The estimates scatter less when the baseline is what was to be expected. But who says what that is? The first chat models were trained by **RLHF**, reinforcement learning from human feedback ([InstructGPT](https://arxiv.org/abs/2203.02155)). People compared answers in pairs, a second model learned from their choices to give rewards, and the policy was trained on these rewards by PPO, which needs a third network to say what reward was to be expected. GRPO does without that network. And where a program can tell right from wrong, as in this lesson, it takes the place of the second model. This is known as **RLVR**, reinforcement learning with *verifiable rewards* ([Tülu 3](https://arxiv.org/abs/2411.15124)).
 
 # %% [markdown]
 # What is to be expected differs from prompt to prompt, because some problems are easy and others are hard. So it is natural to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
@@ -478,18 +478,26 @@ for arm in ("rejection", "four rounds"):
     say(arm, "worked")
 
 # %% [markdown]
-# After one round the model works out a third, which is less than the formula says. Was the formula wrong about the kept answers, or is the model not like them? Let us draw the same samples once more and look at those that pass:
+# After one round the model works out a third, which is less than the formula says. Was the formula wrong about the kept answers, or is the model not like them? Each problem has two right answers, one of them worked out, and the model that draws the answers can say how likely each of the two is:
 
 # %% tolerance=0.1
-samples, passed = ways.sampled(shown, characters, seed=0)
-worked = torch.tensor([task.is_worked(text) for text in samples.texts]).view_as(passed)
-kept = passed > 0  # (problems, samples)
-shares = (worked & kept).sum(1) / kept.sum(1).clamp(min=1)
-print(f"of all kept answers, worked out: {worked[kept].float().mean():.2f}")
-print(f"a mean over the problems:        {shares[kept.any(1)].mean():.2f}")
+def likely(answer):
+    """How likely this answer to each problem was before the round."""
+    pairs = zip(map(task.asked, problems), map(answer, problems))
+    examples = ap.AnswerExamples.from_pairs(pairs, characters)
+    tokens, marked = examples.tokens.to(device), examples.answer_mask.to(device)
+    with torch.no_grad():
+        return ap.answer_log_probs(shown(tokens), tokens, marked).exp()
+
+
+worked = likely(task.worked)  # (problems,)
+kept = worked + likely(task.direct)
+print(f"of all kept answers, worked out: {worked.sum() / kept.sum():.2f}")
+print(f"a mean over the problems:        {(worked / kept).mean():.2f}")
+assert (worked / kept).mean() < worked.sum() / kept.sum() - 0.03
 
 # %% [markdown]
-# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and as more of *their* answers pass, they have more than their share of the kept ones. What the model learns is how to answer *each problem*, and as a mean over the problems fewer are worked out. That is a part of the gap, though not all of it. (We also trained five models ten times as long, and with three of them it was a part.)
+# The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and as more of *their* answers pass, they have more than their share of the kept ones. What the model learns is how to answer *each problem*, so that the mean over the problems is the better forecast.
 
 # %% [markdown]
 # So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration** ([STaR](https://arxiv.org/abs/2203.14465) does it with a language model's explanations), come near to GRPO, which takes thirty rounds and also learns from what went *wrong*. (Which of the two matters, a control will show at the end.)
@@ -590,7 +598,7 @@ from transformer_lab import widgets
 widgets.rewards(training.load_table("rewards"), "digit anywhere", seed=3, step=8).ask("16 moved")
 
 # %% [markdown]
-# A reward is a push on an answer, but the answers of a step share their tokens, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, and then goes on with more digits instead of a stop.
+# A reward is a push on an answer, but the answers of a step share their tokens, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, but what it writes behind them is in many answers no longer a colon and the digit.
 
 # %% [markdown]
 # A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. (Its mean is this divergence, but the mean of its gradient is not the gradient of the divergence. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) corrects that.) The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
@@ -602,7 +610,7 @@ for arm in ("digit anywhere", "digit anywhere, KL 0.05"):
 assert over_seeds("digit anywhere, KL 0.05").min() > 0.8 > over_seeds("digit anywhere").mean()
 
 # %% [markdown]
-# On the leash nearly all answers keep the form, with every seed, and the exact verifier finds more of them to be right. The hole is still there. What has changed is the price of the way to it. The leash itself has a cost, since even the lazy verifier's reward is a little lower with it. That is not only because the hole is used less. Under the exact verifier, which has no hole, the same leash leaves 93 to 97 % of the answers right, where 98 % are right without it (three seeds). (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
+# On the leash nearly all answers keep the form, with every seed, and on average the exact verifier finds more of them to be right. The hole is still there. What has changed is the price of the way to it. The leash itself has a cost, since even the lazy verifier's reward is a little lower with it. That is not only because the hole is used less. Under the exact verifier, which has no hole, the same leash leaves 93 to 97 % of the answers right, where 98 % are right without it (three seeds). (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
 
 # %% [markdown]
 # **Exercise 8** (find the bug; 25 minutes, hard). This is a whole loss of GRPO, with a price of divergence, and it has three defects. Before the first step $\rho$ is not 1. Behind a longer prompt, the same answers teach less. And however far the model drifts from the reference, it hardly pays for it.
@@ -638,7 +646,7 @@ for arm in ("four inner steps", "four inner steps, not clipped"):
     say(arm)
 
 # %% [markdown]
-# In these thirty steps it makes no difference that three seeds could show. Clipping is an insurance against a step that goes much too far. Whether a longer training would have needed it, we have not tried.
+# In these thirty steps it makes no difference that three seeds could show. Clipping is an insurance against a step that goes much too far.
 #
 # What does the baseline do? Without it, the weight of a right answer is 1 and that of a wrong one 0. But GRPO does two things to a reward. It takes off the group's mean and divides by the standard deviation. So the table also has *not divided*, where the mean is taken off and that is all. **Predict** what each of them costs:
 
@@ -651,7 +659,7 @@ assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 # Leaving out the division changes nothing here, and leaving out the baseline costs nothing. On the contrary, with each of the five seeds the model ends a little better without it, at 0.991 or more, where the others reach 0.988 at most.
 
 # %% [markdown]
-# Do the estimates of the gradient not scatter more, as we have reckoned? We measured it over 24 batches of answers, with one seed. At first it makes hardly a difference, because the mean that is taken off is small. After thirty steps, estimates with a baseline even scatter *more*. Nearly every answer is right by then, and the few wrong ones have no weight without a baseline, but a large one with it. (The reckoning above was for one policy, and is no law. The [best baseline](https://www.jmlr.org/papers/v5/greensmith04a.html) is a mean in which each answer counts by the square of its gradient.)
+# Do the estimates of the gradient not scatter more, as we have reckoned? We measured it over 24 batches of answers, with three seeds. At first it makes hardly a difference. After thirty steps, estimates with a baseline even scatter *more*. Nearly every answer is right by then, and the few wrong ones have no weight without a baseline, but a large one with it. (The reckoning above was for one policy, and is no law. The [best baseline](https://www.jmlr.org/papers/v5/greensmith04a.html) is a mean in which each answer counts by the square of its gradient.)
 
 # %% [markdown]
 # So it was not by learning from what went wrong that GRPO got further than four rounds of rejection sampling. With rewards of 0 and 1, a training without a baseline *is* rejection sampling, in thirty rounds, and of large models it is reported as well that it comes [close to GRPO](https://arxiv.org/abs/2504.11343).
@@ -716,7 +724,7 @@ assert min(over_seeds(arm, "worked").mean() for arm in mostly_right) > 0.9
 # python -m transformer_lab.training.answers --stage rewards --from form.safetensors --reward digit
 # ```
 #
-# The first one takes a minute or two. Watch its lines: for hundreds of steps (700 in our last run) the share of right answers stays where guessing is, and within three hundred more it rises to more than half.
+# The first one takes a minute or two. Watch its lines: for hundreds of steps the share of right answers stays where guessing is, and then it rises within a few hundred.
 
 # %% [markdown]
 # ## Quiz

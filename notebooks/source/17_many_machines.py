@@ -456,7 +456,7 @@ def mend_data_parallel(weight, inputs, targets, centres, drop, seed):
     gradient = torch.zeros_like(weight)
     for rank in range(n):
         x, y = inputs[rank::n], targets[rank::n]
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator(x.device).manual_seed(seed)
         kept = torch.rand(x.shape, generator=generator) >= drop
         x = (x - centres[rank]) * kept / (1 - drop)
         errors = x @ weight - y

@@ -16,7 +16,7 @@ def broken_data_parallel(weight, inputs, targets, centres, drop, seed):
     gradient = torch.zeros_like(weight)
     for rank in range(n):
         x, y = inputs[rank::n], targets[rank::n]
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator(x.device).manual_seed(seed)
         kept = torch.rand(x.shape, generator=generator) >= drop
         x = (x - centres[rank]) * kept / (1 - drop)
         errors = x @ weight - y
@@ -53,8 +53,8 @@ def by_hand() -> Case:
     stored is that of rank 0. The gradient of the weight (d,) is returned.
 
     What was observed:
-      With as many rows on each rank, equal centres and no dropout, the gradient is that of one process. With 3 rows on
-      2 ranks it is another one.
+      With equally many rows on all ranks, equal centres and no dropout, the gradient is that of one process. With 3
+      rows on 2 ranks it is another one.
       With dropout, the same features are dropped on all ranks: a batch of 8 rows on 4 ranks has two patterns, not
       eight.
       The model that rank 0 stores has a larger loss than the ranks had in training.
@@ -87,7 +87,7 @@ def mend_data_parallel(weight, inputs, targets, centres, drop, seed):
     gradient = torch.zeros_like(weight)
     for rank in range(n):
         x, y = inputs[rank::n], targets[rank::n]  # (B_r, d), (B_r,)
-        generator = torch.Generator().manual_seed(seed + rank)
+        generator = torch.Generator(x.device).manual_seed(seed + rank)
         kept = torch.rand(x.shape, generator=generator) >= drop
         x = (x - centres[0]) * kept / (1 - drop)
         errors = x @ weight - y  # (B_r,)
@@ -100,7 +100,7 @@ def step_with(weight, inputs, targets, centres, drop, seed, divided=True, seeded
     n, gradient = len(centres), torch.zeros_like(weight)
     for rank in range(n):
         x, y = inputs[rank::n], targets[rank::n]
-        generator = torch.Generator().manual_seed(seed + rank * seeded)
+        generator = torch.Generator(x.device).manual_seed(seed + rank * seeded)
         kept = torch.rand(x.shape, generator=generator) >= drop
         own = centres[0 if broadcast else rank] if centre is None else centre
         x = (x - own) * kept / (1 - drop)

@@ -356,7 +356,7 @@ for kind, top, end in (("norm only", top_norm_only, nn.Identity), ("pre-norm", t
 assert left["norm only"][1] < 1e-5 < 0.1 < left["pre-norm"][1]
 
 # %% [markdown]
-# In the fresh stack only the tokens of a sentence are equal, and different sentences still have different vectors. After 80 steps of training even that is gone: the stack puts out the *same vector for every token of every sentence*. It has become a constant, and a constant can only guess. (The stack with which we began, *alone*, ends in the same way. The tokens of a sentence are equal in it from the start, and the spread of its sentences falls from 0.45 to 0.0001.) [Dong et al. (2021)](https://arxiv.org/abs/2103.03404) call the first collapse **rank collapse**. They prove for attention alone, without residuals or feed-forward networks, that all tokens approach the same vector as layers are added.
+# In the fresh stack only the tokens of a sentence are equal, and different sentences still have different vectors. After 80 steps of training even that is gone: the stack puts out the *same vector for every token of every sentence*. It has become a constant, and a constant can only guess. (The stack with which we began, *alone*, ends in the same way.) [Dong et al. (2021)](https://arxiv.org/abs/2103.03404) call the first collapse **rank collapse**. They prove for attention alone, without residuals or feed-forward networks, that all tokens approach the same vector as layers are added.
 
 # %% [markdown]
 # Is averaging to blame? If so, *alone*, the stack with which we began, should learn as soon as nothing averages its tokens. In the control, each token attends to itself alone. Such a token knows nothing about the others, so it needs a task that it can solve by itself, and we let it name its own digit. The steps are a tenth as long as before, for a reason that comes afterwards. The ordinary attention, which averages over all tokens, gets the same task and the same steps (10 seconds):
@@ -382,13 +382,12 @@ assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 # %% [markdown]
 # The two stacks differ in nothing but the attention. In both of them the activations and the gradient fade to about a millionth or less. But where each token attends to itself, the tokens stay apart, and all three models learn. Where attention averages them, they are equal, and the models stay close to a guess. So here **the collapse by averaging is what stops the learning, and removing it is enough**.
 #
-# Longer training makes this clearer. After 400 steps the models without averaging are at 0.21, 0.24 and 1.03, which is below the 1.19 that equal tokens allow, and those with averaging at 2.17, 2.17 and 2.16. (Without averaging, several times as much of the gradient arrives. That is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, they still came to 1.99, 2.01 and 1.62 in 80 steps.)
+# Longer training makes this clearer. After 400 steps the models without averaging are below the 1.19 that equal tokens allow, and those with averaging are still above 2.1. (Without averaging, several times as much of the gradient arrives. That is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, all three still learned.)
 # %% [markdown]
 # Why shorter steps? With long ones the tokens become alike even if nothing averages them: at the rate of 0.003, 80 steps bring their spread down to about 0.01 or less, and both stacks guess.
 #
-# *Norm only* gives the same answer as *alone*, but needs still shorter steps. With a rate of 0.0001 and 300 steps, its 24 layers end at 0.28, 1.10 and 0.73 if each token attends to itself, and at 2.21, 2.20 and 2.19 if attention averages.
-#
-# Other sizes give the same answer. With eight digits instead of four, and steps as short as in the control, *alone* comes to 1.58 to 1.73 in 80 steps if each token attends to itself, and to 2.27 to 2.30 if attention averages. With 64 features instead of 32, it comes to 1.56 to 1.65 and to 2.30.
+# *Norm only* gives the same answer as *alone*, but needs still shorter steps. With 300 steps at a rate of 0.0001, its models also fall below 1.19 if each token attends to itself, and stay above 2.1 if attention averages.
+
 # %% [markdown]
 # One variant is left, a residual *without* a norm. It should grow, as the chain of numbers did. Does that matter for training? (5 seconds)
 
@@ -660,7 +659,7 @@ for i in (0, 11, 15, 23):
 assert sizes[11] < sizes[23] / 1000
 assert moves[11] > 0.7 * moves[23] > 3 * moves[0]
 # %% [markdown]
-# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. And not every layer is needed. If the gradient is cut off altogether below the top six layers, so that the other eighteen never change, the same stack comes to 0.01 to 0.03 in 400 steps: the way around the others carries the digits up to the six, and even the lowest of these gets more than a hundredth of the gradient. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
+# Halfway down, the gradient is thousands of times smaller than at the top, yet the step is nearly as long. Only at the very bottom, where the gradient is far smaller than $\varepsilon$, do the weights hardly move. So the steps fade much less than the gradient does. (He et al., §4.1, call vanishing gradients an "unlikely" cause in their deep networks, for another reason: there the gradients had healthy norms.)
 
 # %% [markdown]
 # ## Extra: why four times as wide?

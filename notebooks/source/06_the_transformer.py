@@ -364,7 +364,7 @@ assert min(kept, followed) > 0.9 * len(cases)
 # The model nearly always writes the first token of the number that the cross-attention of layer 1 reads, whatever that of layer 0 reads.
 
 # %% [markdown]
-# One thing about these shapes may still seem odd. The decoder has four positions here and the source has three tokens, so how can the one read the other? The shapes of the weights show it. Self-attention compares a sentence with itself, while the cross-attention has a row for each token of the target and a column for each of the source:
+# One thing about the shapes may still seem odd. The decoder has four positions here and the source has three tokens, so how can the one read the other? The shapes of the weights show it. Self-attention compares a sentence with itself, while the cross-attention has a row for each token of the target and a column for each of the source:
 
 # %%
 from transformer_lab import record_attention

@@ -48,6 +48,17 @@ test("a riddle has the wrong answers alone, shows which was picked, and keeps wh
   assert.match(puzzle.node.textContent, /Right: it is so\./);
 });
 
+test("nothing is counted before all is worked out, and only what was found has a name", () => {
+  const puzzle = riddle({ pick: () => {} });
+  const some = new Map([...outcomes].slice(0, 3));
+  const shown = (known) => puzzle.show({ outcomes: some, known: new Set(known), wanted: null, said: "", cuts });
+  shown([]);
+  assert.match(puzzle.node.textContent, /^Six cuts: what do they make it say\?Open a breaker/);
+  assert.equal(puzzle.node.querySelectorAll("button").length, 0);
+  shown(["norm"]);
+  assert.deepEqual(texts(puzzle.node, "button"), ["2 · norm"]);
+});
+
 test("who has found all is told so, and can keep a picture that says it", () => {
   let kept = 0;
   const puzzle = riddle({ pick: () => {}, keep: () => (kept += 1), mendAll: () => (mended += 1) });

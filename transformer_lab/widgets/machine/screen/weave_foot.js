@@ -61,18 +61,22 @@ export function riddle({ pick, keep, mendAll }) {
   me.show = ({ outcomes, known, wanted, said, cuts, changed }) => {
     const wrong = riddleOf(new Map([...outcomes].filter(([, { changed }]) => changed)));
     const done = wrong.filter(({ key }) => known.has(key)).length;
-    title.textContent = outcomes.size < cuts.length ? "Six cuts: what do they make it say?" : titleOf(wrong.length);
-    found.textContent = wrong.length ? `${done} of ${wrong.length} found` : "";
+    const whole = outcomes.size === cuts.length; // before, nothing is counted that would change while one looks
+    title.textContent = whole ? titleOf(wrong.length) : "Six cuts: what do they make it say?";
+    found.textContent = whole && wrong.length ? `${done} of ${wrong.length} found` : "";
+    const seen = whole ? wrong : wrong.filter(({ key }) => known.has(key));
     tell(
       how,
       said ||
         (wanted === null
-          ? "Which cut says which? Pick one, then open its breaker."
+          ? whole
+            ? "Which cut says which? Pick one, then open its breaker."
+            : "Open a breaker: it takes a part out."
           : wanted === "never stops"
             ? "Without which part does it never stop? Open its breaker."
             : `Which cut makes it say ${wanted}? Open its breaker.`),
     );
-    const all = wrong.length > 0 && done === wrong.length && outcomes.size === cuts.length;
+    const all = whole && wrong.length > 0 && done === wrong.length;
     if (all !== me.won)
       prize.replaceChildren(...(all ? [seal, element("b", {}, prizeOf(done, cuts.length)), save, mend] : []));
     me.won = all;
@@ -80,7 +84,8 @@ export function riddle({ pick, keep, mendAll }) {
     [head.hidden, how.hidden, save.textContent] = [all, all, `Save the picture “${waysOf(done)}”`];
     chips.classList.toggle("tl-purposes", all);
     chips.replaceChildren(
-      ...(all ? wrong.map(purpose) : chipsOf(wrong, known).map((one) => chip(one, known, wanted, cuts, pick))),
+      ...(all ? wrong.map(purpose) : chipsOf(seen, known).map((one) => chip(one, known, wanted, cuts, pick))),
+      ...(whole ? [] : cuts.slice(seen.length).map(blank)), // their room, so that nothing moves when they are there
     );
   };
   return me;
@@ -110,6 +115,10 @@ function chipsOf(wrong, known) {
   const alike = ({ label }) => wrong.filter((one) => one.label === label && !known.has(one.key));
   const all = wrong.map((one) => ({ ...one, times: known.has(one.key) ? 1 : alike(one).length }));
   return all.filter((one) => known.has(one.key) || alike(one)[0].key === one.key);
+}
+
+function blank() {
+  return element("span", { class: "tl-blank", "aria-hidden": "true" }, "?");
 }
 
 function chip({ key, label, times }, known, wanted, cuts, pick) {

@@ -84,6 +84,10 @@ export const FOOT = `
   border-radius: 18px; border-style: dashed; font-size: 14px; min-height: max(32px, var(--tl-target));
   padding: 2px 13px; font-variant-numeric: tabular-nums;
 }
+.tl-machine .tl-blank {
+  border: 1px dashed var(--tl-edge); border-radius: 18px; min-height: max(32px, var(--tl-target)); width: 74px;
+  box-sizing: border-box; display: grid; place-items: center; color: var(--tl-soft); font-size: 14px;
+}
 .tl-machine .tl-stage .tl-chip[aria-pressed=true] { border: 2px solid var(--tl-ink); font-weight: 650; }
 .tl-machine .tl-stage .tl-chip.tl-found { border-style: solid; background: var(--tl-slab); }
 .tl-machine .tl-stage .tl-chip.tl-gone {

@@ -9,7 +9,7 @@ import { ranked } from "../computing/machine_products.js";
 import { canvas, element, onKeys, readout } from "../../shared/ui.js";
 
 const NARROWEST = 280;
-const HINT = "Go over the parts with the mouse, or with the arrow keys, to see their names.";
+const HINT = "Point at a part, or go there with the arrow keys, to see its name.";
 
 export function sketchOf({ state, symbols, change, press }) {
   const says = readout();

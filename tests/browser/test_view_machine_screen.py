@@ -823,7 +823,7 @@ def test_a_press_on_a_phones_rails_leads_to_each_part_behind_them(touched, colum
     expect(menu).to_be_hidden()
     expect(touched.locator(".tl-weave")).to_be_focused()
     rails.tap(position={"x": 23, "y": 150})
-    menu.get_by_role("button", name="thinks").last.tap()
+    menu.get_by_role("button", name="feed-forward").last.tap()
     touched.wait_for_function("document.querySelector('.tl-view').values.open.includes('feed_forward')")
     assert f"at={column}.layers.1.feed_forward" in touched.url
     touched.go_back()

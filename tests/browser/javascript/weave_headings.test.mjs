@@ -44,5 +44,5 @@ test("of two that meet the wider one gives way, and one that is alone keeps all 
 
 test("where there is less room less is said", () => {
   assert.ok(texts(over(800)).join("").length < texts(over(1300)).join("").length);
-  assert.deepEqual(texts(over(366)), ["reads", "looks · layer 1", "writes"]);
+  assert.deepEqual(texts(over(366)), ["reads · encoder", "attention", "decoder · writes"]);
 });

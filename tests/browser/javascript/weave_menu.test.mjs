@@ -21,7 +21,7 @@ test("it lists what a side's layers do, and a press opens the part", () => {
   me.show("encoder", plan);
   assert.deepEqual(
     buttons().map((one) => one.textContent),
-    ["positions", "looks around", "thinks", "looks around", "thinks"],
+    ["positions", "self-attention", "feed-forward", "self-attention", "feed-forward"],
   );
   assert.equal(document.activeElement, buttons()[0]);
   buttons()[4].onclick();

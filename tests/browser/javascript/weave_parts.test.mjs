@@ -46,7 +46,7 @@ test("each part that opens answers the pointer, except on a phone", () => {
     parts.map(({ id }) => id).filter((id) => id !== "reads" && id !== "writes"),
   );
   const says = [...wide.matchAll(/>([^<>]+): look inside</g)].map(([, text]) => text);
-  assert.deepEqual(says.slice(0, 3), ["where a token stands", "layer 0 looks around", "layer 0 thinks"]);
+  assert.deepEqual(says.slice(0, 3), ["where a token stands", "self-attention, layer 0", "feed-forward, layer 0"]);
   assert.equal(says.length, found.length - 1, "a ribbon says what it joins");
   assert.equal(looksOf(parts, { height: 400, narrow: true }, 46), "");
 });

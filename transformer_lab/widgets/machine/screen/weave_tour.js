@@ -8,9 +8,15 @@ import { button, element } from "../../shared/ui.js";
 export const STEPS = [
   ["reads", "English words are cut into tokens. Each token is a thread that runs through the machine."],
   ["positions", "The clocks tell where a token stands. Without them a sentence would be a bag of words."],
-  ["encoder.0.attention", "In each encoder layer every token looks around (the thin crossings), then thinks (◇)."],
+  [
+    "encoder.0.attention",
+    "In each encoder layer a token looks around, by self-attention (thin crossings); then feed-forward works on it (◇).",
+  ],
   ["cross", "The ribbons are cross-attention: to write a German token the decoder looks here, the thicker the more."],
-  ["decoder.0.attention", "Before that, in each layer, a token looks back at what was written, never ahead."],
+  [
+    "decoder.0.attention",
+    "Before that, in each layer, self-attention looks back at what was written. The mask keeps it from looking ahead.",
+  ],
   [null, "Open another breaker, or drag an English word onto another’s row; a finger holds it first."],
 ];
 

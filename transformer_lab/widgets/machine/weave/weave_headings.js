@@ -15,24 +15,24 @@ export function headings(
   const some = of > target.length ? `${first}–${first + target.length - 1} of ${of}` : ""; // a text without end
   if (narrow)
     return [
-      label("reads", columns.name, -13, { anchor: "end", more: "w-strong" }),
-      label(`looks · layer ${layer}`, middle, -13, { anchor: "middle" }),
-      label(some || "writes", columns.writes, -13, { more: "w-strong" }),
+      label("reads · encoder", columns.from, -13, { anchor: "end", more: "w-strong" }),
+      label("attention", middle, -13, { anchor: "middle" }),
+      label(some || "decoder · writes", some ? columns.writes : columns.to, -13, { more: "w-strong" }),
     ].join("");
   const german = some ? [`tokens ${some}`] : ["German tokens, and how sure it is", "German tokens"];
   const heads = [
     { at: columns.name, anchor: "end", names: ["reads"], more: ["English tokens"] },
     {
       ...{ at: over(columns.encoder), anchor: "middle", names: ["encoder"] },
-      more: [`each looks around, then thinks${times}`, "looks around, then thinks", "looks, then thinks"],
+      more: [`self-attention, then feed-forward${times}`, "self-attention, feed-forward", "self-attention"],
     },
     {
-      ...{ at: middle, anchor: "middle", names: [`cross-attention, layer ${layer}`, `looks, layer ${layer}`, "looks"] },
+      ...{ at: middle, anchor: "middle", names: [`cross-attention, layer ${layer}`, "cross-attention", "attention"] },
       more: ["where it looks: mean of the heads", "mean of the heads"],
     },
     {
       ...{ at: over(columns.decoder), anchor: "middle", names: ["decoder"] },
-      more: ["looks back, then across, thinks", "looks back, thinks"],
+      more: ["self- and cross-attention, feed-forward", "self- and cross-attention", "self-attention"],
     },
     { at: columns.writes, anchor: "start", names: ["writes"], more: german },
   ];

@@ -16,12 +16,13 @@ export function partsOf({ columns }, layer) {
         {
           id: `${stack}.${i}.attention`,
           title: `${stack}, layer ${i}, ${looks}`,
-          says: `layer ${i} ${looks}`,
+          says: `${looks}, layer ${i}`,
           open: `${at}.self_attention.head.0`,
           ...both,
         },
         {
-          ...{ id: `${stack}.${i}.feed`, title: `${stack}, layer ${i}, thinks`, says: `layer ${i} thinks` },
+          ...{ id: `${stack}.${i}.feed`, title: `${stack}, layer ${i}, feed-forward` },
+          says: `feed-forward, layer ${i}`,
           ...{ open: `${at}.feed_forward`, ...both },
         },
       ];
@@ -50,12 +51,12 @@ export function partsOf({ columns }, layer) {
       wide: name,
     },
     ...places,
-    ...side("encoder", encoder, "looks around", ["residual", "norm"]),
+    ...side("encoder", encoder, "self-attention", ["residual", "norm"]),
     {
       ...{ id: "cross", title: `cross-attention, layer ${layer}`, cut: "cross", x: from, wide: to - from },
       open: `decoder.layers.${layer}.cross_attention.head.0`,
     },
-    ...side("decoder", decoder, "looks back", ["mask", "feed"]),
+    ...side("decoder", decoder, "masked self-attention", ["mask", "feed"]),
     {
       id: "writes",
       title: "writes: the probabilities of all tokens",
@@ -94,13 +95,13 @@ export function frameOf(part, height, above, kind = "w-cursor") {
   return `<rect class="${kind}" ${place} rx="9"/>`;
 }
 
-// A press on a phone's rails asks which of the parts behind them to open: for each layer what it does and the part.
+// A press on a phone's rails asks which of the parts behind them to open: for each layer their names and keys.
 export function behind(side, layers) {
   const all = Array.from({ length: layers }, (_, i) => {
     const at = `${side}.layers.${i}`;
-    const across = [["looks across", `${at}.cross_attention.head.0`]];
-    const looks = side === "encoder" ? [["looks around", `${at}.self_attention.head.0`]] : null;
-    return [...(looks ?? [["looks back", `${at}.self_attention.head.0`], ...across]), ["thinks", `${at}.feed_forward`]];
+    const across = side === "decoder" ? [["cross-attention", `${at}.cross_attention.head.0`]] : [];
+    const looks = [["self-attention", `${at}.self_attention.head.0`], ...across];
+    return [...looks, ["feed-forward", `${at}.feed_forward`]];
   });
   const before = side === "encoder" ? [["positions", "src_embedding.positions"]] : [];
   return { before, layers: all };

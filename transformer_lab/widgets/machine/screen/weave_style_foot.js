@@ -11,6 +11,7 @@ export const FOOT = `
   position: absolute; transform: translateX(-50%); display: grid; justify-items: center; gap: 1px;
   padding: 8px 4px 4px;
   min-height: 78px; line-height: 1.25; white-space: nowrap; min-width: 70px;
+  background: var(--tl-paper); /* the weave's focus ring goes behind it */
 }
 .tl-machine .tl-breaker::before {
   content: ""; position: absolute; top: -6px; height: 12px; border-left: 2px dotted var(--tl-edge);

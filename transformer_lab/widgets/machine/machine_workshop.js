@@ -4,8 +4,8 @@
 import { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows } from "./machine_controls.js";
 import { detailOf, valuesOf } from "./drawing/machine_detail.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
-import { flowOf } from "./drawing/machine_flow.js";
-import { foldOf, leadOf } from "./drawing/machine_lead.js";
+import { flowOf } from "./near/machine_flow.js";
+import { foldOf, leadOf } from "./near/machine_lead.js";
 import { headsOf } from "./weave/weave_heads.js";
 import { stepsOf } from "./weave/weave_steps.js";
 import { otherOf } from "./weave/weave_swap.js";
@@ -151,7 +151,7 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     me.pictured = seenHeads ?? flowing;
     const fed = decoder && at.box.kind === "embedding";
     lead.show({
-      ...{ says: me.pictured.says, t: seenHeads && decoder ? now.at : place.cell[0] },
+      ...{ says: me.pictured.says, t: at.box.kind === "attention" && decoder ? now.at : place.cell[0] },
       ...{ names: fed ? names.fed : decoder ? names.written : names.source, of: decoder && !fed ? "to write" : "for" },
     });
     const titles = at.part.tabs.map(({ title }) => title);

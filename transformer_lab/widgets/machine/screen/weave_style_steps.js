@@ -88,6 +88,24 @@ export const STEPS = `
 .tl-machine .w-up { fill: var(--tl-ink); }
 .tl-machine .w-down, .tl-machine .w-zero { fill: var(--tl-thread); }
 .tl-machine .w-zero { stroke: var(--tl-line); }
+.tl-machine .w-was path { fill: var(--tl-thread); }
+.tl-machine .w-added path { fill: var(--tl-value); }
+.tl-machine .w-now path { fill: var(--tl-ink); }
+.tl-machine .w-arrow { stroke: var(--tl-ink); }
+.tl-machine .w-arrow.w-was { stroke: var(--tl-thread); }
+.tl-machine .w-arrow.w-added { stroke: var(--tl-value); }
+.tl-machine .w-arrow.w-cut { stroke: var(--tl-change); stroke-dasharray: 5 4; }
+.tl-machine .w-tip-of { fill: var(--tl-ink); }
+.tl-machine .w-tip-of.w-was { fill: var(--tl-thread); }
+.tl-machine .w-tip-of.w-cut { fill: var(--tl-change); }
+.tl-machine :is(.w-tip-of, text).w-added { fill: var(--tl-value); }
+.tl-machine .w-angle { fill: none; stroke: var(--tl-edge); stroke-width: 1.5; }
+.tl-machine .w-shut { fill: var(--tl-slab); }
+.tl-machine .w-slats { fill: none; stroke: var(--tl-edge); stroke-opacity: .45; stroke-width: 2; }
+.tl-machine .w-open { fill: none; stroke: var(--tl-line); }
+.tl-machine .w-open.w-leaks { stroke: var(--tl-change); stroke-dasharray: 4 3; }
+.tl-machine .w-poured { fill: var(--tl-amber); }
+.tl-machine .w-onto { fill: #0e1217; }
 .tl-machine .w-through { stroke: var(--tl-ink); stroke-dasharray: 2 3; }
 .tl-machine .w-halo { paint-order: stroke; stroke: var(--tl-paper); stroke-width: 5px; stroke-linejoin: round; }
 .tl-machine .w-out-of-use { opacity: .5; text-decoration: line-through; }

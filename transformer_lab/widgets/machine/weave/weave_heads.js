@@ -1,7 +1,7 @@
 // The heads of an attention: what each looks at, their mean in a sentence, and the picture of both, in which a press
 // chooses a head.
 
-import { mergePicture } from "../drawing/machine_merge.js";
+import { mergePicture } from "../near/machine_merge.js";
 import { bare } from "./weave_layout.js";
 import { r } from "./weave_ribbons.js";
 import { meanOf, rowsOf } from "./weave_seen.js";
@@ -40,9 +40,9 @@ export function sayHeads({ keys, queries, heads, on, at, most, mean }, name) {
 export function headsOf({ state, machine, open }) {
   const [picture, wall] = [element("div"), element("div", { class: "tl-wall" })];
   const node = element("div", { class: "tl-heads" }, picture, wall);
-  // The token that looks is that of the row `t`.
+  // The token that looks is that of the row `t`. A mask has a picture of its own.
   const show = ({ box, part }, t) => {
-    node.hidden = box.kind !== "attention";
+    node.hidden = box.kind !== "attention" || part.key.endsWith(".mask");
     if (node.hidden) return null;
     const { run, now } = state;
     const seen = headsSeen({

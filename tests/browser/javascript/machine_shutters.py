@@ -1,0 +1,5 @@
+"""The mask as a picture: nothing of torch's."""
+
+
+def numbers() -> dict:
+    return {}

@@ -35,7 +35,7 @@ function drawn() {
 
 test("it says which part is under the cursor", () => {
   const { state, key, says } = drawn();
-  assert.match(says(), /^Go over the parts/);
+  assert.match(says(), /^Point at a part/);
   key("End");
   assert.equal(says(), "linear & softmax.");
   state.change({ off: new Set(["src_embedding.positions"]) });

@@ -34,25 +34,26 @@ export function bandsOf({ kind, parts }, t, how) {
   return { adds: !rows[0].gone, rows };
 }
 
-// What bands show, in a sentence, and what the part is for; `behind` is the sub-layer whose numbers are added.
+// What bands show, and what the part is for; `behind` is the sub-layer whose numbers are added. A picture that is kept
+// has the first two of the sentences.
 export function sayBands({ kind, behind }, token, bands) {
   const name = `“${bare(token)}”`;
-  const arrows = "The arrows have their true lengths, and the true angle between them.";
+  const arrows = "The arrows have their true lengths and angles.";
   if (kind === "embedding") {
     const placed = bands[1].values.some((x) => x !== 0);
     const n = bands[2].values.length;
     return [
       `${name} ${placed ? "and its place become" : "without its place becomes"} ${n} numbers`,
-      `What a word is and where it stands are added, number by number. ${arrows} From here on the machine sees only ` +
-        "the sum.",
+      "What a word is and where it stands are added, number by number.",
+      `From here on the machine sees only the sum. ${arrows}`,
     ];
   }
   const turned = planeOf(bands[0].values, bands[1].values).turned.toFixed(0);
   const who = behind[0].toUpperCase() + behind.slice(1);
   return [
     bands[0].gone ? `Of ${name} only what was found goes on` : `${who} turns ${name} by ${turned}°`,
-    `What was found is added to what was there, so a part writes only what is new. ${arrows} The norm then keeps ` +
-      "numbers in measure.",
+    "What was found is added to what was there, so a part writes only what is new.",
+    `The norm then keeps numbers in measure. ${arrows}`,
   ];
 }
 

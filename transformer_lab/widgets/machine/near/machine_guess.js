@@ -5,7 +5,7 @@ import { label, word } from "../weave/weave_marks.js";
 import { r } from "../weave/weave_ribbons.js";
 
 const rect = (kind, x, y, wide, tall) =>
-  `<rect class="${kind}" x="${r(x)}" y="${r(y)}" width="${r(wide)}" height="${tall}" rx="${tall / 2}"/>`;
+  `<rect class="${kind}" x="${r(x)}" y="${r(y)}" width="${r(wide)}" height="${tall}" rx="${Math.min(4, tall / 2)}"/>`;
 
 // `name` is the room of the words, 0 for none; a share below 0 goes to the left of `zero`, a share of the bar's room.
 export function guessRows(rows, { x, y, name, wide, pitch, size, tall = 8, zero = 0 }) {

@@ -3,9 +3,9 @@
 //   mergePicture(seen, opened, width) → { svg, tall, plan }; `seen` as `headsSeen` has it, `opened` a head's number
 
 import { clamp } from "../../shared/numbers.js";
-import { apart, bare } from "../weave/weave_layout.js";
+import { bare } from "../weave/weave_layout.js";
 import { label, wideOf, word } from "../weave/weave_marks.js";
-import { FAINT, pathOf, r } from "../weave/weave_ribbons.js";
+import { FAINT, pathOf, r, stacked } from "../weave/weave_ribbons.js";
 import { svgOf } from "./machine_guess.js";
 
 const [HEAD, NARROW, WORDY] = [34, 620, 960]; // pixels of the headings, and widths below which there is less room
@@ -29,7 +29,7 @@ export function mergeOf({ keys, heads, on, at }, width) {
   const slabs = heads.map((_, head) => centred(n * (tall + gap) - gap) + head * (tall + gap));
   const wide = narrow ? 102 : 150;
   const x = narrow
-    ? { from: 0.235 * width, slab: 0.37 * width, bar: width - 78 }
+    ? { from: 0.235 * width, slab: 0.325 * width, bar: width - 104 }
     : { from: 0.125 * width, slab: 0.38 * width, bar: 0.69 * width };
   return {
     narrow,
@@ -109,25 +109,32 @@ export function mergePicture(seen, opened, width) {
     y: (from += share * on.length * unit) - (share * on.length * unit) / 2,
   }));
   const named = parts.filter(({ share }) => share >= 0.02);
-  const places = apart(
+  const pitch = narrow ? 18 : 22;
+  const places = stacked(
+    named.map(() => pitch),
     named.map(({ y }) => y),
-    21,
+    height,
   );
-  const said = named.map(({ s, share }, i) =>
-    width < WORDY
-      ? label(share.toFixed(2), x.bar + 18, places[i] + 4.5, { more: s === most ? "w-weight" : "" })
-      : label(`${bare(keys[s])} ${share.toFixed(2)}`, x.bar + 26, places[i] + 4.5, {
-          size: s === most ? 17 : 13,
-          more: s === most ? "w-weight w-big" : "",
-        }),
-  );
+  const short = (text) => (narrow && text.length > 9 ? `${text.slice(0, 8)}…` : text);
+  const said = named.map(({ s, share }, i) => {
+    const loud = s === most ? `w-weight${width < WORDY ? "" : " w-big"}` : "";
+    const text = `${short(bare(keys[s]))} ${share.toFixed(2)}`;
+    return label(text, x.bar + (narrow ? 18 : 26), places[i] + pitch / 2 + 4.5, {
+      ...{ size: loud && width >= WORDY ? 17 : narrow ? 12 : 13, more: loud },
+    });
+  });
   const bar = `<rect class="w-mean" x="${r(x.bar)}" y="${r(top)}" width="12" height="${r(on.length * unit)}" rx="2"/>`;
   const [middle, name] = [top + (on.length * unit) / 2, bare(queries[at])];
   const long = Math.min(0.14 * width, 36 * wideOf(name)) + 28;
   const box = `x="${r(width - long)}" y="${r(middle - 30)}" width="${r(long)}" height="60" rx="9"`;
   const target = narrow
-    ? word(name, x.bar + 16, top - 18, { size: 20, anchor: "middle", more: "w-loud", room: 110 })
-    : `<line class="w-thread w-lit" x1="${r(Math.min(x.bar + (width < WORDY ? 66 : 150), width - long))}" ` +
+    ? word(name, x.bar + 16, Math.min(top, places[0] ?? top) - 14, {
+        size: 20,
+        anchor: "middle",
+        more: "w-loud",
+        room: 110,
+      })
+    : `<line class="w-thread w-lit" x1="${r(Math.min(x.bar + 150, width - long))}" ` +
       `x2="${r(width - long)}" y1="${r(middle)}" y2="${r(middle)}"/>` +
       `<rect class="w-frame" ${box}/>` +
       word(name, width - long / 2, middle, { size: 36, anchor: "middle", more: "w-loud", room: long - 24 });
@@ -137,7 +144,7 @@ export function mergePicture(seen, opened, width) {
       anchor: "middle",
       more: "w-strong",
     }),
-    label(narrow ? "their mean" : "their mean", x.bar + (narrow ? 12 : 6), 13, {
+    label("their mean", x.bar + (narrow ? 12 : 6), 13, {
       anchor: "middle",
       more: "w-strong",
     }),

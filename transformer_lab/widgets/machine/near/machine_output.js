@@ -14,7 +14,7 @@ const SCORES = ["score: how well the word’s own row fits them", "score: how we
 export function outputPicture({ reads, logits, shares, names }, width) {
   const narrow = width < 620;
   const best = ranked(shares, MOST);
-  const [pitch, name, size] = narrow ? [32, 84, 17] : [40, 150, 23];
+  const [pitch, name, size] = narrow ? [32, 84, 17] : [60, 160, 25];
   const [x, head] = narrow ? [0, 118] : [0.3 * width, 30];
   const middle = x + name + 10 + (narrow ? 0.42 : 0.44) * (width - x - name);
   const [least, most] = best.reduce(([a, b], k) => [Math.min(a, logits[k]), Math.max(b, logits[k])], [0, 1e-9]);
@@ -24,10 +24,10 @@ export function outputPicture({ reads, logits, shares, names }, width) {
   const look = { y: head, pitch, size };
   const numbers = {
     x: 0,
-    wide: narrow ? width : 0.22 * width,
-    y: narrow ? 54 : head + 110,
-    up: narrow ? 28 : 70,
-    down: narrow ? 28 : 70,
+    wide: narrow ? width : 0.25 * width,
+    y: narrow ? 54 : head + 180,
+    up: narrow ? 28 : 150,
+    down: narrow ? 28 : 150,
   };
   const others = shares.length - best.length;
   const rest = 1 - best.reduce((sum, k) => sum + shares[k], 0);
@@ -45,8 +45,8 @@ export function outputPicture({ reads, logits, shares, names }, width) {
   ];
   const body =
     barsOf(reads, { ...numbers, most: Math.max(...reads.map(Math.abs)) || 1 }) +
-    guessRows(scores, { ...look, x, name, wide: middle - x, zero, tall: 10 }) +
-    guessRows(sure, { ...look, x: middle + 24, name: 0, wide: width - middle - 24, tall: 10 }) +
+    guessRows(scores, { ...look, x, name, wide: middle - x, zero, tall: narrow ? 10 : 16 }) +
+    guessRows(sure, { ...look, x: middle + 24, name: 0, wide: width - middle - 24, tall: narrow ? 10 : 16 }) +
     says.join("");
   return { svg: svgOf(width, tall, body), tall };
 }

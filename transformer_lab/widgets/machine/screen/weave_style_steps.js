@@ -68,7 +68,8 @@ export const STEPS = `
 .tl-machine .w-unused { fill-opacity: .08; }
 .tl-machine .w-mean { fill: none; stroke: var(--tl-amber-edge); }
 .tl-machine .w-big { font-size: 17px; }
-.tl-machine .w-push { fill: none; stroke: var(--tl-ink); stroke-opacity: .42; stroke-linecap: round; }
+.tl-machine .w-push { fill: none; stroke: var(--tl-value); stroke-opacity: .6; stroke-linecap: round; }
+.tl-machine .w-pushes { fill: var(--tl-value); }
 .tl-machine .w-push.w-against { stroke-dasharray: 3 6; }
 .tl-machine .w-fires { fill: var(--tl-thread); }
 .tl-machine .w-quiet { fill: var(--tl-edge); }
@@ -141,6 +142,7 @@ export const STEPS = `
 @container (max-width: 619px) {
   .tl-machine .tl-near .tl-both { grid-template-columns: 92px minmax(0, 1fr); gap: 6px 12px; }
   .tl-machine .tl-mini svg { padding: 3px; }
+  .tl-machine .tl-near .tl-crumbs { gap: 6px; font-size: 13px; line-height: 1.3; }
   .tl-machine .tl-lead { gap: 4px; }
   .tl-machine .tl-lead .tl-title { font-size: 20px; }
   .tl-machine .tl-lead .tl-quiet, .tl-machine .tl-rows { grid-column: 1 / -1; font-size: 13px; }

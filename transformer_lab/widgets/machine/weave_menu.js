@@ -5,6 +5,8 @@
 import { behind } from "./weave/weave_parts.js";
 import { button, element } from "../shared/ui.js";
 
+const ROOM = 290; // pixels of two columns of names
+
 export function menuOf({ open, back, layers }) {
   const node = element("div", { class: "tl-menu", role: "group", hidden: true });
   const me = { node };
@@ -18,7 +20,10 @@ export function menuOf({ open, back, layers }) {
     const title = element("b", {}, `Look into the ${side}`);
     node.replaceChildren(title, ...all.before.map(line), element("div", { class: "tl-stacks" }, ...stacks));
     node.setAttribute("aria-label", `parts of the ${side}`);
-    const [left, right] = side === "encoder" ? [columns.from + 6, null] : [null, width - columns.to + 6];
+    const [left, right] =
+      side === "encoder"
+        ? [columns.from + 6, null]
+        : [null, Math.max(0, Math.min(width - columns.to + 6, width - ROOM))];
     Object.assign(node.style, { left: left === null ? "" : `${left}px`, right: right === null ? "" : `${right}px` });
     node.hidden = false;
     node.querySelectorAll("button")[0].focus();

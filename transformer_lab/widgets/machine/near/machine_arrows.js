@@ -22,7 +22,8 @@ function arrow(kind, [x0, y0], [x1, y1], thick) {
   const [bx, by] = [x1 - head * ux, y1 - head * uy];
   const wing = (side) => `${r(bx - side * 0.42 * head * uy)} ${r(by + side * 0.42 * head * ux)}`;
   const line = `<line class="w-arrow ${kind}" x1="${r(x0)}" y1="${r(y0)}" x2="${r(bx)}" y2="${r(by)}"`;
-  return `${line} stroke-width="${thick}"/><path class="w-tip-of ${kind}" d="M${r(x1)} ${r(y1)}L${wing(1)}L${wing(-1)}Z"/>`;
+  const tip = `<path class="w-tip-of ${kind}" d="M${r(x1)} ${r(y1)}L${wing(1)}L${wing(-1)}Z"/>`;
+  return `${line} stroke-width="${thick}"/>${tip}`;
 }
 
 // What is said of each stands beside it; what is left of the room is divided above and below.

@@ -8,7 +8,7 @@ import { bare } from "../weave/weave_layout.js";
 import { clock, label, saidWide } from "../weave/weave_marks.js";
 import { r } from "../weave/weave_ribbons.js";
 
-const [STACKED, WHOLE, ARROWS] = [900, 430, 190]; // a width below which the bars stand under the arrows; heights
+const [STACKED, WHOLE, ARROWS] = [900, 404, 190]; // a width below which the bars stand under the arrows; heights
 const KINDS = ["w-was", "w-added", "w-now", "w-now"];
 
 // The bands of a box: { adds, rows: [{ sign, title, more, tab, gone }] }; `adds` where the first two make the third.

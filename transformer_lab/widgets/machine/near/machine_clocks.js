@@ -17,7 +17,7 @@ export function clocksPicture({ tokens, rows, at }, width) {
   const left = narrow ? 0 : 150;
   const pairs = PAIRS.filter((pair) => 2 * pair < rows[0].length);
   const each = (width - left) / tokens.length;
-  const radius = Math.min(narrow ? 15 : 26, each * 0.42);
+  const radius = Math.min(narrow ? 15 : 25, each * 0.42);
   // Where a word would be too small to be read over its clocks, every second one stands higher.
   const most = narrow ? 14 : 20;
   const high = tokens.some((token) => fittedSize(bare(token), most, each - 6) < LEAST) ? 18 : 0;

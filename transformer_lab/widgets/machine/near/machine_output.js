@@ -14,7 +14,7 @@ const SCORES = ["score: how well the word’s own row fits them", "score: how we
 export function outputPicture({ reads, logits, shares, names }, width) {
   const narrow = width < 620;
   const best = ranked(shares, MOST);
-  const [pitch, name, size] = narrow ? [32, 84, 17] : [60, 160, 25];
+  const [pitch, name, size] = narrow ? [32, 84, 17] : [58, 160, 25];
   const [x, head] = narrow ? [0, 118] : [0.3 * width, 30];
   const middle = x + name + 10 + (narrow ? 0.42 : 0.44) * (width - x - name);
   const [least, most] = best.reduce(([a, b], k) => [Math.min(a, logits[k]), Math.max(b, logits[k])], [0, 1e-9]);

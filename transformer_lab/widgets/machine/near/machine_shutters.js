@@ -15,14 +15,15 @@ export function sayShutters({ tokens: { written }, at, leaks }) {
   if (leaks)
     return [
       "Without the mask each token sees what comes after it",
-      "Dashed is what should be shut. The machine has learned with the mask, so what it sees there misleads it.",
+      "Dashed is what should be shut. In training the machine has never seen it, so there it is misled.",
     ];
   const says = at
     ? `To write ${name} it may look back at ${at + 1} tokens`
     : `To write ${name} it may look at “begin” alone`;
   return [
     says,
-    "What comes later is shut, because in training it is there, and would be copied. The numbers are the mean of the heads.",
+    "What comes later is shut, because in training it is there, and would be copied.",
+    "The numbers are the mean of the heads.",
   ];
 }
 
@@ -32,7 +33,7 @@ export function shuttersPicture({ rows, tokens: { fed, written }, at, leaks }, w
   const shown = [...written.keys()].slice(first, first + MOST);
   const left = narrow ? 84 : Math.min(190, 0.2 * width);
   const each = Math.min(narrow ? 60 : 118, (width - left - 2) / shown.length);
-  const step = Math.max(30, Math.min(narrow ? 36 : 52, 400 / shown.length));
+  const step = Math.max(30, Math.min(narrow ? 36 : 49, 384 / shown.length));
   const size = narrow ? 14 : 20;
   // Where a word would be too small over its column, every second one stands higher.
   const high = shown.some((s) => fittedSize(bare(fed[s]), size, each - 6) < LEAST) ? 18 : 0;
@@ -46,7 +47,8 @@ export function shuttersPicture({ rows, tokens: { fed, written }, at, leaks }, w
     const says =
       share >= 0.05 && each >= 34
         ? `<text class="w-label w-strong${share > 0.5 && !later ? " w-onto" : ""}" x="${r(x(k) + each / 2)}" ` +
-          `y="${r(y(i) + step / 2 + 4.5)}" font-size="${narrow ? 12 : 15}" text-anchor="middle">${share.toFixed(2)}</text>`
+          `y="${r(y(i) + step / 2 + 4.5)}" font-size="${narrow ? 12 : 15}" text-anchor="middle">` +
+          `${share.toFixed(2)}</text>`
         : "";
     if (later && !leaks) return `<rect class="w-shut" ${place}/>${slats(x(k), y(i))}`;
     const fill = `<rect class="w-poured" ${place} fill-opacity="${r(0.08 + 0.92 * share)}"/>`;

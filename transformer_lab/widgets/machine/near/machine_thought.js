@@ -38,7 +38,7 @@ export function loudest(pushes, most = LOUD) {
 
 export function thoughtPicture({ before, after, active, token, pushes, names, own }, width) {
   const narrow = width < NARROW;
-  const [pitch, head, wide] = narrow ? [30, 24, width / 2 - 10] : [76, 30, width * 0.27];
+  const [pitch, head, wide] = narrow ? [30, 24, width / 2 - 10] : [70, 30, width * 0.27];
   const most = narrow ? 4 : 5;
   const look = { y: head, wide, pitch, size: narrow ? 16 : 25, name: narrow ? 86 : 132 };
   const rows = (shares) =>

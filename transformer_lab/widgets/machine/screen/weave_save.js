@@ -8,7 +8,7 @@ import { fitted, widthIn } from "./weave_top.js";
 import { element } from "../../shared/ui.js";
 import { NOW } from "../../shared/palette.js";
 
-const [WIDTH, LEAST, EDGE, SHARP, MOST] = [1200, 675, 48, 2, 16]; // pixels, dots for each of them, and rows
+const [WIDTH, LEAST, EDGE, FOOT, SHARP, MOST] = [1200, 675, 48, 92, 2, 16]; // pixels, dots for each of them, and rows
 
 // “34 021.png” would say nothing where it is found again.
 export function nameOf(text) {
@@ -79,7 +79,7 @@ function write(context, text, number, style) {
 function drawingOf({ seen, at, layer, cut, puts, layers, part }, room) {
   if (part) {
     const { svg, tall } = part.draw(room);
-    return { svg, tall, top: Math.max(176, (LEAST + 100 - tall) / 2) };
+    return { svg, tall, top: Math.max(176, Math.min(LEAST + 100 - tall, 2 * (LEAST - FOOT - tall)) / 2) };
   }
   const rows = windowed(seen, { at, most: MOST });
   const plan = weaveOf({ width: room, cross: rows.cross, layers });
@@ -93,7 +93,7 @@ export function pictureFor({ el, english, german, asked, verdict, says, from, ..
   const room = WIDTH - 2 * EDGE;
   const { svg, tall, top } = drawingOf(what, room);
   const [title, more] = what.part?.says ?? ["", says];
-  const height = Math.max(LEAST, top + tall + 92);
+  const height = Math.max(LEAST, top + tall + FOOT);
   const holder = element("div", { class: "tl-stage", style: "position:absolute;visibility:hidden" });
   holder.innerHTML = svg;
   el.append(holder);

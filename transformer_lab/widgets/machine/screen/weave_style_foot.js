@@ -158,7 +158,7 @@ export const FOOT = `
     align-items: center;
   }
   .tl-machine .tl-verdict b { font-size: 14px; }
-  .tl-machine :is(.tl-hint:not(.tl-told), .tl-long, .tl-verdict s) { display: none; }
+  .tl-machine :is(.tl-hint:not(.tl-told), .tl-tools .tl-long, .tl-verdict s) { display: none; }
   .tl-machine .tl-invites { display: block; font-weight: 650; margin: -8px 0 -4px; }
   .tl-machine .tl-invites span { display: block; font-weight: 400; color: var(--tl-soft); margin-bottom: 2px; }
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }

@@ -73,6 +73,9 @@ export const STEPS = `
 .tl-machine .w-push.w-against { stroke-dasharray: 3 6; }
 .tl-machine .w-fires { fill: var(--tl-thread); }
 .tl-machine .w-quiet { fill: var(--tl-edge); }
+.tl-machine .tl-zoom > .tl-share button:last-child {
+  background: var(--tl-ink); border-color: var(--tl-ink); color: var(--tl-paper); font-weight: 600;
+}
 .tl-machine .tl-fold { border-top: 1px solid var(--tl-line); }
 .tl-machine .tl-fold summary {
   cursor: pointer; padding: 10px 2px; min-height: var(--tl-target); color: var(--tl-soft); font-size: 13px;

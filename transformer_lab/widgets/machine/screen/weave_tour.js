@@ -10,7 +10,7 @@ export const STEPS = [
   ["positions", "The clocks tell where a token stands. Without them a sentence would be a bag of words."],
   [
     "encoder.0.attention",
-    "In each encoder layer a token looks around, by self-attention (thin crossings); then feed-forward works on it (◇).",
+    "In each encoder layer a token looks around, by self-attention (thin crossings); feed-forward follows (◇).",
   ],
   ["cross", "The ribbons are cross-attention: to write a German token the decoder looks here, the thicker the more."],
   [

@@ -1,5 +1,5 @@
-// The slabs of a weave, as SVG: in each layer self-attention (thin crossings, as dark as it is strong), then feed-forward
-// (a diamond). A token's thread goes straight through: what both write is added to it.
+// The slabs of a weave, as SVG: in each layer self-attention (thin crossings, as dark as it is strong), then
+// feed-forward (a diamond). A token's thread goes straight through: what both write is added to it.
 
 import { diamond } from "./weave_marks.js";
 import { curveOf, r } from "./weave_ribbons.js";

@@ -26,6 +26,7 @@ sys.path[:0] = [str(ROOT), str(WEB)]  # the package of this checkout
 
 from course import lessons_of  # noqa: E402
 from downloads import write_downloads, write_wheel  # noqa: E402
+from figures import hang_figures  # noqa: E402
 from front import front_page  # noqa: E402
 from lessons import as_page  # noqa: E402
 from mathematics import write_font  # noqa: E402
@@ -65,6 +66,7 @@ def lay_out(source: Path, where: Whereabouts) -> None:
             put_up(page, extra / "lessons" / "wall")
         elif name in by_name:
             hang(page, by_name[name], where.colab)
+            hang_figures(page, extra / "lessons" / "figures", name)
         nbformat.write(page, source / "lessons" / f"{name}.ipynb")
     (source / "index.md").write_text(front_page(stored, lessons, where.repository, ROOT, source), "utf-8")
     (source / "course.json").write_text(json.dumps(about_all(lessons, where)), "utf-8")

@@ -40,19 +40,35 @@ export function bring(text) {
 const lesson = document.querySelector(".rail a[aria-current]")?.dataset.knot;
 const sections = [...document.querySelectorAll("article > section > section")];
 
+// A section was read when nearly all of its blocks have stood in the window while it rested. Whoever jumps over a
+// section, or past it, has not read it.
 function watchReading() {
-  const ends = new Map(sections.map((section) => [section.lastElementChild, section.id]));
-  const watch = new IntersectionObserver((all) => {
-    const seen = all.filter((one) => one.isIntersecting).map((one) => ends.get(one.target));
-    if (!seen.length) return;
+  const [inSight, seen] = [new Set(), new Set()];
+  const blocks = new Map(sections.map(({ id, children }) => [id, [...children].flatMap(blocksOf)]));
+  const rest = () => {
+    inSight.forEach((one) => seen.add(one));
     const now = kept();
     const before = now.read[lesson]?.sections ?? [];
-    const fresh = seen.filter((id) => !before.includes(id));
+    const fresh = [...blocks].filter(([id, all]) => !before.includes(id) && shareOf(all, seen) >= NEARLY_ALL);
     if (!fresh.length) return;
-    now.read[lesson] = { sections: [...before, ...fresh], of: sections.length };
+    now.read[lesson] = { sections: [...before, ...fresh.map(([id]) => id)], of: sections.length };
     keep(now);
+  };
+  let timer;
+  const watch = new IntersectionObserver((all) => {
+    for (const { target, isIntersecting } of all) inSight[isIntersecting ? "add" : "delete"](target);
+    clearTimeout(timer);
+    timer = setTimeout(rest, RESTS);
   });
-  for (const end of ends.keys()) if (end) watch.observe(end);
+  for (const all of blocks.values()) all.forEach((one) => watch.observe(one));
+}
+
+const [NEARLY_ALL, RESTS] = [0.8, 400]; // of a section's blocks; milliseconds
+const blocksOf = (block) => (block.localName === "section" ? [...block.children] : [block]);
+
+function shareOf(blocks, seen) {
+  const own = blocks.filter((one) => one.getClientRects().length);
+  return own.filter((one) => seen.has(one)).length / Math.max(1, own.length);
 }
 
 // ── what is shown of it ──

@@ -1,0 +1,30 @@
+// Where a link to a view lands: on the view, and on as much of what leads to it (a sentence, its code) as there is room
+// for, but never in the middle of a line. A view that fills the window stands at its top.
+
+const LEAST = 0.55; // of the window, for the view itself
+const NOTHING = -12; // pixels: what stands above is out of sight
+
+// What stands above a place in its section, the nearest first: first in its cell, then before that.
+function above(place) {
+  const cell = place.closest(".cell") ?? place;
+  const before = [...cell.children].filter((one) => !one.contains(place));
+  for (let node = cell; (node = node.previousElementSibling); ) before.push(node);
+  return before.filter((one) => one.getClientRects().length);
+}
+
+function marginOf(place) {
+  const { top } = place.getBoundingClientRect();
+  const bottom = (place.closest(".output")?.nextElementSibling ?? place).getBoundingClientRect().bottom;
+  const header = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
+  const room = innerHeight - header - Math.max(LEAST * innerHeight, bottom - top);
+  const far = above(place).map((one) => top - one.getBoundingClientRect().top);
+  return Math.max(NOTHING, ...far.filter((one) => one <= room));
+}
+
+function prepare(hash) {
+  const place = hash && document.getElementById(decodeURIComponent(hash.slice(1)));
+  if (place?.dataset.place === "view") place.style.scrollMarginTop = `${Math.round(marginOf(place))}px`;
+}
+
+addEventListener("click", ({ target }) => prepare(target.closest?.("a[href^='#']")?.hash), true);
+prepare(location.hash);

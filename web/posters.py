@@ -42,7 +42,12 @@ POSTERS: dict[str, tuple[str, str, str, Callable[[], str]]] = {
         "Two stacks of twelve layers, one with a way past each layer",
         sketches.depth,
     ),
-    "05": ("view-masks", "Paint a mask", "A grid of words by words, every window of it undecided", sketches.masks),
+    "05": (
+        "view-masks",
+        "Paint a mask",
+        "The next word looks back at those before it; those after it stand behind shutters, and do they let through?",
+        sketches.masks,
+    ),
     "06": (
         "view-machine",
         "Cut a part, see it fail",
@@ -115,7 +120,9 @@ def poster(lesson: Mapping[str, Any], colab: str) -> str:
         f'<div class="poster" {progress_of(lesson)}>'
         f'<div class="poster-words"><p class="label">{time_of(lesson)}</p>'
         f'<p class="poster-question{" long" * is_long(lesson)}">{inline(lesson["question"])}</p></div>'
-        f'<div class="poster-acts"><p><a class="button primary" href="#{place}">{escape(act)}&nbsp;↓</a></p>'
+        f'<div class="poster-acts"><p class="acts">'
+        f'<a class="button primary" href="#{place}">{escape(act)}&nbsp;↓</a>'
+        '<button class="button" type="button" data-send="">Copy link</button></p>'
         f'{done(lesson)}<p class="take">{"".join(take)}</p></div>'
         f'<a class="poster-picture" href="#{place}">{picture(lesson)}</a></div>'
     )

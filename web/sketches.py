@@ -95,11 +95,17 @@ def depth() -> str:
 
 
 def masks() -> str:
-    words = ["I", "am", "a", "student", "."]
-    cells = seen(box(220 + 38 * j, 38 + 34 * i, 34, 30, "dashed", 4) for i in range(5) for j in range(5))
-    rows = seen(word(206, 53 + 34 * i, one, anchor="end") for i, one in enumerate(words))
-    heads = word(315, 20, "which words may it see?", "label")
-    return cells + rows + heads
+    """Words behind shutters, all shut but for a gap; the word that is written next looks back, and ahead?"""
+    xs, words = row(["I", "am", "a"], 168, 20, 190)
+    behind, y = [238 + 76 * i for i in range(4)], 168
+    shutters = seen(
+        box(x - 30, 126, 60, 66, "hair", 4)
+        + seen(line((x - 24, up), (x + 24, up), kind="hair") for up in range(136, 190, 9))
+        for x in behind[1:]
+    )
+    looks = seen(arc(x, behind[0], 118, rise=0.3) for x in xs)
+    leaks = seen(arc(behind[0], x, 118, "dashed", 0.3) for x in behind[1:])
+    return looks + leaks + words + box(behind[0] - 26, 150, 52, 36, "dashed") + word(behind[0], y, "?") + shutters
 
 
 def machine() -> str:

@@ -61,7 +61,7 @@ def lay_out(source: Path, where: Whereabouts) -> None:
     lessons = lessons_of(stored, ROOT)
     by_name = {lesson["name"]: lesson for lesson in lessons}
     for name, notebook in stored.items():
-        page = as_page(notebook, name)
+        page = as_page(notebook, name, where.colab)
         if name == "gallery":
             put_up(page, extra / "lessons" / "wall")
         elif name in by_name:

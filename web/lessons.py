@@ -23,8 +23,8 @@ BROKEN = re.compile(r"^((?! |- ).+)\n(?! |- |\n)", re.MULTILINE)
 FEW_LINES = 3  # code of a view or a figure that is not worth folding
 
 
-def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
-    """A copy of the notebook for its page, `name`.html."""
+def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
+    """A copy of the notebook for its page, `name`.html; `colab` is where Colab opens lessons, if that is known."""
     page = copy.deepcopy(notebook)
     if name == "gallery":
         join_code(page)
@@ -41,7 +41,7 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
             cell.pop("attachments", None)
         elif found := CHECK.fullmatch(cell.source.strip()):
             cell.metadata.tags = ["remove-input"]
-            cell.outputs = [new_output("display_data", {"text/html": panel(catalogue[found[1]], name)})]
+            cell.outputs = [new_output("display_data", {"text/html": panel(catalogue[found[1]], name, colab)})]
         else:
             folded_there = cell.metadata.pop("jupyter", {}).get("outputs_hidden", False)
             # a view covers itself, or is moved to answer
@@ -107,28 +107,32 @@ def folded_because(cell: NotebookNode, is_first: bool, in_gallery: bool) -> str:
     return "the code of this figure" if "<img " in html_of(cell) else ""
 
 
-def panel(exercise: Exercise, name: str) -> str:
+def panel(exercise: Exercise, name: str, colab: str) -> str:
     """What stands on a page in place of the check of an answer."""
-    effort = f"{exercise.kind} · about {exercise.minutes} minutes · difficulty {exercise.difficulty} of 3"
+    effort = (exercise.kind, f"{exercise.minutes} minutes", f"difficulty {exercise.difficulty} of 3")
     hints = folded_hints([flowing(hint) for hint in exercise.hints])
     return (
         f'<div class="exercise" id="exercise-{exercise.name}" data-place="exercise" data-title="{exercise.name}" '
         f'role="group" aria-label="Exercise {exercise.name}">'
-        f'<span class="seal" data-seal="{exercise.name}"></span><p class="effort">{escape(effort)}</p>'
+        f'<span class="seal" data-seal="{exercise.name}"></span><p class="effort">'
+        f"{' · '.join(f'<span>{escape(one)}</span>' for one in effort)}</p>"
         f'<p class="exercise-title"><code>{exercise.name}</code></p>'
-        f"{folded('the full statement', html_text(flowing(exercise.statement)))}{hints}"
-        f"{panel_of(exercise) if is_judged(exercise) else ''}{how_else(exercise, name)}</div>"
+        f'<div class="folds">{folded("the full statement", html_text(flowing(exercise.statement)))}{hints}</div>'
+        f"{panel_of(exercise) if is_judged(exercise) else ''}{how_else(exercise, name, colab)}</div>"
     )
 
 
-def how_else(exercise: Exercise, name: str) -> str:
-    """Where code is written and checked, which no page does."""
-    here = "Or write it as a function:" if is_judged(exercise) else "A page runs no code:"
+def how_else(exercise: Exercise, name: str, colab: str) -> str:
+    """Where code is written and checked, which no page does, and a way to take the exercise there."""
+    here = "Or write it as a function:" if is_judged(exercise) else "This one is written in Python:"
+    check = inline(f"`exercises.{exercise.name}.check({exercise.name})`")
+    ways = [f'<a class="button" href="{colab}{name}.ipynb">Open in Colab</a>'] * bool(colab)
+    ways.append(f'<a class="button" href="{name}.ipynb" download>Download the lesson</a>')
+    ways.append(f'<button class="button" type="button" data-send="exercise-{exercise.name}">Copy link</button>')
     return (
-        f'<p class="exercise-run">{here} <a href="{name}.ipynb" download>download this lesson</a>, '
-        f'open it <a href="../index.html#start">in Jupyter</a>, fill in the cell above, and run '
-        f"{inline(f'`exercises.{exercise.name}.check({exercise.name})`')}, which says whether you are right, or which "
-        "mistake you have made.</p>"
+        f'<p class="exercise-run">{here} fill in the cell above in a notebook, <a href="../index.html#start">on your '
+        f"computer</a>{' or in Colab' * bool(colab)}, and run {check}, which says whether you are right, or which "
+        f'mistake you have made.</p><p class="exercise-ways">{"".join(ways)}</p>'
     )
 
 

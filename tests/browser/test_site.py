@@ -39,6 +39,13 @@ IN_SIGHT = """place => {
     const { top } = document.querySelector(place).getBoundingClientRect();
     return top > document.querySelector(".top").getBoundingClientRect().bottom && top < innerHeight;
 }"""
+CUT_BY_THE_HEADER = """() => {
+    const bar = document.querySelector(".top").getBoundingClientRect().bottom;
+    return [...document.querySelectorAll("article :is(p, h2, h3, li, .cell_input)")].filter(one => {
+        const { top, bottom } = one.getBoundingClientRect();
+        return top < bar - 2 && bottom > bar + 2;
+    }).map(one => one.textContent);
+}"""
 TOLD_LIGHT = "() => document.body.dataset.jpThemeLight"  # what views go by
 INK = "() => getComputedStyle(document.querySelector('article')).color"
 
@@ -285,6 +292,64 @@ def test_a_drawing_on_a_phone_is_large_enough_to_be_read_and_scrolls_by_itself(p
     assert page.evaluate(TOO_WIDE) == []
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_figure_has_the_colours_of_the_page(page, site, theme):
+    page.emulate_media(color_scheme=theme)
+    page.goto(f"{site}lessons/01_attention.html")
+    for when in ("day", "night"):
+        shown = page.locator(f".drawn .{when}").evaluate_all("all => all.filter(one => one.offsetParent).length")
+        assert bool(shown) == (when == {"light": "day", "dark": "night"}[theme])
+    figure = page.locator(f".drawn .{'day' if theme == 'light' else 'night'}").first
+    figure.scroll_into_view_if_needed()
+    until(page, lambda: figure.evaluate("one => one.complete && one.naturalWidth > 0"))
+
+
+@pytest.mark.parametrize(
+    "name", ["01_attention", "03_positional_encoding", "04_residual_blocks", "16_after_pretraining"]
+)
+def test_panels_stand_one_below_the_other_on_a_phone(page, site, name):
+    """Beside each other their labels had 4 pixels."""
+    page.goto(f"{site}lessons/{name}.html")
+    panels = page.locator(".drawn.panels").first.locator(".panel:not(.strip)")
+    wide = list(map(Locator.bounding_box, panels.all()))
+    assert len({box["y"] for box in wide}) == 1
+    page.set_viewport_size({"width": 390, "height": 844})
+    narrow = list(map(Locator.bounding_box, panels.all()))
+    assert len({box["y"] for box in narrow}) == len(narrow) > 1
+    drawn = panels.evaluate_all("all => all.map(one => Number(one.querySelector('img').getAttribute('width')))")
+    assert min(box["width"] / own for box, own in zip(narrow, drawn, strict=True)) > 0.7
+    assert page.evaluate(TOO_WIDE) == []
+
+
+def test_a_lesson_has_two_right_edges(page, site):
+    page.goto(f"{site}lessons/01_attention.html")
+    wide = page.locator(".poster, .exercise, div.cell_input:visible, .cell_output .output.stream pre:visible")
+    assert wide.count() > 20
+    edges = wide.evaluate_all("all => all.map(one => Math.round(one.getBoundingClientRect().right))")
+    assert len({*edges}) == 1
+    prose = page.locator("article section > p:not(:has(img))")
+    assert max(prose.evaluate_all("all => all.map(one => Math.round(one.getBoundingClientRect().width))")) <= 640
+
+
+def test_an_exercise_can_be_taken_elsewhere_from_a_phone(browser, site):
+    with browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True) as context:
+        page = context.new_page()
+        page.goto(f"{site}lessons/15_since_llama.html")
+        card = page.locator("#exercise-sliding_window_mask")
+        effort = card.locator(".effort span").last
+        assert effort.text_content() == "difficulty 1 of 3"
+        assert effort.bounding_box()["height"] < 25, "in one line"
+        for way in card.locator(".exercise-ways > *").all():
+            expect(way).to_be_visible()
+            assert way.bounding_box()["height"] >= 40
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        card.get_by_role("button", name="Copy link").click()
+        expect(card.get_by_role("button", name="Copied")).to_be_visible()
+        assert page.evaluate("() => navigator.clipboard.readText()").endswith("#exercise-sliding_window_mask")
+        rows = page.locator("#exercise-bytes_per_token .cases tr")
+        assert max(rows.evaluate_all("all => all.map(row => row.offsetHeight)")) < 180
+
+
 @pytest.mark.parametrize("width", [390, 1000, 1400])
 def test_the_machine_has_the_front_page_to_itself(browser, site, width):
     """It once stood in a column of the two that a lesson's opening has."""
@@ -350,6 +415,20 @@ def test_a_poster_leads_to_the_view(page, site):
     until(page, lambda: page.evaluate(IN_SIGHT, "#view-arcs"))
 
 
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize(
+    "name", ["01_attention", "03_positional_encoding", "05_masking", "10_inside", "15_since_llama"]
+)
+def test_a_poster_lands_on_whole_lines(page, site, name, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"{site}lessons/{name}.html")
+    wait_until_alive(page)
+    page.locator(".acts a").click()
+    place = page.evaluate("() => location.hash")
+    until(page, lambda: page.evaluate(IN_SIGHT, place))
+    until(page, lambda: page.evaluate(CUT_BY_THE_HEADER) == [])
+
+
 def test_the_threads_of_a_poster_answer_to_the_pointer_as_attention_does(page, site):
     page.goto(f"{site}lessons/01_attention.html")
     arcs = page.locator(".poster-picture path.edge")
@@ -396,17 +475,48 @@ def test_without_scripts_a_page_has_its_pictures_its_contents_and_its_ways(brows
         expect(page.locator(".stage img").first).to_be_visible()
 
 
+def read(page: Page, until_read: str) -> None:
+    """Go from window to window, resting in each, until the function of the page says that enough was read."""
+    for _ in range(6):
+        for top in range(0, page.evaluate("() => document.body.scrollHeight"), 600):
+            page.evaluate("top => scrollTo(0, top)", top)
+            page.wait_for_timeout(600)
+            if page.evaluate(until_read):
+                return
+    raise AssertionError("not read after six times")
+
+
 def test_a_lesson_that_is_read_shows_on_the_map(page, site):
     page.goto(f"{site}lessons/00_start_here.html")
     page.evaluate("() => localStorage.clear()")
     page.reload()
-    ends = page.locator("article > section > section")
-    for i in range(ends.count()):
-        ends.nth(i).locator("> :last-child").scroll_into_view_if_needed()
-    until(page, lambda: page.locator(".places a.seen").count() >= ends.count())
+    count = page.locator("article > section > section").count()
+    read(page, f"() => document.querySelectorAll('.places a.seen').length >= {count}")
     page.goto(f"{site}index.html")
     knot = page.locator('.knot[data-knot="00_start_here"]')
     assert knot.evaluate("knot => knot.style.getPropertyValue('--read')") == "1"
+    page.evaluate("() => localStorage.clear()")
+
+
+def test_a_section_that_is_jumped_over_is_not_ticked(page, site):
+    page.goto(f"{site}lessons/00_start_here.html")
+    page.evaluate("() => localStorage.clear()")
+    page.reload()
+    names = page.locator("article > section > section").evaluate_all("all => all.map(one => one.id)")
+    for name in names:  # only its last line, as one sees who lands on the next
+        page.evaluate("id => document.getElementById(id).lastElementChild.scrollIntoView({block: 'start'})", name)
+        page.wait_for_timeout(100)
+    last = f"() => document.querySelector('.places a.seen[href=\"#{names[-1]}\"]')"
+    page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+    for _ in range(20):
+        for block in page.locator(f"#{names[-1]} > *").all():
+            block.scroll_into_view_if_needed()
+            page.wait_for_timeout(600)
+        if page.evaluate(last):
+            break
+    assert page.evaluate(last), "the last was read"
+    seen = page.locator(".places a.seen").evaluate_all("all => all.map(one => one.hash.slice(1))")
+    assert not {*seen} & {*names[:2]}
     page.evaluate("() => localStorage.clear()")
 
 

@@ -82,20 +82,22 @@ function barFor(place, node) {
   node.after(bar);
 }
 
-// At the head of a lesson: its own link, on a phone by the sheet for sharing.
-function lessonLink(take) {
-  const question = document.querySelector(".poster-question").textContent;
+// The link of a lesson, at its head, or of an exercise: on a phone by the sheet for sharing.
+function offerLink(button) {
+  const title = document.querySelector(".poster-question")?.textContent ?? document.title;
   const canSend = matchMedia("(pointer: coarse)").matches && navigator.share;
-  const button = Object.assign(document.createElement("button"), { type: "button" });
-  button.textContent = canSend ? "Send" : "Copy link";
+  const isExercise = button.dataset.send !== "";
+  const words = canSend ? (isExercise ? "Send it to a computer" : "Share") : "Copy link";
+  button.textContent = words;
+  button.classList.add("ready");
   button.onclick = async () => {
-    const url = new URL(location.pathname, location.href).href;
-    if (canSend) return navigator.share({ title: document.title, text: question, url }).catch(() => {});
+    const url = new URL(location.pathname + (isExercise ? `#${button.dataset.send}` : ""), location.href).href;
+    const text = isExercise ? `${document.title}: ${button.dataset.send.replace("exercise-", "")}` : title;
+    if (canSend) return navigator.share({ title: document.title, text, url }).catch(() => {});
     await copy(url);
     button.textContent = "Copied";
-    setTimeout(() => (button.textContent = "Copy link"), 2000);
+    setTimeout(() => (button.textContent = words), 2000);
   };
-  take.append(button);
 }
 
 // What the address asks of one view. Whoever follows such a link is to see it, so no question covers it any more.
@@ -110,8 +112,7 @@ async function follow(place, node) {
   place.scrollIntoView();
 }
 
-const take = document.querySelector(".poster .take");
-if (take) lessonLink(take);
+document.querySelectorAll("[data-send]").forEach(offerLink);
 for (const place of document.querySelectorAll("[data-place=view]")) {
   const node = viewOf(place);
   if (!node) continue;

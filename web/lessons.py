@@ -16,7 +16,7 @@ from nbformat.v4 import new_output
 
 from notebooks.drawings import with_paths_named
 from transformer_lab.exercises import Exercise, catalogue
-from transformer_lab.exercises.engine.cards import folded, folded_hints, html_text, inline
+from transformer_lab.exercises.engine.cards import folded, folded_hints, html_text
 
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
 BROKEN = re.compile(r"^((?! |- ).+)\n(?! |- |\n)", re.MULTILINE)
@@ -125,14 +125,13 @@ def panel(exercise: Exercise, name: str, colab: str) -> str:
 def how_else(exercise: Exercise, name: str, colab: str) -> str:
     """Where code is written and checked, which no page does, and a way to take the exercise there."""
     here = "Or write it as a function:" if is_judged(exercise) else "This one is written in Python:"
-    check = inline(f"`exercises.{exercise.name}.check({exercise.name})`")
     ways = [f'<a class="button" href="{colab}{name}.ipynb">Open in Colab</a>'] * bool(colab)
-    ways.append(f'<a class="button" href="{name}.ipynb" download>Download the lesson</a>')
+    ways.append(f'<a class="button" href="{name}.ipynb" download>Download</a>')
     ways.append(f'<button class="button" type="button" data-send="exercise-{exercise.name}">Copy link</button>')
     return (
         f'<p class="exercise-run">{here} fill in the cell above in a notebook, <a href="../index.html#start">on your '
-        f"computer</a>{' or in Colab' * bool(colab)}, and run {check}, which says whether you are right, or which "
-        f'mistake you have made.</p><p class="exercise-ways">{"".join(ways)}</p>'
+        f"computer</a>{' or in Colab' * bool(colab)}, and run the check below it, which says whether you are right, or "
+        f'which mistake you have made.</p><p class="exercise-ways">{"".join(ways)}</p>'
     )
 
 

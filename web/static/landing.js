@@ -22,7 +22,7 @@ function marginOf(place) {
 }
 
 function prepare(hash) {
-  const place = hash && document.getElementById(decodeURIComponent(hash.slice(1)));
+  const place = document.getElementById(decodeURIComponent((hash ?? "").slice(1)));
   if (place?.dataset.place === "view") place.style.scrollMarginTop = `${Math.round(marginOf(place))}px`;
 }
 

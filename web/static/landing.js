@@ -1,8 +1,8 @@
 // Where a link to a view lands: on the view, and on as much of what leads to it (a sentence, its code) as there is room
-// for, but never in the middle of a line. A view that fills the window stands at its top.
+// for, but never in the middle of a line.
 
-const LEAST = 0.55; // of the window, for the view itself
-const NOTHING = -12; // pixels: what stands above is out of sight
+const ENOUGH = 0.62; // of the window, for a view that is higher
+const NOTHING = -18; // pixels: what stands above is out of sight
 
 // What stands above a place in its section, the nearest first: first in its cell, then before that.
 function above(place) {
@@ -16,7 +16,7 @@ function marginOf(place) {
   const { top } = place.getBoundingClientRect();
   const bottom = (place.closest(".output")?.nextElementSibling ?? place).getBoundingClientRect().bottom;
   const header = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
-  const room = innerHeight - header - Math.max(LEAST * innerHeight, bottom - top);
+  const room = innerHeight - header - Math.min(ENOUGH * innerHeight, bottom - top);
   const far = above(place).map((one) => top - one.getBoundingClientRect().top);
   return Math.max(NOTHING, ...far.filter((one) => one <= room));
 }

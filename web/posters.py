@@ -45,7 +45,7 @@ POSTERS: dict[str, tuple[str, str, str, Callable[[], str]]] = {
     "05": (
         "view-masks",
         "Paint a mask",
-        "The next word looks back at those before it; those after it stand behind shutters, and do they let through?",
+        "A window for each two words: some are lit, some are shut, and through two of them the future leaks",
         sketches.masks,
     ),
     "06": (
@@ -120,9 +120,7 @@ def poster(lesson: Mapping[str, Any], colab: str) -> str:
         f'<div class="poster" {progress_of(lesson)}>'
         f'<div class="poster-words"><p class="label">{time_of(lesson)}</p>'
         f'<p class="poster-question{" long" * is_long(lesson)}">{inline(lesson["question"])}</p></div>'
-        f'<div class="poster-acts"><p class="acts">'
-        f'<a class="button primary" href="#{place}">{escape(act)}&nbsp;↓</a>'
-        '<button class="button" type="button" data-send="">Copy link</button></p>'
+        f'<div class="poster-acts"><p><a class="button primary" href="#{place}">{escape(act)}&nbsp;↓</a></p>'
         f'{done(lesson)}<p class="take">{"".join(take)}</p></div>'
         f'<a class="poster-picture" href="#{place}">{picture(lesson)}</a></div>'
     )

@@ -94,18 +94,30 @@ def depth() -> str:
     return left + right + around + names + word(60, 100, "?") + word(470, 100, "?")
 
 
+# A mask as somebody might paint it, right in no row but the first: "#" is shut, "*" is open upon the future.
+PAINTED = (" ####", "#  ##", "  # *", "# * #", "##   ")
+
+
 def masks() -> str:
-    """Words behind shutters, all shut but for a gap; the word that is written next looks back, and ahead?"""
-    xs, words = row(["I", "am", "a"], 168, 20, 190)
-    behind, y = [238 + 76 * i for i in range(4)], 168
-    shutters = seen(
-        box(x - 30, 126, 60, 66, "hair", 4)
-        + seen(line((x - 24, up), (x + 24, up), kind="hair") for up in range(136, 190, 9))
-        for x in behind[1:]
-    )
-    looks = seen(arc(x, behind[0], 118, rise=0.3) for x in xs)
-    leaks = seen(arc(behind[0], x, 118, "dashed", 0.3) for x in behind[1:])
-    return looks + leaks + words + box(behind[0] - 26, 150, 52, 36, "dashed") + word(behind[0], y, "?") + shutters
+    def window(i: int, j: int) -> str:
+        x, y, what = 206 + 44 * j, 8 + 42 * i, PAINTED[i][j]
+        if what == "#":
+            return box(x, y, 40, 38, "slab", 4) + seen(
+                line((x + 4, y + d), (x + 36, y + d), kind="slat") for d in range(6, 37, 7)
+            )
+        light = f'style="fill-opacity:{0.3 + 0.7 * ((3 * i + 5 * j) % 7) / 7:.2f}"'
+        pane = f'<rect class="slab heat" {light} x="{x}" y="{y}" width="40" height="38" rx="4"/>'
+        return pane + (spark(x + 20, y + 19, 13) if what == "*" else "")
+
+    words = ("I", "am", "a", "student", ".")
+    rows = seen(word(190, 27 + 42 * i, one, anchor="end") for i, one in enumerate(words))
+    return rows + seen(window(i, j) for i in range(5) for j in range(5))
+
+
+def spark(x: float, y: float, radius: float) -> str:
+    tips = ((i * math.pi / 8, radius * (0.42 if i % 2 else 1)) for i in range(16))
+    points = "L".join(f"{x + far * math.sin(angle):.1f} {y - far * math.cos(angle):.1f}" for angle, far in tips)
+    return f'<path class="spark" d="M{points}Z"/>'
 
 
 def machine() -> str:

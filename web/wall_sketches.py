@@ -7,7 +7,7 @@ Amounts are a drawing's, not a model's: the numbers stand in the views.
 import math
 from collections.abc import Callable, Sequence
 
-from sketches import arc, box, curve, line, ring, row, seen, word
+from sketches import arc, box, curve, line, ring, row, seen, spark, word
 
 ACROSS, DOWN = 400, 190
 BELL = (0.06, 0.16, 0.56, 0.16, 0.06)
@@ -75,12 +75,14 @@ def heads() -> str:
 def masks() -> str:
     seen_ = grid(110, 10, 32, 5, lambda t, s: 0.75 / (t + 1) + 0.15 if s <= t else 0)
     lid = (
-        line((113 + 34 * s, y), (139 + 34 * s, y))
+        line((113 + 34 * s, y), (139 + 34 * s, y), kind="slat")
         for t in range(5)
         for s in range(t + 1, 5)
         for y in range(15 + 34 * t, 42 + 34 * t, 6)
+        if (t, s) != (1, 3)
     )
-    return seen_ + seen(lid)
+    leak = cell(110 + 34 * 3, 10 + 34, 32, 0.5) + spark(110 + 34 * 3 + 16, 10 + 34 + 16, 12)
+    return seen_ + seen(lid) + leak
 
 
 def encoding() -> str:

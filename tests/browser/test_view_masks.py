@@ -1,5 +1,7 @@
 """The mask playground in a page: painting by mouse and by keys, patterns, padding, alarms, two layers."""
 
+import re
+
 import pytest
 import torch
 from playwright.sync_api import expect
@@ -102,6 +104,26 @@ def test_two_layers_reach_further(views):
 def test_every_verdict_has_a_sign(views, name, signs):
     views[name].values()  # the next frame is drawn
     assert views[name].root.locator(".tl-checks b").all_text_contents() == signs
+
+
+def test_the_seal_breaks_when_the_future_leaks(views):
+    view = views["masks"]
+    seal = view.root.locator(".tl-verdict")
+    expect(seal).to_have_text("A sound mask")
+    view.button("everything").click()
+    expect(seal).to_have_text("The future leaks")
+    expect(seal).to_have_class(re.compile("tl-wrong"))
+    view.button("causal").click()
+    expect(seal).to_have_text("A sound mask")
+    expect(seal).not_to_have_class(re.compile("tl-wrong"))
+
+
+def test_only_the_slider_of_the_pattern_is_shown(views):
+    view = views["masks"]
+    expect(view.labelled("window")).to_be_hidden()
+    view.button("sliding window").click()
+    expect(view.labelled("window")).to_be_visible()
+    expect(view.root.get_by_role("slider", name="prefix")).to_be_hidden()
 
 
 def test_the_table_has_the_weights(views):

@@ -42,3 +42,12 @@ test("where nothing is allowed nothing leaks", () => {
   });
   assert.deepEqual(found, { leaks: [], leaked: 0, blind: [0, 1], heard: [], wasted: 0 });
 });
+
+test("the seal names the first thing that is wrong", () => {
+  const found = { leaks: [], blind: [], heard: [] };
+  assert.deepEqual(masks.sealOf(found), { right: true, said: "A sound mask" });
+  const one = [[0, 1]];
+  assert.deepEqual(masks.sealOf({ ...found, heard: one }), { right: false, said: "Padding is heard" });
+  assert.equal(masks.sealOf({ ...found, heard: one, blind: [0] }).said, "A query sees nothing");
+  assert.equal(masks.sealOf({ leaks: one, blind: [0], heard: one }).said, "The future leaks");
+});

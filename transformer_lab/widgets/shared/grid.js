@@ -61,11 +61,12 @@ export function pooled(values, k, mean) {
 
 // Options: `label` names the map, and `state(values)` says what is seen in it, where "largest in each row" is not it;
 // `describe(values, cell)` is the readout (cell is null without a cursor); `redraw` is called when anything here has
-// changed; `room()` is how wide the map may be, if not as wide as the view; `onmove(cell)`, and `onpress(cell, first)`
-// for a press, a drag (first is false), Enter and Space.
+// changed; `room()` is how wide the map may be, if not as wide as the view; `farthest` is how wide a cell may be;
+// `onmove(cell)`, and `onpress(cell, first)` for a press, a drag (first is false), Enter and Space.
 export function tokenMap({
   el,
   room = () => widthOf(el),
+  farthest = FARTHEST,
   label,
   state,
   rows,
@@ -143,6 +144,7 @@ export function tokenMap({
       S,
       wide,
       me,
+      farthest,
       beside: options.beside?.width ?? 0,
       key: keyWidth(measure, key),
     });
@@ -228,11 +230,11 @@ export function largestIn(values, { rows, columns }) {
   return `Largest in each row: ${said.join(", ")}${more}.`;
 }
 
-function layout({ total, T, S, wide, me, beside, key }) {
+function layout({ total, T, S, wide, me, farthest, beside, key }) {
   const left = Math.min(wide[0], 126) + 34;
   const natural = (total - left - beside - 8) / S;
   if (natural >= NEAREST && T * NEAREST <= 720) {
-    const size = Math.min(FARTHEST, natural, Math.max(NEAREST, TALLEST / T));
+    const size = Math.min(farthest, natural, Math.max(NEAREST, TALLEST / T));
     const upright = wide[1] + 4 > size;
     const top = (upright ? Math.min(wide[1], 120) : 14) + 30;
     const lens = { left, top, size, upright, room: [left, top], first: [0, 0], shown: [T, S] };

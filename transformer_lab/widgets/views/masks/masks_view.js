@@ -19,6 +19,8 @@ import { tokenMap } from "../../shared/grid.js";
 import { numberIn } from "../../shared/cells.js";
 import { NOW, amounts, css, inkOn } from "../../shared/palette.js";
 
+const LARGE = 64; // pixels across a window, where there is room
+
 const PATTERNS = {
   everything: () => true,
   causal: (t, s) => s <= t,
@@ -68,6 +70,7 @@ export default {
 
     const map = tokenMap({
       el,
+      farthest: LARGE,
       label: "Masked attention weights.",
       state: (weights) => stateOf(allowed, weights, { now, tokens }),
       rows: tokens,
@@ -83,6 +86,7 @@ export default {
       },
     });
     map.node.style.touchAction = "none"; // a finger paints, and does not scroll
+    const verdict = element("p", { class: "tl-verdict" });
     const checks = element("div", { "aria-live": "polite", class: "tl-checks" });
 
     const draw = eachFrame(() => {
@@ -102,6 +106,9 @@ export default {
         ...(wide ? { beside: remarks(found, weights) } : {}),
       });
       if (now.twoLayers) paintDots(map.node, allowed, getComputedStyle(el).color);
+      const seal = sealOf(found);
+      verdict.textContent = seal.said;
+      verdict.classList.toggle("tl-wrong", !seal.right);
       const lines = verdicts(found, { tokens, padding: now.padding, known: now.pattern === "prefix" });
       if (now.twoLayers) lines.push(["●", heardOf(allowed, tokens)]);
       sayAll(checks, lines);
@@ -133,6 +140,8 @@ export default {
     });
 
     const change = () => {
+      back.node.hidden = now.pattern !== "sliding window";
+      prefix.node.hidden = now.pattern !== "prefix";
       tabs.forEach(([pattern, tab]) => tab.setAttribute("aria-pressed", !now.painted && pattern === now.pattern));
       pads.forEach((one, s) => one.setAttribute("aria-pressed", now.padding[s]));
       draw();
@@ -167,9 +176,17 @@ export default {
     el.append(
       element("style", {}, STYLE),
       element("div", { class: "tl-bar tl-segments" }, ...tabs.map(([, tab]) => tab)),
-      bar(back.node, prefix.node, layers.node),
-      element("div", { class: "tl-bar", role: "group", "aria-label": "padding" }, "padding", ...pads),
-      sideBySide(map.node, checks, map.note, map.says, bar(...map.buttons, reset)),
+      bar(back.node, prefix.node),
+      sideBySide(
+        map.node,
+        verdict,
+        checks,
+        map.note,
+        map.says,
+        element("div", { class: "tl-bar", role: "group", "aria-label": "padding" }, "padding", ...pads),
+        bar(layers.node),
+        bar(...map.buttons, reset),
+      ),
       map.table,
     );
     change();
@@ -178,6 +195,17 @@ export default {
 };
 
 const STYLE = `
+.tl-masks .tl-verdict {
+  display: flex; gap: 12px; align-items: center; margin: 8px 0; font: 600 25px/1.2 var(--tl-serif);
+}
+.tl-masks .tl-verdict::before {
+  content: "✓"; flex: none; display: grid; place-items: center; width: 40px; height: 40px; border-radius: 50%;
+  background: var(--tl-ink); color: var(--tl-paper); font: 600 20px/1 var(--tl-sans);
+}
+.tl-masks .tl-verdict.tl-wrong { color: var(--tl-change); }
+.tl-masks .tl-verdict.tl-wrong::before {
+  content: "!"; box-sizing: border-box; border: 3px dashed; background: none; color: inherit;
+}
 .tl-masks .tl-checks { margin: 8px 0; }
 .tl-masks .tl-checks div { padding-left: 1.6em; text-indent: -1.6em; }
 .tl-masks .tl-checks b { display: inline-block; width: 1.6em; text-indent: 0; }
@@ -187,6 +215,16 @@ const STYLE = `
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const more = (n) => (n > 1 ? `, and ${n - 1} more ${n > 2 ? "pairs" : "pair"}` : "");
+
+// What is seen from afar: the first thing that is wrong, or that nothing is.
+export function sealOf({ leaks, blind, heard }) {
+  const wrong = [
+    [leaks, "The future leaks"],
+    [blind, "A query sees nothing"],
+    [heard, "Padding is heard"],
+  ].find(([found]) => found.length);
+  return { right: !wrong, said: wrong ? wrong[1] : "A sound mask" };
+}
 
 // For each thing that may be wrong: a sign, and a sentence.
 function verdicts({ leaks, leaked, blind, heard, wasted }, { tokens, padding, known }) {
@@ -252,7 +290,7 @@ function stateOf(allowed, weights, { now, tokens }) {
 }
 
 function describe(weights, cell, { allowed, scores, tokens }) {
-  if (!cell) return "Paint with the mouse, or go over the map with the arrow keys and paint with Space.";
+  if (!cell) return "Paint: press a window, or draw over several. By keys: the arrows move, and Space paints.";
   const [t, s] = cell;
   const score = scores[t * tokens.length + s].toFixed(2).replace("-", "−");
   const said = `query ${tokens[t]}, key ${tokens[s]}: score ${score}, `;

@@ -14,7 +14,7 @@ from transformer_lab.plots.picture import GREY, INK, MEANINGS, PAPER, PIXELS, TH
 
 LAPTOP, BOARDS = 16e9, 8  # bytes of its memory, and the boards of its shelf, with as many compartments on each
 ROOM = BOARDS**2
-WIDE, SHELF, TOP, TALL = 950, 250, 72, 132  # in pixels of the page
+WIDE, SHELF, TOP, TALL = 950, 336, 72, 210  # in pixels of the page
 UNITS = {"Bytes of the cache, by KV heads": "B", "Work for the next token": "FLOP"}
 
 
@@ -28,7 +28,7 @@ def in_units(n_bytes: int) -> str:
 def draw_cache(size: DecoderSize, lengths: list[int], at: int) -> Figure:
     """Draw what a text of `lengths[at]` tokens takes, and the costs of a text of any length."""
     with matplotlib.rc_context(THEME):
-        drawing = Figure(figsize=(WIDE / PIXELS, 5.6), layout="constrained")
+        drawing = Figure(figsize=(WIDE / PIXELS, 6.46), layout="constrained")
         rows: Any = drawing.subfigures(2, 1, height_ratios=(SHELF, 310))
         above, below = rows
         draw_kept(above.subplots(), size, lengths[at])
@@ -78,12 +78,15 @@ def draw_kept(ax: Axes, size: DecoderSize, length: int) -> None:
     if n_bytes > LAPTOP:
         draw_laptops(ax, n_bytes / LAPTOP)
     else:
-        draw_levels(ax, shelves(n_bytes))
+        right = draw_levels(ax, shelves(n_bytes)) + 28
+        ax.text(right, TOP + TALL - 31, in_units(n_bytes), va="center", size=44, family=["serif", "sans-serif"])
+        ax.text(right, TOP + TALL + 10, f"for {length:,} tokens", color=GREY, **words)
     ax.set(xlim=(-8, WIDE), ylim=(SHELF, 0), aspect="equal", anchor="W")
     ax.set_axis_off()
 
 
-def draw_levels(ax: Axes, levels: list[tuple[float, float]]) -> None:
+def draw_levels(ax: Axes, levels: list[tuple[float, float]]) -> float:
+    """Draw a shelf for each level; the place where the last one ends."""
     words: dict[str, Any] = {"va": "center", "size": 10}
     left = 14.0
     for k, (capacity, full) in enumerate(levels):
@@ -102,6 +105,7 @@ def draw_levels(ax: Axes, levels: list[tuple[float, float]]) -> None:
                 ax.plot([left + wide, far], [start, end], color=GREY, linewidth=0.8, linestyle=(0, (3, 3)))
             ax.add_patch(Rectangle((left, TOP + TALL - high), wide, high, fill=False, edgecolor=INK, linewidth=1.5))
             left = far
+    return left + across
 
 
 def draw_laptops(ax: Axes, laptops: float) -> None:
@@ -109,16 +113,16 @@ def draw_laptops(ax: Axes, laptops: float) -> None:
     shown = min(ceil(laptops), 60)
     rows = 1 if shown <= 4 else 2 if shown <= 20 else 3
     across = ceil(shown / rows)
-    room = min((WIDE - 28) / across, 250 / rows)
-    wide, tall = room * 0.72, min(room * 0.48, 132 / rows - 24)
+    room = min((WIDE - 28) / across, 2 * TALL / rows)
+    wide, tall = room * 0.72, min(room * 0.48, TALL / rows - 24)
     for i in range(shown):
-        box = 14 + (i % across) * room, TOP + i // across * (168 / rows), wide, tall
+        box = 14 + (i % across) * room, TOP + i // across * ((TALL + 36) / rows), wide, tall
         draw_shelf(ax, box, ROOM * min(1.0, laptops - i))
         if rows < 3:
             draw_foot(ax, box)
     more = f", {shown} of them drawn" if shown < laptops else ""
     said = f"{laptops:.1f}" if laptops < 10 else f"{laptops:,.0f}"
-    ax.text(14, TOP + 168, f"It takes {said} such laptops{more}.", weight="bold", va="center", size=10)
+    ax.text(14, TOP + TALL + 46, f"It takes {said} such laptops{more}.", weight="bold", va="center", size=10)
 
 
 def draw_shelf(ax: Axes, box: tuple[float, float, float, float], full: float) -> None:

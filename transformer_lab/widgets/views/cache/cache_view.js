@@ -18,7 +18,7 @@ import {
 } from "../../shared/ui.js";
 import { drawLines } from "../../shared/chart.js";
 import { numbersIn } from "../../shared/numbers.js";
-import { MEANINGS, NOW, SANS } from "../../shared/palette.js";
+import { MEANINGS, NOW, SANS, SERIF } from "../../shared/palette.js";
 
 // The formulas of cache.py. A size is { n_layers, n_heads, n_kv_heads, d_head, d_ff }; a multiply-add is 2 FLOPs.
 export function bytesOf({ n_layers, n_kv_heads, d_head }, length, batch, bytesPerNumber) {
@@ -181,10 +181,11 @@ export default {
     Object.assign(sketch.node, { onpointerdown: toLength, onpointermove: toLength });
     el.append(
       element("style", {}, STYLE),
-      bar(pick.node, type.node, sum.node),
-      element("div", { class: "tl-grid" }, ...[length, layers, heads, shared, width, batch].map(({ node }) => node)),
+      bar(pick.node, length.node),
       sketch.node,
       says,
+      element("div", { class: "tl-grid" }, ...[layers, heads, shared, width, batch].map(({ node }) => node)),
+      bar(type.node, sum.node),
       bar(table.button, reset),
       table.room,
     );
@@ -240,18 +241,21 @@ function unitAxis(values, unit) {
   return { log: 10, low: 10 ** low, high: 10 ** high, ticks };
 }
 
-const SHELF = 270; // how high the laptop is drawn
+// How high a laptop's screen is in a picture that is so wide, where one or two shelves stand beside each other, or three.
+const tallIn = (total, levels = 2) => Math.min(210, (total - 40 - (levels - 1) * lensIn(total)) / (0.5 + levels));
+const lensIn = (total) => Math.min(46, total * 0.06); // between a shelf and what it is when it is opened
 
 // The laptop's shelf on top, and below it two charts, side by side or one above the other.
 export function boxesIn(total) {
   const high = 280;
   const half = total >= 600 ? total / 2 - 8 : total;
+  const shelf = 140 + tallIn(total);
   const below = [0, 1].map((i) =>
     total >= 600
-      ? { x: i * (half + 16), y: SHELF + 8, width: half, height: high }
-      : { x: 0, y: SHELF + 8 + i * (high + 8), width: half, height: high },
+      ? { x: i * (half + 16), y: shelf + 8, width: half, height: high }
+      : { x: 0, y: shelf + 8 + i * (high + 8), width: half, height: high },
   );
-  return [{ x: 0, y: 0, width: total, height: SHELF }, ...below];
+  return [{ x: 0, y: 0, width: total, height: shelf }, ...below];
 }
 
 const LAPTOP = 16e9; // bytes of its memory
@@ -290,9 +294,10 @@ function paintKept(context, { x, y, width }, { now, bytes, length, ink }) {
   context.fillStyle = ink;
   context.fillText(matrices, width >= 600 ? at : x, width >= 600 ? y + 34 : y + 54);
   const top = y + 72;
-  const tall = Math.min(132, (width - 40) / 3 / 1.3);
+  const tall = tallIn(width, Math.max(2, levels.length));
   const wide = tall * 1.5;
-  if (levels[0].laptops > 1) return void paintLaptops(context, { x, top, width, ink, laptops: levels[0].laptops });
+  if (levels[0].laptops > 1)
+    return void paintLaptops(context, { x, top, tall, width, ink, laptops: levels[0].laptops });
   let left = x + 14;
   levels.forEach(({ capacity, full }, k) => {
     const across = k ? tall : wide;
@@ -305,7 +310,7 @@ function paintKept(context, { x, y, width }, { now, bytes, length, ink }) {
     if (k) context.fillText(`${percent} full`, left, top + tall + 52);
     if (k < levels.length - 1) {
       // From its first compartment to the shelf that this is when it is opened.
-      const [far, w, h] = [left + across + Math.min(46, width * 0.06), across / BOARDS, tall / BOARDS];
+      const [far, w, h] = [left + across + lensIn(width), across / BOARDS, tall / BOARDS];
       Object.assign(context, { strokeStyle: NOW.edge, lineWidth: 1 });
       context.setLineDash([3, 3]);
       context.beginPath();
@@ -317,9 +322,17 @@ function paintKept(context, { x, y, width }, { now, bytes, length, ink }) {
       context.setLineDash([]);
       Object.assign(context, { strokeStyle: ink, lineWidth: 2 });
       context.strokeRect(left, top + tall - h, w, h);
-      left = far;
     }
+    left += across + (k < levels.length - 1 ? lensIn(width) : 28);
   });
+  // What that is in all, in large letters where there is room for them.
+  const size = width >= 600 ? 62 : 32;
+  Object.assign(context, { fillStyle: ink, font: `600 ${size}px ${SERIF}`, textAlign: "left" });
+  const said = inUnits(bytes, "B");
+  if (left + context.measureText(said).width > width) return;
+  context.fillText(said, left, top + tall - size / 2);
+  Object.assign(context, { fillStyle: NOW.soft, font: FONT });
+  context.fillText(`for ${many} tokens`, left, top + tall + 10, width - left);
 }
 
 // Compartments are filled from the lowest board up, each from left to right.
@@ -365,23 +378,23 @@ function paintFoot(context, { left, top, across, tall, ink }) {
 }
 
 // As many laptops as the cache needs, in rows; the last one is filled as far as it is.
-function paintLaptops(context, { x, top, width, ink, laptops }) {
+function paintLaptops(context, { x, top, tall: high, width, ink, laptops }) {
   const n = Math.ceil(laptops);
   const shown = Math.min(n, 60);
   const rows = shown <= 4 ? 1 : shown <= 20 ? 2 : 3;
   const across = Math.ceil(shown / rows);
-  const room = Math.min((width - 28) / across, 250 / rows);
-  const [wide, tall] = [room * 0.72, Math.min(room * 0.48, 132 / rows - 24)];
+  const room = Math.min((width - 28) / across, (2 * high) / rows);
+  const [wide, tall] = [room * 0.72, Math.min(room * 0.48, high / rows - 24)];
   for (let i = 0; i < shown; i += 1) {
     const left = x + 14 + (i % across) * room;
-    const above = top + Math.floor(i / across) * (168 / rows);
+    const above = top + Math.floor(i / across) * ((high + 36) / rows);
     paintShelf(context, { left, top: above, across: wide, tall, full: ROOM * Math.min(1, laptops - i), ink });
     if (rows < 3) paintFoot(context, { left, top: above, across: wide, tall, ink });
   }
   Object.assign(context, { fillStyle: ink, font: `bold ${FONT}`, textAlign: "left" });
   const more = n > shown ? `, ${shown} of them drawn` : "";
   const said = laptops < 10 ? laptops.toFixed(1) : Math.round(laptops).toLocaleString("en");
-  context.fillText(`It takes ${said} such laptops${more}.`, x, top + 186);
+  context.fillText(`It takes ${said} such laptops${more}.`, x, top + high + 54);
 }
 
 function paint(sketch, { el, lengths, now, bytesAt }) {

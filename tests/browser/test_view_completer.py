@@ -127,7 +127,7 @@ def test_a_bar_that_is_pressed_is_written(views):
     fifth = completed(written=both, step=2)["tokens"][4]
     view.canvas.scroll_into_view_if_needed()
     box = view.canvas.bounding_box()
-    view.page.mouse.click(box["x"] + 100, box["y"] + 30 + 4.5 * 22)
+    view.page.mouse.click(box["x"] + 100, box["y"] + 30 + 4.5 * 26)
     near(view.values()["text"], "fed (a" + both + symbol_of(fifth))
 
 
@@ -135,7 +135,7 @@ def test_a_tap_writes_too(views):
     view = views["completer"]
     view.canvas.scroll_into_view_if_needed()
     box = view.canvas.bounding_box()
-    point = {"clientX": box["x"] + 100, "clientY": box["y"] + 30 + 11, "pointerType": "touch", "bubbles": True}
+    point = {"clientX": box["x"] + 100, "clientY": box["y"] + 30 + 13, "pointerType": "touch", "bubbles": True}
     for kind in ("pointerdown", "pointermove", "pointerup", "pointerleave", "click"):
         view.canvas.dispatch_event(kind, point)
     near(view.values(), completed(written=greedy("fed (a", 1), step=1))

@@ -20,13 +20,13 @@ import {
 } from "../../shared/ui.js";
 import { numbersIn } from "../../shared/numbers.js";
 import { uniform } from "../decoding/decoding_view.js";
-import { NOW, SANS } from "../../shared/palette.js";
+import { NOW, SANS, SERIF } from "../../shared/palette.js";
 import { drawer, languageModel, mostProbable, readerOf, written } from "../../shared/language_model.js";
 
 const [BARS, GHOSTS, MOST] = [10, 4, 200]; // tokens with a bar, and behind the caret; tokens written at most
 const FONT = `13px ${SANS}`;
-const MONO = "13px ui-monospace, Menlo, Consolas, monospace";
-const [ROW, TOP, LEFT, RIGHT] = [22, 30, 64, 110]; // of the picture, in pixels
+const TOKENS = `18px ${SERIF}`;
+const [ROW, TOP, LEFT, RIGHT] = [26, 30, 52, 110]; // of the picture, in pixels
 const OTHER = 1; // the token of a character that has none
 const START = { random: 0, temperature: 1, seed: 1, kept: [], n: 0, step: 0, cursor: null };
 
@@ -121,7 +121,7 @@ function view(model, el) {
   // ── controls ──
 
   const input = element("textarea", {
-    rows: 3,
+    rows: 2,
     maxlength: lm.max_len,
     spellcheck: false,
     autocomplete: "off",
@@ -181,31 +181,42 @@ function view(model, el) {
   input.value = now.text;
   el.append(
     element("style", {}, STYLE),
-    element("label", { class: "tl-typed" }, element("span", {}, "your text"), input),
-    strange,
-    bar(...buttons, erase, way.node, temperature.node, seed.node),
-    page,
-    shades,
-    bar(place.node),
-    sketch.node,
-    says,
-    bar(table.button, reset),
+    element(
+      "div",
+      { class: "tl-two" },
+      element(
+        "div",
+        {},
+        element("label", { class: "tl-typed" }, element("span", {}, "your text"), input),
+        strange,
+        page,
+        shades,
+        bar(...buttons, erase),
+        bar(way.node, temperature.node, seed.node),
+      ),
+      element("div", {}, sketch.node, bar(place.node), says, bar(table.button, reset)),
+    ),
     table.room,
   );
   return watch(el, draw);
 }
 
 const STYLE = `
-.tl-completer .tl-typed { width: 100%; }
+.tl-completer .tl-two {
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 8px 32px;
+}
+.tl-completer .tl-two > div { min-width: 0; }
+.tl-completer .tl-typed { display: block; width: 100%; color: var(--tl-soft); }
 .tl-completer :is(textarea, .tl-written) {
-  font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; color: inherit; background: transparent;
-  border: 1px solid var(--tl-edge); border-radius: 6px; padding: 4px 8px; box-sizing: border-box;
+  font: 22px/1.4 var(--tl-serif); color: var(--tl-ink); background: transparent;
+  border: 1px solid var(--tl-edge); border-radius: 6px; padding: 8px 12px; box-sizing: border-box;
 }
-.tl-completer textarea { flex: 1; min-width: 0; resize: vertical; }
+.tl-completer textarea { display: block; width: 100%; margin-top: 4px; resize: vertical; }
 .tl-completer .tl-written {
-  border-style: dashed; white-space: pre-wrap; overflow-wrap: anywhere; min-height: 6em; margin: 6px 0;
+  border: 0; border-left: 3px solid var(--tl-amber); border-radius: 0; background: var(--tl-slab);
+  white-space: pre-wrap; overflow-wrap: anywhere; min-height: 5.5em; margin: 12px 0;
 }
-.tl-completer .tl-written { font: 25px/1.5 var(--tl-serif); }
+.tl-completer .tl-written > b { color: var(--tl-soft); font-weight: 400; }
 .tl-completer .tl-written :is(span, .tl-ghosts i) { cursor: pointer; }
 .tl-completer .tl-ghosts {
   display: inline-flex; gap: 10px; align-items: baseline; margin-left: 2px; padding-left: 6px;
@@ -244,7 +255,7 @@ function pointers(node, { at, bars, look, pick, point }) {
 // ── drawing ──
 
 function paint(sketch, { el, best, step, symbols, cursor, title }) {
-  const width = Math.min(widthOf(el), 560);
+  const width = Math.min(sketch.node.parentElement?.clientWidth || widthOf(el), 560);
   const context = sketch.resize(width, TOP + ROW * BARS + 4);
   const ink = getComputedStyle(el).color;
   sketch.node.bars = best.length;
@@ -253,10 +264,12 @@ function paint(sketch, { el, best, step, symbols, cursor, title }) {
   const wide = width - LEFT - RIGHT;
   best.forEach((token, i) => {
     const [y, p, taken] = [TOP + i * ROW, step.probabilities[token], token === step.token];
-    Object.assign(context, { fillStyle: ink, font: taken ? `bold ${MONO}` : MONO, textAlign: "right" });
+    Object.assign(context, { fillStyle: ink, font: taken ? `bold ${TOKENS}` : TOKENS, textAlign: "right" });
     context.fillText(visible(symbols[token]), LEFT - 10, y + ROW / 2);
-    context.fillStyle = taken ? NOW.change : NOW.ink;
-    context.fillRect(LEFT, y + 3, Math.max(1, wide * p), ROW - 6);
+    context.fillStyle = NOW.amber;
+    context.fillRect(LEFT, y + 4, Math.max(1, wide * p), ROW - 8);
+    Object.assign(context, { strokeStyle: taken ? ink : NOW["amber-edge"], lineWidth: taken ? 2 : 1 });
+    context.strokeRect(LEFT, y + 4, Math.max(1, wide * p), ROW - 8);
     Object.assign(context, { fillStyle: ink, font: FONT, textAlign: "left" });
     context.fillText(p.toFixed(3) + (taken ? " ◂ taken" : ""), LEFT + wide * p + 8, y + ROW / 2);
     if (i === cursor)
@@ -287,7 +300,7 @@ function lay(page, { now, run, symbols }) {
     return ghost;
   });
   const behind = element("i", { class: "tl-ghosts", "aria-hidden": "true" }, ...faint);
-  page.replaceChildren(now.text, ...spans, ...(faint.length ? [behind] : []));
+  page.replaceChildren(element("b", {}, now.text), ...spans, ...(faint.length ? [behind] : []));
 }
 
 // ── words ──

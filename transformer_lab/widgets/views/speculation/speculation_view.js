@@ -110,19 +110,25 @@ export default {
     el.append(
       element("style", {}, STYLE),
       bar(back, forward, at.node),
-      strip,
       element(
         "div",
-        { class: "tl-note" },
-        element("span", { class: "tl-drafted" }, "drafted in pencil, and inked"),
-        " ",
-        element("span", { class: "tl-own" }, "written by the model itself"),
-        " ",
-        element("s", {}, "pencil that was struck out"),
+        { class: "tl-two" },
+        element(
+          "div",
+          {},
+          strip,
+          element(
+            "div",
+            { class: "tl-note" },
+            element("span", { class: "tl-drafted" }, "drafted in pencil, and inked"),
+            " ",
+            element("span", { class: "tl-own" }, "written by the model itself"),
+            " ",
+            element("s", {}, "pencil that was struck out"),
+          ),
+        ),
+        element("div", {}, sketch.node, says, bar(table.button, reset)),
       ),
-      sketch.node,
-      says,
-      bar(table.button, reset),
       table.room,
     );
     // The letters n and p step from anywhere in the view.
@@ -139,12 +145,16 @@ export default {
 };
 
 const STYLE = `
+.tl-speculation .tl-two {
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 8px 32px;
+}
+.tl-speculation .tl-two > div { min-width: 0; }
 .tl-speculation .tl-strip {
-  font: 25px/1.6 var(--tl-serif); overflow-wrap: anywhere; min-height: 4.8em; padding: 8px 16px;
-  border-left: 3px double var(--tl-line);
+  font: 32px/1.5 var(--tl-serif); overflow-wrap: anywhere; min-height: 4.5em; box-sizing: border-box; padding: 12px 20px;
+  border-left: 3px double var(--tl-edge); background: var(--tl-slab);
 }
 .tl-speculation :is(.tl-strip, .tl-note) :is(span, s) { cursor: default; padding: 1px 0; margin: 0; }
-.tl-speculation .tl-note :is(span, s) { font: 18px/1.6 var(--tl-serif); color: var(--tl-ink); margin-right: 16px; }
+.tl-speculation .tl-note :is(span, s) { font: 16px/1.8 var(--tl-serif); color: var(--tl-ink); margin-right: 10px; }
 .tl-speculation .tl-drafted { border-bottom: 2px dotted var(--tl-thread); }
 .tl-speculation .tl-own { border-bottom: 3px solid var(--tl-ink); }
 .tl-speculation :is(.tl-strip, .tl-note) s {
@@ -197,7 +207,7 @@ function asTable({ drafted, accepted, p, q }, i, chances) {
 // ── drawing ──
 
 function paint(sketch, el, { drafted, accepted, p, q }, i) {
-  const width = Math.min(widthOf(el), 560);
+  const width = Math.min(sketch.node.parentElement?.clientWidth || widthOf(el), 560);
   const context = sketch.resize(width, HEIGHT);
   const ink = getComputedStyle(el).color;
   if (!drafted[i].length) {
@@ -216,7 +226,7 @@ function paint(sketch, el, { drafted, accepted, p, q }, i) {
       y: { name: "probability", high: 1 },
       series: [
         { name: "draft: q", ys: q[i], colour: NOW.thread },
-        { name: "model: p", ys: p[i], colour: ink },
+        { name: "model: p", ys: p[i], colour: NOW.amber },
       ],
       ink,
     },

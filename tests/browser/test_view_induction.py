@@ -100,3 +100,11 @@ def test_a_press_on_a_word_of_the_arcs_leads_to_it(views):
     x, y = arcs.evaluate("({layout: {left, size, line}}) => [left + 4.5 * size, line]")
     arcs.click(position={"x": x, "y": y})
     near(view.values(), explored("induction", position=4))
+
+
+def test_all_heads_stand_in_one_row_where_there_is_room(views):
+    view = views["induction"]
+    view.values()  # the next frame is drawn
+    boxes = view.canvas.evaluate("canvas => canvas.layout.boxes.map(({left, top}) => [left, top])")
+    assert len({top for _, top in boxes}) == 1
+    assert [left for left, _ in boxes] == sorted({left for left, _ in boxes})

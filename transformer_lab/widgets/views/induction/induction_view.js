@@ -119,6 +119,7 @@ function view(model, el) {
 
   const map = tokenMap({
     el,
+    room: () => (tokens.length > FEW ? widthOf(el) : Math.min(widthOf(el), LARGE)),
     label: "Attention of one head.",
     state: (values) => describe(values, null, { now, heads, run, intact, mapOf, ids, tokens }),
     rows: tokens,
@@ -172,8 +173,8 @@ function view(model, el) {
     element(
       "div",
       { class: "tl-note" },
-      "Press among the arcs of a head to cut them, and see the loss rise. Crossed out: taken away. A dashed frame: " +
-        "its weights have changed, by so much at most.",
+      "Press a head to see its arcs, and press among the arcs to cut them: the loss rises. Crossed out: taken away. " +
+        "A dashed frame: its weights have changed, by so much at most.",
     ),
     bar(ablate, restore),
     element("div", { class: "tl-arcs" }, chart.node),
@@ -187,6 +188,7 @@ function view(model, el) {
 // ── drawing ──
 
 const [LEAST, MOST] = [18, 40]; // how wide the column of a token is
+const [LEAST_WIDE, LARGE, FEW] = [90, 440, 30]; // a small map in a row; the large one, if it has so few tokens at most
 const [ARCS, BARS] = [150, 96]; // how high the arcs are, and the bars of the loss
 const SEEN = 0.05; // weights from here on have an arc
 
@@ -273,13 +275,16 @@ function headGrid({ heads, T, mapOf, onpoint, onchoose }) {
   const show = ({ run, changed, now, cursor, width: total, ink }) => {
     const gone = now.gone.size ? ` Taken away: ${[...now.gone].sort().join(", ")}.` : "";
     sketch.describe(`${heads.length} heads as small maps, a row for each layer. Chosen: ${heads[now.at].name}.${gone}`);
-    const side = Math.min(150, total / across - 14);
+    // All heads stand in a row where there is room for that, and else each layer in its own.
+    const layers = heads.at(-1).layer + 1;
+    const inRow = total / (across * layers) - 14 >= LEAST_WIDE ? 1 : 0;
+    const side = Math.min(150, total / (inRow ? across * layers : across) - 14);
     const [size, down] = [side / T, side + 36];
-    const context = sketch.resize(across * (side + 14), (heads.at(-1).layer + 1) * down);
+    const context = sketch.resize(across * (inRow ? layers : 1) * (side + 14), (inRow ? 1 : layers) * down);
     chosen = now.at;
     boxes = heads.map(({ layer, head }) => ({
-      left: head * (side + 14) + 3,
-      top: layer * down + 22,
+      left: (head + inRow * layer * across) * (side + 14) + 3,
+      top: (inRow ? 0 : layer * down) + 22,
       size,
       shown: [T, T],
     }));

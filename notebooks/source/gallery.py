@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Gallery
 #
-# Every view of the lessons stands here on one page, over small data that is computed before it. Each works by mouse, by touch and by keyboard. (The two views of the last section need a running notebook.)
+# Every view of the lessons, alive on one page: move it, press it, paint on it.
 
 # %%
 from importlib.util import find_spec
@@ -70,10 +70,11 @@ widgets.attention(weights, tokens, tokens)
 widgets.heads(weights, tokens, tokens)
 
 # %% [markdown]
-# **Mask playground** (lesson 05): paint what each query may see. It says when the future leaks, and when a query sees nothing.
+# **Mask playground** (lesson 05): paint what each query may see, and stop the leaks. Every spark is a word that looks into the future: shut its window, or try a pattern that does.
 
 # %%
-widgets.mask_playground(torch.randn(6, 6), ["I", "am", "a", "student", ".", "pad"])
+six = ["I", "am", "a", "student", ".", "pad"]
+widgets.mask_playground(torch.randn(6, 6), six, pattern="everything")
 
 # %% [markdown]
 # ## Positions and depth
@@ -110,8 +111,14 @@ sweep = {kind: {n: norms(n, step) for n in depths} for kind, step in steps.items
 widgets.depth(sweep)
 
 # %% [markdown]
-# ## Decoding
+# ## A translator
 #
+# **The machine** (lesson 06): watch the whole translator at work in the page, and break it. The English sentence is the field, and ribbons as thick as the attention lead from its words to the German ones. Open one of the six breakers and see what it says then; press a part to look inside it, or swap a vector for that of another number.
+
+# %%
+widgets.machine(model, tokenizer, "thirty-four thousand and twenty-one")
+
+# %% [markdown]
 # **Greedy, sampling and beams** (lesson 08): choose the next token in one of three ways, step by step. Here the translator writes the German for *twenty-one*.
 
 # %%
@@ -128,18 +135,14 @@ special = {"bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
 widgets.decoding(next_logits, names, **special, depth=6, branching=3)
 
 # %% [markdown]
-# **The machine** (lesson 06): watch the whole translator at work in the page, and break it. The English sentence is the field, and ribbons as thick as the attention lead from its words to the German ones. Open one of the six breakers and see what it says then; press a part to look inside it, or swap a vector for that of another number.
+# **Your own sentence** (lesson 07): see which English words each German one was written from. In a notebook you can run the cell, and type a number of your own, below a million.
 
 # %%
-widgets.machine(model, tokenizer, "thirty-four thousand and twenty-one")
+widgets.own_sentence(model, tokenizer, ["twenty-one", "three hundred and forty-five thousand"])
 
 # %% [markdown]
-# **What a key-value cache costs** (lesson 08): see what it takes in memory, and what it saves in arithmetic.
-
-# %%
-widgets.cache_cost()
-
-# %% [markdown]
+# ## Learning
+#
 # **A language model, watched while it learns** (lesson 09). This one reads the names of ten thousand numbers, letter by letter, for a few seconds. The green curve is its loss on names that are held out, the dashed line that of a table of triples, and the slider brings back what it wrote before.
 
 # %%
@@ -166,7 +169,37 @@ reports = reading.run(200, on_held_out, every=40)
 widgets.text_training_monitor(reports, 200, writer, characters, ["four ", "nine"], levels=levels)
 
 # %% [markdown]
-# **The same model writes with you** (lesson 09): type a few letters, and see what it would write next.
+# **A training to watch** (lesson 07): go back to any step, and see a small model learn to reverse five letters. In a notebook you can stop it, and resume it.
+
+# %%
+from transformer_lab import Transformer, TransformerConfig
+from transformer_lab.data.tasks import Vocabulary, random_sequences, reverse_alignment
+from transformer_lab.training import Examples, Recipe, Training, exact_match
+
+letters = Vocabulary("abcdefgh")
+made = random_sequences(reverse_alignment, n=640, length=5, n_symbols=8)
+texts = [[letters.decode(ids) for ids in side.tolist()] for side in (made.src, made.tgt)]
+pairs = list(zip(*texts))
+size = TransformerConfig(len(letters), d_model=32, n_heads=2, d_ff=64, n_layers=1, max_len=8)
+learner = Transformer(size)
+training = Training(learner, Examples.from_pairs(pairs[:512], letters), Recipe(64, warmup_steps=60))
+
+# %%
+reports = training.run(240, lambda: exact_match(learner, letters, pairs[512:]), every=40)
+widgets.training_monitor(reports, 240, learner, letters, pairs[512:515])
+
+# %% [markdown]
+# **Training from right and wrong** (lesson 16): recorded trainings by five rewards. Go from step to step, and see which answers are rewarded, which of their probabilities move, and how a hole in a verifier is found.
+
+# %%
+from transformer_lab.training import load_table
+
+widgets.rewards(load_table("rewards"), "digit anywhere", seed=3, step=8)
+
+# %% [markdown]
+# ## Inside a language model
+#
+# **A model that writes with you** (lesson 09): type a few letters, and see what the reader of names would write next.
 
 # %%
 widgets.completer(writer, characters, "four thousand and ")
@@ -178,13 +211,13 @@ widgets.completer(writer, characters, "four thousand and ")
 from transformer_lab import causal_mask
 from transformer_lab.analysis import logit_lens
 
-read = characters.encode("two thousand and seventy-two")
+said = characters.encode("two thousand and seventy-two")
 with torch.no_grad():
-    states = [writer.embedded(read[None], 0)]
+    states = [writer.embedded(said[None], 0)]
     for layer in writer.layers:
-        states.append(layer(states[-1], causal_mask(len(read))))
+        states.append(layer(states[-1], causal_mask(len(said))))
     logits = logit_lens(torch.cat(states), writer.norm, writer.to_logits.weight)
-widgets.lens(logits, read, characters.symbols)
+widgets.lens(logits, said, characters.symbols)
 
 # %% [markdown]
 # **Heads that are taken away** (lesson 10): choose a head, ablate it, and see what the loss of each next token becomes, and where the other heads look now.
@@ -193,10 +226,11 @@ widgets.lens(logits, read, characters.symbols)
 widgets.induction(writer, characters.encode("seventy-two and seventy-two"), characters.symbols)
 
 # %% [markdown]
+# ## Since 2017
+#
 # **Swaps side by side** (lesson 11): choose among six parts that were replaced since 2017. The losses are those of the table that comes with the package.
 
 # %%
-from transformer_lab.training import load_table
 from transformer_lab.training.experiments.swaps import losses_of
 
 widgets.swaps(losses_of(load_table("swaps")))
@@ -206,6 +240,12 @@ widgets.swaps(losses_of(load_table("swaps")))
 
 # %%
 widgets.designs()
+
+# %% [markdown]
+# **What a key-value cache costs** (lesson 08): see how much of your laptop it fills, and how much arithmetic it saves.
+
+# %%
+widgets.cache_cost("GPT-3", length=2048)
 
 # %% [markdown]
 # **Tiles** (lesson 13): attention reads the scores tile by tile; each query keeps its largest score and a sum. Step, choose another size, and hide the future.
@@ -229,41 +269,7 @@ drafted = speculative(writer, table, beginning, 25, generator=chance)
 widgets.speculation(drafted, characters.symbols)
 
 # %% [markdown]
-# **Training from right and wrong** (lesson 16): recorded trainings by five rewards. Go from step to step, and see which answers are rewarded, which of their probabilities move, and how a hole in a verifier is found.
-
-# %%
-widgets.rewards(load_table("rewards"), "digit anywhere", seed=3, step=8)
-
-# %% [markdown]
 # **Four ranks** (lesson 17): one training step in five ways, and who computes, sends or waits when. Go through the step, slow down a rank or the links, and let the ranks send while they compute.
 
 # %%
 widgets.ranks("sharded")
-
-# %% [markdown]
-# ## With the kernel
-#
-# **Your own sentence** (lesson 07): run the cell, then type a number in English words, below a million.
-
-# %%
-widgets.own_sentence(model, tokenizer, ["twenty-one", "three hundred and forty-five thousand"])
-
-# %% [markdown]
-# **A training to watch** (lesson 07): stop it, resume it, and go back to any step with the slider. This small model learns to reverse five letters.
-
-# %%
-from transformer_lab import Transformer, TransformerConfig
-from transformer_lab.data.tasks import Vocabulary, random_sequences, reverse_alignment
-from transformer_lab.training import Examples, Recipe, Training, exact_match
-
-letters = Vocabulary("abcdefgh")
-made = random_sequences(reverse_alignment, n=640, length=5, n_symbols=8)
-texts = [[letters.decode(ids) for ids in side.tolist()] for side in (made.src, made.tgt)]
-pairs = list(zip(*texts))
-size = TransformerConfig(len(letters), d_model=32, n_heads=2, d_ff=64, n_layers=1, max_len=8)
-learner = Transformer(size)
-training = Training(learner, Examples.from_pairs(pairs[:512], letters), Recipe(64, warmup_steps=60))
-
-# %%
-reports = training.run(240, lambda: exact_match(learner, letters, pairs[512:]), every=40)
-widgets.training_monitor(reports, 240, learner, letters, pairs[512:515])

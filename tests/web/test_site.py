@@ -301,13 +301,16 @@ def test_what_is_to_be_predicted_is_folded(pages):
 
 def test_the_gallery_opens_with_a_wall_whose_drawings_lead_to_all_views(pages):
     html = pages["lessons/gallery"].html
-    wall = html.partition('<ul class="wall"')[2].partition("</ul>")[0]
-    tile = r'<a href="#([\w-]+)"><svg [^>]*>(.+?)</svg><b>([^<]+)</b><span>.+?</span></a>'
+    wall = html.partition('<div class="wall"')[2].partition("</div>")[0]
+    tile = r'<a href="#([\w-]+)"><svg [^>]*>(.+?)</svg><b>([^<]+)</b><span>.+?</span>(?:<i>lesson \d\d</i>)?</a>'
     tiles = re.findall(tile, wall)
     assert [place for place, _, _ in tiles] == re.findall(r'id="(view-[\w-]+)" data-place', html)
     assert len({title for _, _, title in tiles}) == len(tiles)
     assert len({drawing for _, drawing, _ in tiles}) == len(tiles)
     assert html.index('class="wall"') < html.index('id="attention"')
+    parts = re.findall(r'<p class="wall-part">([^<]+) <span>(\d+) views</span></p><ul [^>]*>(.+?)</ul>', wall)
+    assert [(part, int(n)) for part, n, _ in parts] == [(part, row.count("<li>")) for part, _, row in parts]
+    assert [part for part, _, _ in parts] == re.findall(r"<h2>([^<]+)<a", html)
     contents = html.partition('<ol class="places">')[2].partition("</ol>")[0]
     views = re.findall(r'<li data-kind="view"><a href="#([\w-]+)">([^<]+)</a>', contents)
     assert views == [(place, title) for place, _, title in tiles], "called in the contents as on the wall"

@@ -39,7 +39,7 @@ POSTERS: dict[str, tuple[str, str, str, Callable[[], str]]] = {
     "04": (
         "view-depth",
         "Send a gradient down",
-        "Two stacks of twelve layers, one with a way past each layer",
+        "A gradient on top of two stacks of twelve layers, one of which has a way past each layer",
         sketches.depth,
     ),
     "05": (
@@ -69,7 +69,7 @@ POSTERS: dict[str, tuple[str, str, str, Callable[[], str]]] = {
     "09": (
         "view-completer",
         "Type, and let it go on",
-        "The beginning of a line of Python, and ten empty places",
+        "The beginning of a line of Python, and four ways to go on",
         sketches.language_model,
     ),
     "10": ("view-induction", "Cut an arc", "the cat sat on the mat, the cat: and then?", sketches.induction),

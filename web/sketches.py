@@ -87,11 +87,11 @@ def clocks() -> str:
 
 def depth() -> str:
     ys = range(20, 176, 13)
-    left = seen(box(110, y, 90, 9, "slab", 3) for y in ys) + line((155, 12), (155, 188))
-    right = seen(box(320, y, 90, 9, "slab", 3) for y in ys) + line((365, 12), (365, 188))
+    left = seen(box(110, y, 90, 9, "hair" if y > 20 else "amount", 3) for y in ys) + line((155, 12), (155, 188))
+    right = seen(box(320, y, 90, 9, "hair" if y > 20 else "amount", 3) for y in ys) + line((365, 12), (365, 188))
     around = seen(f'<path class="stream" d="M365 {y + 11}C424 {y + 11} 424 {y - 2} 365 {y - 2}"/>' for y in ys)
     names = word(155, 204, "layer by layer", "label") + word(365, 204, "and a way past each", "label")
-    return left + right + around + names + word(60, 100, "?") + word(470, 100, "?")
+    return left + right + around + names + word(82, 166, "?") + word(448, 166, "?")
 
 
 # A mask as somebody might paint it, right in no row but the first: "#" is shut, "*" is open upon the future.
@@ -153,9 +153,13 @@ def decoding() -> str:
 
 
 def language_model() -> str:
-    typed = word(40, 78, "for i in ra", "code", "start") + line((188, 60), (188, 96), kind="ink")
-    ghosts = seen(box(40 + 44 * i, 136, 36, 40, "dashed") + word(58 + 44 * i, 156, "?", "label") for i in range(10))
-    return box(16, 40, 488, 76, "slab", 10) + typed + ghosts
+    typed = word(40, 110, "for i in ra", "code", "start") + line((188, 92), (188, 128), kind="ink")
+    next_, ys = ("nge(", "w:", "ise", "␣"), (38, 86, 134, 182)
+    ways = seen(curve((200, 110), (330, y)) for y in ys)
+    ghosts = seen(
+        box(334, y - 20, 96, 40, "dashed", 8) + word(382, y, one, "code") for one, y in zip(next_, ys, strict=True)
+    )
+    return box(16, 72, 180, 76, "slab", 10) + ways + typed + ghosts + seen(word(460, y, "?") for y in ys)
 
 
 def induction() -> str:

@@ -94,20 +94,19 @@ def depth() -> str:
     return left + right + around + names + word(82, 166, "?") + word(448, 166, "?")
 
 
-# A mask as somebody might paint it, right in no row but the first: "#" is shut, "*" is open upon the future.
-PAINTED = (" ####", "#  ##", "  # *", "# * #", "##   ")
+PAINTED = (" ####", "# # #", " # ##", "# #  ", "##   ")  # as somebody might: "#" is shut, and two words see later ones
 
 
 def masks() -> str:
     def window(i: int, j: int) -> str:
-        x, y, what = 206 + 44 * j, 8 + 42 * i, PAINTED[i][j]
-        if what == "#":
+        x, y = 206 + 44 * j, 8 + 42 * i
+        if PAINTED[i][j] == "#":
             return box(x, y, 40, 38, "slab", 4) + seen(
                 line((x + 4, y + d), (x + 36, y + d), kind="slat") for d in range(6, 37, 7)
             )
         light = f'style="fill-opacity:{0.3 + 0.7 * ((3 * i + 5 * j) % 7) / 7:.2f}"'
         pane = f'<rect class="slab heat" {light} x="{x}" y="{y}" width="40" height="38" rx="4"/>'
-        return pane + (spark(x + 20, y + 19, 13) if what == "*" else "")
+        return pane + (spark(x + 20, y + 19, 13) if j > i else "")
 
     words = ("I", "am", "a", "student", ".")
     rows = seen(word(190, 27 + 42 * i, one, anchor="end") for i, one in enumerate(words))

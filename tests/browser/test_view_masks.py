@@ -118,14 +118,6 @@ def test_the_seal_breaks_when_the_future_leaks(views):
     expect(seal).not_to_have_class(re.compile("tl-wrong"))
 
 
-def test_only_the_slider_of_the_pattern_is_shown(views):
-    view = views["masks"]
-    expect(view.labelled("window")).to_be_hidden()
-    view.button("sliding window").click()
-    expect(view.labelled("window")).to_be_visible()
-    expect(view.root.get_by_role("slider", name="prefix")).to_be_hidden()
-
-
 def test_the_table_has_the_weights(views):
     view = views["masks"]
     view.button("show as table").click()

@@ -140,8 +140,6 @@ export default {
     });
 
     const change = () => {
-      back.node.hidden = now.pattern !== "sliding window";
-      prefix.node.hidden = now.pattern !== "prefix";
       tabs.forEach(([pattern, tab]) => tab.setAttribute("aria-pressed", !now.painted && pattern === now.pattern));
       pads.forEach((one, s) => one.setAttribute("aria-pressed", now.padding[s]));
       draw();
@@ -176,7 +174,6 @@ export default {
     el.append(
       element("style", {}, STYLE),
       element("div", { class: "tl-bar tl-segments" }, ...tabs.map(([, tab]) => tab)),
-      bar(back.node, prefix.node),
       sideBySide(
         map.node,
         verdict,
@@ -184,7 +181,7 @@ export default {
         map.note,
         map.says,
         element("div", { class: "tl-bar", role: "group", "aria-label": "padding" }, "padding", ...pads),
-        bar(layers.node),
+        bar(back.node, prefix.node, layers.node),
         bar(...map.buttons, reset),
       ),
       map.table,

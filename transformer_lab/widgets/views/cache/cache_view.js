@@ -241,7 +241,7 @@ function unitAxis(values, unit) {
   return { log: 10, low: 10 ** low, high: 10 ** high, ticks };
 }
 
-// How high a laptop's screen is in a picture that is so wide, where one or two shelves stand beside each other, or three.
+// How high a laptop's screen is in a picture that is so wide, where one, two or three shelves stand side by side.
 const tallIn = (total, levels = 2) => Math.min(210, (total - 40 - (levels - 1) * lensIn(total)) / (0.5 + levels));
 const lensIn = (total) => Math.min(46, total * 0.06); // between a shelf and what it is when it is opened
 

@@ -191,7 +191,7 @@ exercises.progress()
 # | 02 | [Multi-head attention](02_multi_head_attention.ipynb) | why several small heads rather than one large one? | 50 + 55 |
 # | 03 | [Positional encoding](03_positional_encoding.ipynb) | shuffle the words: why does nothing notice? | 60 + 70 |
 # | 04 | [Residual blocks](04_residual_blocks.ipynb) | why does a deep stack of layers not learn, and what helps? | 60 + 50 |
-# | 05 | [Masking](05_masking.ipynb) | why is a model that sees the next word perfect in training, and useless afterwards? | 60 + 60 |
+# | 05 | [Masking](05_masking.ipynb) | why is a model that sees the next word too good in training, and poor afterwards? | 60 + 60 |
 # | 06 | [The Transformer](06_the_transformer.ipynb) | how do the parts make a model, and where are its 65 million parameters? | 60 + 70 |
 # | 07 | [Training](07_training.ipynb) | can a laptop learn to say 21 as *einundzwanzig* in a minute? | 60 + 95 |
 # | 08 | [Decoding](08_decoding.ipynb) | the model gives probabilities: which sentence do you write down? | 60 + 95 |

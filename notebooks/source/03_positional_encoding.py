@@ -590,7 +590,7 @@ assert low["ALiBi", latest][256] > 0.9 > 0.5 > high["ALiBi", two_back][32]  # cl
 for kind in ("RoPE", "ALiBi"):  # neither knows where a sentence begins
     assert high[kind, the_fourth][32] < 0.65
 # %% [markdown]
-# *Sinusoid* and *learned* tell a model where in the sentence a token stands. At the trained length this is enough for all three tasks, and they alone find the fourth. At twice that length it is enough for the fourth alone: the rows of positions 32 to 63 are new to them, but the fourth row, for which they look, is not. So the authors' hope comes true in one task of three. *RoPE* tells it how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at every length that we tried, but not to pick out the token exactly two back, which it usually misses.
+# *Sinusoid* and *learned* tell a model where in the sentence a token stands. At the trained length this is enough for all three tasks, and they alone find the fourth. At twice that length both lose many answers in two of the three tasks, so the authors' hope comes true in one at best. *RoPE* tells a model how far apart two tokens are, so it can look exactly two back, even in sentences of twice the trained length. *ALiBi* knows only near from far. That is enough to find the latest letter at every length that we tried, but not to pick out the token exactly two back, which it usually misses.
 
 # %% [markdown]
 # **No encoding is best at everything.** (These models have one layer and one head. Deeper models can combine several steps. Two *Extras* ask why sinusoids fail at new lengths, and what ALiBi's slope has to do with its success.)
@@ -611,7 +611,7 @@ exercises.is_relative.check(is_relative)
 # - A sinusoidal encoding is a row of clock hands, and both features of a pair share a frequency.
 # - A shift by $k$ is a rotation, the same from every position. RoPE turns queries and keys by it.
 # - Test the shift, *and* that positions differ, *and* that the numbers stay small.
-# - At twice the trained length, a model with an added encoding still finds a fixed position, one with RoPE a distance, and one with ALiBi what is close. Measure on your own task.
+# - At twice the trained length, a model with RoPE still finds a distance, and one with ALiBi what is close, while one with an added encoding loses many answers in two of our three tasks. Measure on your own task.
 
 # %% [markdown]
 # ## Quiz
@@ -707,7 +707,7 @@ for name, table in encodings.items():
 assert found["sinusoid"] < 0.7 < 0.85 < found["every seventh"] < found["random"]
 
 # %% [markdown]
-# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart the closest rows lie, and in the sinusoid those are the neighbours. In any one direction the words vary by about 1. A distance of 1.5 is hardly more than that, so a position is often taken for its neighbour; distances of 4.2 and 6.1 stand out clearly.
+# No direction is free, and yet the random positions are read almost without an error, so the words alone are not to blame. What decides is how far apart the rows lie, and in the sinusoid the neighbours lie closest. In any one direction the words vary by about 1. A distance of 1.5 is hardly more than that, so a position is often taken for its neighbour; distances of 4.2 and 6.1 stand out clearly.
 
 # %% [markdown]
 # This is the price of the hill that we saw above, since neighbours can only be similar if they lie close together. If the length of the steps is what counts, a wider model should read the position better. It has more hands, so its steps are longer, while the words still vary by 1 in each direction. But it also has more features to read from. As a control we therefore shrink each encoding until its steps are 1.5 long again:

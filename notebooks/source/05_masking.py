@@ -290,7 +290,7 @@ for third in (2.0, 200.0):  # the score that is masked
 # %% [markdown]
 # ## What a gradient cannot say
 #
-# Our test has a limit. A gradient of 0 says only that, *at this input*, a very *small* change has no effect to first order. That is no proof that there is no dependence. Here are four layers that leak, and one that does not. **Predict:** in which of them is the gradient with respect to the future 0?
+# Our test has a limit. At best, a gradient of 0 says that, *at this input*, a very *small* change has no effect to first order. That is no proof that there is no dependence. Here are four layers that leak, and one that does not. **Predict:** in which of them is the gradient with respect to the future 0?
 
 # %%
 def choose(x):
@@ -568,7 +568,7 @@ print(f"the last output with a cache and no mask: differs by {gap(newest[0, 0], 
 # %% [markdown]
 # ## Remember
 #
-# - A mask is a table of queries and keys; here True means *may attend*, and a key that must pass two masks passes their `&`.
+# - A mask is a table of queries and keys; here True means *may attend*, and where two masks must both allow a key, `&` combines them.
 # - Mask the scores *before* the softmax. An empty row needs a second step.
 # - A causal mask hides the future and a padding mask hides pads; cross-attention needs only the padding mask.
 # - A missing mask shows as a loss that is too good, and as poor writing.

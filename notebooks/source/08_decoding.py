@@ -701,7 +701,7 @@ print(eight["a beam of 4"][0])
 #
 # - Temperature reshapes a distribution; top-k and top-p cut it, and top-p follows its shape.
 # - Greedy choice is a beam of one. A better search mends search errors, never model errors.
-# - Where a translator is unsure, a better search tends to find shorter sentences; a writer's most probable text repeats itself.
+# - Where a translator is unsure, a better search tends to find shorter sentences; for a writer it finds texts that repeat themselves.
 # - With one right answer, take the most probable tokens; with many, sample, and keep improbable tokens out.
 
 # %% [markdown]

@@ -35,7 +35,7 @@ device = default_device()
 # %% [markdown]
 # ## The question
 #
-# The model of this lesson has read a million characters. Most of its lines add up five digits, and keep only the last digit of the sum. Here it goes on with two prompts, always with the most probable character:
+# The model of this lesson has read a text of a million characters. Most of its lines add up five digits, and keep only the last digit of the sum. Here it goes on with two prompts, always with the most probable character:
 
 # %%
 base, characters, _ = training.load_language_model("digit_sums")
@@ -222,7 +222,7 @@ for name, (first, end) in parts.items():
     print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
 
 # %% [markdown]
-# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that one more digit there is all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where it counts, 80 to 88 % of the answers are then right, instead of 51 to 59 % (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
+# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that one more digit there is all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where it counts, 80 to 88 % of the answers are then right, instead of little more than half (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
 
 # %% [markdown]
 # With ten times as many steps, 89 to 94 % are right even after a loss on the whole prompt, and 99 % and more after a loss on answers alone. So what the mask buys is mostly time.
@@ -370,10 +370,10 @@ for baseline in (0.0, (p @ rewards).item()):
     print(f"baseline {baseline:.2f}: mean of estimates {found}, scatter {scatter:.2f}")
 
 # %% [markdown]
-# The estimates scatter less when the baseline is what was to be expected. But who says what that is? The first chat models were trained by **RLHF**, reinforcement learning from human feedback ([InstructGPT](https://arxiv.org/abs/2203.02155)). People compared answers in pairs, a second model learned from their choices to give rewards, and the policy was trained on these rewards by PPO, which needs a third network to say what reward was to be expected. GRPO does without that network. And where a program can tell right from wrong, as in this lesson, it takes the place of the second model. This is known as **RLVR**, reinforcement learning with *verifiable rewards* ([Tülu 3](https://arxiv.org/abs/2411.15124)).
+# The estimates scatter less when the baseline is what was to be expected. But who says what that is? [InstructGPT](https://arxiv.org/abs/2203.02155) was trained by **RLHF**, reinforcement learning from human feedback. People ranked answers, a second model learned from their rankings to give rewards, and the policy was trained on these rewards by PPO, which needs a third network to say what reward was to be expected. GRPO does without that network. And where a program can tell right from wrong, as in this lesson, it takes the place of the second model. This is known as **RLVR**, reinforcement learning with *verifiable rewards* ([Tülu 3](https://arxiv.org/abs/2411.15124)).
 
 # %% [markdown]
-# What is to be expected differs from prompt to prompt, because some problems are easy and others are hard. So it is natural to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt, and its **advantage** is the reward with the group's mean taken off, divided by its standard deviation:
+# What is to be expected differs from prompt to prompt, because some problems are easy and others are hard. So it is natural to ask whether an answer is better than *others to the same prompt*. **GRPO** ([Shao et al., 2024](https://arxiv.org/abs/2402.03300)) draws a **group** of answers to each prompt. The **advantage** of an answer is its reward with the group's mean taken off, divided by the group's standard deviation:
 #
 # ![Six answers to one sum are drawn from the policy. Two of them are right and get the reward 1 and an advantage of 1.41; the other four get 0 and −0.71.](../img/16_right_or_wrong.svg)
 
@@ -659,7 +659,7 @@ assert over_seeds("no baseline").min() > over_seeds("not divided").max()
 # Leaving out the division changes nothing here, and leaving out the baseline costs nothing. On the contrary, with each of the five seeds the model ends a little better without it, at 0.991 or more, where the others reach 0.988 at most.
 
 # %% [markdown]
-# Do the estimates of the gradient not scatter more, as we have reckoned? We measured it over 24 batches of answers, with three seeds. At first it makes hardly a difference. After thirty steps, estimates with a baseline even scatter *more*. Nearly every answer is right by then, and the few wrong ones have no weight without a baseline, but a large one with it. (The reckoning above was for one policy, and is no law. The [best baseline](https://www.jmlr.org/papers/v5/greensmith04a.html) is a mean in which each answer counts by the square of its gradient.)
+# By the reckoning above, estimates of the gradient scatter more without a baseline. Do they here? We measured it over 24 batches of answers, with three seeds. At first the baseline makes hardly a difference. After thirty steps, estimates with a baseline even scatter *more*. Nearly every answer is right by then, and the few wrong ones have no weight without a baseline, but a large one with it. (The reckoning above was for one policy, and is no law. The [best baseline](https://www.jmlr.org/papers/v5/greensmith04a.html) is a mean in which each answer counts by the square of its gradient.)
 
 # %% [markdown]
 # So it was not by learning from what went wrong that GRPO got further than four rounds of rejection sampling. With rewards of 0 and 1, a training without a baseline *is* rejection sampling, in thirty rounds, and of large models it is reported as well that it comes [close to GRPO](https://arxiv.org/abs/2504.11343).
@@ -702,7 +702,7 @@ assert min(over_seeds(arm, "worked").mean() for arm in mostly_right) > 0.9
 # %% [markdown]
 # How do you make a model answer in the form that you want? A few hundred demonstrations do it in seconds, whether all its weights learn or one in forty-five. But a model learns all that it is shown, and so demonstrations without work damaged a skill.
 #
-# How do you make it answer *right*, if all you can say is whether an answer is right? Let it try, and make likelier what passes. Every way of doing so made our model, which could already work problems out, do it more often, and those ways got furthest that drew new answers most often. They found what the model could do already, and where the verifier had a hole, they found that as well.
+# How do you make it answer *right*, if all you can say is whether an answer is right? Let it try, and make likelier what passes. Every way of doing so made our model, which could already work problems out, do it more often, and those ways got furthest that drew new answers most often. GRPO found what the model could do already, and where the verifier had a hole, it found that as well.
 
 # %% [markdown]
 # ## Remember

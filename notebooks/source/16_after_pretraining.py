@@ -143,7 +143,7 @@ print("follows:", *(f"{share:.2f}" for share in follows))
 assert follows[0] < follows[2:].min()
 
 # %% [markdown]
-# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. As a control, we wrote a colon in front of each direct answer, `:9.`, so that no answer stood at the first place any more. Then 95 to 97 % of the first digits follow, and about 90 % of the sums that are worked out are right (three seeds).
+# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. As a control, we wrote a colon in front of each direct answer, `:9.`, so that no answer stood at the first place any more. Then about 95 % of the first digits follow, and about 90 % of the sums that are worked out are right (five seeds).
 
 # %% [markdown]
 # Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in nineteen ways, most of them with five seeds. From here on, the lesson often reads its table:
@@ -279,7 +279,7 @@ for arm in ("demonstrations", "LoRA, rank 1", "LoRA, rank 8"):
 assert over_seeds("LoRA, rank 1", "well_formed").mean() > 0.9
 
 # %% [markdown]
-# Two parameters in a hundred learn the form about as well as all of them do. Rank 8 damages more. With four of the five seeds it is right in fewer than one in five of the sums that it works out, where full fine-tuning is right in half of them. The cause is the learning rate, which is too high for rank 8: with a third of it, 51 to 55 % of these sums are right (three seeds). Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here rank 8 forgot about as much at the lower rate, and more at the higher one.
+# Two parameters in a hundred learn the form about as well as all of them do. Rank 8 damages more. With four of the five seeds it is right in fewer than one in five of the sums that it works out, where full fine-tuning is right in half of them. The cause is the learning rate, which is too high for rank 8: with a third of it, about half of these sums are right (five seeds). Of much larger models it is reported that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673) than full fine-tuning does, and that on small sets of data it [loses nothing](https://thinkingmachines.ai/blog/lora/). Here rank 8 forgot about as much at the lower rate, and more at the higher one.
 
 # %% [markdown]
 # **Exercise 2** (10 minutes, easy). Write a linear layer with LoRA that works whatever axes stand before the last one.

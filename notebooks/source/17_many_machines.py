@@ -29,7 +29,7 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## The question
 #
-# All models of this course were trained by one process. For a model of 8 billion weights, one is not enough. With its gradients and Adam's averages it needs about 128 GB, and the H100, the GPU on which [Llama 3](https://arxiv.org/abs/2407.21783) was trained, has 80. A GPU with more memory would not help much, because it would have to compute for more than fifty years to read Llama 3's 15 trillion tokens. (Both numbers are reckoned at the end of this lesson.) So such models are trained by many processes, which are called **ranks** and numbered from 0. Each of them does a part of the work, and they send each other messages.
+# All models of this course were trained by one process. For a model of 8 billion weights, one is not enough. With its gradients and Adam's averages it needs about 128 GB, and the H100, the GPU on which [Llama 3](https://arxiv.org/abs/2407.21783) was trained, has 80. A GPU with more memory would not help much, because it would have to compute for more than fifty years to read Llama 3's 15 trillion tokens. (Both numbers are reckoned below.) So such models are trained by many processes, which are called **ranks** and numbered from 0. Each of them does a part of the work, and they send each other messages.
 
 # %% [markdown]
 # Here are four ranks on your own machine, which talk by torch's own library for it, `torch.distributed`. Starting them takes about ten seconds, because each is a Python of its own, which has to import torch.
@@ -518,7 +518,7 @@ plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
            alt="Between machines all take nine times as long; context and tensor take most")
 
 # %% [markdown]
-# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts would hardly help, because arithmetic and activations grow with them alike. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. In one text of 65 536 tokens with a causal mask they are as many as all others, and with 262 144 tokens computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, but once a step, which can be hidden behind the arithmetic if the batch is large. A pipeline sends next to nothing, but waits.
+# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts would hardly help, because arithmetic and activations grow with them alike. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. In one text of 65 536 tokens with a causal mask they are as many as all others, and with 262 144 tokens computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, however many tokens a step has. With a large batch, that can be hidden behind the arithmetic. A pipeline sends next to nothing, but waits.
 #
 # Is that a law, or a fact about this size? In a wider model the arithmetic grows with $d^2$, and an activation with $d$:
 
@@ -554,7 +554,7 @@ print(f"tensor inside, data between: {both:.2f} s, {16 * P / 8 / 1e9:5.1f} GB a 
 # Why nest, then? Ranks that share out texts can't be more than there are texts. The model of 405 billion was trained by [16 384 GPUs](https://arxiv.org/abs/2407.21783), with 16 million tokens a step in texts of 8192 tokens. These are about two thousand texts, and so eight GPUs at least had to work on each of them.
 
 # %% [markdown]
-# Its [paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. In the model of 8 billion four heads share their keys, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: the weights that a sharded rank needs next, and the gradients, can travel while it computes something else.
+# The [Llama 3 paper](https://arxiv.org/abs/2407.21783) (section 3.3.2) nests the ways like this: tensor innermost, where the links are fastest, then context, then pipeline, and data outermost. Our table explains only a part of it. In the model of 8 billion four heads share their keys, and with keys and values a quarter as large as here, context parallel sends less than tensor parallel. (Llama 3's ranks also gather all keys and values at once, instead of passing them round.) But a pipeline sends less than data parallel, and yet data is outermost. The reason that the paper gives is who waits: the weights that a sharded rank needs next, and the gradients, can travel while it computes something else.
 
 # %% [markdown]
 # What changes with the batch? The number of gradients does not grow with the tokens, but the arithmetic does. So here is data parallel between machines, with smaller and larger batches:
@@ -614,7 +614,7 @@ assert min(slow - plain for plain, _, slow in times.values()) > 150
 # - A gradient is a sum, and a sum can be made in parts: divide by the number of *all* targets, then add up.
 # - A ring adds up in $2 (n - 1)$ steps, and no rank sends more than twice its numbers.
 # - Data cuts the texts, sharding the weights, tensor the features, context the positions, pipeline the layers.
-# - What is sent in every layer needs fast links. So where ways are nested, tensor is inside a machine, and data between machines.
+# - Activations sent in every layer need fast links. So where ways are nested, tensor is inside a machine, and data between machines.
 # - Test with unequal shares, own seeds and a limit of time.
 
 # %% [markdown]

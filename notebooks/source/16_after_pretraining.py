@@ -720,11 +720,11 @@ assert min(over_seeds(arm, "worked").mean() for arm in mostly_right) > 0.9
 #
 # ```
 # python -m transformer_lab.training.answers --stage base --out base.safetensors
-# python -m transformer_lab.training.answers --stage demonstrations --out form.safetensors
+# python -m transformer_lab.training.answers --stage demonstrations --from base.safetensors --out form.safetensors
 # python -m transformer_lab.training.answers --stage rewards --from form.safetensors --reward digit
 # ```
 #
-# The first one takes a minute or two. Watch its lines: for hundreds of steps the share of right answers stays where guessing is, and then it rises within a few hundred.
+# The first one takes a few minutes. Watch its lines: for hundreds of steps the share of right answers stays where guessing is, and then it rises within a few hundred.
 
 # %% [markdown]
 # ## Quiz

@@ -589,7 +589,7 @@ assert by_length < own_test - 10
 # By its own test nearly every name comes out right, and yet the model gets only a small share of the whole thousands. Among its ten thousand training names only five are that round, and each name up to 20 stands there once. The test could not notice this, because it was drawn in the same way and asks for no whole thousand at all.
 
 # %% [markdown]
-# Is the split to blame, or the short training? Both are: in ten times as many steps, such a model learned nearly all of the whole thousands from its five examples. But its own test would have told you to stop after 200 steps. (All names up to 20 are in both trainings, and 24 of the 143 whole thousands are in that of the split by kind. We ask here what each model *can* say, and not what it can infer.)
+# We ask here what each model *can* say, and not what it can infer, since all names up to 20 are in both trainings, and 24 of the 143 whole thousands are in that of the split by kind.
 #
 # **A test cannot see what its data leave out.** So think of the slices that matter *before* you draw it.
 
@@ -840,7 +840,7 @@ assert shares[0] > shares[1] + 0.1
 # After the same 60 steps, one of the two has learned far less. Why, if Adam cancels the size of the gradients? Because their *direction* has changed, too. For the probability $p$ of the right token the new loss is $\ln \sum_j e^{p_j} - p$ (smoothing aside), and its first term is about 6.01 whatever the probabilities are. What is left, $-p$, is lowest on average if a model that can't yet tell the positions apart bets everything on one common token, whereas $-\ln p$ makes it pay dearly for each bet that it loses. With each of three seeds, the model had done so after 60 steps: it gave the same answer at every position, with a probability above 0.99. Two models that were trained on $-p$ alone did the same.
 
 # %% [markdown]
-# Nor is it a matter of patience, because a softmax that is so sure hardly passes a gradient on. After 600 steps, from each of two seeds, the model with probabilities was still at 15 %, and the one with logits got every token right when told. There is no error and no warning: the loss falls a little, and the problem only looks hard. That is why **models return logits**, and the softmax belongs to the loss, or to whoever needs probabilities.
+# There is no error and no warning: the loss falls a little, and the problem only looks hard. That is why **models return logits**, and the softmax belongs to the loss, or to whoever needs probabilities.
 
 # %% [markdown]
 # ## Extra: no warm-up
@@ -896,7 +896,7 @@ assert lengths[0] > 0.99 > 0.5 > lengths[9] > lengths[99]
 # %% [markdown]
 # ## Extra: too few pairs
 #
-# What the model learned in this lesson held for new names as well. That is not always so. We train on 64 pairs only, without smoothing and at smaller rates, and watch the plain loss on these pairs and on the validation pairs (5 to 10 seconds). **Predict** both curves:
+# What the model learned in this lesson held for new names as well. That is not always so. We train on 64 pairs only, without smoothing and with a shorter climb of the rate, and watch the plain loss on these pairs and on the validation pairs (5 to 10 seconds). **Predict** both curves:
 
 # %% steps=120
 from dataclasses import replace
@@ -925,7 +925,7 @@ assert last > seen["training"][-1] + 0.5
 assert last > min(seen["validation"]) + 0.05
 assert known > alone(memoriser) + 0.3
 # %% [markdown]
-# This is **overfitting**. The training loss goes on falling, while the validation loss stays far above it and, after some time, rises again. The model knows its 64 pairs by heart and can do little else. You could stop when the validation loss is at its lowest, but it is high even there. More data help more: with ten thousand pairs, and everything else in this cell the same, the validation loss is below 1 after 120 steps and still falling. (How far it rises with few pairs depends on the settings: with those of the main training it hardly does.)
+# This is **overfitting**. The training loss goes on falling, while the validation loss stays far above it and, after some time, rises again. The model knows its 64 pairs by heart and can do little else. You could stop when the validation loss is at its lowest, but it is high even there.
 
 # %% [markdown]
 # ## Extra: your language

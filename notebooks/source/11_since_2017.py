@@ -497,9 +497,9 @@ ax = plots.plot_runs(found, x_label=label, lines={"no effect": 0})
 plots.show(ax, alt="RoPE lies far left of no effect, pre-norm a little right, all others near")
 
 # %% [markdown]
-# **So what did each swap buy?** In models of this size only two bought a lower loss: RoPE up to a fifth of a nat, from early on, and SwiGLU 0.06, but only in the longer training. Pre-norm bought depth, since it is what lets twelve layers learn at our rate, and in two layers it costs a little at first. The other three showed no effect on the loss that stands out from the seeds. Shared keys halve the cache, RMSNorm can save time, and without biases there is less to write and to store.
+# **So what did each swap buy?** In models of this size only two bought a lower loss: RoPE about a fifth of a nat, from early on, and SwiGLU 0.06, but only in the longer training. Pre-norm bought depth, since it is what lets twelve layers learn at our rate, and in two layers it costs a little at first. The other three showed no effect on the loss that stands out from the seeds. Shared keys halve the cache, RMSNorm can save time, and without biases there is less to write and to store.
 #
-# The table knows one width and one rate. At twice the width, and at a third of the rate, RoPE gained 0.09 to 0.27 nats after 800 steps, SwiGLU 0.03 to 0.08, and pre-norm cost hardly anything (three seeds each, not in the table).
+# The table knows one width and one rate. We have also trained for 800 steps at twice the width, and at a third of the rate (three seeds each, not in the table). RoPE gained 0.09 to 0.27 nats there and SwiGLU 0.03 to 0.08, and pre-norm cost hardly anything.
 
 # %% [markdown]
 # ## A run of your own

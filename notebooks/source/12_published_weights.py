@@ -298,7 +298,7 @@ for other in ("thing", "it", "[MASK]"):
 # The gaps of two words can't be compared as they are, because the vectors of one may be more alike than those of the other, which leaves less room for a gap. So we ask something that can be compared. Take one sentence out, and compute the mean of each sense from the others; is the vector nearer to the mean of its own sense? With six words there are 96 such questions.
 
 # %% [markdown]
-# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. On average about half of the answers were right, and in 95 % of the deals between 30 and 61, before the first layer as after each of the others. So only more than that means something. **Predict** how many *thing* gets right.
+# How many could chance get right? Throws of a coin would be a wrong measure, because the sixteen questions about a word are answered by the same few vectors, so they tend to be right or wrong together. Instead we have dealt the sentences of each word into heaps at random, 20 000 times. On average about half of the answers were right, and in 95 % of the deals between 30 and 61, whichever layer the vectors came from. So only a count above 61 means something. **Predict** how many *thing* gets right.
 
 # %%
 def leave_one_out(x):
@@ -319,7 +319,7 @@ assert told["[MASK]"][6] > 65
 assert told["itself"][1] > 6 + max(told[name][1] for name in others)
 
 # %% [markdown]
-# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are far ahead, and not only of these three: with each of the six words in the place of another, in five ways, 59 to 72 answers are right. So there the word does add something. One layer later we can't be sure, because one of the five ways gives 83.
+# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are far ahead, and not only of these three: if one of the other five words stands in the place of each, 59 to 72 answers are right. So there the word does add something.
 
 # %% [markdown]
 # In these sentences the sense of the word and the topic go together. What if they don't? In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.
@@ -433,7 +433,7 @@ assert counts["without_types"][0] > 75 > 61 > counts["without_types"][1]
 ahead = {name for name, (itself, thing) in counts.items() if itself > thing + 6}
 assert ahead == {"relu", "without_types", "norms_exchanged"}
 # %% [markdown]
-# All of them run, and all leave *bank* a gap. With another ε, and with transposed queries, *thing* is still right as often as the words. With the other three it is not. Without types, for example, the words are told apart nearly as well as before, but *thing* has only 51 of 96, which is what chance gives. From this control we would have concluded the opposite: that it is the word that makes the difference. (Another control might have warned us, since *place* has 52 without types, but *it* 74 and *paper* 75.) What finds every one of the five is the comparison with the original, number by number. That is why it stands in this lesson *before* the question.
+# All of them run, and all leave *bank* a gap. With another ε, and with transposed queries, *thing* is still right as often as the words. With the other three it is not. Without types, for example, the words are told apart nearly as well as before, but *thing* has only 51 of 96, which is what chance gives. From this control we would have concluded the opposite: that it is the word that makes the difference. (Another control might have warned us, since *it* has 74 and *paper* 75 without types.) What finds every one of the five is the comparison with the original, number by number. That is why it stands in this lesson *before* the question.
 
 # %% [markdown]
 # ## Search by meaning
@@ -760,6 +760,6 @@ print(f"with another of its layer at most {max(rest):.3f}")
 assert beyond[head] > 3 * max(rest)
 
 # %% [markdown]
-# With any other head of layer 0 the losses add up, to within 0.01. So in these sentences head 2.11 stands in for head 0.2, and the first ablation made head 0.2 look more dispensable than it is. In others it need not be so: with five pairs of longer sentences nothing was lost beyond the sum, and head 0.2 alone took 15 % of the distance with it. But there, too, most of the distance is left without both heads, and layer 2 is missed far more than layer 0, the layer of the head with the perfect score.
+# With any other head of layer 0 the losses add up, to within 0.01. So in these sentences head 2.11 stands in for head 0.2, and the first ablation made head 0.2 look more dispensable than it is. (In longer sentences it need not be so.) But even without both heads most of the distance is left, and layer 2 is missed far more than layer 0, the layer of the head with the perfect score.
 #
 # So a score says where a head looks. What the model would lose without it must be measured, and one head at a time can show too little.

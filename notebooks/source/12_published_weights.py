@@ -585,7 +585,7 @@ print(f"together {further_up.tolist()}; coins: p = {coins(*further_up.tolist()):
 assert coins(*further_up.tolist()) < 0.15
 
 # %% [markdown]
-# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on the paragraphs that are searched. Where a random fifth of them was left out, p lay between 0.004 and 0.08 (twenty draws). So the model is probably the better search, and 46 questions are too few to be sure of it.
+# Both sets lean towards the vectors, and together coins would seldom do that. But how seldom depends on the paragraphs that are searched. Where a random fifth of them is left out, p can be above 0.05. So the model is probably the better search, and 46 questions are too few to be sure of it.
 
 # %% [markdown]
 # **Exercise 4** (10 minutes, easy). `hidden` is what a model gives for texts of different lengths, `mask` is True for a token and False for padding. Return the mean of each text's own tokens; a text without any gets zeros.

@@ -624,7 +624,7 @@ for rate in (0.002, 0.0005):
 # Both help. At the lesson's learning rate most of the difference comes from the name, and at a quarter of it the logarithm counts at least as much.
 
 # %% [markdown]
-# The logarithm helps because it takes the factor $p$ out of the gradient, as we shall see. But $(1 - p)^2$ leaves that factor in, so why does asking for the name help? With a number to guess, the wrong names get gradients that depend on *their* numbers, and these are random. The next function lets through only the gradient at the score of the right name:
+# The logarithm helps because it takes the factor $p$ out of the gradient, as we shall see. But $(1 - p)^2$ leaves that factor in, so why does asking for the name help? With a number to guess, the wrong names get gradients that depend on *their* numbers. The next function lets through only the gradient at the score of the right name:
 
 # %% tolerance=0.35
 def only_at_the_right(scores, dim):
@@ -637,7 +637,7 @@ shares = [learn_names(256, weigh=only_at_the_right)[0] for _ in range(3)]
 print(f"number, gradient only at the right name: {min(shares):.2f} to {max(shares):.2f} found")
 assert sum(shares) / 3 > by_loss["number", 0.002] + 0.2
 # %% [markdown]
-# Told the number, the model now learns about as well as if it were told the name with a square. So it was the gradients at the wrong names that drowned the one at the right name.
+# Told the number, the model now learns about as well as if it were told the name with a square. So the gradients at the wrong names were what stood in its way.
 
 # %% [markdown]
 # The logarithm is worth a closer look, since every classifier has it in its loss: the cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. At the right class it is $p_c - 1$, which is largest where the model is sure and wrong:
@@ -687,7 +687,7 @@ assert without.mean() > 3 * with_scale.mean()
 assert shortest > 5 * longest
 assert 0.2 < (without > with_scale.median()).float().mean() < 0.45
 # %% [markdown]
-# With the scale all queries get a gradient of about the same length. Without it half of them get next to nothing, while a few, whose two best keys are nearly tied, get gradients so long that the *mean* is higher than with the scale. So the paper's "extremely small gradients" are those of about half the queries, and roughly a third of the queries get more than is usual with the scale.
+# With the scale all queries get a gradient of about the same length. Without it half of them get next to nothing, while a few, whose two best keys are nearly tied, get gradients so long that the *mean* is higher than with the scale. So at this width the "extremely small gradients" are those of about half the queries, and roughly a third of the queries get more than is usual with the scale.
 
 # %% [markdown]
 # ## Extra: what a trained model looks at

@@ -228,7 +228,7 @@ assert pre.max() < 1.19 < many.min()
 # **The tokens collapse.** Attention averages, and averages resemble one another more than what they are made of. After many layers all tokens of a sentence may have become the same vector. They then stay the same, because equal inputs have equal outputs, and the model can't say which digit stood where.
 
 # %% [markdown]
-# A residual connection helps against both, so its success does not tell them apart. We need variants that differ in one thing each. Between *alone* and *post-norm* one combination is missing, the norm without the residual. Nobody builds that on purpose, but it is an easy bug to write: here the sub-layer's result is added to *itself*, so that there is a sum and a norm, and all shapes are right.
+# A residual connection helps against both, so its success does not tell them apart. We need variants that differ in one thing each. The first is the norm without the residual. Nobody builds that on purpose, but it is an easy bug to write: here the sub-layer's result is added to *itself*, so that there is a sum and a norm, and all shapes are right.
 
 # %%
 class NormOnly(Residual):
@@ -414,7 +414,7 @@ assert all(worse)
 #
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #
-# Here are the stacks that told the two troubles apart, side by side. (Where each token attends to itself, the task was to name its own digit. With averaging, the same stacks learned hardly anything of that.)
+# Here are the stacks that told the two troubles apart, side by side. (Where each token attends to itself, the task was to name its own digit. With averaging, the same stacks hardly learned that task.)
 #
 # | the stack | the gradient arrives | the tokens differ | it learns |
 # |---|---|---|---|

@@ -386,7 +386,7 @@ assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 # %% [markdown]
 # Why shorter steps? With long ones the tokens become alike even if nothing averages them: at the rate of 0.003, 80 steps bring their spread down to about 0.01 or less, and both stacks guess.
 #
-# *Norm only* gives the same answer as *alone*, but needs still shorter steps. With 300 steps at a rate of 0.0001, its models also fall below 1.19 if each token attends to itself, and stay above 2.1 if attention averages.
+# *Norm only* gives the same answer as *alone*, but needs still shorter steps. With 300 steps at a rate of 0.0001, its models also learn if each token attends to itself, and hardly if attention averages.
 
 # %% [markdown]
 # One variant is left, a residual *without* a norm. It should grow, as the chain of numbers did. Does that matter for training? (5 seconds)

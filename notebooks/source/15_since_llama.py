@@ -8,7 +8,7 @@
 # - write sliding windows, latent attention and the delta rule,
 # - test what a part buys against the simplest other explanation.
 #
-# **You need** lessons 03, 08, 09 and 11. **Papers:** [Gemma 3](https://arxiv.org/abs/2503.19786), [DeepSeek-V3](https://arxiv.org/abs/2412.19437), [Gated DeltaNet](https://arxiv.org/abs/2412.06464). **Time:** 45 minutes, the exercises 90 more; the parts called *Extra* can wait.
+# **You need** lessons 03, 08, 09 and 11, and lesson 12 for the *Extra* about a head that has nothing to look at. **Papers:** [Gemma 3](https://arxiv.org/abs/2503.19786), [DeepSeek-V3](https://arxiv.org/abs/2412.19437), [Gated DeltaNet](https://arxiv.org/abs/2412.06464). **Time:** 45 minutes, the exercises 90 more; the parts called *Extra* can wait.
 
 # %%
 from importlib.util import find_spec
@@ -73,7 +73,7 @@ def dots(rows, measure, x_label, **more):
     return plots.plot_runs(runs, x_label=x_label, **more)
 
 # %% [markdown]
-# Each part must also be the real one. So this function makes a tiny random model of a family out of `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, first read at once, then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones a model says nearly the same whatever its attention does: a forgotten scaling of RoPE would then change the logits by about 0.001, and now it changes them by 0.1 or more.
+# Each part must also be the real one. So this function makes a tiny random model of a family out of `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, first read at once, then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones a model says nearly the same whatever its attention does: a forgotten scaling of RoPE would then change the logits by 0.002 at most, and now it changes them by 0.1 or more.
 
 # %%
 from tempfile import TemporaryDirectory
@@ -318,7 +318,7 @@ def delta_rule(query, key, value, beta, decay):
 exercises.delta_rule.check(delta_rule)
 
 # %% [markdown]
-# Now for the price. In the following task a row shows pairs of a key and a value, and then asks for some of the keys. All models have one layer with one head of 16 features, so that a state has 16 × 16 numbers. **Predict** which of the two rules gets further with 8 pairs that are each written *once*, and which with 8 pairs that are written three times with other values, of which the last counts (15 seconds):
+# Now for the price. In the following task a row shows pairs of a key and a value, and then asks for some of the keys. All models have one layer with one head of 16 features, so that a state has 16 × 16 numbers. **Predict** which of the two rules gets further with 8 pairs that are each written *once*, and which with 8 pairs that are written three times, each time with a value drawn anew, of which the last counts (15 seconds):
 
 # %% steps=400
 found = {}
@@ -335,7 +335,7 @@ assert found["linear", "once"] > found["linear", "3 times"] + 0.2
 assert found["delta", "3 times"] > found["linear", "3 times"] + 0.2
 
 # %% [markdown]
-# Linear attention recalls most pairs that are written once, but of pairs that are written anew it gets about a third. Could one do better without knowing which of the three values was the last? The best guess is a value that was written twice, if there is one, and otherwise any of the three, and it is right in 39 % of all cases (next cell). The delta rule is right nine times in ten, with as large a state and as many pairs. (Nor are 24 written values too many: of 32 pairs that are written once, linear attention recalls more, as we shall see.) So it is the rewriting that linear attention can't do.
+# Linear attention recalls most pairs that are written once, but of pairs that are written anew it gets about a third. Could one do better without knowing which of the three values was the last? The best guess is a value that was written twice, if there is one, and otherwise any of the three, and it is right in 39 % of all cases (next cell). The delta rule is right nine times in ten, with as large a state and as many pairs. (Nor are 24 values too many to be written: of 32 pairs that are written once, linear attention recalls most, as we shall see.) So it is the rewriting that linear attention can't do.
 
 # %%
 from itertools import product
@@ -363,7 +363,7 @@ for rule, found in anew.items():
     print(f"{rules[rule]:12}: from {found.min():.2f} to {found.max():.2f} right")
 
 # %% [markdown]
-# Linear attention comes as far as the best guess without the order and no further, even after ten times the steps. A gate alone gets beyond that guess with every seed, so a part of what overwriting does can be learned by forgetting. The delta rule is ahead of both.
+# Linear attention gets no further than the best guess without the order, even after ten times the steps. A gate alone gets beyond that guess with every seed, so a part of what overwriting does can be learned by forgetting. The delta rule is ahead of both.
 
 # %% [markdown]
 # That was overwriting. What about the *size* of a state? Now 32 pairs are written, each of them once, and that is twice as many as a key has features. **Predict**: which helps more, a second layer that keeps a state, or a second layer that attends?
@@ -443,7 +443,7 @@ def held(layer, length):
 lengths = (1, 4, 16, 64, 256)
 grown = {name: [held(layer, length) for length in lengths] for name, layer in kinds.items()}
 ax = plots.plot_lines(lengths, grown, x_label="tokens", y_label="bytes", log_x=True, log_y=True)
-plots.show(ax, alt="Three lines rise with the text, a window's and a state's stay flat.")
+plots.show(ax, alt="Three lines rise with the text, a window's stops rising, a state's is flat.")
 
 # %%
 print(f"the state: {grown['state'][0]:,} bytes, from the first token on. It holds as much as")
@@ -478,7 +478,7 @@ print(f"the decay alone would leave {0.9995**2895:.4f}")
 # %% [markdown]
 # ## Back to the question
 #
-# What did these models give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows only on a task that needs what was given up.
+# What did these models give up? With windows they gave up reach, of which exactly $L\,(w - 1)$ positions are left, and a few open layers bring it back. With latents all heads must make their keys from one short vector, and at our size we saw only the price of that. With states they gave up looking things up, so that one layer in four must still do it. Each of these choices saves memory. The price of a window and of a state shows on a task that needs what was given up.
 
 # %% [markdown]
 # The question is still open, and some newer models keep much and *read* less. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) keeps the latents of all positions, and beside each of them a small key. A cheap scorer, the *indexer*, compares these keys with the new token, and attention reads only the 2048 latents that it rates highest. This is called **sparse attention**.
@@ -574,8 +574,8 @@ nats = {
     for name in names
 }
 curves = {name: [found.mean().item() for found in at] for name, at in nats.items()}
-ax = plots.plot_lines(rates, curves, x_label="learning rate", y_label="nats", log_x=True)
-plots.show(ax, alt="Equal at 0.03; at 0.3 both norms are lowest, the cap higher, plain highest.")
+ax = plots.plot_lines(rates, curves, x_label="learning rate", y_label="nats a character", log_x=True)
+plots.show(ax, alt="Close at 0.03; at 0.3 both norms are lowest, the cap higher, plain highest.")
 
 # %%
 last = {name: at[-1] for name, at in nats.items()}
@@ -725,7 +725,7 @@ recipes = ("as trained", "linear", "Llama 3", "YaRN")
 controls = ("as trained, window of 64", "as trained, distances up to 63")
 loss = {arm: over_seeds("reading on", arm, "nats") for arm in recipes + controls}
 curves = {arm: found.mean(0) for arm, found in loss.items()}
-ax = plots.plot_lines(range(1, 5), curves, x_label="quarter of the text", y_label="nats")
+ax = plots.plot_lines(range(1, 5), curves, x_label="quarter of the text", y_label="nats a character")
 ax.set_xticks(range(1, 5))
 ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 plots.show(ax, alt="As trained rises from 2 to 3.3; linear 2.6, others 2.2, controls stay at 2.")
@@ -738,7 +738,7 @@ assert loss["linear"][:, 0].min() > loss["Llama 3"][:, 0].max()
 assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in controls)
 
 # %% [markdown]
-# With RoPE as it was trained, the loss rises by more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat from the first character on, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
+# With RoPE as it was trained, the loss rises by more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat within the first 64 characters already, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
 
 # %% [markdown]
 # Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where that is needed, and for this small model it is not.

@@ -246,7 +246,7 @@ for number in (4, 15, 19):
 # So `by_heart` catches what can't learn, and if you let the model *write*, it also catches much of what cheats. The loss alone does not.
 
 # %% [markdown]
-# How wide should a model be for this test? At width 32 even the healthy program does not know its chats by heart after so few steps. A tool that cries wolf is soon ignored, so we use width 64, at which no tool raises an alarm about the healthy program. Try a test of your own on a program that you trust before you believe its alarms.
+# How wide should a model be for this test? At width 32 even the healthy program still has a loss above the tool's limit after so few steps. A tool that cries wolf is soon ignored, so we use width 64, at which no tool raises an alarm about the healthy program. Try a test of your own on a program that you trust before you believe its alarms.
 
 # %% [markdown]
 # **Exercise 3** (find the bug; 5 minutes, easy). Attention that learns by heart, and whose output is not a weighted mean.

@@ -55,7 +55,7 @@ torch.manual_seed(0)
 model = LanguageModel(config).to(device)
 # %%
 whole = corpus.text("test")
-test_text = "".join(whole[i : i + 7_500] for i in range(0, len(whole), 60_000))  # an eighth of it
+test_text = "".join(whole[i : i + 7_500] for i in range(0, len(whole), 60_000))  # pieces of it
 train_ids, test_ids = characters.encode(corpus.text("train")), characters.encode(test_text)
 whole_ids = characters.encode(whole)
 # %%
@@ -116,7 +116,7 @@ print("p(c | a), counted: ", pairs["a", "c"] / starts["a"])
 print("p(c | a), smoothed:", round(smoothed("a", "c"), 3))
 print("the row still sums to", round(sum(smoothed("a", right) for right in "abc"), 6))
 # %% [markdown]
-# A table of pairs is a **bigram** table, and an $n$-gram table looks at the last $n - 1$ characters. The longer the contexts, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1998](https://dash.harvard.edu/handle/1/25104739)), which relies more on the next shorter context where a context is rare. We count six tables in the training part (10 seconds), and measure their losses on an eighth of the test, where we shall measure the models later:
+# A table of pairs is a **bigram** table, and an $n$-gram table looks at the last $n - 1$ characters. The longer the contexts, the more of them were never seen. The package's tables therefore use a better smoothing, that of Kneser and Ney ([Chen & Goodman, 1998](https://dash.harvard.edu/handle/1/25104739)), which relies more on the next shorter context where a context is rare. We count six tables in the training part (10 seconds), and measure their losses on pieces of the test, where we shall measure the models later:
 
 # %% tolerance=0.2
 from transformer_lab.data.ngrams import NGrams
@@ -260,7 +260,7 @@ show_text("\n".join(line[:90] for line in sample.split("\n")), alt="What your mo
 # Compare this with the sixty random characters at the beginning. There are words of English and of Python, brackets that often close, and lines that begin with blanks. None of it means anything yet.
 
 # %% [markdown]
-# Now write together. The view below holds the model that you have trained; it computes in the page and needs no kernel. But its weights are rounded to 8 bits each, so that they take a quarter of the space. Does that cost anything? We measure the rounded model on the same eighth of the test:
+# Now write together. The view below holds the model that you have trained; it computes in the page and needs no kernel. But its weights are rounded to 8 bits each, so that they take a quarter of the space. Does that cost anything? We measure the rounded model on the same pieces of the test:
 
 # %% tolerance=0.15
 from transformer_lab.widgets.shared.sent_model import as_sent
@@ -281,7 +281,7 @@ first, later = (surprise[now & kind].mean().item() for kind in (~before, before)
 print(f"the first letter of a word {first:.1f} nats, the later ones {later:.1f}")
 assert first > later + 0.5
 # %% [markdown]
-# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (For the package's larger model, which comes next, a first letter costs 2.7 nats: 0.2 for *whether* a letter comes, and 2.5 for *which* one. That is as much as a choice among 12 equally probable letters; inside a word it is as much as a choice among 2.)
+# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (For the package's larger model, which comes next, hardly any of this is doubt *whether* a letter comes, and nearly all is doubt about *which* one.)
 
 # %% [markdown]
 # ## With more patience
@@ -403,7 +403,7 @@ assert other[-1] > min(other) + 0.3
 # On its own text it keeps getting better, and after some time it gets worse on another, which is the overfitting of lesson 07. The model that you trained above hardly had a chance to overfit. In 800 steps it reads 0.8 million characters, at random places among more than six million, so most of each batch is as new to it as a test would be.
 
 # %% [markdown]
-# **Exercise 4** (find the bug; 20 minutes, medium). This table of pairs has three defects. With a vocabulary of 98 tokens, a test text has a lower loss when it is written ten times in a row. The probabilities of a row add up to more than 1. And a table that knows nothing of four tokens would have a loss of 2 instead of 1.39. Mend it.
+# **Exercise 4** (find the bug; 20 minutes, medium). This table of pairs has three defects. With a vocabulary of 98 tokens and a training text of 10 000, a test of 1 000 has a lower loss when it is written ten times in a row. The probabilities of a row add up to more than 1. And a table that knows nothing of four tokens would have a loss of 2 instead of 1.39. Mend it.
 
 # %% exercise="mend_bigram_loss"
 def mend_bigram_loss(train, test, vocab_size):

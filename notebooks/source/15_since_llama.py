@@ -574,7 +574,8 @@ nats = {
     for name in names
 }
 curves = {name: [found.mean().item() for found in at] for name, at in nats.items()}
-ax = plots.plot_lines(rates, curves, x_label="learning rate", y_label="nats a character", log_x=True)
+axes = {"x_label": "learning rate", "y_label": "nats a character", "log_x": True}
+ax = plots.plot_lines(rates, curves, **axes)
 plots.show(ax, alt="Close at 0.03; at 0.3 both norms are lowest, the cap higher, plain highest.")
 
 # %%
@@ -725,7 +726,8 @@ recipes = ("as trained", "linear", "Llama 3", "YaRN")
 controls = ("as trained, window of 64", "as trained, distances up to 63")
 loss = {arm: over_seeds("reading on", arm, "nats") for arm in recipes + controls}
 curves = {arm: found.mean(0) for arm, found in loss.items()}
-ax = plots.plot_lines(range(1, 5), curves, x_label="quarter of the text", y_label="nats a character")
+axes = {"x_label": "quarter of the text", "y_label": "nats a character"}
+ax = plots.plot_lines(range(1, 5), curves, **axes)
 ax.set_xticks(range(1, 5))
 ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 plots.show(ax, alt="As trained rises from 2 to 3.3; linear 2.6, others 2.2, controls stay at 2.")

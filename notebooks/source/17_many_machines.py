@@ -29,7 +29,7 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## The question
 #
-# All models of this course were trained by one process. For a model of 8 billion weights, one is not enough. With its gradients and Adam's averages it needs about 128 GB, and the H100, the GPU on which [Llama 3](https://arxiv.org/abs/2407.21783) was trained, has 80. A GPU with more memory would not help much, because it would have to compute for more than fifty years to read Llama 3's 15 trillion tokens. (Both numbers are reckoned below.) So such models are trained by many processes, which are called **ranks** and numbered from 0. Each of them does a part of the work, and they send each other messages.
+# So far, one process has trained each of your models. For a model of 8 billion weights, one is not enough. With its gradients and Adam's averages it needs about 128 GB, and the H100, the GPU on which [Llama 3](https://arxiv.org/abs/2407.21783) was trained, has 80. A GPU with more memory would not help much, because it would have to compute for more than fifty years to read Llama 3's 15 trillion tokens. (Both numbers are reckoned below.) So such models are trained by many processes, which are called **ranks** and numbered from 0. Each of them does a part of the work, and they send each other messages.
 
 # %% [markdown]
 # Here are four ranks on your own machine, which talk by torch's own library for it, `torch.distributed`. Starting them takes about ten seconds, because each is a Python of its own, which has to import torch.
@@ -386,7 +386,7 @@ assert held["data"][0] == held["context"][0] == 1
 assert max(held["sharded"]) < 0.3 < 0.4 < held["tensor"][1] < 0.5
 
 # %% [markdown]
-# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. Sharding and the pipeline divide both by about four. (The mask of a layer is everywhere as well, which is why data parallel and sharding keep a little more than a quarter of the activations. Context parallel makes no mask, but copies what the heads have read.) But sharding sends most weights twice and their gradients once, and has each layer whole while it computes, which the table leaves out. The pipeline pays by waiting, has embeddings and logits on its first and last rank, which are fuller than the others, and can use no more ranks than there are layers. Each way has its limit, so large trainings combine several.
+# Read the table as *what each way can't cut*. Data and context leave all weights on every rank. Tensor parallel leaves a part of both, because embeddings, norms and what lies between the layers are everywhere. Sharding and the pipeline divide both by about four. (The mask of a layer is everywhere as well, which is why data parallel and sharding keep a little more than a quarter of the activations. Context parallel keeps no mask, but copies what the heads have read.) But sharding sends most weights twice and their gradients once, and has each layer whole while it computes, which the table leaves out. The pipeline pays by waiting, has embeddings and logits on its first and last rank, which are fuller than the others, and can use no more ranks than there are layers. Each way has its limit, so large trainings combine several.
 
 # %% [markdown]
 # ## Break it
@@ -448,7 +448,7 @@ for alike in (True, False):
 # With one seed there are two patterns instead of eight, so the noise averages out over two texts and no longer over eight. But own seeds are not always right. In tensor parallel all ranks hold the *same* activations between the layers, and these must be dropped alike, or the ranks would go on with different numbers. Each rank needs a seed of its own only inside its heads, which no other rank has. `distributed/tensor_parallel.py` does both.
 
 # %% [markdown]
-# **Exercise 5** (find the bug; 25 minutes, medium). Here is data parallel training with three defects. Rank r has every n-th row, and drops features by a generator seeded with `seed` + r. The gradient is that of the mean over all rows, and all ranks must compute with the centre of rank 0. Three things were observed. With unequal shares, the gradient is not that of one process. All ranks drop the same features. And the model that rank 0 stores is worse than the ranks were in training.
+# **Exercise 5** (find the bug; 25 minutes, medium). Here is data parallel training with three defects. Rank r has every n-th row, and should drop features by a generator seeded with `seed` + r. The gradient is that of the mean over all rows, and all ranks must compute with the centre of rank 0. Three things were observed. With unequal shares, the gradient is not that of one process. All ranks drop the same features. And the model that rank 0 stores is worse than the ranks were in training.
 
 # %% exercise="mend_data_parallel"
 def mend_data_parallel(weight, inputs, targets, centres, drop, seed):
@@ -518,7 +518,7 @@ plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
            alt="Between machines all take nine times as long; context and tensor take most")
 
 # %% [markdown]
-# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts would hardly help, because arithmetic and activations grow with them alike. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. In one text of 65 536 tokens with a causal mask they are as many as all others, and with 262 144 tokens computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, however many tokens a step has. With a large batch, that can be hidden behind the arithmetic. A pipeline sends next to nothing, but waits.
+# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts would hardly help, because arithmetic and activations grow with them alike. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. In one text of 65 536 tokens with a causal mask they take as much arithmetic as all the rest, and with 262 144 tokens so much more that computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, however many tokens a step has. With a large batch, that can be hidden behind the arithmetic. A pipeline sends next to nothing, but waits.
 #
 # Is that a law, or a fact about this size? In a wider model the arithmetic grows with $d^2$, and an activation with $d$:
 

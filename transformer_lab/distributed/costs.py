@@ -102,7 +102,7 @@ def activations_kept(
     both normed), four that it can (queries, keys, values, and what the heads read), and two of d_ff, before and after
     the activation. Context parallel copies what the heads read once more. The end of the model keeps two vectors of
     d_model and the probabilities. A layer's mask is as large as a text is long, squared, and no way cuts it by texts;
-    context parallel makes none. Left out is what is small: ids, and the statistics of norms and softmax.
+    context parallel keeps none. Left out is what is small: ids, and the statistics of norms and softmax.
 
     Raises:
         ValueError: as `weights_held`.

@@ -143,7 +143,7 @@ print("follows:", *(f"{share:.2f}" for share in follows))
 assert follows[0] < follows[2:].min()
 
 # %% [markdown]
-# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 1.00 in all other places.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. As a control, we wrote a colon in front of each direct answer, `:9.`, so that no answer stood at the first place any more. Then about 95 % of the first digits follow, and about 90 % of the sums that are worked out are right (five seeds).
+# It is the first digit, which is a mere copy. (Behind the same prompt the base model has 0.97 there, and 0.99 or more elsewhere.) At the second place one in ten is wrong now, and behind it hardly any. Why the first? Because in most of the demonstrations that place held the answer, which a model that has not worked anything out can only guess. So now it often begins with a digit that is as random as a guess; and where it goes on to running sums, it adds to that wrong digit. As a control, we wrote a colon in front of each direct answer, `:9.`, so that no answer stood at the first place any more. Then about 95 % of the first digits follow, and about 90 % of the sums that are worked out are right (five seeds).
 
 # %% [markdown]
 # Is that one unlucky seed? To find out, `python -m transformer_lab.training.experiments.answers` has trained this base model in nineteen ways, most of them with five seeds. From here on, the lesson often reads its table:
@@ -166,7 +166,7 @@ for measure in ("well_formed", "right", "worked", "right_when_worked"):
     say("demonstrations", measure)
 
 # %% [markdown]
-# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make hardly any difference, since the prompts are random digits, of which nothing can be learned. It does make one where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict**: how well does a model do if it is trained on all of it? And which part of the prompt does the harm, the wrong sums or the repetition? (20 seconds)
+# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make hardly any difference, since in random digits there is nothing that could be learned. It does make one where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict**: how well does a model do if it is trained on all of it? And which part of the prompt does the harm, the wrong sums or the repetition? (20 seconds)
 
 # %%
 def with_attempt(problem, wrong):
@@ -222,7 +222,7 @@ for name, (first, end) in parts.items():
     print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
 
 # %% [markdown]
-# The harm goes with the surprise. In the base model's text a line ended behind the question mark, so that one more digit there is all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these digits written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where it counts, 80 to 88 % of the answers are then right, instead of little more than half (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
+# The harm goes with the surprise. In the base model's text no question mark stands behind a sum, and no digit behind a question mark, so that both are all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these characters written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where the repetition counts, 80 to 88 % of the answers are then right, instead of little more than half (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
 
 # %% [markdown]
 # With ten times as many steps, 89 to 94 % are right even after a loss on the whole prompt, and 99 % and more after a loss on answers alone. So what the mask buys is mostly time.
@@ -237,7 +237,7 @@ assert over_seeds("45, all worked").min() > over_seeds("demonstrations").max() +
 assert over_seeds("none worked").max() < 0.2
 
 # %% [markdown]
-# Where all demonstrations work the sum out, the same two hundred steps damage nothing. Thirty steps damage nothing either, although the model then sees only as many worked answers as in two hundred mixed steps: it is right in 94 to 96 % of the sums that it works out (three seeds). So what cost the skill was neither the steps nor too few worked answers, but the many answers without work. If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
+# Where all demonstrations work the sum out, the same two hundred steps damage nothing. Thirty steps damage nothing either, although the model then sees only as many worked answers as in two hundred mixed steps: it is right in 94 to 96 % of the sums that it works out (three seeds). So what cost the skill was neither the steps nor too few worked answers, but the guesses that stood first. If the demonstrations show *how* it is done, a few of them are enough, and this lesson could end here. Keep that in mind as the control for all that follows, because reinforcement learning is meant for problems where nobody can show how it is done, although a result can be checked.
 
 # %% [markdown]
 # ## LoRA: one parameter in forty-five
@@ -258,7 +258,7 @@ rows = (1 + alpha * b_0 * a_0, alpha * b_0 * a_1), (alpha * b_1 * a_0, 1 + alpha
 print("one matrix:", rows, "its output:", tuple(u * x[0] + v * x[1] for u, v in rows))
 
 # %% [markdown]
-# The last line shows why LoRA costs nothing afterwards: the change can be **merged** into the matrix. Now we wrap each linear layer of the base model in this way, train it, and merge. The learning rate is ten times as high as before, since the small matrices need [about that much more](https://thinkingmachines.ai/blog/lora/) (5 seconds):
+# The last line shows why LoRA costs nothing afterwards: the change can be **merged** into the matrix. Now we wrap each linear layer of the blocks in this way, train it, and merge. The learning rate is ten times as high as before, since the small matrices need [about that much more](https://thinkingmachines.ai/blog/lora/) (5 seconds):
 
 # %% tolerance=0.15
 adapted = ap.add_lora(copy.deepcopy(base), rank=1, alpha=2.0)
@@ -569,7 +569,7 @@ for arm in ("none worked", "none worked, then rewards"):
 assert over_seeds("none worked, then rewards").max() < 0.2
 
 # %% [markdown]
-# It still guesses, and with ten times as many steps, which we tried with one seed, it does so, too. An answer that is never sampled is never rewarded, and there is hardly a chance that a model that writes a lone digit stumbles on five running sums.
+# It still guesses, even after ten times as many steps (one seed). An answer that is never sampled is never rewarded, and there is hardly a chance that a model that writes a lone digit stumbles on five running sums.
 #
 # Similar things are *reported* of large models. [DeepSeek-R1-Zero](https://arxiv.org/abs/2501.12948) works problems out at greater length the longer it is trained on right and wrong, and [Yue et al. (2025)](https://arxiv.org/abs/2504.13837) find that with many samples the base models catch up, so that much of what is gained is choice. Whether that holds for longer trainings [is disputed](https://arxiv.org/abs/2505.24864).
 

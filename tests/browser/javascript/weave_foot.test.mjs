@@ -120,6 +120,14 @@ test("before and after stand beside each other, what differs bold, with its prob
   assert.deepEqual(mended, ["positions", "all"]);
 });
 
+test("where no token differs, the followed one is compared", () => {
+  const cutOff = became({ decode, mend: () => {}, mendAll: () => {} });
+  const of = (p) => ({ target: [3, 1, 0], steps: Array(3).fill([0.8, p, 0.5, 0.7]) });
+  cutOff.show({ run: of(0.53), intact: of(0.99), changes: [], said: "", at: 1 });
+  const lines = cutOff.node.querySelectorAll("div").map((one) => one.textContent);
+  assert.deepEqual(lines.slice(2, 4), ["beforeundein0.99", "afterundein0.53"]);
+});
+
 test("of a long difference three tokens are compared, with the one before", () => {
   const cutOff = became({ decode, mend: () => {}, mendAll: () => {} });
   const steps = Array(8).fill([0.1, 0.9, 0.5, 0.2]);

@@ -70,6 +70,17 @@ test("a frame stands around its part", () => {
   assert.match(frameOf({ id: "cross", x: 10, wide: 100 }, 400, 46), /x="8" y="38" width="104" height="416"/);
 });
 
+test("on a phone a layer's parts name the rails of their stack, which a tour frames", () => {
+  const plan = weaveOf({ width: 358, cross: [[1]], layers: 2 });
+  const of = (id) => partsOf(plan, 1).find((part) => part.id === id);
+  const [first, last] = plan.columns.encoder;
+  assert.deepEqual(of("encoder.0.attention").rails, of("encoder.1.feed").rails);
+  assert.deepEqual(of("encoder.0.attention").rails, {
+    ...{ id: "encoder", x: first.x - 9, wide: last.x + last.wide + 18 - first.x },
+  });
+  assert.equal(partsOf(weaveOf({ width: 1336, cross: [[1]], layers: 2 }), 1)[2].rails, null);
+});
+
 test("a veil lies on either side of a part, and not on it", () => {
   const veil = (part) => [...veilOf(part, 1000, 440).matchAll(/x="([-\d.]+)" y="0" width="([\d.]+)"/g)];
   const ends = veil({ id: "encoder.0.feed", x: 100, wide: 100 }).map(([, x, wide]) => [+x, +x + +wide]);

@@ -38,6 +38,17 @@ test("it goes from step to step and says whether it is open", () => {
   assert.deepEqual(framed, ["begin", "reads", "positions", "encoder.0.attention", "positions", null]);
 });
 
+test("on a phone it names nothing that is not drawn", () => {
+  const parts = { begin: () => {}, cut: () => "", frame: () => {}, done: () => {}, narrow: () => true };
+  const tour = tourOf(parts);
+  tour.button.onclick();
+  const [, on] = tour.node.querySelectorAll("button");
+  on.onclick();
+  assert.match(tour.node.textContent, /Positions tell where a token stands/);
+  on.onclick();
+  assert.match(tour.node.textContent, /by self-attention, then feed-forward follows\./);
+});
+
 test("its last step makes a cut and says what came of it, which the way back mends", () => {
   const did = [];
   const parts = { begin: () => did.push("begin"), cut: () => (did.push("cut"), "It says 34 024.") };

@@ -36,9 +36,8 @@ export function tokenRows({ state, nameOf, change }) {
   const make = (source, written, old) => {
     const last = written.length - 1;
     reads.replaceChildren(element("i", {}, "reads"), ...source.map(plain));
-    const whole = written.length > 2 ? [element("b", {}, `=\u00a0${state.written()}`)] : [];
     const chips = written.map((token, i) => chip(token, i, token !== old[i]));
-    writes.replaceChildren(element("i", {}, "writes"), ...chips, ...whole);
+    writes.replaceChildren(element("i", {}, "writes"), ...chips);
     before.hidden = written.join("\n") === old.join("\n");
     before.replaceChildren(element("i", {}, "before"), ...old.map(plain));
     const show = (t) => `${t}: ${written[Math.min(t, last)]}`;

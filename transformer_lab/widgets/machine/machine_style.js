@@ -20,7 +20,6 @@ export const STYLE = `
   background: linear-gradient(var(--tl-change), var(--tl-change)) bottom / 100% 3px no-repeat;
 }
 .tl-machine .tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
-.tl-machine .tl-tokens b { min-width: 0; overflow-wrap: anywhere; padding-left: 6px; }
 /* What a change will need has its room before, but on a phone: the drawing stays where it is. */
 @media (min-width: 600px) {
   .tl-machine.tl-changing :is(.tl-before, .tl-chips)[hidden] { display: flex !important; visibility: hidden; }
@@ -63,5 +62,8 @@ export const STYLE = `
   padding: 0;
   min-height: 24px; cursor: pointer;
 }
-@media (pointer: coarse) { .tl-machine :is(.tl-tokens, .tl-bar) button { min-height: 44px; min-width: 44px; } }
+@media (pointer: coarse) {
+  .tl-machine .tl-back > .tl-note { display: none; }
+  .tl-machine :is(.tl-tokens, .tl-bar) button { min-height: 44px; min-width: 44px; }
+}
 `;

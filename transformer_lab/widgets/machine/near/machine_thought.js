@@ -22,8 +22,8 @@ export function sayThought({ before, after, token, active, pushes, names, fed, o
   const yet = p !== q && sum * change < 0 ? `; yet behind the norm its share ${change < 0 ? "falls" : "grows"}` : "";
   const adds = `they add ${signed(sum, 1)} to the score of ${is}${yet}`;
   const by = `${own ? "At" : "After"} “${bare(fed)}” ${n} of ${active.length} hidden features fire; ${adds}.`;
-  const whose = own ? "What its numbers are most like" : "What the machine would write if it stopped here";
-  const more = [n ? by : "It is switched off: none fires.", `${whose}, before this layer and after it, is shown.`];
+  const whose = own ? "what its numbers are most like" : "what the machine would write if it stopped";
+  const more = [n ? by : "It is switched off: none fires.", `The bars show ${whose} before this layer, and after it.`];
   if (first !== token) return [`Feed-forward turns ${was} into ${is}: ${p} → ${q}`, ...more];
   const grows = p === q ? "leaves" : after[token] > before[token] ? "makes sure of" : "moves away from";
   return [`Feed-forward ${grows} ${is}: ${p} → ${q}`, ...more];

@@ -148,7 +148,7 @@ export function became({ decode, mend, mendAll }) {
     says,
   );
   let seen = "";
-  const show = ({ run, intact, changes, said }) => {
+  const show = ({ run, intact, changes, said, at = 0 }) => {
     const key = changes.map(({ name }) => name).join("\n");
     if (key !== seen)
       chips.replaceChildren(
@@ -164,6 +164,8 @@ export function became({ decode, mend, mendAll }) {
     ); // which their breakers show and mend
     title.textContent = changes.some(({ ids }) => ids?.length) ? "Cut" : "Swapped";
     const differ = differenceOf(intact.target, run.target);
+    // Where no token differs, the one that is followed is compared.
+    if (!differ.before.length && !differ.after.length) differ.start = at;
     before.replaceChildren(...excerpt(intact, differ.start, differ.before, decode));
     after.replaceChildren(...excerpt(run, differ.start, differ.after, decode));
     sure.textContent = sureness(intact, differ.start);

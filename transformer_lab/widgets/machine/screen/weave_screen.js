@@ -153,6 +153,7 @@ export function screenOf({
       redraw();
     },
     done: () => breakers.node.querySelector("button").focus(),
+    narrow: () => stage.plan?.narrow,
   });
   const top = topOf({
     state,
@@ -243,7 +244,7 @@ export function screenOf({
     could.node.hidden = !cutOff.node.hidden;
     foot.classList.toggle("tl-won", puzzle.won && !puzzle.node.hidden);
     const said = sayDiffers(intact.target, run.target);
-    if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said });
+    if (changed) cutOff.show({ run, intact, changes: changesOf(whole, single), said, at: state.now.at });
   };
   // What is known of a cut; where it is one of several, what it alone would say is not what is said.
   const knownOf = (cut, isOneOfMany) => {

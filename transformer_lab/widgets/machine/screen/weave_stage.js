@@ -29,9 +29,11 @@ export function stageOf({ state, machine, act }) {
     const { plan, seen } = last;
     const share = weave.share * weave.share * (3 - 2 * weave.share);
     const ribbons = from && weave.share < 1 ? between(from, plan.ribbons, share) : plan.ribbons;
-    const frame = me.cursor === null ? "" : frameOf(me.parts[me.cursor], plan.height, aboveOf(plan));
+    const part = me.parts[me.cursor];
+    const at = (me.veiled && part?.rails) || part;
+    const frame = at ? frameOf(at, plan.height, aboveOf(plan)) : "";
     const tall = heightOf(plan);
-    const veil = me.veiled && frame ? veilOf(me.parts[me.cursor], plan.width, tall) : "";
+    const veil = me.veiled && frame ? veilOf(at, plan.width, tall, aboveOf(plan) - 9) : "";
     const head = `<svg class="tl-picture" width="${plan.width}" height="${tall}" viewBox="0 0 ${plan.width} ${tall}"`;
     const svg = `${head} aria-hidden="true">${pictureOf({ ...plan, ribbons }, seen, look)}${veil}${frame}`;
     const whole = `${svg}${looksOf(me.parts, plan, aboveOf(plan))}<g class="w-says"></g></svg>`;

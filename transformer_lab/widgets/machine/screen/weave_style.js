@@ -98,7 +98,7 @@ export const WEAVE = `
 .tl-machine .w-struck {
   fill: var(--tl-soft); text-decoration: line-through; text-decoration-color: var(--tl-change);
 }
-.tl-machine .w-label { font-family: var(--tl-sans); fill: var(--tl-soft); font-variant-numeric: tabular-nums; }
+.tl-machine .w-label { font-family: var(--tl-sans); fill: var(--tl-soft); }
 .tl-machine .w-strong { fill: var(--tl-ink); font-weight: 650; }
 .tl-machine .w-p { font-size: 13px; }
 .tl-machine .w-slab { fill: var(--tl-slab); stroke: var(--tl-line); cursor: pointer; }

@@ -161,6 +161,7 @@ export const FOOT = `
   .tl-machine :is(.tl-hint:not(.tl-told), .tl-tools .tl-long, .tl-verdict s) { display: none; }
   .tl-machine .tl-invites { display: block; font-weight: 650; margin: -8px 0 -4px; }
   .tl-machine .tl-invites span { display: block; font-weight: 400; color: var(--tl-soft); margin-bottom: 2px; }
+  .tl-machine .tl-stage:has(.tl-tour:not([hidden])) .tl-invites span { visibility: hidden; }
   .tl-machine .tl-under { flex-wrap: wrap; gap: 0 6px; padding-right: 86px; }
   .tl-machine :is(.tl-reason, .tl-verdict) { padding: 0; flex-wrap: nowrap; }
   .tl-machine .tl-top button.tl-plain { font-size: 12px; min-width: var(--tl-target); }

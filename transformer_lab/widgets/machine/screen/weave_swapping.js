@@ -52,6 +52,7 @@ export function swappingOf({ state, put, parts, changed }) {
     const one = choices.findIndex(({ others }) => others[0].positions.length === 1); // a word that is one token
     pick(Math.max(one, 0));
     changed();
+    me.node.scrollIntoView?.({ block: "nearest" });
     return true;
   };
   me.close = (back = true) => {

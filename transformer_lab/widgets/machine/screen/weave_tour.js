@@ -7,10 +7,10 @@ import { button, element } from "../../shared/ui.js";
 
 export const STEPS = [
   ["reads", "English words are cut into tokens. Each token is a thread that runs through the machine."],
-  ["positions", "The clocks tell where a token stands. Without them a sentence would be a bag of words."],
+  ["positions", "Positions (the clocks) tell where a token stands. Without them a sentence is a bag of words."],
   [
     "encoder.0.attention",
-    "In each encoder layer a token looks around, by self-attention (thin crossings); feed-forward follows (◇).",
+    "In each encoder layer a token looks around by self-attention (thin crossings), then feed-forward follows (◇).",
   ],
   ["cross", "The ribbons are cross-attention: to write a German token the decoder looks here, the thicker the more."],
   [
@@ -20,7 +20,7 @@ export const STEPS = [
   [null, "Open another breaker, or drag an English word onto another’s row; a finger holds it first."],
 ];
 
-export function tourOf({ begin, frame, cut, done }) {
+export function tourOf({ begin, frame, cut, done, narrow = () => false }) {
   const title = element("b", { class: "tl-title" });
   const says = element("div", { class: "tl-said", "aria-live": "polite" });
   const me = { at: null };
@@ -40,7 +40,8 @@ export function tourOf({ begin, frame, cut, done }) {
     const last = STEPS.length - 1;
     if (me.at === null || me.at === last) begin(); // what the last step cuts is mended on the way back
     me.at = Math.max(0, to);
-    const [part, text] = STEPS[me.at];
+    const [part, all] = STEPS[me.at];
+    const text = narrow() ? all.replace(/ \(.*?\)/g, "") : all; // a phone draws neither clocks nor crossings
     title.textContent = `Step ${me.at + 1} of ${STEPS.length}`;
     says.textContent = me.at === last ? `${cut()} ${text}` : text;
     on.textContent = me.at === last ? "to the breakers" : "next";

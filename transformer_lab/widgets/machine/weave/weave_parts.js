@@ -5,13 +5,15 @@
 import { escaped } from "./weave_marks.js";
 import { r } from "./weave_ribbons.js";
 
-export function partsOf({ columns }, layer) {
+export function partsOf({ columns, narrow }, layer) {
   const { name, clock, encoder, decoder, from, to, writes } = columns;
   const whole = (x) => x + 34;
-  const side = (stack, slabs, looks, cuts) =>
-    slabs.flatMap(({ x, wide }, i) => {
+  const side = (stack, slabs, looks, cuts) => {
+    const [start, last] = [slabs[0].x - 9, slabs.at(-1)];
+    const rails = narrow ? { id: stack, x: start, wide: last.x + last.wide + 9 - start } : null; // a rail is thin
+    return slabs.flatMap(({ x, wide }, i) => {
       const at = `${stack}.layers.${i}`;
-      const both = { x, wide, cut: cuts[Math.min(i, cuts.length - 1)] };
+      const both = { x, wide, rails, cut: cuts[Math.min(i, cuts.length - 1)] };
       return [
         {
           id: `${stack}.${i}.attention`,
@@ -27,6 +29,7 @@ export function partsOf({ columns }, layer) {
         },
       ];
     });
+  };
   const places =
     clock === null
       ? []
@@ -48,7 +51,7 @@ export function partsOf({ columns }, layer) {
       open: "src_embedding.tokens",
       cut: null,
       x: 0,
-      wide: name,
+      wide: name + 6,
     },
     ...places,
     ...side("encoder", encoder, "self-attention", ["residual", "norm"]),
@@ -80,11 +83,11 @@ function spanOf({ id, x, wide }) {
   return id.endsWith(".feed") ? [x + 0.7 * wide, 0.3 * wide] : [x, wide];
 }
 
-// What dims all that stands beside a part, as SVG.
-export function veilOf(part, width, tall) {
+// What dims all that stands beside a part, below the headings, as SVG.
+export function veilOf(part, width, tall, top = 0) {
   const [left, wide] = spanOf(part);
   const veil = (from, to) =>
-    `<rect class="w-veil" x="${r(from)}" y="0" width="${r(Math.max(0, to - from))}" height="${tall}"/>`;
+    `<rect class="w-veil" x="${r(from)}" y="${top}" width="${r(Math.max(0, to - from))}" height="${tall - top}"/>`;
   return veil(-20, left - 3) + veil(left + wide + 3, width + 20);
 }
 

@@ -86,7 +86,8 @@ function x(t,e,n){return Math.min(Math.max(t,e),n)}var V={light:{paper:"#fbfaf6"
 }
 .tl-speculation .tl-two > div { min-width: 0; }
 .tl-speculation .tl-strip {
-  font: 32px/1.5 var(--tl-serif); overflow-wrap: anywhere; min-height: 4.5em; box-sizing: border-box; padding: 12px 20px;
+  font: 32px/1.5 var(--tl-serif); overflow-wrap: anywhere; min-height: 4.5em;
+  box-sizing: border-box; padding: 12px 20px;
   border-left: 3px double var(--tl-edge); background: var(--tl-slab);
 }
 .tl-speculation :is(.tl-strip, .tl-note) :is(span, s) { cursor: default; padding: 1px 0; margin: 0; }

@@ -116,7 +116,7 @@ def panel(exercise: Exercise, name: str, colab: str) -> str:
         f'role="group" aria-label="Exercise {exercise.name}">'
         f'<span class="seal" data-seal="{exercise.name}"></span><p class="effort">'
         f"{' · '.join(f'<span>{escape(one)}</span>' for one in effort)}</p>"
-        f'<p class="exercise-title"><code>{exercise.name}</code></p>'
+        f'<p class="exercise-title"><code>{exercise.name.replace("_", "_<wbr>")}</code></p>'
         f'<div class="folds">{folded("the full statement", html_text(flowing(exercise.statement)))}{hints}</div>'
         f"{panel_of(exercise) if is_judged(exercise) else ''}{how_else(exercise, name, colab)}</div>"
     )

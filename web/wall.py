@@ -43,12 +43,23 @@ def put_up(page: NotebookNode, folder: Path) -> None:
         f'<ul aria-label="Views: {escape(part)}">{"".join(tiles)}</ul>'
         for part, tiles in parts.items()
     )
-    page.cells.insert(1, new_markdown_cell(f'<div class="wall">{"".join(rows)}</div>'))
     for cell in page.cells:
+        if cell.cell_type == "markdown":
+            cell.source = CALLED.sub(headed, cell.source, count=1)
         for output in cell.get("outputs", []):
             html = output.get("data", {}).get("text/html", "")
             if found := PLACE.search(html):
                 output.data["text/html"] = TITLE.sub(f'data-title="{escape(names[found[1]])}"', html)
+    page.cells.insert(1, new_markdown_cell(f'<div class="wall">{"".join(rows)}</div>'))
+
+
+def headed(called: re.Match[str]) -> str:
+    """The name of a view as a heading above what is said of it, as on its card. It is none of the page's own headings,
+    because the contents name each view already."""
+    title, lesson, said = called.groups()
+    of = f" <span>lesson {lesson}</span>" if lesson else ""
+    heading = f'<p class="view-title" role="heading" aria-level="3">{escape(title)}{of}</p>'
+    return f"{heading}\n\n{said[0].upper()}{said[1:]}"
 
 
 def views(page: NotebookNode) -> Iterator[tuple[str, tuple[str, str, str], str, NotebookNode]]:

@@ -314,6 +314,8 @@ def test_the_gallery_opens_with_a_wall_whose_drawings_lead_to_all_views(pages):
     contents = html.partition('<ol class="places">')[2].partition("</ol>")[0]
     views = re.findall(r'<li data-kind="view"><a href="#([\w-]+)">([^<]+)</a>', contents)
     assert views == [(place, title) for place, _, title in tiles], "called in the contents as on the wall"
+    heading = r'<p class="view-title" role="heading" aria-level="3">([^<]+?)(?: <span>lesson \d\d</span>)?</p>'
+    assert re.findall(heading, html) == [title for _, _, title in tiles], "and above the view itself"
 
 
 def test_a_view_without_a_drawing_is_named(monkeypatch):

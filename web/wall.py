@@ -59,7 +59,7 @@ def headed(called: re.Match[str]) -> str:
     title, lesson, said = called.groups()
     of = f" <span>lesson {lesson}</span>" if lesson else ""
     heading = f'<p class="view-title" role="heading" aria-level="3">{escape(title)}{of}</p>'
-    return f"{heading}\n\n{said[0].upper()}{said[1:]}"
+    return f"{heading}\n\n{said}"
 
 
 def views(page: NotebookNode) -> Iterator[tuple[str, tuple[str, str, str], str, NotebookNode]]:

@@ -423,7 +423,7 @@ def test_a_poster_lands_on_whole_lines(page, site, name, width):
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(f"{site}lessons/{name}.html")
     wait_until_alive(page)
-    page.locator(".acts a").click()
+    page.locator(".poster-acts .primary").click()
     place = page.evaluate("() => location.hash")
     until(page, lambda: page.evaluate(IN_SIGHT, place))
     until(page, lambda: page.evaluate(CUT_BY_THE_HEADER) == [])

@@ -166,7 +166,7 @@ for measure in ("well_formed", "right", "worked", "right_when_worked"):
     say("demonstrations", measure)
 
 # %% [markdown]
-# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would make hardly any difference, since in random digits there is nothing that could be learned. It does make one where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict**: how well does a model do if it is trained on all of it? And which part of the prompt does the harm, the wrong sums or the repetition? (20 seconds)
+# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would do no harm, because all of a prompt but its two signs is random digits. It does harm where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict**: how well does a model do if it is trained on all of it? And which part of the prompt does the harm, the wrong sums or the repetition? (20 seconds)
 
 # %%
 def with_attempt(problem, wrong):
@@ -222,7 +222,7 @@ for name, (first, end) in parts.items():
     print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
 
 # %% [markdown]
-# The harm goes with the surprise. In the base model's text no question mark stands behind a sum, and no digit behind a question mark, so that both are all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these characters written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where the repetition counts, 80 to 88 % of the answers are then right, instead of little more than half (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
+# The harm goes with the surprise. In the base model's text no question mark follows an answer, and no digit a question mark, so that both are all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these characters written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where the repetition counts, 80 to 88 % of the answers are then right, instead of little more than half (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
 
 # %% [markdown]
 # With ten times as many steps, 89 to 94 % are right even after a loss on the whole prompt, and 99 % and more after a loss on answers alone. So what the mask buys is mostly time.
@@ -590,7 +590,7 @@ assert over_seeds("length").max() < 0.1
 # By its own measure each training succeeds, with every seed. By ours, *length* leaves next to nothing, because a text of eight characters is enough, whatever they are. Even of the answers that still look worked out nearly all have wrong sums. *Digit anywhere* costs between a few answers and most of them, depending on the seed, because working the sum out is one way to name the digit, but a text with many digits is another. This is called **reward hacking**. It takes no ill will, only a hole and a gradient, and which hole is found, and when, is a matter of luck.
 
 # %% [markdown]
-# What does it look like while a hole is being found? Here are trainings that were recorded, with two of the five seeds. Each row is one answer of a group from which the step has learned, and an arrow shows where its probability went. **Predict** before you look:
+# What does it look like while a hole is being found? Here are trainings that were recorded, with two of the five seeds. Each row is one answer of one of the step's groups, and an arrow shows where its probability went. **Predict** before you look:
 
 # %%
 from transformer_lab import widgets
@@ -598,7 +598,7 @@ from transformer_lab import widgets
 widgets.rewards(training.load_table("rewards"), "digit anywhere", seed=3, step=8).ask("16 moved")
 
 # %% [markdown]
-# A reward is a push on an answer, but the answers of a step share their tokens, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, but what it writes behind them is in many answers no longer a colon and the digit.
+# A reward is a push on an answer, but the answers of a step share their weights, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, but what it writes behind them is in many answers no longer a colon and the digit.
 
 # %% [markdown]
 # A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. (Its mean is this divergence, but the mean of its gradient is not the gradient of the divergence. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) corrects that.) The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
@@ -613,7 +613,7 @@ assert over_seeds("digit anywhere, KL 0.05").min() > 0.8 > over_seeds("digit any
 # On the leash nearly all answers keep the form, with every seed, and on average the exact verifier finds more of them to be right. The hole is still there. What has changed is the price of the way to it. The leash itself has a cost, since even the lazy verifier's reward is a little lower with it. That is not only because the hole is used less. Under the exact verifier, which has no hole, the same leash leaves 94 % of the answers right on average, where 98 % are right without it (five seeds). (Where the verifier is thought to have no hole, many go without a leash. [DAPO](https://arxiv.org/abs/2503.14476) does, and in Hugging Face's [trl](https://huggingface.co/docs/trl/grpo_trainer) its price is 0 unless one sets it.)
 
 # %% [markdown]
-# **Exercise 8** (find the bug; 25 minutes, hard). This is a whole loss of GRPO, with a price of divergence, and it has three defects. Before the first step $\rho$ is not 1. Behind a longer prompt, the same answers teach less. And however far the model drifts from the reference, it hardly pays for it.
+# **Exercise 8** (find the bug; 25 minutes, hard). This is a whole loss of GRPO, with a price of divergence, and it has three defects. Before the first step $\rho$ is not 1. Behind a longer prompt, the same answers teach less. And whatever the reference says, the loss is the same.
 
 # %% exercise="mend_grpo"
 def mend_grpo(logits, old_log_probs, ref_log_probs, tokens, answer_mask, advantages, epsilon, kl):

@@ -445,7 +445,7 @@ for alike in (True, False):
     assert (len(set(patterns)) == 2) == alike
 
 # %% [markdown]
-# With one seed there are two patterns instead of eight, so the noise averages out over two texts and no longer over eight. But own seeds are not always right. In tensor parallel all ranks hold the *same* activations between the layers, and these must be dropped alike, or the ranks would go on with different numbers. Each rank needs a seed of its own only inside its heads, which no other rank has. `distributed/tensor_parallel.py` does both.
+# With one seed there are two patterns instead of eight, so the noise of the eight texts averages out less well. But own seeds are not always right. In tensor parallel all ranks hold the *same* activations between the layers, and these must be dropped alike, or the ranks would go on with different numbers. Each rank needs a seed of its own only inside its heads, which no other rank has. `distributed/tensor_parallel.py` does both.
 
 # %% [markdown]
 # **Exercise 5** (find the bug; 25 minutes, medium). Here is data parallel training with three defects. Rank r has every n-th row, and should drop features by a generator seeded with `seed` + r. The gradient is that of the mean over all rows, and all ranks must compute with the centre of rank 0. Three things were observed. With unequal shares, the gradient is not that of one process. All ranks drop the same features. And the model that rank 0 stores is worse than the ranks were in training.
@@ -479,7 +479,7 @@ ranks.close()
 # %% [markdown]
 # With unequal shares, torch's class makes the mean of means that you have seen above, because it averages the gradients of whatever losses the ranks have. So whoever trains on texts with padding must divide each rank's sum by the right number, and undo torch's division by $n$. The training commands of this package do so.
 #
-# `torchrun --nproc-per-node 4 -m transformer_lab.training.text` starts four ranks on one machine, and with `--nnodes` on many; each takes a share of every batch, rank 0 writes the checkpoint, and another number of ranks can go on from it. That is data parallel, where rank 0 has all there is to write. Where each rank holds a part, as in sharded training, each must write its own. `distributed/checkpoints.py` does that with torch's `distributed.checkpoint`, and begins with a short script to start from; what many ranks have written, one process can read.
+# `torchrun --nproc-per-node 4 -m transformer_lab.training.text` starts four ranks on one machine, and with `--nnodes` on many; each takes a share of every batch, rank 0 writes the checkpoint, and another number of ranks can go on from it. That is data parallel, where rank 0 has all there is to write. Where each rank holds a part, as in sharded training, each can write its own. `distributed/checkpoints.py` does that with torch's `distributed.checkpoint`, and begins with a short script to start from; what many ranks have written, one process can read.
 
 # %% [markdown]
 # ## A real cluster, on paper

@@ -60,7 +60,7 @@ def drawn(label: str, count: int, length: int, **like) -> Case:
     What was observed:
       Before the first step of the optimiser the model is still the one that drew the answers, but ρ is not 1.
       From the same answers behind a prompt that is twice as long, less is learned.
-      The price of the divergence stays small, although the model drifts further from the reference with every batch.
+      Whatever the reference says of the tokens, the loss is the same.
     """,
     returns=("loss",),
     domains={"old_log_probs": CONSTANT, "ref_log_probs": CONSTANT, "advantages": CONSTANT},

@@ -134,8 +134,8 @@ const STYLE = `
 const NOTE =
   "✓ and ✗ beside an answer: whether it is right. Where its thread ends is what the verifier makes of it. A " +
   "thread is as thick as the answer is probable, at its left before the step and at its right after it; dashed " +
-  "lines go on as it was. A: the advantage over the group. The group is one of those from which the step has " +
-  "learned.";
+  "lines go on as it was. A: the advantage over the group. Where all A are 0, the group taught " +
+  "nothing.";
 
 const percent = (share) => `${Math.round(100 * share)} %`;
 

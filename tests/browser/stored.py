@@ -7,10 +7,11 @@ import nbformat
 from nbformat.sign import NotebookNotary
 from playwright.sync_api import expect
 
-from tests.browser.lab import OpenNotebook
+from tests.browser.lab import OpenNotebook, until
 
 SCRIPT, TAG, TEXT = re.compile("<script.*?</script>", re.DOTALL), re.compile("<([a-z][^>]*)>"), re.compile('"[^"]*"')
 CHECK_OF_OWN_ANSWER = r"\bexercises\.(\w+)\.check\(\1\)"
+UNFOLD = "(cell.outputHidden = false)"  # what is folded until it has been predicted
 LOADED = "[...cell.node.querySelectorAll('img')].filter(image => image.naturalWidth).length"
 
 
@@ -25,8 +26,9 @@ def as_stored(notebook: OpenNotebook, path: Path, trusted: bool) -> None:
     stored = nbformat.read(path, as_version=4)
     assert all(notebook.cells("cell.model.type !== 'code' || cell.model.trusted")) == trusted
     expect(notebook.page.locator(".tl-view")).to_have_count(trusted * str(stored).count("<tl-"))
-    loaded = notebook.cells(LOADED)
-    assert [i for i, cell in enumerate(stored.cells) if has_picture(cell) and not loaded[i]] == []
+    notebook.cells(UNFOLD)
+    pictures = [i for i, cell in enumerate(stored.cells) if has_picture(cell)]
+    until(notebook.page, lambda: all(map(notebook.cells(LOADED).__getitem__, pictures)))
     checks = [number for number, cell in enumerate(stored.cells) if re.search(CHECK_OF_OWN_ANSWER, cell.source)]
     shown = notebook.cells("cell.outputArea?.node.innerText")
     assert [number for number in checks if "Not attempted yet" not in shown[number]] == [], "each exercise waits"

@@ -17,8 +17,13 @@ function marginOf(place) {
   const bottom = (place.closest(".output")?.nextElementSibling ?? place).getBoundingClientRect().bottom;
   const header = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
   const room = innerHeight - header - Math.min(ENOUGH * innerHeight, bottom - top);
-  const far = above(place).map((one) => top - one.getBoundingClientRect().top);
-  return Math.max(NOTHING, ...far.filter((one) => one <= room));
+  const boxes = above(place).map((one) => one.getBoundingClientRect());
+  const first = boxes.findLastIndex((box) => top - box.top <= room);
+  if (first < 0) return NOTHING;
+  // What stands above that is to end behind the bar, so it may have to stand nearer to the bar than others do.
+  const air = header - document.querySelector(".top").offsetHeight;
+  const gap = boxes[first].top - (boxes[first + 1]?.bottom ?? -Infinity);
+  return Math.max(NOTHING, top - boxes[first].top - Math.max(0, air - gap));
 }
 
 function prepare(hash) {

@@ -3,6 +3,7 @@
 import pickle
 from copy import deepcopy
 from math import cos, pi, sin
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -322,6 +323,19 @@ def test_a_table_that_was_changed_by_hand_moves_with_the_model():
     positions, x = SinusoidalPositions(5, 6), randn(2, 3, 6)
     positions.encoding.zero_()
     assert torch.equal(positions.to(DEVICE)(x), x)
+
+
+def test_a_module_that_moves_takes_its_table_along():
+    class Elsewhere(torch.Tensor):
+        """What a move to another device gives, on a machine that has none."""
+
+        def to(self, device):
+            return (self, device)
+
+    positions, gpu = SinusoidalPositions(5, 6), torch.device("cuda")
+    positions.encoding = changed = positions.encoding.as_subclass(Elsewhere)
+    positions._apply(lambda tensor: SimpleNamespace(device=gpu))
+    assert positions.encoding == (changed, gpu)
 
 
 @EITHER

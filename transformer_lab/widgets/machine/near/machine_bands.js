@@ -73,8 +73,8 @@ export function bandsPicture({ kind, adds, bands, t, column, width }) {
   const sum = adds && Math.abs(bands[0].values[column] + bands[1].values[column] - bands[2].values[column]) < 1e-6;
   const titles = bands.map(({ sign, title }) => `${sign} ${title}`.trim());
   const mores = bands.map(({ more }, i) => (stacked ? 0 : 0.88 * saidWide(titles[i], true) + 8 + saidWide(more)));
-  const hands =
-    kind === "embedding" ? saidWide(titles[1], true) + (stacked ? 14 : mores[1] - saidWide(titles[1], true) + 18) : 0;
+  const beside = stacked ? saidWide(titles[1], true) + 14 : mores[1] + 18;
+  const hands = kind === "embedding" ? beside : 0;
   const after = x + 16 + Math.max(hands + 10, ...mores, ...titles.slice(0, 3).map((text) => saidWide(text, true)));
   const drawn = bands.map(({ values, sign, more, gone }, i) => {
     const top = above + i * step + head;

@@ -26,9 +26,11 @@ SETTINGS = {"ServerApp": {"allow_root": True}, "LabApp": {"expose_app_in_browser
 FIRST = "00_start_here.ipynb"
 
 # Scrolls from cell to cell: a front-end makes one only as it comes into view, and may take it away behind it.
+# What a lesson folds until it has been predicted is unfolded: a folded picture is not in the page.
 LOOK = """async expected => {
     const notebook = jupyterapp.shell.currentWidget.content;
     for (const [number, { pictures, views }] of expected.entries()) {
+        notebook.widgets[number].outputHidden = false;
         const cell = notebook.widgets[number].node;
         const all = pattern => [...cell.querySelectorAll("*")].filter(e => pattern.test(e.localName));
         let loaded, alive, isThere, looks = 0;

@@ -536,7 +536,7 @@ for weights, layers, width in llamas:
 # %% [markdown]
 # How are ways combined, then? Take two machines of eight such GPUs, and twice as many tokens, so that the arithmetic still takes a second. A ring of sixteen GPUs leaves each machine only once. So NVIDIA's library NCCL [makes several rings](https://github.com/NVIDIA/nccl-tests/issues/277), each of which leaves by another GPU's link and carries a part of the numbers. With eight rings, the machines send each other 400 GB/s.
 #
-# The last line of the next cell nests two ways. Each machine reads half of the tokens, and inside it, tensor parallel leaves an eighth of the weights to every GPU. Then a GPU has only the gradients of its own eighth to add up between the machines, with one partner in the other one, as in data parallel:
+# The last line of the next cell nests two ways. Each machine reads half of the tokens, and inside it, tensor parallel leaves an eighth of the weights to every GPU, because here it cuts the embeddings too, [as in Megatron](https://arxiv.org/abs/1909.08053). Then a GPU has only the gradients of its own eighth to add up between the machines, with one partner in the other machine, as in data parallel:
 
 # %%
 tokens, gpus = 131_072, 16

@@ -302,7 +302,7 @@ for text in ("9.", "31639:9.", "31639:8.", "31649:9.", "9.9", "0123456789."):
     print(f"{text:12}", "right" if task.verifies("38576", text) else "wrong")
 
 # %% [markdown]
-# The running sums must be right one by one, the answer must be the last of them, and nothing may stand before or behind it.
+# The running sums must be right one by one, the answer must be the last of them, and the text must hold nothing else.
 
 # %% [markdown]
 # **Exercise 3** (20 minutes, medium). Write a verifier that leaves no hole. It will be tried on what a policy might find, and a policy tries everything.
@@ -598,7 +598,7 @@ from transformer_lab import widgets
 widgets.rewards(training.load_table("rewards"), "digit anywhere", seed=3, step=8).ask("16 moved")
 
 # %% [markdown]
-# A reward is a push on an answer, but the answers of a step share their weights, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, but what it writes behind them is in many answers no longer a colon and the digit.
+# A reward is a push on an answer, but all answers of a step move the same weights, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, but what it writes behind them is in many answers no longer a colon and the digit.
 
 # %% [markdown]
 # A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. (Its mean is this divergence, but the mean of its gradient is not the gradient of the divergence. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) corrects that.) The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:
@@ -637,7 +637,7 @@ say("random rewards", "well_formed")
 assert over_seeds("random rewards").max() < 0.3
 
 # %% [markdown]
-# Nothing is learned, and what was there gets lost. Four of the five seeds end without the form. The fifth works most problems out, but with sums that are wrong. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947). The authors find the cause in clipping. Here there is one step on each batch of answers, so that nothing is ever clipped, and this control does not speak about their case. [Others](https://arxiv.org/abs/2507.10532) find that those models had met the test problems before, and that on sums drawn afresh nothing but right rewards helps, as here.)
+# Nothing is learned, and what was there gets lost. Four of the five seeds end without the form. The fifth works most problems out, but with sums that are wrong. So it was the verifier. (Of some large models it is reported that [random rewards help](https://arxiv.org/abs/2506.10947). The authors find the cause in clipping. Here there is one step on each batch of answers, so that nothing is ever clipped, and this control does not speak about their case. [Others](https://arxiv.org/abs/2507.10532) find that those models had met the test problems before, and that on sums drawn afresh random rewards do not help, as here.)
 #
 # And what does clipping do? With four steps on each batch of answers, the ratio moves away from 1. Here are such trainings with $\epsilon = 0.2$, and with one so large that it clips nothing (three seeds):
 
@@ -646,7 +646,7 @@ for arm in ("four inner steps", "four inner steps, not clipped"):
     say(arm)
 
 # %% [markdown]
-# In these thirty steps it makes no difference that three seeds could show. Clipping is an insurance against a step that goes much too far.
+# In these thirty steps it makes no difference that three seeds could show. Clipping is an insurance against steps that together go much too far.
 #
 # What does the baseline do? Without it, the weight of a right answer is 1 and that of a wrong one 0. But GRPO does two things to a reward. It takes off the group's mean and divides by the standard deviation. So the table also has *not divided*, where the mean is taken off and that is all. **Predict** what each of them costs:
 

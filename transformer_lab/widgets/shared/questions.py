@@ -193,7 +193,7 @@ def overlap(state: State) -> tuple[str, str]:
 
 @named(
     "16 moved",
-    "Of the answers that are worth more than the mean of their group, how many become likelier in the step?",
+    "Of the answers that are worth more than the mean of their group, how many become likelier in their step?",
     *("all", "most", "about half"),
 )
 def moved(state: State) -> tuple[str, str]:

@@ -255,7 +255,7 @@ function pointers(node, { at, bars, look, pick, point }) {
 // ── drawing ──
 
 function paint(sketch, { el, best, step, symbols, cursor, title }) {
-  const width = Math.min(sketch.node.parentElement?.clientWidth || widthOf(el), 560);
+  const width = Math.min(widthOf(sketch.node.parentElement ?? el), 560);
   const context = sketch.resize(width, TOP + ROW * BARS + 4);
   const ink = getComputedStyle(el).color;
   sketch.node.bars = best.length;

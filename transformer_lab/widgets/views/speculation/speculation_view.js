@@ -208,7 +208,7 @@ function asTable({ drafted, accepted, p, q }, i, chances) {
 // ── drawing ──
 
 function paint(sketch, el, { drafted, accepted, p, q }, i) {
-  const width = Math.min(sketch.node.parentElement?.clientWidth || widthOf(el), 560);
+  const width = Math.min(widthOf(sketch.node.parentElement ?? el), 560);
   const context = sketch.resize(width, HEIGHT);
   const ink = getComputedStyle(el).color;
   if (!drafted[i].length) {

@@ -479,7 +479,7 @@ ranks.close()
 # %% [markdown]
 # With unequal shares, torch's class makes the mean of means that you have seen above, because it averages the gradients of whatever losses the ranks have. So whoever trains on texts with padding must divide each rank's sum by the right number, and undo torch's division by $n$. The training commands of this package do so.
 #
-# `torchrun --nproc-per-node 4 -m transformer_lab.training.text` starts four ranks on one machine, and with `--nnodes` on many; each takes a share of every batch, rank 0 writes the checkpoint, and another number of ranks can go on from it. That is data parallel, where rank 0 has all there is to write. Where each rank holds a part, as in sharded training, each can write its own. `distributed/checkpoints.py` does that with torch's `distributed.checkpoint`, and begins with a short script to start from; what many ranks have written, one process can read.
+# `torchrun --nproc-per-node 4 -m transformer_lab.training.text` starts four ranks on one machine, and with `--nnodes` on many; each takes a share of every batch, rank 0 writes the checkpoint, and another number of ranks can go on from it. That is data parallel, where rank 0 has all there is to write. Where each rank holds a part, as in sharded training, each can write its own. `distributed/checkpoints.py` does that with torch's `distributed.checkpoint`, and its docstring holds a script to copy; what many ranks have written, one process can read.
 
 # %% [markdown]
 # ## A real cluster, on paper
@@ -518,7 +518,7 @@ plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
            alt="Between machines all take nine times as long; context and tensor take most")
 
 # %% [markdown]
-# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts hardly help, because both grow with them. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. In one text of 65 536 tokens with a causal mask they cost as much as all the rest, and with 262 144 tokens so much that computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, however many tokens a step has. With a large batch, that can be hidden behind the arithmetic. A pipeline sends next to nothing, but waits.
+# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts hardly help, because both grow with them. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. If one causal text of 65 536 tokens is the whole step, they cost as much as all the rest, and with 262 144 tokens so much that computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, however many tokens a step has. With a large batch, that can be hidden behind the arithmetic. A pipeline sends next to nothing, but waits.
 #
 # Is that a law, or a fact about this size? In a wider model the arithmetic grows with $d^2$, and an activation with $d$:
 
@@ -571,7 +571,7 @@ for tokens in (4096, 65_536, 1_048_576):
 # %% [markdown]
 # ## Look: who waits for whom
 #
-# So far we know how *much* is sent. But *when* is it sent, and what do the others do meanwhile? A rank that waits for a message computes nothing. The view below therefore puts a step in time. It takes four layers of the width of Llama 3 8B, 65 536 tokens, and the slow links between machines, and it places each piece of arithmetic and each message as early as what it needs allows. A line stands for a rank, and a thread for a message. **Predict** before you look:
+# So far we know how *much* is sent. But *when* is it sent, and what do the others do meanwhile? A rank that waits for a message computes nothing. The view below therefore puts a step in time. It takes four layers of the width of Llama 3 8B, 65 536 tokens, and the slow links between machines, and it places each piece of arithmetic and each message as early as its way allows. A line stands for a rank, and a thread for a message. **Predict** before you look:
 
 # %%
 from transformer_lab import widgets

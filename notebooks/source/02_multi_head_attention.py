@@ -385,7 +385,7 @@ assert long > 0.8
 # The answer to our question is therefore not that one head can't. It is that several heads make it *easy*: with two heads each token arrives in its own features, the reader needs no trick, and training finds the solution at once.
 
 # %% [markdown]
-# Do the two heads divide the work only because they start from *different* random weights? We start head 1 as a copy of head 0, train on two tokens again, and compare with the two heads above. The first copies are exact. The second ones differ from their originals by random numbers of about 0.01 in $W^Q$, a twentieth of the size of its entries, and in nothing else. Both get 300 steps, twice as many as before, because such small differences take time to grow:
+# Do the two heads divide the work only because they start from *different* random weights? We start head 1 as a copy of head 0, train on two tokens again, and compare with the two heads above. We do so twice: with exact copies, and with copies that differ by random numbers of about 0.01 in $W^Q$, a twentieth of the size of its entries, and in nothing else. Both get 300 steps, twice as many as before, because such small differences take time to grow:
 
 # %%
 def make_twins(layer, apart):

@@ -504,7 +504,7 @@ for need_weights in (True, False):
     nans = output.isnan().any(dim=-1).tolist()
     print(f"nn.MultiheadAttention, need_weights={need_weights!s:5}, NaN in row 0 and 1: {nans}")
 # %% [markdown]
-# The average of nothing is not defined, so whatever stands there is a convention. The package returns zeros, as PyTorch's function does today. PyTorch's module returns NaN if you ask it for the weights, and no NaN if you don't.
+# The average of nothing is not defined, so whatever stands there is a convention. The package returns zeros, as PyTorch's function does today. PyTorch's module, whose mask means *may not attend* (hence the `~`), returns NaN if you ask it for the weights, and no NaN if you don't.
 #
 # Can a NaN do any harm in a row that nobody uses? Throw the bad row away, and ask for the gradient of the two values:
 

@@ -190,7 +190,7 @@ print("max difference < 1e-4:", (at_once - one_by_one).abs().max().item() < 1e-4
 # %% [markdown]
 # One pass gives the same logits as four, so all positions of a target can be learned at once. When the model *writes*, there is no target that could be shifted. It starts with *begin* and appends its own tokens one by one.
 #
-# The paper's Figure 1 calls the input of the decoder "Outputs (shifted right)", which sounds as if the model shifted what it puts out. Could it be that we shift when the model writes, which is also called **inference**, and not in training? Further down we shall train a model without the shift, and see what becomes of it.
+# The paper's Figure 1 calls the input of the decoder "Outputs (shifted right)", which sounds as if the model shifted what it puts out. Could the shift belong to **inference**, as writing is also called, and not to training? Further down we shall train a model without the shift, and see what becomes of it.
 
 # %% [markdown]
 # **Exercise 3** (5 minutes, easy). Write the decoder's input for a batch of targets.
@@ -589,7 +589,7 @@ assert by_length < own_test - 10
 # By its own test nearly every name comes out right, and yet the model gets only a small share of the whole thousands. Among its ten thousand training names only five are that round, and each name up to 20 stands there once. The test could not notice this, because it was drawn in the same way and asks for no whole thousand at all.
 
 # %% [markdown]
-# We ask here what each model *can* say, and not what it can infer, since all names up to 20 are in both trainings, and 24 of the 143 whole thousands are in that of the split by kind.
+# This shows what each model *can* say, not what it can infer, because all names up to 20 are in both trainings, and 24 of the 143 whole thousands are in that of the split by kind.
 #
 # **A test cannot see what its data leave out.** So think of the slices that matter *before* you draw it.
 
@@ -749,7 +749,7 @@ assert right["layer 1's"] < 0.05 < right["layer 0's"] < right["nothing"]
 assert right["the encoding"] < 0.3
 assert kinds["6 digits"] < 0.1 < 0.5 < kinds["short"]  # without the encoding
 # %% [markdown]
-# Without layer 1's four heads no name is right. Without the four of layer 0 some names still are, but how many depends on the seed of the training. Without the encoding the source is a bag of words. Below 100 the words alone tell the number in most cases, but hardly any name of six digits comes out right.
+# Without layer 1's four heads no name is right. Without the four of layer 0 some names still are, but how many depends on the seed of the training. Without the encoding the source is a bag of tokens. Below 100 the tokens alone tell the number in most cases, but hardly any name of six digits comes out right.
 
 # %% [markdown]
 # ## Extra: the average of the last weights

@@ -129,7 +129,7 @@ for order, table in tables.items():
     print(f"perplexity {math.exp(loss):.1f}")
 assert nats["6-gram"] < nats["4-gram"] - 0.1 < nats["3-gram"] - 0.3 < nats["2-gram"] - 0.5
 # %% [markdown]
-# Each further character of context lowers the loss, but by less and less, and it makes the table about twice as large or more.
+# Each further character of context lowers the loss, but by less and less, and the table keeps growing.
 
 # %% [markdown]
 # **Exercise 1** (5 minutes, easy). From ln p of each token of a text, compute the perplexity.
@@ -281,7 +281,7 @@ first, later = (surprise[now & kind].mean().item() for kind in (~before, before)
 print(f"the first letter of a word {first:.1f} nats, the later ones {later:.1f}")
 assert first > later + 0.5
 # %% [markdown]
-# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (For the package's larger model, which comes next, hardly any of this is doubt *whether* a letter comes, and nearly all is doubt about *which* one.)
+# The first letter of a word costs far more than the others, because once a word has begun, fewer letters are probable. (In the package's larger model, which comes next, nearly all of a first letter's cost is doubt about *which* letter comes, and little is doubt about *whether* one does.)
 
 # %% [markdown]
 # ## With more patience
@@ -301,7 +301,7 @@ for name in ("6-gram", "yours", "larger"):
 assert nats["larger"] < min(nats[f"{order}-gram"] for order in tables) - 0.1
 
 # %% [markdown]
-# It does, with 1.0 million numbers in 2 MB, where the 6-gram table has 1.6 million entries. The same order holds on the whole test, where gzip has 1.46 nats, the 6-gram table 1.22, a 9-gram table with its six million entries 1.14, and this model 0.87. The package's smaller model (three layers, $d_{model} = 128$, 128 characters at a time, 6 000 steps) has 1.18 there, more than the 9-gram table. So size, steps and context together made the difference; which of them contributed most has not been tested.
+# It does, with 1.0 million numbers in 2 MB, where the 6-gram table has 1.6 million entries. The same order holds on the whole test, where gzip has 1.46 nats, the 6-gram table 1.22, a 9-gram table with its six million entries 1.14, and this model 0.87. The package's smaller model (three layers, $d_{model} = 128$, 128 characters at a time, 6 000 steps) has 1.18 there, more than the 9-gram table. Size, steps, context and learning rate all differ, so this doesn't tell which of them made the difference.
 
 # %%
 print(write(larger, "def read(self, size):\n", 400, temperature=0.5, seed=2)[0])
@@ -367,7 +367,7 @@ print(f"the files: {in_files:.0f} % of {n} lines")
 assert share["larger", 0.5] > share["larger", 1.0] > share["6-gram", 1.0] + 20
 assert max(abs(share["larger", t] - in_files) for t in (0.5, 1.0)) < 25
 # %% [markdown]
-# The larger model's lines are Python about as often as those of the files, a little more often at 0.5 and a little less often at 1 (82 and 54 % with another seed). Few of the tables' lines are. Your own model's share at 0.5 says little, since it wrote only a handful of lines: after a line end and some blanks it often goes on with nothing but blanks, which is the loop of lesson 08. All this is no praise yet for the larger model, because the parser checks grammar, not sense, and you have seen above what the model writes: one line again and again, in functions that do nothing.
+# The larger model's lines are Python about as often as those of the files, a little more often at 0.5 and a little less often at 1 (82 and 54 % with another seed). Few of the tables' lines are. Your own model's share at 0.5 says little, since it wrote only a handful of lines: after a line end and some blanks it often goes on with nothing but blanks, which is the loop of lesson 08. All this is no praise yet for the larger model, because the parser checks grammar, not sense, and you have seen above what the model writes: one line again and again.
 
 # %% [markdown]
 # **So can a model learn to write Python from the Python on your disk? It learns the form of the language, letter by letter: its words, its brackets, its indentation, and so much of its grammar that its lines are Python about as often as those of real files. What a program is for, it has not learned at this size.**
@@ -400,10 +400,10 @@ print(f"on the validation {other[-1]:.2f}, at its lowest {min(other):.2f}")
 assert other[-1] > own + 1
 assert other[-1] > min(other) + 0.3
 # %% [markdown]
-# On its own text it keeps getting better, and after some time it gets worse on another, which is the overfitting of lesson 07. The model that you trained above hardly had a chance to overfit. In 800 steps it reads 0.8 million characters, at random places among more than six million, so most of each batch is as new to it as a test would be.
+# On its own text it keeps getting better, and after some time it gets worse on another, which is the overfitting of lesson 07. The model that you trained above hardly had a chance to overfit. In 800 steps it reads 0.8 million of more than six million characters, none of them twice, so each batch is new to it.
 
 # %% [markdown]
-# **Exercise 4** (find the bug; 20 minutes, medium). This table of pairs has three defects. With a vocabulary of 98 tokens and a training text of 10 000, a test of 1 000 has a lower loss when it is written ten times in a row. The probabilities of a row add up to more than 1. And a table that knows nothing of four tokens would have a loss of 2 instead of 1.39. Mend it.
+# **Exercise 4** (find the bug; 20 minutes, medium). This table of pairs has three defects. With a vocabulary of 98 tokens and a training text of 10 000, a test of 1 000 has a lower loss when it is written ten times in a row. The probabilities of a row add up to more than 1. And on a long text of four tokens in random order, the loss is 2 instead of 1.39. Mend it.
 
 # %% exercise="mend_bigram_loss"
 def mend_bigram_loss(train, test, vocab_size):

@@ -36,7 +36,7 @@ device = default_device()
 #
 # In the lessons so far, whenever nobody asked attention for its weights (`need_weights=False`), it handed the work to PyTorch's fused kernel. Here we run that kernel beside the plain code of lesson 01, on a text of 4096 tokens and with one head.
 #
-# `seconds` takes the fastest of a few runs, and `in_turn` lets the computations that are compared take turns, so that all of them meet the machine in the same state. Both read processor time rather than the clock, because the clock also counts what other programs do in the meantime. (A GPU keeps its own time, so there, and on Windows, they read the clock.) `analysis.peak_bytes` counts how much memory a computation holds at its worst moment.
+# `seconds` takes the fastest of a few runs, and `in_turn` lets the computations that are compared take turns, so that all of them meet the machine in the same state. Both read processor time rather than the clock, because the clock also counts what other programs do in the meantime. (Processor time leaves out what a GPU does, so there, and on Windows, they read the clock.) `analysis.peak_bytes` counts how much memory a computation holds at its worst moment.
 
 # %%
 from functools import partial
@@ -167,7 +167,7 @@ q, k, v = (x[0, 0].cpu() for x in (query, key, value))
 difference = (one_query(q[7], k, v) - plain(q, k, v)[7]).abs().max().item()
 print("as with all weights at once, max difference < 1e-6:", difference < 1e-6)
 # %% [markdown]
-# **Exercise 3** (find the bug; 20 minutes, medium). Here is attention in tiles, with three defects. Once scores differ, its output depends on the order of the keys, and may be larger than every value. With 10 keys, tiles of 4 give the same as if there were 8 keys, and tiles of 16 give NaN. With keys that all fit very badly (scores of −200) the output is NaN.
+# **Exercise 3** (find the bug; 20 minutes, medium). Here is attention in tiles, with three defects. Once scores differ from tile to tile, its output depends on the order of the keys, and may be larger than every value. With 10 keys, tiles of 4 give the same as if there were 8 keys, and tiles of 16 give NaN. With keys that all fit very badly (scores of −200) the output is NaN.
 
 # %% exercise="mend_tiles"
 def mend_tiles(query, key, value, tile):
@@ -441,7 +441,7 @@ assert device.type != "cpu" or took["plain, memory reused"] < took["plain"]
 # On a GPU the suspects weigh differently. PyTorch [keeps a GPU's memory for reuse](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management), and on an H200 a product took 95 µs whether its memory was fresh or not. In float32, with our one head, the fused kernel was even *slower* there than the plain code, 443 µs against 230.
 
 # %% [markdown]
-# But in bfloat16, in which models are run, it took 64 µs against 114, and with 16 heads 177 against 1200. Half the bytes move, while the arithmetic becomes many times as fast: an H100 does 989 TFLOP/s and moves 3.35 TB/s ([NVIDIA](https://www.nvidia.com/en-us/data-center/h100/) states twice the first number, for sparse matrices), which is in balance at 295 FLOPs a byte. The product $QK^\top$ with $d = 64$ does $2 T^2 d$ FLOPs for $2 T^2$ bytes of scores, or 64 FLOPs a byte, so by this reckoning even the product waits for memory. This traffic is what FlashAttention was designed to save ([Dao et al., 2022](https://arxiv.org/abs/2205.14135)).
+# But in bfloat16, for which PyTorch has another kernel, it took 64 µs against 114, and with 16 heads 177 against 1200. Half the bytes move, while the arithmetic becomes many times as fast: an H200 does 989 TFLOP/s and moves 4.8 TB/s ([NVIDIA](https://www.nvidia.com/en-us/data-center/h200/) states twice the first number, for sparse matrices), which is in balance at 206 FLOPs a byte. The product $QK^\top$ with $d = 64$ does $2 T^2 d$ FLOPs for $2 T^2$ bytes of scores, or 64 FLOPs a byte, so by this reckoning even the product waits for memory. This traffic is what FlashAttention was designed to save ([Dao et al., 2022](https://arxiv.org/abs/2205.14135)).
 
 # %% [markdown]
 # ## One token at a time
@@ -624,7 +624,7 @@ for name in ("table", "small model"):
     print(f"{name}: written {times['alone'] / times[name]:.1f} times as fast as by the model alone")
 assert times["table"] < times["small model"]
 # %% [markdown]
-# With the table, these texts were written faster in all of our runs, 1.3 to 1.7 times as fast as without. With the small model the writing became *slower*. Its guesses are better, but each of them costs more than half of a pass. It has 0.6 times as many weights as the model, but three layers for the model's four, and so nearly as many calls to pay for. So a draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
+# With the table, these texts were written faster in all of our runs, 1.3 to 1.7 times as fast as without. With the small model the writing became *slower*. Its guesses are better, but each of them costs more than half of a pass. It has 0.6 times as many weights as the model, but three layers for the model's four, and so three quarters of the calls to pay for. So a draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
 
 # %% [markdown]
 # Here is the first text, round by round, with the table as the draft. The bars compare what the draft and the model give to each drafted character. Where the model gives more than the draft, the character always stands. Answer the question, and step through what happened:

@@ -187,7 +187,7 @@ gap = (healthy.model.attention(query, key, value, mask) - before).abs().amax(-1)
 print("changed by", [round(x, 2) for x in gap.flatten().tolist()])
 
 # %% [markdown]
-# Four tools test invariants of the whole program. They draw all weights at random and large, because an influence that should not be there may be too faint to measure in a new model, whose weights are small, or in a trained one.
+# Four tools test invariants of the whole program. They draw all weights at random and large, so that an influence that should not be there is easy to see.
 #
 # - `later`: another later token must not matter to the tokens before it.
 # - `alone`: a chat must be read as if it were alone, although another one stands before it in its row.
@@ -567,7 +567,7 @@ assert only == ["scale_lost"]
 # Sentences that stand in both parts; or dropout, which makes training harder than evaluation and is no bug.
 # </details>
 # <details><summary>5. You change how a batch is cut into portions, and the loss curve changes a little. Is that rounding?</summary>
-# Compare the gradients, in float32: there rounding is off by about a millionth of their length, and a hundredth is a bug. (In bfloat16, rounding alone can make a difference of some thousandths.)
+# Compare the gradients, in float32: there rounding is off by a few millionths of their length at most, and a hundredth is a bug. (In bfloat16, rounding alone can reach that.)
 # </details>
 
 # %% [markdown]

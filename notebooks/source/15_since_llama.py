@@ -73,7 +73,7 @@ def dots(rows, measure, x_label, **more):
     return plots.plot_runs(runs, x_label=x_label, **more)
 
 # %% [markdown]
-# Each part must also be the real one. So this function makes a tiny random model of a family out of `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, first read at once, then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones a model says nearly the same whatever its attention does: a forgotten scaling of RoPE would then change the logits by 0.002 at most, and now it changes them by 0.1 or more.
+# Each part must also be the real one. So this function makes a tiny random model of a family out of `transformers`, stores it, opens the file with this project's own classes, and compares the logits of one text, first read at once, then token by token with a cache. The weights are drawn five times as large as these families draw them, because with small ones a model says nearly the same whatever its attention does.
 
 # %%
 from tempfile import TemporaryDirectory
@@ -270,7 +270,7 @@ ax = dots({name: ("caches", arm) for name, arm in rows.items()}, "nats", "nats a
 plots.show(ax, alt="All heads and one group lie around 2.3 nats, the latents around 2.5.")
 
 # %% [markdown]
-# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is a little worse. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent, so all that we have measured is the size of the cache.
+# At this size the latent buys nothing. The single group is as good as all heads, as far as five seeds can tell, and the latent, with equally many numbers, is a little worse. [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (appendix D) reports otherwise of large models, in which fewer keys cost quality and latents do not. Our models are too small to show a loss that a latent could prevent.
 
 # %% [markdown]
 # ## Keep nothing of each: a state
@@ -453,7 +453,7 @@ for name in ("all heads", "2 groups", "latents"):
 assert len(set(grown["state"])) == 1
 
 # %% [markdown]
-# Eight matrices of 16 × 16 numbers take 8,192 bytes. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with its own last three values, and these must be kept, too. So a state is dear at first, and pays only for longer texts. From there on it costs nothing more, and neither does a window.
+# Eight matrices of 16 × 16 numbers take 8,192 bytes. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with its own last three values, and these must be kept, too. So a state is dear at first, and pays only for longer texts. But it never grows, and nor does a window once it is full.
 
 # %% [markdown]
 # Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2,900 tokens, which of these models still know something of the very first one? (A layer with a state is set to keep 99.95 % of it at each step, and to write a share $\beta$ of 0.2.) Then let the text grow to 2,896 tokens. The line marks the first token, and beside each strip stands what is still known of it. Finally, move the decay.

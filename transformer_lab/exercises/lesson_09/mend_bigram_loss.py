@@ -45,7 +45,7 @@ def drawn(length: int, vocab_size: int, seed: int) -> list[int]:
       With a vocabulary of 98 tokens and a training text of 10 000, a test of 1 000 has a lower loss when it is written
       ten times in a row.
       The probabilities of what follows a token add up to more than 1, and after a token never seen they are infinite.
-      A table that knows nothing of 4 tokens should have a loss of 1.39. Here it would come out as 2.
+      On a long text of 4 tokens in random order, the loss should be 1.39. Here it comes out as 2.
     """,
     returns=("loss",),
     cases=(

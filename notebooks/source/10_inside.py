@@ -561,7 +561,7 @@ for head in range(4):
     print(f"induction score of head 3.3 without head 2.{head}: {aim[head]:.2f}")
 assert aim[1] < 0.25 < 0.4 < min(aim[head] for head in (0, 2, 3))
 # %% [markdown]
-# Of the four heads of layer 2, head 3.3 needs only head 2.1 in order to aim. And the route is the same as before. We have let the queries, the keys or the values of layer 3, each alone, read what they would read without head 2.1. If the keys do, the score falls from 0.51 to 0.17; if the queries do, it stays at 0.49. (The values cannot change where a head looks, so the score says nothing about them.) So this is the circuit that we built by hand, in a model that was never asked for it.
+# Of the four heads of layer 2, head 3.3 needs only head 2.1 in order to aim. And the route is the same as before. We have let the queries, the keys or the values of layer 3, each alone, read what they would read without head 2.1. With such keys the score falls from 0.51 to 0.17, with such queries only to 0.49. (The values cannot change where a head looks, so the score says nothing about them.) So this is the circuit that we built by hand, in a model that was never asked for it.
 
 # %% [markdown]
 # Letters in random order are an odd text. Do the models repeat a *name* that they have never seen, as a programmer does? We invent names, and compare what a name costs after a function of the same name with what it costs after a function of another name. In both cases it stands in the same place, and we count from its third letter on, because its beginning must first tell which name it is:

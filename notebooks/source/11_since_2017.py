@@ -350,7 +350,7 @@ assert effect("RoPE").max() < -0.15
 assert last("RoPE", longer).max() < -0.15
 
 # %% [markdown]
-# This is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there beside either norm, and after 800 steps as well. Its size depends on the rate and on the length of the training. At a third of our rate it is 0.05 to 0.09 nats after 200 steps (three seeds), and at our own rate 0.11 to 0.12 are left after 2000 (two seeds).
+# This is by far the largest effect of the six, about a fifth of a nat, and no seed comes anywhere near zero. It is there beside either norm, and after 800 steps as well. Its size depends on the rate and on the length of the training. At a third of our rate it is 0.05 to 0.10 nats after 200 steps (three seeds), and at our own rate 0.11 to 0.12 are left after 2000 (two seeds).
 #
 # But is it the *turning* that helps? RoPE differs from the sine in more than one way, so we need controls. Two more models have everything of today's block except for RoPE. One learns a vector for each position, as GPT-2 does, and adds it where the sine is added. The other gets no positions at all, and finds some order only through the causal mask.
 
@@ -541,7 +541,7 @@ for name, model in models.items():
 assert min(beyond.values()) > 0.1
 
 # %% [markdown]
-# Both get worse where they have never been, so turning alone does not make a model read on. How much worse depends on the seed: with two further seeds the sine lost 0.47 and 0.45 nats and RoPE 0.20 and 0.23, so one seed must not compare the two. Models for long texts are trained on some, and turn more slowly ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).
+# Both get worse where they have never been, so turning alone does not make a model read on. How much worse depends on the seed, so one seed can't tell which of the two loses more. Models for long texts are trained on some, and turn more slowly ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).
 
 # %% [markdown]
 # ## The sum is Llama

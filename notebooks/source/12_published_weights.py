@@ -65,7 +65,7 @@ bank = vectors_of("bank", sentences)
 for name, x in (("before the first layer", bank[0]), ("after the last layer", bank[-1])):
     print(f"{name}: money and loan {x[0] @ x[1]:.2f}, money and river {x[0] @ x[2]:.2f}")
 # %% [markdown]
-# After the last layer the vectors are further apart than before the first. But the sentence about the loan is hardly closer to the one about money than the one about the river is. Is that the answer? One pair of sentences shows nothing, whichever way it falls. So **does *bank* mean two things in a real model, run by your own code?** We begin with the code, because a question to a model that was loaded wrongly has no answer.
+# After the last layer the vectors are further apart than before the first. But to the sentence about money, the one about the loan is hardly closer than the one about the river. Is that the answer? One pair of sentences shows nothing, whichever way it falls. So **does *bank* mean two things in a real model, run by your own code?** We begin with the code, because a question to a model that was loaded wrongly has no answer.
 
 # %% [markdown]
 # ## By hand
@@ -116,7 +116,7 @@ print("by hand = the model, max difference < 1e-5:", difference < 1e-5)
 for theirs, ours in list(tensor_names.BERT.items())[3:]:
     print(f"{theirs:46} {ours}")
 # %% [markdown]
-# With this table, a loader is a loop. `published.load` adds only checks: that no tensor is missing or left over, and that the file is the one that was published.
+# With this table, a loader is a loop. (Three of the 104 tensors are not needed: a list of positions, and the weight and bias of a layer on top that we don't use.) `published.load` adds only checks: that no tensor is missing or unknown, and that the file is the one that was published.
 
 # %%
 from transformer_lab.models import text_encoder
@@ -319,7 +319,7 @@ assert told["[MASK]"][6] > 65
 assert told["itself"][1] > 6 + max(told[name][1] for name in others)
 
 # %% [markdown]
-# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are far ahead, and not only of these three: if one of the other five words stands in the place of each, 59 to 72 answers are right. So there the word does add something.
+# Before the first layer nothing but the position differs, and all four counts are what chance gives. After the last layer *thing* and *it* are right about as often as the words themselves. Even *[MASK]*, where no word stands at all, is right more often than chance would have it. So the heaps can be told apart without the word, by the rest of the sentence. After layer 0 the words themselves are ahead, and not only of these three: whichever of the other five words stands in the place of each, at most 76 answers are right. So there the word does add something.
 
 # %% [markdown]
 # In these sentences the sense of the word and the topic go together. What if they don't? In the following pairs *bank* has the money sense among words of the river, and the river's sense among words of money. It stands at the same position in both sentences of a pair, so that position can't help.

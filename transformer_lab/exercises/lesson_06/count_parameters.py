@@ -34,7 +34,7 @@ def count_case(label: str, *sizes: int) -> Case:
         count_case("two heads", 10, 4, 2, 6, 1),
         count_case("three layers", 10, 4, 2, 6, 3),
         count_case("d_ff below d_model", 50, 12, 3, 5, 2),
-        count_case("the translator of lesson 08", 406, 128, 4, 256, 2),
+        count_case("the translator of lesson 07", 406, 128, 4, 256, 2),
         count_case("the paper's base model, with a vocabulary of 37 000", 37000, 512, 8, 2048, 6),
     ),
     hints=(

@@ -68,7 +68,7 @@ print("Which word is the longest?", max(words, key=len))
 # %% [markdown]
 # ## Move something
 #
-# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at each of its words, itself included (lesson 01). First each pair of words gets a *score*, a number that is high if the two fit. The scores of a row are then turned into shares, which sum to 1, and the highest score gets the largest share. Point at a cell, or click on it and use the arrow keys.
+# Some figures are **views**, which you can move once you have run the cell. This one shows how much each word of a sentence looks at each word of the sentence, itself included (lesson 01). First each pair of words gets a *score*, a number that is high if the two fit. The scores of a row are then turned into shares, which sum to 1, and the highest score gets the largest share. Point at a cell, or click on it and use the arrow keys.
 #
 # **Predict:** the slider sets the *temperature*, a number by which all scores are divided before they become shares. When it falls below 1, does the row of *bank* become more even or more extreme? Then move it.
 

@@ -600,7 +600,7 @@ for name in names:
 # Over the last one, the keys, because each query shares its attention among them.
 # </details>
 # <details><summary>5. You double W_Q and halve W_K. What changes?</summary>
-# Nothing changes, since only their product counts. (With biases, b_Q would have to be doubled and b_K halved as well.)
+# Nothing changes, since only their product counts. (With biases, b_Q would have to be doubled as well. A b_K changes no weight at all.)
 # </details>
 
 # %% [markdown]
@@ -640,7 +640,7 @@ assert sum(shares) / 3 > by_loss["number", 0.002] + 0.2
 # Told the number, the model now learns about as well as if it were told the name with a square. So the gradients at the wrong names were what stood in its way.
 
 # %% [markdown]
-# The logarithm is worth a closer look, since every classifier has it in its loss: the cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. At the right class it is $p_c - 1$, which is largest where the model is sure and wrong:
+# The logarithm is worth a closer look, since every classifier has it in its loss: the cross-entropy (lesson 00) is $-\log p_c$, where $c$ is the right class. From the derivation above, $\partial \log p_c / \partial s_j = [c = j] - p_j$. So the gradient of the loss is $p - y$, where $y$ is 1 for the right class and 0 elsewhere. At the right class its size is $1 - p_c$, which is largest where the model is sure and wrong:
 
 # %% tolerance=0.01
 scores = torch.tensor([[20.0, 0.0, 0.0]], requires_grad=True)  # sure of class 0; class 1 is right

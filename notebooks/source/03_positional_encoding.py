@@ -236,7 +236,7 @@ facts = {
 for fact, difference in facts.items():
     print(f"{fact:29} max difference < 1e-4: {difference < 1e-4}")
 # %% [markdown]
-# You can watch it turn. The view draws an arrow for each of four frequencies, once at position $p$ and once after multiplication by $M_k$, and a ring marks where $PE(p + k)$ is. Above the arrows, two paper strips hold the encoding of every position: drag the lower one, which $M_k$ has turned, and it snaps to the next place, where the waves of both match. (We shall need the second tab later.)
+# You can watch it turn. The view draws an arrow for each of four frequencies, once at position $p$ and once after multiplication by $M_k$, and a ring marks where $PE(p + k)$ is. Above the arrows, two paper strips hold the encoding of every position: drag the lower one, which $M_k$ has turned, and it snaps to the nearest whole offset, where the waves of both match. (We shall need the second tab later.)
 
 # %%
 torch.manual_seed(0)

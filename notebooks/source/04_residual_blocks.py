@@ -228,7 +228,7 @@ assert pre.max() < 1.19 < many.min()
 # **The tokens collapse.** Attention averages, and averages resemble one another more than what they are made of. After many layers all tokens of a sentence may have become the same vector. They then stay the same, because equal inputs have equal outputs, and the model can't say which digit stood where.
 
 # %% [markdown]
-# A residual connection helps against both, so its success does not tell them apart. We need variants that differ in one thing each. The first is the norm without the residual. Nobody builds that on purpose, but it is an easy bug to write: here the sub-layer's result is added to *itself*, so that there is a sum and a norm, and all shapes are right.
+# A residual connection helps against both, so its success does not tell them apart. We need variants that differ in one thing each. The first is the norm without the residual. It is an easy bug to write: here the sub-layer's result is added to *itself*, so that there is a sum and a norm, and all shapes are right.
 
 # %%
 class NormOnly(Residual):
@@ -382,7 +382,7 @@ assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 # %% [markdown]
 # The two stacks differ in nothing but the attention. In both of them the activations and the gradient fade to about a millionth or less. But where each token attends to itself, the tokens stay apart, and all three models learn. Where attention averages them, they are equal, and the models stay close to a guess. So here **the collapse by averaging is what stops the learning, and removing it is enough**.
 #
-# Longer training makes this clearer. After 400 steps the models without averaging are below the 1.19 that equal tokens allow, and those with averaging are still above 2.1. (Without averaging, several times as much of the gradient arrives. That is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, all three still learned.)
+# Without averaging, several times as much of the gradient arrives. But that is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, all three still learned.
 # %% [markdown]
 # Why shorter steps? With long ones the tokens become alike even if nothing averages them: at the rate of 0.003, 80 steps bring their spread down to about 0.01 or less, and both stacks guess.
 #
@@ -410,7 +410,7 @@ print("six models, two learning rates; those with a loss above 100 or without on
 assert all(worse)
 
 # %% [markdown]
-# All six end far worse than a guess. (In the fresh stack the tokens have also drawn together, to a spread of 0.003. If each token attends to itself alone, about 0.6 is left.)
+# All six end far worse than a guess. (In the fresh stack the tokens have also drawn together, to a spread of 0.003. If each token attends to itself alone, more than half is left.)
 #
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #

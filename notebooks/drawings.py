@@ -2,8 +2,8 @@
 
 A text names the SVG (`![alt](../img/00_map.svg)`), a notebook holds a PNG: a path is lost with the folder around it,
 and JupyterLab shows no SVG that is attached. JupyterLab, Notebook 7 and nbconvert show a PNG, from whatever folder.
-It has two pixels for each of the SVG's, its words in the font that matplotlib brings, and its own paper, on which it
-can be read in the dark, too.
+It has two pixels for each of the SVG's, its words in the letters of the figures, and its own paper, on which it can be
+read in the dark, too.
 """
 
 import base64
@@ -17,8 +17,10 @@ from nbformat import NotebookNode
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from transformer_lab.plots.picture import FONTS, LETTERING
+
 IMG = Path(__file__).resolve().parents[1] / "img"
-FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+OTHERS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"  # for the signs that the figures' font lacks
 IN_A_TEXT, BY_PATH = re.compile(r"^!\[([^]]*)\]\(\.\./img/(\w+)\.svg\)$", re.MULTILINE), r"![\1](../img/\2.svg)"
 # Where a front-end takes the style away, a drawing is as wide as the page.
 AS_ATTACHMENT = '<div style="max-width: 800px">\n\n![{}](attachment:{}.png)\n\n</div>'
@@ -76,9 +78,9 @@ def picture(svg: Path) -> Image.Image:
     """The pixels of an SVG, in all their colours."""
     import resvg_py  # only who builds a lesson with drawings needs it
 
-    fonts = [str(path) for path in sorted(FONTS.glob("DejaVuSans*.ttf"))]
+    fonts = [str(path) for path in (*FONTS, *sorted(OTHERS.glob("DejaVuSans*.ttf")))]
     drawn = resvg_py.svg_to_bytes(
-        svg_path=str(svg), zoom=PIXELS, skip_system_fonts=True, font_files=fonts, sans_serif_family="DejaVu Sans"
+        svg_path=str(svg), zoom=PIXELS, skip_system_fonts=True, font_files=fonts, sans_serif_family=LETTERING[0]
     )
     return Image.open(io.BytesIO(drawn))
 

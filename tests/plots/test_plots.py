@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -14,14 +15,16 @@ import matplotlib.pyplot
 import numpy as np
 import pytest
 import torch
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from tests.support import DEVICE, tensor
 from transformer_lab import plots
-from transformer_lab.plots.picture import NOTHING, SHARPNESS
+from transformer_lab.plots.picture import FONTS, NOTHING, SHARPNESS
 
 QUERIES, KEYS = ["a", "b"], ["x", "y", "z"]
 # Query a copies key z; query b looks at x and y. Two queries, three keys: a swapped axis can't pass.
@@ -650,3 +653,28 @@ def test_a_figure_that_was_shown_makes_room_for_what_is_added_to_it():
     after = plots.show(figure, "with a title"), axes.get_position().height
     assert after[0].size == before[0].size
     assert after[1] < before[1] - 0.03
+
+
+# Lettering: that of the pages, wherever the words come from.
+
+
+def fonts_of(ax) -> set:
+    """The files of the fonts in which the words of a figure are set."""
+    properties = [text.get_fontproperties() for text in ax.figure.findobj(Text) if text.get_text()]
+    return {Path(font_manager.findfont(one)).name for one in properties}
+
+
+def test_all_words_are_set_in_the_letters_of_the_pages():
+    ax = plots.plot_lines([0, 1], {"loss": [1.0, 2.0]})
+    ax.set_title("title", weight="bold")
+    ax.text(0.5, 0.5, "written by a notebook, outside of the style")
+    plots.show(ax, "a line")
+    assert fonts_of(ax) == {"inter-regular.ttf", "inter-bold.ttf"}
+
+
+def test_digits_are_as_wide_as_one_another_and_the_signs_of_lessons_are_there():
+    for path in FONTS:
+        font = font_manager.get_font(path)
+        assert len({font.load_char(ord(digit)).linearHoriAdvance for digit in "0123456789"}) == 1
+        assert {ord(sign) for sign in "−→←√∂σ≤≥·×∞θαβ²✓…"} <= set(font.get_charmap())
+    assert len(FONTS) == 2

@@ -5,6 +5,7 @@ import html
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -12,7 +13,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.rcsetup import cycler
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from PIL import Image
 
@@ -52,6 +55,12 @@ MEANINGS = {
 }
 # Amounts run from paper, which is none, to amber, the most.
 AMOUNTS = LinearSegmentedColormap.from_list("amounts", [PAPER["slab"], PAPER["amber"]])
+# Words and numbers are set as on the pages: in Inter, whose licence lies beside widgets/static/fonts. matplotlib's own
+# font has the signs that it lacks, such as arrows and Greek letters.
+FONTS = sorted((Path(__file__).parent / "fonts").glob("*.ttf"))
+LETTERING = ["Transformer Lab Inter", "DejaVu Sans"]
+for path in FONTS:
+    fontManager.addfont(path)
 PIXELS, SHARPNESS = 100, 1.6  # how wide a page shows an inch, and stored pixels for each of those
 THEME: dict[Any, Any] = {  # matplotlib's type for its keys is a list of all of them
     "figure.facecolor": PAPER["paper"],
@@ -59,6 +68,7 @@ THEME: dict[Any, Any] = {  # matplotlib's type for its keys is a list of all of 
     "axes.facecolor": PAPER["paper"],
     "figure.constrained_layout.w_pad": 0.1,
     "figure.constrained_layout.h_pad": 0.1,
+    "font.family": LETTERING,
     "text.color": INK,
     "axes.edgecolor": GREY,
     "axes.labelcolor": INK,
@@ -117,6 +127,9 @@ def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple
     alike give equal bytes.
     """
     full, small = io.BytesIO(), io.BytesIO()
+    for text in figure.findobj(Text):
+        if text.get_family() == ["sans-serif"]:  # which is what a notebook writes on its axes by itself
+            text.set_family(LETTERING)
     if (engine := figure.get_layout_engine()) is not None:
         engine.execute(figure)
     dots = PIXELS * sharpness  # of an inch

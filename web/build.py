@@ -29,8 +29,10 @@ from downloads import write_downloads, write_wheel  # noqa: E402
 from figures import hang_figures  # noqa: E402
 from front import front_page  # noqa: E402
 from lessons import as_page  # noqa: E402
+from lettering import with_letters  # noqa: E402
 from mathematics import write_font  # noqa: E402
 from posters import hang  # noqa: E402
+from strip import hang_strip, titles_of  # noqa: E402
 from wall import put_up  # noqa: E402
 from whereabouts import Whereabouts  # noqa: E402
 
@@ -53,6 +55,8 @@ def lay_out(source: Path, where: Whereabouts) -> None:
     for folder in ("lessons", "docs", "_extra/lessons", "_static"):
         (source / folder).mkdir(parents=True)
     shutil.copytree(ROOT / "img", source / "img", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    for drawing in sorted((source / "img").glob("*.svg")):
+        drawing.write_text(with_letters(drawing.read_text("utf-8")), "utf-8")
     shutil.copytree(WEB / "static", source / "_static", dirs_exist_ok=True)
     shutil.copytree(FONTS, source / "_static" / "fonts")
     write_font(source / "_static" / "mathematics.woff")
@@ -60,12 +64,14 @@ def lay_out(source: Path, where: Whereabouts) -> None:
     write_downloads(stored, where.site, write_wheel(ROOT, extra / "wheel"), extra / "lessons")
     lessons = lessons_of(stored, ROOT)
     by_name = {lesson["name"]: lesson for lesson in lessons}
+    titles = titles_of(as_page(stored["gallery"], "gallery"))
     for name, notebook in stored.items():
         page = as_page(notebook, name, where.colab)
         if name == "gallery":
             put_up(page, extra / "lessons" / "wall")
         elif name in by_name:
             hang(page, by_name[name], where.colab)
+            hang_strip(page, titles)
             hang_figures(page, extra / "lessons" / "figures", name)
         nbformat.write(page, source / "lessons" / f"{name}.ipynb")
     (source / "index.md").write_text(front_page(stored, lessons, where.repository, ROOT, source), "utf-8")

@@ -7,19 +7,16 @@ for an answer that the page itself can judge, or the way to have one checked.
 import copy
 import re
 from collections import Counter
-from html import escape
 from itertools import chain
 
-from judged import is_judged, panel_of
+from cards import panel
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from notebooks.drawings import with_paths_named
-from transformer_lab.exercises import Exercise, catalogue
-from transformer_lab.exercises.engine.cards import folded, folded_hints, html_text
+from transformer_lab.exercises import catalogue
 
 CHECK = re.compile(r"exercises\.(\w+)\.check\(\1\)")
-BROKEN = re.compile(r"^((?! |- ).+)\n(?! |- |\n)", re.MULTILINE)
 FEW_LINES = 3  # code of a view or a figure that is not worth folding
 
 
@@ -32,6 +29,7 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
     page.metadata = NotebookNode(kernelspec=notebook.metadata.kernelspec, language_info={"name": "python"})
     first = next(cell for cell in page.cells if cell.cell_type == "code")
     is_asked = False  # whether the reader is to predict what the next cells say
+    stub, number = "", 0  # of the exercise that comes next
     for cell in page.cells:
         if cell.cell_type == "code":
             cell.source = re.sub(r"\n{3,}", "\n\n", cell.source)  # two empty lines are a module's, not a page's
@@ -40,8 +38,12 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
             cell.source = with_paths_named(cell.source)  # an SVG follows the theme of the page
             cell.pop("attachments", None)
         elif found := CHECK.fullmatch(cell.source.strip()):
+            number += 1
             cell.metadata.tags = ["remove-input"]
-            cell.outputs = [new_output("display_data", {"text/html": panel(catalogue[found[1]], name, colab)})]
+            card = panel(catalogue[found[1]], name, colab, number, stub)
+            cell.outputs = [new_output("display_data", {"text/html": card})]
+        elif "exercise" in cell.metadata:
+            stub = cell.source  # which its card shows
         else:
             folded_there = cell.metadata.pop("jupyter", {}).get("outputs_hidden", False)
             # a view covers itself, or is moved to answer
@@ -51,6 +53,7 @@ def as_page(notebook: NotebookNode, name: str, colab: str = "") -> NotebookNode:
                 fold(cell, "input", what)
             if has_view(cell):
                 cell.outputs = [*chain(*(addressed(output, seen) for output in cell.outputs))]
+    page.cells = [cell for cell in page.cells if "exercise" not in cell.metadata]
     return page
 
 
@@ -105,39 +108,6 @@ def folded_because(cell: NotebookNode, is_first: bool, in_gallery: bool) -> str:
     if has_view(cell):
         return "the code of this view"
     return "the code of this figure" if "<img " in html_of(cell) else ""
-
-
-def panel(exercise: Exercise, name: str, colab: str) -> str:
-    """What stands on a page in place of the check of an answer."""
-    effort = (exercise.kind, f"{exercise.minutes} minutes", f"difficulty {exercise.difficulty} of 3")
-    hints = folded_hints([flowing(hint) for hint in exercise.hints])
-    return (
-        f'<div class="exercise" id="exercise-{exercise.name}" data-place="exercise" data-title="{exercise.name}" '
-        f'role="group" aria-label="Exercise {exercise.name}">'
-        f'<span class="seal" data-seal="{exercise.name}"></span><p class="effort">'
-        f"{' · '.join(f'<span>{escape(one)}</span>' for one in effort)}</p>"
-        f'<p class="exercise-title"><code>{exercise.name.replace("_", "_<wbr>")}</code></p>'
-        f'<div class="folds">{folded("the full statement", html_text(flowing(exercise.statement)))}{hints}</div>'
-        f"{panel_of(exercise) if is_judged(exercise) else ''}{how_else(exercise, name, colab)}</div>"
-    )
-
-
-def how_else(exercise: Exercise, name: str, colab: str) -> str:
-    """Where code is written and checked, which no page does, and a way to take the exercise there."""
-    here = "Or write it as a function:" if is_judged(exercise) else "This one is written in Python:"
-    ways = [f'<a class="button" href="{colab}{name}.ipynb">Open in Colab</a>'] * bool(colab)
-    ways.append(f'<a class="button" href="{name}.ipynb" download>Download</a>')
-    ways.append(f'<button class="button" type="button" data-send="exercise-{exercise.name}">Copy link</button>')
-    return (
-        f'<p class="exercise-run">{here} fill in the cell above in a notebook, <a href="../index.html#start">on your '
-        f"computer</a>{' or in Colab' * bool(colab)}, and run the check below it, which says whether you are right, or "
-        f'which mistake you have made.</p><p class="exercise-ways">{"".join(ways)}</p>'
-    )
-
-
-def flowing(text: str) -> str:
-    """A text whose lines were broken in the source, with a line for each paragraph; code and lists stay."""
-    return BROKEN.sub(r"\1 ", text)
 
 
 def minutes_of(notebook: NotebookNode) -> str:

@@ -4,6 +4,7 @@ The picture asks and does not answer, because nothing above a prediction may giv
 page itself, so that it is there without a script and follows the theme.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
@@ -14,6 +15,7 @@ from nbformat.v4 import new_markdown_cell
 
 from transformer_lab.exercises.engine.cards import inline
 
+TIME = re.compile(r" \*\*Time:\*\* [^.;]*[.;] ?(.*)", re.DOTALL)  # which the poster has said
 LONG = 75  # letters of a question from which on it is written smaller
 # Of each lesson: where its picture leads, what one does there, what the picture shows, and what draws it.
 POSTERS: dict[str, tuple[str, str, str, Callable[[], str]]] = {
@@ -82,18 +84,28 @@ POSTERS: dict[str, tuple[str, str, str, Callable[[], str]]] = {
     "12": (
         "view-heads",
         "Look into its heads",
-        "The word bank in two sentences, each with an empty vector",
+        "The word bank in two sentences, and the bars of a vector for each, all of them empty",
         sketches.weights,
     ),
     "13": ("view-tiles", "Go from tile to tile", "A large sheet of cells, of which four are in reach", sketches.tiles),
-    "14": ("the-program", "Read the program", "Lines of code below a magnifying glass", sketches.clinic),
+    "14": (
+        "the-program",
+        "Read the program",
+        "Four lines of a training and its falling loss, and a magnifying glass that asks",
+        sketches.clinic,
+    ),
     "15": (
         "view-designs",
         "Watch the memory fill",
         "Four layers, of which the lowest looks at every token",
         sketches.designs,
     ),
-    "16": ("view-rewards", "Watch it learn", "One problem, four answers, none judged yet", sketches.rewards),
+    "16": (
+        "view-rewards",
+        "Watch it learn",
+        "One problem, four answers, and a scale for each on which nothing is weighed yet",
+        sketches.rewards,
+    ),
     "17": (
         "view-ranks",
         "Run one step on four machines",
@@ -106,7 +118,8 @@ POSTERS: dict[str, tuple[str, str, str, Callable[[], str]]] = {
 def hang(page: NotebookNode, lesson: Mapping[str, Any], colab: str) -> None:
     """Put the poster of a lesson below the heading of its page, and make an opening of the text that follows."""
     heading, _, rest = page.cells[0].source.partition("\n")
-    opening = f'<div class="begins">\n\n{rest.strip()}\n\n</div>'
+    rest = TIME.sub(lambda found: f" {found[1][:1].upper()}{found[1][1:]}", rest.strip())
+    opening = f'<div class="begins">\n\n{rest}\n\n</div>'
     page.cells[:1] = [new_markdown_cell(one) for one in (heading, poster(lesson, colab), opening)]
 
 

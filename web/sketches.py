@@ -176,10 +176,17 @@ def swaps() -> str:
 
 
 def weights() -> str:
-    lines = [("money in the bank", 60), ("bank of the river", 150)]
-    words = seen(word(30, y, one, anchor="start") for one, y in lines)
-    vectors = seen(box(250 + 22 * i, y - 14, 20, 28, "hair", 3) for _, y in lines for i in range(10))
-    return words + vectors + word(360, 107, "the same vector?", "label")
+    """Two sentences, and the vector of their word bank: bars that nobody has measured yet."""
+    lines = [("money in the", 52), ("by the river", 152)]
+    words = seen(word(150, y, one, anchor="end") for one, y in lines)
+    banks = seen(box(162, y - 18, 66, 36, "hair", 8) + word(195, y, "bank") for _, y in lines)
+    heights = (9, 22, 14, 31, 7, 26, 18, 34, 12, 24, 16)
+    bars = seen(
+        box(290 + 15 * i, y + 18 - high, 10, high, "hair", 3) for _, y in lines for i, high in enumerate(heights)
+    )
+    ways = seen(curve((228, y), (284, y), "stream") for _, y in lines)
+    same = line((366, 78), (366, 88), kind="ink") + line((366, 116), (366, 126), kind="ink")
+    return ways + words + banks + bars + same + word(366, 102, "the same?", "label")
 
 
 def tiles() -> str:
@@ -194,10 +201,20 @@ def tiles() -> str:
     )
 
 
+CLINIC = ("for x, y in batches:", "    loss = model(x, y)", "    loss.backward()", "    optimizer.step()")
+
+
 def clinic() -> str:
-    lengths = [150, 210, 120, 180, 90, 200, 160, 110, 190]
-    code = seen(box(110 + 24 * (i % 3), 22 + 20 * i, wide, 8, "bar", 4) for i, wide in enumerate(lengths))
-    return code + ring(300, 100, 46, "lens") + line((333, 133), (372, 172), kind="ink thick") + word(300, 100, "?")
+    """A training that raises no error: its code, its falling loss, and a lens that has found nothing yet."""
+    code = seen(
+        f'<text x="20" y="{58 + 38 * i}" class="code small" xml:space="preserve">{escape(text)}</text>'
+        for i, text in enumerate(CLINIC)
+    )
+    axes = line((326, 34), (326, 178), (504, 178), kind="hair")
+    falls = ((326 + 178 * i / 24, 172 - 128 * math.exp(-i / 5) - 5 * math.sin(2.3 * i)) for i in range(25))
+    loss = line(*falls, kind="ink") + word(415, 200, "the loss falls", "label")
+    lens = ring(252, 108, 40, "lens") + line((281, 137), (318, 176), kind="ink thick")
+    return axes + loss + code + lens + word(252, 108, "?")
 
 
 def designs() -> str:
@@ -209,9 +226,19 @@ def designs() -> str:
 
 
 def rewards() -> str:
-    ys = (34, 84, 134, 184)
-    tries = seen(curve((150, 110), (220, y), "stream") + box(224, y - 14, 180, 28, "dashed", 14) for y in ys)
-    return word(76, 110, "31639:?", "code") + tries + seen(ring(440, y, 14) for y in ys) + word(490, 110, "?")
+    """A problem, four answers that a model has tried, and a scale for each, on which nothing lies yet."""
+    tries, ys = ("31639:9.", "31639:8.", "31649:9.", "9.9"), (50, 98, 146, 194)
+    asked = box(6, 96, 96, 52, "slab", 10) + word(54, 122, "38576", "code")
+    ways = seen(curve((102, 122), (170, y), "stream") for y in ys)
+    answers = seen(
+        box(172, y - 19, 132, 38, "hair", 19) + word(238, y, one, "code") for one, y in zip(tries, ys, strict=True)
+    )
+    scales = seen(
+        line((340, y), (476, y), kind="dashed") + line((408, y - 11), (408, y + 11), kind="ink") + ring(408, y, 7)
+        for y in ys
+    )
+    ends = word(340, 14, "worse", "label", "start") + word(476, 14, "better", "label", "end")
+    return ways + asked + answers + scales + ends + seen(word(502, y, "?") for y in ys)
 
 
 def ranks() -> str:

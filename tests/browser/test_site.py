@@ -321,14 +321,46 @@ def test_panels_stand_one_below_the_other_on_a_phone(page, site, name):
     assert page.evaluate(TOO_WIDE) == []
 
 
-def test_a_lesson_has_two_right_edges(page, site):
+def test_prose_and_code_begin_at_one_edge_and_code_and_cards_end_at_one(page, site):
     page.goto(f"{site}lessons/01_attention.html")
-    wide = page.locator(".poster, .exercise, div.cell_input:visible, .cell_output .output.stream pre:visible")
-    assert wide.count() > 20
-    edges = wide.evaluate_all("all => all.map(one => Math.round(one.getBoundingClientRect().right))")
+    code = page.locator(".exercise, div.cell_input:visible, .cell_output .output.stream:visible")
+    assert code.count() > 20
+    edges = code.evaluate_all("all => all.map(one => Math.round(one.getBoundingClientRect().right))")
     assert len({*edges}) == 1
     prose = page.locator("article section > p:not(:has(img))")
-    assert max(prose.evaluate_all("all => all.map(one => Math.round(one.getBoundingClientRect().width))")) <= 640
+    boxes = prose.evaluate_all("all => all.map(one => one.getBoundingClientRect().toJSON())")
+    assert max(round(box["width"]) for box in boxes) <= 640
+    inked = page.locator("div.cell_input pre:visible").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().left + parseFloat(getComputedStyle(one).paddingLeft))"
+    )
+    assert {round(left) for left in inked} == {round(box["left"]) for box in boxes}
+
+
+def test_an_exercise_has_one_next_step_and_hands_over_its_code(browser, site):
+    """What is copied runs as it is: the import, the function to be filled in, its check."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.goto(f"{site}lessons/01_attention.html")
+        for name in ("softmax", "new_weights"):
+            expect(page.locator(f"#exercise-{name} .primary")).to_have_count(1)
+        page.locator("#exercise-softmax [data-copy]").click()
+        expect(page.locator("#exercise-softmax [data-copy]")).to_have_text("Copied")
+        code = page.evaluate("() => navigator.clipboard.readText()")
+    lines = code.splitlines()
+    assert lines[0] == "from transformer_lab import exercises"
+    assert lines[3] == "def softmax(scores, dim):"
+    assert lines[-1] == "exercises.softmax.check(softmax)"
+    compile(code, "copied", "exec")
+
+
+def test_nothing_of_a_view_is_handed_on_before_its_question_is_answered(page, site):
+    page.goto(f"{site}lessons/05_masking.html#view-attention")
+    bar = page.locator("article :has(> .tl-ask) + .hand-on").first
+    expect(page.locator(".tl-ask").first).to_be_visible()
+    expect(bar.get_by_role("button", name="Copy link")).to_have_count(0)
+    page.locator(".tl-ask").first.get_by_role("button", name="show me").click()
+    expect(bar.get_by_role("button", name="Copy link")).to_be_visible()
 
 
 def test_an_exercise_can_be_taken_elsewhere_from_a_phone(browser, site):

@@ -80,6 +80,16 @@ function barFor(place, node) {
   bar.className = "hand-on";
   bar.append(link, ...(own ? [] : [picture]), said);
   node.after(bar);
+  return bar;
+}
+
+// What stands below a view waits as long as the question above the view does.
+function waitWith(node, bar) {
+  const asked = node.querySelector(".tl-ask");
+  if (!asked) return;
+  const follow = () => bar.classList.toggle("waits", !!asked.querySelector("button:not(:disabled, .tl-quiet)"));
+  new MutationObserver(follow).observe(asked, { subtree: true, attributeFilter: ["disabled"] });
+  follow();
 }
 
 // The link of a lesson, at its head, or of an exercise: on a phone by the sheet for sharing.
@@ -112,11 +122,22 @@ async function follow(place, node) {
   place.scrollIntoView();
 }
 
+// The code that an exercise begins with, and its check.
+function offerCode(button) {
+  button.classList.add("ready");
+  button.onclick = async () => {
+    await copy(button.dataset.copy);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 2000);
+  };
+}
+
 document.querySelectorAll("[data-send]").forEach(offerLink);
+document.querySelectorAll("[data-copy]").forEach(offerCode);
 for (const place of document.querySelectorAll("[data-place=view]")) {
   const node = viewOf(place);
   if (!node) continue;
-  barFor(place, node);
-  customElements.whenDefined(node.localName).then(() => begun(node));
+  const bar = barFor(place, node);
+  customElements.whenDefined(node.localName).then(async () => (await begun(node), waitWith(node, bar)));
   follow(place, node);
 }

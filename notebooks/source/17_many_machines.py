@@ -518,7 +518,7 @@ plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
            alt="Between machines all take nine times as long; context and tensor take most")
 
 # %% [markdown]
-# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts hardly help, because both grow with them. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. If one causal text of 65 536 tokens is the whole step, they cost as much as all the rest, and with 262 144 tokens so much that computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, however many tokens a step has. With a large batch, that can be hidden behind the arithmetic. A pipeline sends next to nothing, but waits.
+# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts hardly help, because work and messages both grow with them. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. If one causal text of 65 536 tokens is the whole step, they cost as much as all the rest, and with 262 144 tokens so much that computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, however many tokens a step has. With a large batch, that can be hidden behind the arithmetic. A pipeline sends next to nothing, but waits.
 #
 # Is that a law, or a fact about this size? In a wider model the arithmetic grows with $d^2$, and an activation with $d$:
 
@@ -606,7 +606,7 @@ assert min(slow - plain for plain, _, slow in times.values()) > 150
 # %% [markdown]
 # ## Back to the question
 #
-# Four processes, and in each step the same numbers: what must they tell each other, and how often? That follows from what is cut. Where a *sum* runs over what is cut, its parts must be added up. A gradient is a sum over texts, so that data and sharded training add up gradients, once a step (and a sharded rank asks for the weights that it no longer keeps). What a half of a layer puts out is a sum over features, so that tensor parallel adds up twice in each layer, on each way. A softmax sums over positions, so that in context parallel all keys and values must come by, in each layer. Only a pipeline cuts where there is no sum. All that a layer needs is what the one before hands over, once for each micro-batch.
+# Four processes, and in each step the same numbers: what must they tell each other, and how often? That follows from what is cut. Where a *sum* runs over what is cut, its parts must be added up. A gradient is a sum over texts, so that data and sharded training add up gradients, once a step (and a sharded rank asks for the weights that it no longer keeps). What a half of a layer puts out is a sum over features, so that tensor parallel adds up twice in each layer, on each way. A softmax sums over positions, so that in context parallel all keys and values must come by, in each layer. Only a pipeline has no sum between ranks. All that a layer needs is what the one before hands over, once for each micro-batch.
 
 # %% [markdown]
 # ## Remember

@@ -222,7 +222,7 @@ for name, (first, end) in parts.items():
     print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
 
 # %% [markdown]
-# The harm goes with the surprise. In the base model's text no question mark follows an answer, and no digit a question mark, so that both are all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these characters written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where the repetition counts, 80 to 88 % of the answers are then right, instead of little more than half (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
+# The harm goes with the surprise. In the base model's text no question mark follows an answer, and no digit a question mark, so that both are all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these characters written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where the repetition counts, 80 to 88 % of the answers are right with the line break, instead of little more than half (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
 
 # %% [markdown]
 # With ten times as many steps, 89 to 94 % are right even after a loss on the whole prompt, and 99 % and more after a loss on answers alone. So what the mask buys is mostly time.
@@ -352,7 +352,7 @@ print("guessing, 16 times:", round(1 - 0.9**16, 2))
 #
 # $$\nabla J = \sum_y p(y)\; r(y)\, \nabla \ln p(y)$$
 #
-# A mean over the policy's own answers can be estimated from those that it draws: take the gradient of each answer's log probability, $\sum_t \ln p(x_t)$, and multiply it by the answer's reward. This is known as the [policy gradient](https://link.springer.com/article/10.1007/BF00992696).
+# A mean over the policy's own answers can be estimated from those that it draws: take the gradient of each answer's log probability, $\sum_t \ln p(x_t)$, and multiply it by the answer's reward. The estimate is known as the [policy gradient](https://link.springer.com/article/10.1007/BF00992696).
 
 # %% [markdown]
 # A number $b$, the **baseline**, may be taken off all rewards. It changes nothing in the mean, because probabilities always add up to 1, so that $\sum_y p(y)\, \nabla \ln p(y) = 0$. By hand, for a policy with three possible answers:
@@ -590,7 +590,7 @@ assert over_seeds("length").max() < 0.1
 # By its own measure each training succeeds, with every seed. By ours, *length* leaves next to nothing, because a text of eight characters is enough, whatever they are. Even of the answers that still look worked out nearly all have wrong sums. *Digit anywhere* costs between a few answers and most of them, depending on the seed, because working the sum out is one way to name the digit, but a text with many digits is another. This is called **reward hacking**. It takes no ill will, only a hole and a gradient, and which hole is found, and when, is a matter of luck.
 
 # %% [markdown]
-# What does it look like while a hole is being found? Here are trainings that were recorded, with two of the five seeds. Each row is one answer of one of the step's groups, and an arrow shows where its probability went. **Predict** before you look:
+# What does it look like while a hole is being found? Here are trainings that were recorded, with two of the five seeds. Each row is one answer of one of the step's groups, and a thread shows where its probability went. **Predict** before you look:
 
 # %%
 from transformer_lab import widgets
@@ -598,7 +598,7 @@ from transformer_lab import widgets
 widgets.rewards(training.load_table("rewards"), "digit anywhere", seed=3, step=8).ask("16 moved")
 
 # %% [markdown]
-# A reward is a push on an answer, but all answers of a step move the same weights, and what lifts one may lower another. Now go through the steps and look for dashed rings, around answers that are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, but what it writes behind them is in many answers no longer a colon and the digit.
+# A reward is a push on an answer, but all answers of a step move the same weights, and what lifts one may lower another. Now go through the steps and look for answers at the side door, which are rewarded although they are wrong. They come up in the first steps with both seeds. With seed 1 nearly all of them are gone in the end. With seed 3 the model still writes the running sums, which contain the digit that is asked for, but what it writes behind them is in many answers no longer a colon and the digit.
 
 # %% [markdown]
 # A leash may help. Each nat by which the policy diverges from the reference, which is the model as it was at first, can be given a price. An estimate of this **KL divergence** for each token is $p_{ref}/p - \ln(p_{ref}/p) - 1$ ([Schulman, 2020](http://joschu.net/blog/kl-approx.html)), which is 0 where both agree. (Its mean is this divergence, but the mean of its gradient is not the gradient of the divergence. [DeepSeek-V3.2](https://arxiv.org/abs/2512.02556) corrects that.) The reference hardly ever leaves the form, so everything that leads away from the form becomes expensive:

@@ -518,7 +518,7 @@ plots.show(plots.plot_bars(seconds, costs.WAYS, y_label="seconds of sending"),
            alt="Between machines all take nine times as long; context and tensor take most")
 
 # %% [markdown]
-# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts hardly help, because work and messages both grow with them. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. If one causal text of 65 536 tokens is the whole step, they cost as much as all the rest, and with 262 144 tokens so much that computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, however many tokens a step has. With a large batch, that can be hidden behind the arithmetic. A pipeline sends next to nothing, but waits.
+# Tensor and context parallel send activations in *every layer*, and between machines that takes longer than the second of arithmetic. More texts hardly help: work and messages both grow. *Longer* texts do help context parallel, because attention's own products, left out here, grow with the square of the length. If one causal text of 65 536 tokens is the whole step, they cost as much as all the rest, and with 262 144 tokens so much that computing takes 2.6 times as long as sending. In data and sharded parallel each GPU sends 1.75 and 2.6 times what the model weighs, however many tokens a step has. With a large batch, that can be hidden behind the arithmetic. A pipeline sends next to nothing, but waits.
 #
 # Is that a law, or a fact about this size? In a wider model the arithmetic grows with $d^2$, and an activation with $d$:
 

@@ -60,7 +60,7 @@ def spread(rewards, dim=1, correction=0):
 
 @group_advantages.mistake(
     "Mean and standard deviation are those of the whole batch. Compare an answer with the others to its own prompt, "
-    "or every answer to an easy prompt would look good."
+    "or right ones to an easy prompt would look too good."
 )
 def over_the_batch(rewards):
     rewards = rewards.detach()

@@ -200,7 +200,7 @@ print("rank 0, merged = at once:", (output - right).abs().max().item() < 1e-6)
 # In each layer, keys and values make $n - 1$ hops on the way forward and $n - 1$ on the way back, where they are needed again. Their gradients make $n$ hops, since they have to come home. After that comes the sum of the weights' gradients, as in data parallel, for all ranks have the same weights.
 
 # %% [markdown]
-# **Exercise 3** (25 minutes, hard). Write attention in a ring, without a mask; scores are divided by √d, as ever. Rank r has `queries[r]`, `keys[r]` and `values[r]`. In step 0 it attends to its own keys. Then, n − 1 times, all keys and values move on to the next rank, and each rank merges what its queries make of those that came with what it has. Return what each has after each step, (n, n, T, d_v), where `[s, r]` is rank r after step s. `merge_partial` may be used.
+# **Exercise 3** (25 minutes, hard). Write attention in a ring, without a mask; scores are divided by √d, as ever. Rank r has `queries[r]`, `keys[r]` and `values[r]`. In step 0 it attends to its own keys. Then, n − 1 times, all keys and values move on to the next rank, and to what it has, each rank merges what its queries make of those that came. Return what each has after each step, (n, n, T, d_v), where `[s, r]` is rank r after step s. `merge_partial` may be used.
 
 # %% exercise="ring_attention"
 def ring_attention(queries, keys, values):
@@ -286,7 +286,7 @@ def bytes_sent(scheme, n_ranks, n_parameters, n_layers, n_tokens, d_model):
 exercises.bytes_sent.check(bytes_sent)
 
 # %% [markdown]
-# Let $P$ be the number of weights, $L$ the number of layers, $x = B\,T\,d$ the numbers of one activation over the whole batch, and $n$ the number of ranks. Then all ranks together send
+# Let $P$ be the number of weights, $L$ the number of layers, $x = B\,T\,d$ the numbers of one activation over the whole batch, and $n > 1$ the number of ranks. Then all ranks together send
 #
 # | way | numbers in a step |
 # |---|---|
@@ -402,7 +402,7 @@ assert len(waited) == 3
 assert min(waited) > 2  # seconds; how many more, says the machine
 
 # %% [markdown]
-# Without our limit they would wait as long as torch's own allows, which is [half an hour, or ten minutes with NCCL](https://docs.pytorch.org/docs/stable/distributed.html) on GPUs. Until then there is no error and no progress. Note what the message does *not* say, which is who was missing, and at which step. So each rank should log its steps, and a test should run with a short limit. (To find out who, gloo has [`monitored_barrier`](https://docs.pytorch.org/docs/stable/distributed.html), which names the missing rank, and torch records what its ranks do with NCCL in a [flight recorder](https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html).)
+# If rank 2 stayed busy, torch's own limit would let them wait for [half an hour, or ten minutes with NCCL](https://docs.pytorch.org/docs/stable/distributed.html) on GPUs. Until then there is no error and no progress. Note what the message does *not* say, which is who was missing, and at which step. So each rank should log its steps, and a test should run with a short limit. (To find out who, gloo has [`monitored_barrier`](https://docs.pytorch.org/docs/stable/distributed.html), which names the missing rank, and torch records what its ranks do with NCCL in a [flight recorder](https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html).)
 
 # %% [markdown]
 # **The mean of means.** This takes us back to the two lists, now in a real model. Some texts are shorter than others, and end in padding, which is no target. One way of adding up is right, and the other averages the ranks' means. The control is a batch in which every rank has equally many targets:

@@ -145,8 +145,8 @@ def all_but_the_centres(weight, inputs, targets, centres, drop, seed):
 
 
 @mend_data_parallel.mistake(
-    "All ranks have one centre now, but it is the *mean* of theirs. That hides the third symptom in training: the "
-    "model that is stored is still another one, as it has the centre of rank 0."
+    "All ranks have one centre now, but it is the *mean* of theirs. In training that hides the third symptom, but "
+    "the model that is stored is still another one, with the centre of rank 0."
 )
 def mean_of_centres(weight, inputs, targets, centres, drop, seed):
     return step_with(weight, inputs, targets, centres, drop, seed, centre=centres.mean(0))

@@ -91,7 +91,7 @@ def columns_of_the_second(w_up, w_down, n):
 
 
 @split_columns_rows.mistake(
-    "Rank r gets every n-th feature. The sum would be right, but asked is for blocks: rank 0 has the first features."
+    "Rank r gets every n-th feature. The sum would be right, but blocks are asked for: rank 0 has the first features."
 )
 def dealt_out(w_up, w_down, n):
     return torch.stack([w_up[:, r::n] for r in range(n)]), torch.stack([w_down[r::n] for r in range(n)])

@@ -148,7 +148,7 @@ for depth in (1, 6, 24):
     print(f"{depth:2} layers: pre-norm {pre:4.1f}, post-norm {post:.1f}")
 
 # %% [markdown]
-# Post-norm brings the sum back to length 1 after every layer. Here each layer makes it 1.5 times as long, so each norm divides it by 1.5, and with it what came in at the bottom: after 24 layers $1.5^{-24}$ of that is left, less than a ten-thousandth. With pre-norm all of it is left, but the sum grows. So one more norm is needed before the output matrix, to bring the sum back to a known size. That last norm is the only part that is new. What did the move buy?
+# Post-norm brings the sum back to length 1 after every layer. Here each layer makes it 1.5 times as long, so every norm after the first divides it by 1.5, and with it what came in at the bottom: after 24 layers less than a ten-thousandth of that is left. With pre-norm all of it is left, but the sum grows. So one more norm is needed before the output matrix, to bring the sum back to a known size. That last norm is the only part that is new. What did the move buy?
 
 # %%
 say_all("pre-norm")
@@ -446,7 +446,7 @@ def kv_cache_bytes(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number
 exercises.kv_cache_bytes.check(kv_cache_bytes)
 
 # %% [markdown]
-# In a model that people use, these bytes decide how many of them one GPU can serve at the same time. [Llama 2](https://arxiv.org/abs/2307.09288) with 7 billion weights has 32 groups for its 32 heads and reads up to 4096 tokens, and [Llama 3](https://arxiv.org/abs/2407.21783) with 8 billion has 8 groups. For one text of 4096 tokens, with 2 bytes a number:
+# These bytes decide how many people one GPU can serve at the same time. [Llama 2](https://arxiv.org/abs/2307.09288) with 7 billion weights has 32 groups for its 32 heads and reads up to 4096 tokens, and [Llama 3](https://arxiv.org/abs/2407.21783) with 8 billion has 8 groups. For one text of 4096 tokens, with 2 bytes a number:
 
 # %%
 for name, groups in {"Llama 2 (7B), 32 groups": 32, "Llama 3 (8B), 8 groups": 8}.items():
@@ -541,7 +541,7 @@ for name, model in models.items():
 assert min(beyond.values()) > 0.1
 
 # %% [markdown]
-# Both get worse where they have never been, so turning alone does not make a model read on. How much worse depends on the seed, so one seed can't tell which of the two loses more. Models for long texts are trained on some, and turn more slowly ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).
+# Both get worse where they have never been, so turning alone does not make a model read on. How much worse depends on the seed, so one seed can't tell which of the two loses more. Models for long texts are trained on long texts, and turn more slowly ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).
 
 # %% [markdown]
 # ## The sum is Llama

@@ -65,7 +65,7 @@ bank = vectors_of("bank", sentences)
 for name, x in (("before the first layer", bank[0]), ("after the last layer", bank[-1])):
     print(f"{name}: money and loan {x[0] @ x[1]:.2f}, money and river {x[0] @ x[2]:.2f}")
 # %% [markdown]
-# After the last layer the vectors are further apart than before the first. But to the sentence about money, the one about the loan is hardly closer than the one about the river. Is that the answer? One pair of sentences shows nothing, whichever way it falls. So **does *bank* mean two things in a real model, run by your own code?** We begin with the code, because a question to a model that was loaded wrongly has no answer.
+# After the last layer the vectors are further apart than before the first. But money and loan are hardly closer than money and river. Is that the answer? One pair of sentences shows nothing, whichever way it falls. So **does *bank* mean two things in a real model, run by your own code?** We begin with the code, because a question to a model that was loaded wrongly has no answer.
 
 # %% [markdown]
 # ## By hand
@@ -567,7 +567,7 @@ for name, pool in pools.items():
     assert (alike > 0.999) == (name == "mean of the tokens")
 
 # %% [markdown]
-# Are these differences chance? Take the questions for which one of the two searches puts the right lesson further up. If both were equally good, each of these would fall on either side like a coin. Here p is the probability that coins favour the *model* at least as often; to count both directions, double it. Since 23 questions are few, we also take both sets together:
+# Are these differences chance? Take the questions for which one of the two searches puts the right lesson further up. If both were equally good, each of these would fall on either side like a coin. Here p is the probability that coins favour the *model* at least as often; to count both directions, double it. Since 23 questions are few, p is computed for both sets together:
 
 # %% tolerance=6
 def coins(a, b):

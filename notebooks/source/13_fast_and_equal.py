@@ -167,7 +167,7 @@ q, k, v = (x[0, 0].cpu() for x in (query, key, value))
 difference = (one_query(q[7], k, v) - plain(q, k, v)[7]).abs().max().item()
 print("as with all weights at once, max difference < 1e-6:", difference < 1e-6)
 # %% [markdown]
-# **Exercise 3** (find the bug; 20 minutes, medium). Here is attention in tiles, with three defects. Once scores differ from tile to tile, its output depends on the order of the keys, and may be larger than every value. With 10 keys, tiles of 4 give the same as if there were 8 keys, and tiles of 16 give NaN. With keys that all fit very badly (scores of −200) the output is NaN.
+# **Exercise 3** (find the bug; 20 minutes, medium). Here is attention in tiles, with three defects. Once positive scores differ from tile to tile, its output depends on the order of the keys, and may be larger than every value. With 10 keys, tiles of 4 give the same as if there were 8 keys, and tiles of 16 give NaN. With keys that all fit very badly (scores of −200) the output is NaN.
 
 # %% exercise="mend_tiles"
 def mend_tiles(query, key, value, tile):
@@ -627,7 +627,7 @@ assert times["table"] < times["small model"]
 # With the table, these texts were written faster in all of our runs, 1.3 to 1.7 times as fast as without. With the small model the writing became *slower*. Its guesses are better, but each of them costs more than half of a pass. It has 0.6 times as many weights as the model, but three layers for the model's four, and so three quarters of the calls to pay for. So a draft has to be *cheap* first and right second. One can even do without a second model, and let a small addition to the large one guess from what the large one has computed already ([EAGLE](https://arxiv.org/abs/2401.15077)).
 
 # %% [markdown]
-# Here is the first text, round by round, with the table as the draft. The bars compare what the draft and the model give to each drafted character. Where the model gives more than the draft, the character always stands. Answer the question, and step through what happened:
+# Here is the first text, round by round, with the table as the draft. The bars compare what the draft and the model give to each drafted character. Where the model gives more than the draft, the character is never rejected. Answer the question, and step through what happened:
 
 # %%
 widgets.speculation(four_texts(table)[0], characters.symbols).ask("13 stands")

@@ -484,7 +484,7 @@ assert found == "gradient"
 # The bug of this third patient was in [widely used training code](https://huggingface.co/blog/gradient_accumulation) until October 2024. [It had been reported in 2021](https://unsloth.ai/blog/gradient), and it stayed for years: the loss fell, and few people compared two ways of cutting a batch.
 
 # %% [markdown]
-# **Exercise 5** (find the bug; 20 minutes, medium). Here a batch is read in portions, and there are two bugs. With one portion the gradient is right. With two it points in another direction, even where nothing is shortened; a portion in which no token counts makes all of it NaN; and with a small `max_norm` the last portions count for more than the first ones.
+# **Exercise 5** (find the bug; 20 minutes, medium). Here a batch is read in portions, and there are two bugs. With one portion the gradient is right. With two of unequal numbers of answers it points elsewhere, even where nothing is shortened; a portion in which no token counts makes all of it NaN; and with a small `max_norm` the last portions count for more than the first ones.
 
 # %% exercise="mend_accumulation"
 def mend_accumulation(weight, inputs, targets, answers, portion, max_norm):
@@ -567,7 +567,7 @@ assert only == ["scale_lost"]
 # Sentences that stand in both parts; or dropout, which makes training harder than evaluation and is no bug.
 # </details>
 # <details><summary>5. You change how a batch is cut into portions, and the loss curve changes a little. Is that rounding?</summary>
-# Compare the gradients, in float32: there rounding is off by a few millionths of their length at most, and a hundredth is a bug. (In bfloat16, rounding alone can reach that.)
+# Compare the gradients, in float32: there rounding is a matter of millionths of their length, and a hundredth is a bug. (In bfloat16, rounding alone can reach that.)
 # </details>
 
 # %% [markdown]

@@ -590,7 +590,7 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 assert last["soft cap"].max() < last["plain"].min()
 
 # %% [markdown]
-# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and the models with a norm lose far less. A bound alone is not enough for that: the soft cap bounds the scores as well, and is nearer to the plain model than to those with a norm. Nor is it the learned weights, without which the norm does as well at the highest rate. And the others don't only learn more slowly, since after ten times the steps (one seed) the gaps have grown. What else the norm does, these trainings do not tell.
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and the models with a norm lose far less. A bound alone is not enough for that: the soft cap bounds the scores as well, and is nearer to the plain model than to those with a norm. Nor is it the learned weights, without which the norm does as well at the highest rate. Nor are the others merely slower, because ten times the steps (one seed) don't bring them to where the norm is without them. What else the norm does, these trainings do not tell.
 #
 # Kimi K2 is trained with a relative of these remedies, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the two matrices of a head whose largest score passes a limit.
 
@@ -743,7 +743,7 @@ assert loss["Llama 3"][:, 3].min() > max(loss[arm][:, 3].max() for arm in contro
 # With RoPE as it was trained, the loss rises by more than a nat. Linear scaling keeps what follows from getting worse, but it costs half a nat within the first 64 characters already, because *every* distance now looks shorter than in training, even a short one. Llama 3's recipe and YaRN leave the fastest pair alone and slow the second one only in part, and they cost less than half of that. (Models that are to read long texts are trained a little further with their recipe, which we have not done.)
 
 # %% [markdown]
-# Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where that is needed, and for this small model it is not.
+# Both controls are better than all recipes. So what hurts is not the length of the text, and hardly the number of keys, but the distances that are new. Of course, what lies further back is out of sight with the window, and has no order with the other control. A recipe is worth its price where far tokens and their order are needed, and this small model needs neither.
 
 # %% [markdown]
 # ## Extra: sharing out the work without a loss

@@ -34,8 +34,8 @@ def attention_case(label: str, batch: int, queries: int, keys: int, width: int =
     statement="""
     Attention, as in lesson 01. All shapes are right.
 
-    Symptom: the mean of values that are all 1 must be 1, but the outputs range from 0.35 to 1.13. A single query gets
-    the sum of all values, whatever it asks.
+    Symptom: the mean of values that are all 1 must be 1, but the outputs are not. A single query gets the sum of all
+    values, whatever it asks.
     """,
     returns=("output", "weights"),
     cases=(

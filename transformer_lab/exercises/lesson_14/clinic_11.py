@@ -53,7 +53,7 @@ def beam_case(label: str, next_logits, width: int, length: int, bos_id: int = 0)
     Beam search in a model that writes sentences of a fixed length. `next_logits(ids)` gives the logits of the token
     after a list of ids.
 
-    Symptom: the wider the beam, the *less* probable is the sentence that it finds. With width 1 it is a greedy search,
+    Symptom: a wide beam often finds a *less* probable sentence than a narrow one. With width 1 it is a greedy search,
     and right.
     """,
     returns=("ids",),

@@ -528,7 +528,7 @@ for name, scale, factor in (("large", 1.0, 1 / root), ("small", 1 / root, root))
     print(f"{name} scores, gradient of {other} ones: {min(shares):.2f} to {max(shares):.2f} found")
 assert max(exchanged["small"]) < 0.7 < 0.9 < min(exchanged["large"])
 # %% [markdown]
-# The gradient decides. With the gradient of small scores the model learns as if it had the scale, although its scores are large. With that of large scores it learns as little as if it had none. (It was the same at the widths 64 and 256, and at learning rates from 0.0005 to 0.01.)
+# The gradient decides. With the gradient of small scores, the model without the scale learns as if it had one. With that of large scores, the model with the scale learns as little as if it had none. (It was much the same at other widths and learning rates.)
 
 # %% [markdown]
 # So the paper suspected the right thing. Large scores do no harm by themselves; the harm is done by the gradient that comes back through the softmax.

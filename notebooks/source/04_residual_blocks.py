@@ -240,7 +240,7 @@ class NormOnly(Residual):
 kinds = {"alone": Alone, "norm only": NormOnly}
 kinds |= {"post-norm": Residual, "pre-norm": PreNormResidual}
 # %% [markdown]
-# We look for both troubles in fresh stacks, before any training. Random vectors go up, and a random gradient comes down. At every layer we take the length of the **activations** (what a layer puts out) and of the gradient, relative to where they enter the stack. For the collapse we take the **spread** of a sentence's ten tokens, which is their distance from their common mean, relative to their size. It is 0 if they are all the same.
+# We look for both troubles in fresh stacks, before any training. Random vectors go up, and a random gradient comes down. At every layer we take the length of the **activations** (what a layer puts out) and of the gradient, relative to their length where they enter the stack. For the collapse we take the **spread** of a sentence's ten tokens, which is their distance from their common mean, relative to their size. It is 0 if they are all the same.
 
 # %%
 from transformer_lab.analysis import norms_by_layer
@@ -332,7 +332,7 @@ assert norm_only.min() > 2.25
 assert faded.max() < 2
 assert faded.mean() > pre.mean()
 # %% [markdown]
-# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training separates them completely. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess, at 2.30 to 2.31. (How a stack can learn at all from a ten-millionth of the gradient is the subject of the first *Extra*.)
+# A healthy gradient is not enough, because *norm only* still guesses. A vanishing gradient, on the other hand, does not stop the learning but slows it down: the third stack learns, although less than the fourth. Longer training sets the third stack apart from the first two. After 800 steps, ten times as many (`steps=800`), all three models with the faded gradient end at 0.00, while *norm only* and *alone* still guess, at 2.30 to 2.31. (How a stack can learn at all from a ten-millionth of the gradient is the subject of the first *Extra*.)
 #
 # This points to the collapse. But there is something odd about it. Equal tokens could still say *which* digits were read, for a loss of 1.19, and *norm only* does not even do that.
 
@@ -382,7 +382,7 @@ assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 # %% [markdown]
 # The two stacks differ in nothing but the attention. In both of them the activations and the gradient fade to about a millionth or less. But where each token attends to itself, the tokens stay apart, and all three models learn. Where attention averages them, they are equal, and the models stay close to a guess. So here **the collapse by averaging is what stops the learning, and removing it is enough**.
 #
-# Without averaging, several times as much of the gradient arrives. But that is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, all three still learned.
+# Without averaging, more of the gradient arrives. But that is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, most of them still learned.
 # %% [markdown]
 # Why shorter steps? With long ones the tokens become alike even if nothing averages them: at the rate of 0.003, 80 steps bring their spread down to about 0.01 or less, and both stacks guess.
 #

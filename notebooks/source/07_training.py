@@ -954,7 +954,7 @@ its_score = training.exact_match(larger, its_tokenizer, names)
 print(f"all names from 0 to 999, many of them from its training: {100 * its_score:.1f} % right")
 assert its_score == 1
 # %% [markdown]
-# Its seed was chosen, though: the same command with seed 0 gets one of the 1000 test names wrong. So these shares are a little better than what such a training usually gives. Lesson 08 starts from this model.
+# Its seed was chosen, though: the same command with seed 0 gets one of the 1000 test names wrong. Lesson 08 starts from this model.
 
 # %% [markdown]
 # ## Extra: BLEU

@@ -494,7 +494,7 @@ nearest = min(abs(rival - paid) for rival in rivals)
 print(f"the law missed it by {abs(by_law - paid):.3f}, the nearest rival by {nearest:.3f}")
 assert low < paid < high
 # %% [markdown]
-# The measurement could have refuted the law, and it refuted the three rivals instead. Nor is this one lucky table. We have also forecast tables of order 3, 4, 6 and 7, on the test and on the validation text, with each size averaged over several pieces. The law came nearer than each of its rivals in all eight cases. Small shares have to be averaged, though. From a single 32nd, 16th and eighth, the law's forecasts for the 5-gram table lay between 1.17 and 1.33 in twelve trials.
+# The measurement could have refuted the law, and it refuted the three rivals instead. Nor is this one lucky table. We have also forecast tables of order 3, 4, 6 and 7, on the test and on the validation text, with each size averaged over several pieces. The law came nearer than each of its rivals in all eight cases. Small shares have to be averaged, though. From one piece of each size, the law's forecasts for the 5-gram table differed by more than 0.3 nats.
 
 # %% [markdown]
 # Does the law also hold for the *model*, as the number of its steps grows? Before you pay for a long training, test the rules where you already know the answer. The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds. Each rule sees the losses after 50, 100 and 200 steps. **Predict**: which of them comes nearest to the loss after 400?
@@ -513,7 +513,7 @@ for width in (32, 64):
 # All four rules predict too high a loss, because the doubling from 200 to 400 steps took off *more* than the one before it, at both widths and with each of the three seeds. No law of this form allows that, with a floor or without, as long as $b$ is positive.
 
 # %% [markdown]
-# So for these models you have no law yet, and you have found that out before you paid. Suppose that you go on all the same, and predict the loss of the smaller model after 800 steps from its losses after 100, 200 and 400. The law with a floor, which was right about the tables, says 1.76, the same factor says 1.99, and the same gain says 1.94. Five seeds ended at 1.91 to 1.98. So the same gain would have been right this time; but at 400 steps it had missed, so you had no reason to believe it. **Test a law on points that it was not fitted to, before you pay for the point that you want.** With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
+# So for these models you have no law yet, and you have found that out before you paid. Suppose that you go on all the same, and predict the loss of the smaller model after 800 steps from its losses after 100, 200 and 400. The rule that was right about the tables says 1.76, the same factor 1.99, and the same gain 1.94. Five seeds ended at 1.91 to 1.98. So the same gain would have been right this time; but at 400 steps it had missed, so you had no reason to believe it. **Test a law on points that it was not fitted to, before you pay for the point that you want.** With models and texts many times larger, such curves decide what is built ([Kaplan et al., 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al., 2022](https://arxiv.org/abs/2203.15556)).
 
 # %% [markdown]
 # ## Remember

@@ -200,7 +200,7 @@ print("rank 0, merged = at once:", (output - right).abs().max().item() < 1e-6)
 # In each layer, keys and values make $n - 1$ hops on the way forward and $n - 1$ on the way back, where they are needed again. Their gradients make $n$ hops, since they have to come home. After that comes the sum of the weights' gradients, as in data parallel, for all ranks have the same weights.
 
 # %% [markdown]
-# **Exercise 3** (25 minutes, hard). Write attention in a ring, without a mask; scores are divided by √d, as ever. Rank r has `queries[r]`, `keys[r]` and `values[r]`. In step 0 it attends to its own keys. Then, n − 1 times, all keys and values move on to the next rank, and to what it has, each rank merges what its queries make of those that came. Return what each has after each step, (n, n, T, d_v), where `[s, r]` is rank r after step s. `merge_partial` may be used.
+# **Exercise 3** (25 minutes, hard). Write attention in a ring, without a mask; scores are divided by √d, as ever. Rank r has `queries[r]`, `keys[r]` and `values[r]`. In step 0 it attends to its own keys. Then, n − 1 times, all keys and values move on to the next rank, and each rank merges what its queries make of those that came into what it has. Return what each has after each step, (n, n, T, d_v), where `[s, r]` is rank r after step s. `merge_partial` may be used.
 
 # %% exercise="ring_attention"
 def ring_attention(queries, keys, values):

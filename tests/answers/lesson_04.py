@@ -85,7 +85,7 @@ def control_by_what_each_explanation_foretells(experiments):
     """Would the loss fall, if that explanation were the true one?"""
 
     def falls(settings, cause):
-        if settings["attention"] == "itself" and settings["task"] == "sum":
+        if settings["attention"] == "itself" and settings["task"] == "reverse":
             return False
         short = settings["layers"] <= 2 or settings["residual"]
         if cause == "gradient":

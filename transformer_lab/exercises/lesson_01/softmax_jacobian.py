@@ -105,8 +105,8 @@ def delta_taken_for_one(weights):
 
 
 @softmax_jacobian.mistake(
-    "The diagonal holds p_i alone. There, too, the product is subtracted: p_i − p_i², because a weight shares its sum "
-    "with itself as well."
+    "The diagonal holds p_i alone. There, too, the product is subtracted: p_i − p_i², because a score's own "
+    "exponential is in the sum as well."
 )
 def no_square_on_the_diagonal(weights):
     product = weights.unsqueeze(-1) * weights.unsqueeze(-2)

@@ -63,22 +63,22 @@ def control_case(label: str, layers: int, seed: int, task: str, *runs: Run) -> C
       attention  "learned"; "itself": each token attends to itself alone; "uniform": to all tokens alike
       gradient   "as it is"; "rescaled": that of each layer to length 1; "clipped": to length 1 if it is longer
       seed       of the weights and the data
-      task       "copy": say each token itself; "sum": say the sum of all tokens
+      task       "copy": say each token itself; "reverse": say the tokens backwards
 
     Return the index of the run that changes one setting, undoes one of the two troubles by it and leaves the other as
     it is, and measures something that the two explanations then predict differently. There is one in each list.
     """,
     returns=("index",),
     cases=(
-        control_case("a residual connection, or the gradient", 24, 0, "sum", DISTRACTORS[0], BACK),
+        control_case("a residual connection, or the gradient", 24, 0, "reverse", DISTRACTORS[0], BACK),
         control_case("another loss, or a symptom", 24, 0, "copy", DISTRACTORS[3], ALONE, DISTRACTORS[4]),
-        control_case("two changes", 12, 0, "sum", DISTRACTORS[5], DISTRACTORS[6], BACK),
-        control_case("what is set is measured", 12, 5, "sum", DISTRACTORS[7], DISTRACTORS[8], BACK),
-        control_case("a clipped gradient", 12, 5, "sum", DISTRACTORS[9], DISTRACTORS[1], BACK),
+        control_case("two changes", 12, 0, "reverse", DISTRACTORS[5], DISTRACTORS[6], BACK),
+        control_case("what is set is measured", 12, 5, "reverse", DISTRACTORS[7], DISTRACTORS[8], BACK),
+        control_case("a clipped gradient", 12, 5, "reverse", DISTRACTORS[9], DISTRACTORS[1], BACK),
         control_case("uniform attention", 30, 5, "copy", DISTRACTORS[10], DISTRACTORS[2], ALONE, DISTRACTORS[0]),
-        control_case("the task is a sum", 24, 3, "sum", ALONE, BACK, DISTRACTORS[8]),
+        control_case("the task is to reverse", 24, 3, "reverse", ALONE, BACK, DISTRACTORS[8]),
         control_case("similarity, or the loss", 24, 3, "copy", DISTRACTORS[8], DISTRACTORS[4], ALONE, DISTRACTORS[3]),
-        control_case("all at once, a sum", 18, 1, "sum", *DISTRACTORS, ALONE, BACK),
+        control_case("all at once, backwards", 18, 1, "reverse", *DISTRACTORS, ALONE, BACK),
         control_case("all at once, a copy", 18, 1, "copy", *DISTRACTORS[::-1], ALONE),
     ),
     hints=(
@@ -100,7 +100,7 @@ def which_control(experiments):
         settings = run["settings"]
         changed = {name: settings[name] for name in failed if settings[name] != failed[name]}
         gradient_is_back = changed == {"gradient": "rescaled"}
-        tokens_stay_apart = changed == {"attention": "itself"} and failed["task"] == "copy"  # a sum needs the others
+        tokens_stay_apart = changed == {"attention": "itself"} and failed["task"] == "copy"  # not backwards
         if run["measures"] == "loss" and (gradient_is_back or tokens_stay_apart):
             return i
     return None
@@ -201,7 +201,7 @@ def uniform_attention(experiments):
 
 
 @which_control.mistake(
-    "Where each token attends to itself alone, no model can say the *sum* of all tokens: its loss stays high for a "
+    "Where each token attends to itself alone, no model can say the tokens *backwards*: its loss stays high for a "
     "third reason, whichever explanation is true."
 )
 def task_forgotten(experiments):
@@ -231,7 +231,7 @@ def residual_connection_alone(experiments):
 
 @which_control.hidden_case
 def hidden_case(generator: Generator) -> Arguments:
-    task, seed = pick(generator, "copy", "sum"), number(generator, 100, 999)
+    task, seed = pick(generator, "copy", "reverse"), number(generator, 100, 999)
     right = pick(generator, BACK, ALONE) if task == "copy" else None
     runs = several(generator, number(generator, 6, 11), *DISTRACTORS)
     runs += [right] if right else [BACK, ALONE]

@@ -23,7 +23,7 @@ bits_per_byte = Exercise(
     How many bits does a model need for each byte of a text?
 
     `nats` is the loss of the *whole* text, -ln p added up over its `n_tokens` tokens, and `n_bytes` is how long the
-    text is in UTF-8. A bit is ln 2 nats. A model that knows nothing needs 8 bits for each byte.
+    text is in UTF-8. A bit is ln 2 nats. An even guess among all 256 bytes needs 8.
     """,
     returns=("bits",),
     cases=(

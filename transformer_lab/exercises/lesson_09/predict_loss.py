@@ -36,7 +36,7 @@ def loss_case(label: str, *losses: float) -> Case:
     ),
     hints=(
         "Write the law down for n, 2n and 4n, and subtract. What falls out?",
-        "How many times as large is a · (2n)^-b as a · n^-b? And a · (4n)^-b, measured by a · (2n)^-b?",
+        "How many times as large is a · (2n)^-b as a · n^-b? And a · (4n)^-b as a · (2n)^-b?",
         "The first doubling takes off some amount, the second takes off a share of it. What does the third take off?",
     ),
 )
@@ -71,8 +71,8 @@ def without_a_floor(losses):
 
 
 @predict_loss.mistake(
-    "You let the whole loss shrink by its mean share from n to 4n. That is the law without a floor: the floor does not "
-    "shrink."
+    "You let each doubling shrink the whole loss by the mean factor of the first two. That is the law without a floor: "
+    "the floor does not shrink."
 )
 def without_a_floor_on_average(losses):
     return losses[2] * (losses[2] / losses[0]) ** 0.5

@@ -33,8 +33,8 @@ ring_attention = Exercise(
 
     `queries` (n, T, d), `keys` (n, S, d) and `values` (n, S, d_v): rank r has `queries[r]`, `keys[r]` and `values[r]`.
     In step 0 each rank attends with its queries to its own keys. Then, n - 1 times, every rank hands the keys and
-    values that it has at the moment to the next rank (rank n - 1 to rank 0), and to what it has, it merges what its
-    queries make of those that came. Scores are divided by √d; they may be large, and there is no mask.
+    values that it has at the moment to the next rank (rank n - 1 to rank 0), and merges what its queries make of
+    those that came into what it has. Scores are divided by √d; they may be large, and there is no mask.
 
     Return the outputs after each step, (n, n, T, d_v): `[s, r]` is what rank r has after step s.
 

@@ -54,8 +54,8 @@ bytes_sent = Predict(
     hints=(
         "A ring with two ranks and two numbers on each, on paper: how many numbers go over the wire until both have "
         "the sum? And with three ranks and three numbers?",
-        "Which of the sizes matter to a scheme? More tokens do not make more gradients; more weights do not make more "
-        "activations.",
+        "Which of the sizes matter to a scheme? More tokens give no more gradients of weights; more weights "
+        "give no more activations.",
         "In each turn of context parallel, every key and value of the batch moves by one rank. How many numbers is "
         "that, and how many turns are there, forward and backward?",
     ),

@@ -145,16 +145,15 @@ def all_but_the_centres(weight, inputs, targets, centres, drop, seed):
 
 
 @mend_data_parallel.mistake(
-    "All ranks have one centre now, but it is the *mean* of theirs. In training that hides the third symptom, but "
-    "the model that is stored is still another one, with the centre of rank 0."
+    "All ranks have one centre now, but it is the *mean* of theirs. The third symptom stays: the model that is "
+    "stored is still another one, with the centre of rank 0."
 )
 def mean_of_centres(weight, inputs, targets, centres, drop, seed):
     return step_with(weight, inputs, targets, centres, drop, seed, centre=centres.mean(0))
 
 
 @mend_data_parallel.mistake(
-    "Rows are left out until every rank has as many. That hides the first symptom: the gradient is right, but of fewer "
-    "rows."
+    "Rows are left out until every rank has as many. The first symptom stays: the gradient is that of fewer rows."
 )
 def rows_left_out(weight, inputs, targets, centres, drop, seed):
     full = len(inputs) // len(centres) * len(centres)

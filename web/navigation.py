@@ -18,6 +18,7 @@ from transformer_lab.exercises.engine.cards import inline
 UNSEEN = ("script", "style", "svg", "math", "button")  # what a search does not look into
 APART = ("p", "li", "td", "th", "pre", "div", "dt", "dd", "summary", "figcaption")  # no word runs on
 WORD = re.compile(r"\s+")
+CLAIM = re.compile(r'^<span class="k">assert</span>.*$', re.MULTILINE)
 LONGEST = 300  # letters of a description
 PICTURED = "An English number, its German translation, and between them ribbons as thick as the attention"
 KINDS = {"index": "front", "search": "text"}
@@ -77,6 +78,13 @@ class PlacesOf(HTMLParser):
             heading.text += data
 
 
+def softened(claim: re.Match[str]) -> str:
+    """A line of code that only holds a sentence to its number, softer than those that compute, if it is whole."""
+    code = re.sub(r"<[^>]+>", "", claim[0])
+    is_whole = all(code.count(one) == code.count(other) for one, other in ("()", "[]", "{}"))
+    return f'<span class="claim">{claim[0]}</span>' if is_whole and "</pre>" not in claim[0] else claim[0]
+
+
 def closing(lesson: dict | None, places: list[Place]) -> dict | None:
     """What stands at the end of a lesson: its question again, what was done, and where the answer stands in short."""
     if lesson is None:
@@ -110,6 +118,7 @@ class Navigation:
     def of_page(self, app: Sphinx, name: str, template: str, context: dict, doctree: object) -> None:
         # An empty corner of a table is no heading.
         context["body"] = re.sub(r'<th class="head">(<p>)?(</p>)?</th>', "<td></td>", context.get("body") or "")
+        context["body"] = CLAIM.sub(softened, context["body"])
         places = PlacesOf(context["body"]).places
         heading = places[0].title if places else "Search"
         lesson = next((one for one in self.lessons if name == f"lessons/{one['name']}"), None)

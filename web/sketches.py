@@ -227,7 +227,7 @@ def designs() -> str:
 
 def rewards() -> str:
     """A problem, four answers that a model has tried, and a scale for each, on which nothing lies yet."""
-    tries, ys = ("31639:9.", "31639:8.", "31649:9.", "9.9"), (50, 98, 146, 194)
+    tries, ys = ("31639:9.", "31639:8.", "31649:9.", "9."), (50, 98, 146, 194)
     asked = box(6, 96, 96, 52, "slab", 10) + word(54, 122, "38576", "code")
     ways = seen(curve((102, 122), (170, y), "stream") for y in ys)
     answers = seen(

@@ -476,6 +476,12 @@ def test_the_threads_of_a_poster_answer_to_the_pointer_as_attention_does(page, s
     expect(page.locator(".poster-picture .answers")).to_have_count(0)
 
 
+def test_a_poster_is_read_once_by_itself(page, site):
+    page.goto(f"{site}lessons/01_attention.html")
+    expect(page.locator(".poster-picture path.edge").last).to_have_attribute("style", re.compile("--near"))
+    expect(page.locator(".poster-picture .answers")).to_have_count(0)  # and then it rests
+
+
 def test_a_phone_has_the_contents_in_a_drawer(page, site):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{site}lessons/01_attention.html")

@@ -16,8 +16,8 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tests.built_site import LESSONS, ROOT, SITE, PageOfTheSite, built_site, is_relative
 from transformer_lab.exercises import catalogue
 
-# Formulas, alt texts, addresses and tags.
-NO_WORDS = re.compile(r"\$\$.*?\$\$|\$.*?\$|!\[.*?\]\(.*?\)|\]\(.*?\)|<.*?>", re.DOTALL)
+# Formulas, alt texts, addresses and tags; and the time that a lesson takes, which its poster says.
+NO_WORDS = re.compile(r"\*\*Time:\*\*|\$\$.*?\$\$|\$.*?\$|!\[.*?\]\(.*?\)|\]\(.*?\)|<.*?>", re.DOTALL)
 every_lesson = pytest.mark.parametrize("name", LESSONS)
 every_notebook = pytest.mark.parametrize("name", [*LESSONS, "gallery"])
 
@@ -338,6 +338,10 @@ def test_a_lesson_opens_with_a_poster_that_leads_to_its_view(pages, name):
     assert place.startswith("view-") == ("<tl-" in html)
     (alt,) = re.findall(r'<svg [^>]*role="img" aria-label="([^"]+)">', poster[0])
     assert len(alt) > 20
+    opening = html[poster.start() : html.index("<h2>")]
+    assert len(re.findall(r"\d+ minutes", opening)) == 1, "its time is said once"
+    alive = re.findall(r'href="#([\w-]+)"', opening.partition('class="strip"')[2])
+    assert alive == [one for one in re.findall(r'id="(view-[a-z-]+)" data-place', html) if not one.endswith("-")]
     assert re.findall(r"<text[^>]*>[^<]*\b[01]?\.\d", poster[0]) == [], "no number that a reader is to predict"
 
 

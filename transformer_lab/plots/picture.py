@@ -128,8 +128,8 @@ def render(figure: Figure, sharpness: float, colours: int) -> tuple[bytes, tuple
     """
     full, small = io.BytesIO(), io.BytesIO()
     for text in figure.findobj(Text):
-        if text.get_family() == ["sans-serif"]:  # which is what a notebook writes on its axes by itself
-            text.set_family(LETTERING)
+        if text.get_fontfamily() == ["sans-serif"]:  # which is what a notebook writes on its axes by itself
+            text.set_fontfamily(LETTERING)
     if (engine := figure.get_layout_engine()) is not None:
         engine.execute(figure)
     dots = PIXELS * sharpness  # of an inch

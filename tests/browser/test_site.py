@@ -355,6 +355,7 @@ def test_an_exercise_has_one_next_step_and_hands_over_its_code(browser, site):
 
 
 def test_nothing_of_a_view_is_handed_on_before_its_question_is_answered(page, site):
+    page.goto("about:blank")  # from the same address a page would not be loaded anew
     page.goto(f"{site}lessons/05_masking.html#view-attention")
     bar = page.locator("article :has(> .tl-ask) + .hand-on").first
     expect(page.locator(".tl-ask").first).to_be_visible()

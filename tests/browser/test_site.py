@@ -354,16 +354,6 @@ def test_an_exercise_has_one_next_step_and_hands_over_its_code(browser, site):
     compile(code, "copied", "exec")
 
 
-def test_nothing_of_a_view_is_handed_on_before_its_question_is_answered(page, site):
-    page.goto("about:blank")  # from the same address a page would not be loaded anew
-    page.goto(f"{site}lessons/05_masking.html#view-attention")
-    bar = page.locator("article :has(> .tl-ask) + .hand-on").first
-    expect(page.locator(".tl-ask").first).to_be_visible()
-    expect(bar.get_by_role("button", name="Copy link")).to_have_count(0)
-    page.locator(".tl-ask").first.get_by_role("button", name="show me").click()
-    expect(bar.get_by_role("button", name="Copy link")).to_be_visible()
-
-
 def test_an_exercise_can_be_taken_elsewhere_from_a_phone(browser, site):
     with browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True) as context:
         page = context.new_page()
@@ -475,12 +465,6 @@ def test_the_threads_of_a_poster_answer_to_the_pointer_as_attention_does(page, s
     assert sum(everything) == pytest.approx(1, abs=0.02)
     page.mouse.move(0, 0)
     expect(page.locator(".poster-picture .answers")).to_have_count(0)
-
-
-def test_a_poster_is_read_once_by_itself(page, site):
-    page.goto(f"{site}lessons/01_attention.html")
-    expect(page.locator(".poster-picture path.edge").last).to_have_attribute("style", re.compile("--near"))
-    expect(page.locator(".poster-picture .answers")).to_have_count(0)  # and then it rests
 
 
 def test_a_phone_has_the_contents_in_a_drawer(page, site):

@@ -104,9 +104,8 @@ def test_a_reader_finds_the_source_word_and_the_encoding_without_searching(scree
     maps = [shown(matrix=f"{CROSS}.weights.{head}")["map"] for head in (0, 1)]
     looks = [(one + other) / 2 for one, other in zip(*(rows[shown()["at"]] for rows in maps), strict=True)]
     most = looks.index(max(looks))
-    reads = screen.root.locator(".tl-reads span").all_text_contents()
+    word = screen.root.locator(f"[data-part=reads][data-s='{most}'] text").text_content()
     answer = screen.root.locator(".tl-answer")
-    word = reads[most].removeprefix("·") or reads[most]
     assert f"looks most at “{word}”: {max(looks):.2f} of its attention" in answer.text_content()
     screen.button("cut the input's positions").click()
     expected, intact = shown(off=["src_embedding.positions"]), shown()
@@ -199,11 +198,30 @@ def test_a_part_that_is_opened_from_below_comes_into_sight(blank):
     blank.set_viewport_size({"width": 1000, "height": 900})
 
 
+def test_a_box_opens_wherever_it_is_pressed_and_a_word_that_is_pressed_is_followed(view):
+    x, y, wide = view.canvas.evaluate("""canvas => {
+        const {x, y, width} = canvas.layout.bands[0].boxes.find(({box}) => box.kind === "residual");
+        return [x, y, width];
+    }""")
+    for place, part in ((8, "residual_1.sum"), (wide / 2, "residual_1"), (wide - 4, "residual_1")):
+        view.canvas.click(position={"x": x + place, "y": y + 6})  # its title, and no picture
+        assert view.values()["open"].removeprefix("encoder.layers.0.").startswith(part)
+        view.button("next part").click()
+        assert not view.values()["open"].startswith("encoder.layers.0.residual_1")
+    last = view.root.locator(".tl-words span").last
+    last.click()
+    assert view.values()["at"] == len(shown()["tokens"]) - 1
+    assert "tl-lit" in last.get_attribute("class")
+    said = view.root.locator(".tl-say p")
+    assert said.text_content().startswith("encoder › layer 0 › feed-forward.")
+    assert "ReLU(x W₁ + b₁) W₂ + b₂" in said.text_content()
+
+
 def test_keys_go_from_part_to_part(view):
     view.canvas.focus()
     view.press("End")
     assert view.says() == "linear & softmax."
-    view.press("Home", "ArrowUp", "ArrowUp")  # past the encoding
+    view.press("Home", "ArrowRight", "ArrowRight")  # past the encoding
     assert view.says() == "encoder, layer 0, self-attention, head 0."
     view.press("ArrowRight", "Enter")
     near(view.values(), shown(matrix="encoder.layers.0.self_attention.weights.1"))
@@ -215,7 +233,7 @@ def test_the_part_under_the_cursor_is_in_sight_and_escape_leads_back(blank):
         opened(view)
         page.evaluate("window.reached = []; document.addEventListener('keydown', ({key}) => reached.push(key))")
         spot = view.root.locator(".tl-spot")
-        view.button("swap").focus()
+        view.button("next part").focus()
         view.press("Tab")
         page.evaluate(FRAMES)
         assert view.says() == "decoder, layer 1, cross-attention, head 0."

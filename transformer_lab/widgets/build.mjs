@@ -18,24 +18,41 @@ const hashes = async (folder, names) =>
   );
 
 // Styles are texts, which esbuild leaves as they are: their indents, and spaces and ends of lines around marks, are
-// not sent, and what they repeat most is sent as one letter, which no style has, and which the page replaces.
-const OFTEN = { "^": ".tl-machine ", "~": "var(--tl-" };
-const often = Object.entries(OFTEN);
+// not sent. What the machine's repeat most is sent as one letter, which no style has, and which the page replaces: what
+// stands for a letter and more comes behind it.
+const tightened = (css) =>
+  css
+    .replace(/^ +/gm, "")
+    .replace(/ ?([{};:,]) /g, "$1")
+    .replace(/^(?!\/\/)(.*[{};,])\n/gm, "$1")
+    .replace(/;}/g, "}");
+const OFTEN = [
+  ["^", ".tl-machine ", /\.tl-machine (?=[.:[\w])/g],
+  ["~", "var(--tl-"],
+  ["?", "^.tl-"],
+  ["&", "color:~"],
+  ["_", "display:"],
+  ["|", "height:"],
+  ["<", "border"],
+];
+const shortened = (css) => {
+  const taken = OFTEN.filter(([letter]) => css.includes(letter));
+  if (taken.length) throw new Error(`a style has ${taken[0][0]}, which stands for ${taken[0][1]}`);
+  return OFTEN.reduce((text, [letter, whole, where = whole]) => text.replaceAll(where, letter), css);
+};
+const back = OFTEN.map(([letter, whole]) => `.replaceAll(${JSON.stringify(letter)},${JSON.stringify(whole)})`);
+const stylesIn = (text, change) =>
+  text.replace(/(export const [A-Z]+|const STYLE) = `\n([^`]+)`;/g, (_, name, css) => `${name} = \`${change(css)}\`;`);
 const tight = {
   name: "styles without spaces",
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /_style\w*\.js$/ }, async ({ path }) => ({
-      contents: (await readFile(path, "utf8"))
-        .replace(/^ +/gm, "")
-        .replace(/ ?([{};:,]) /g, "$1")
-        .replace(/^(?!\/\/)(.*[{};,])\n/gm, "$1")
-        .replace(/;}/g, "}")
-        .replace(/\.tl-machine (?=[.:[\w])|var\(--tl-/g, (text) => often.find(([, whole]) => whole === text)[0])
-        .replace(
-          /`;\s*$/,
-          "`" + often.map((pair) => `.replaceAll(${pair.map((one) => JSON.stringify(one))})`).join(""),
-        ),
-    })),
+  setup: ({ onLoad }) => {
+    const change = (filter, by) =>
+      onLoad({ filter }, async ({ path }) => ({ contents: by(await readFile(path, "utf8")) }));
+    change(/shared.ui\.js$/, (text) => stylesIn(text, tightened));
+    change(/_style\w*\.js$/, (text) => stylesIn(text, (css) => shortened(tightened(css))));
+    const all = "STYLE + WEAVE + FOOT + STEPS"; // where the page puts them together
+    change(/machine_view\.js$/, (text) => text.replace(all, `(${all})${back.toReversed().join("")}`));
+  },
 };
 
 const all = (await readdir(here, { recursive: true })).map((name) => name.replaceAll("\\", "/"));

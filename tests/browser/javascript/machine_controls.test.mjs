@@ -3,19 +3,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { assertClose, fakePage, fixtures, load } from "./support.mjs";
+import { fakePage, fixtures, load } from "./support.mjs";
 
 fakePage();
 const [
-  { answerLine, changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows },
+  { changeChips, crumbsOf, exampleSearch, field, firstSwitches, tokenRows },
   { stateOf },
   { tokenizerOf },
   { weightsOf },
   { unpacked },
-  { changesOf },
-] = await Promise.all(
-  ["machine_controls", "machine_state", "machine_tokenizer", "machine_weights", "ui", "weave_seen"].map(load),
-);
+] = await Promise.all(["machine_controls", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load));
 const tokenizer = tokenizerOf(fixtures.tokenizer);
 const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols: fixtures.tokenizer.symbols };
 const CROSS = "decoder.layers.1.cross_attention";
@@ -31,21 +28,21 @@ function controls() {
   const rows = tokenRows({ state, nameOf: tokenizer.name, change });
   const chips = changeChips({ state, change, home: () => home });
   const crumbs = crumbsOf({ state, change, toMachine: () => change({ zoomed: false }) });
-  const [answer, first] = [answerLine({ state, nameOf: tokenizer.name }), firstSwitches({ state, change })];
+  const first = firstSwitches({ state, change });
   const show = () => {
-    const looks = { source: state.names().source, shares: state.shares() };
-    for (const one of [rows, answer, first]) one.show(looks);
+    for (const one of [rows, first]) one.show({ source: state.names().source });
     chips.show();
     crumbs.show(state.partOf(state.now.open));
   };
   show();
-  return { state, home, change, rows, answer, first, chips, crumbs };
+  return { state, home, change, rows, first, chips, crumbs };
 }
 const texts = (node, name) => node.querySelectorAll(name).map((one) => one.textContent);
 
 test("tokens are said, one is chosen by a press, and those that differ are marked", () => {
   const { state, change, rows } = controls();
-  assert.deepEqual(texts(rows.reads, "span"), state.names().source);
+  const spots = state.names().source.map((token, i) => `${i}: ${token}`);
+  assert.deepEqual(texts(rows.spot, "option"), spots);
   const [, second] = rows.writes.querySelectorAll("button");
   second.onclick();
   const pressed = () => rows.writes.querySelectorAll("button").map((one) => one.attributes["aria-pressed"]);
@@ -60,33 +57,6 @@ test("tokens are said, one is chosen by a press, and those that differ are marke
   );
   assert.ok(marked.includes(true) && !rows.before.hidden);
   assert.deepEqual(texts(rows.before, "span"), old.map(tokenizer.name));
-});
-
-test("a sentence says where the decoder looks, and whether a change has changed the translation", () => {
-  const { state, change, answer } = controls();
-  const shares = state.shares();
-  const most = shares.indexOf(Math.max(...shares));
-  const said = `looks most at “${state.names().source[most]}”: ${shares[most].toFixed(2)} of its attention`;
-  assert.ok(answer.node.textContent.includes(said));
-  assert.doesNotMatch(answer.node.textContent, /change/);
-  const parts = ["src_embedding.positions", "encoder.layers.0.residual_1.norm", `${CROSS}.head.1`];
-  change({ off: new Set(parts) });
-  const n = Math.max(state.run.target.length, state.intact.target.length);
-  const apart = n - changesOf(state.intact.target, state.run.target).filter((one) => one === null).length;
-  assert.ok(apart && answer.node.textContent.endsWith(` The change alters ${apart} of ${n} tokens.`));
-  change({ off: new Set(["decoder.layers.1.self_attention.mask"]) }); // what is written last sees nothing behind it
-  assert.match(answer.node.textContent, /The change alters numbers, but no token\.$/);
-});
-
-test("heads that are off are not looked through", () => {
-  const { state, change, answer } = controls();
-  const weights = state.run.at.get(`${CROSS}.weights.1`).rows[0];
-  change({ off: new Set([`${CROSS}.head.0`]) });
-  assertClose(state.shares(), Array.from(weights));
-  change({ off: new Set([`${CROSS}.head.0`, `${CROSS}.head.1`]) });
-  assert.ok(state.shares().every((share) => share === 0));
-  assert.match(answer.node.textContent, /All heads of the last cross-attention are off/);
-  assert.doesNotMatch(answer.node.textContent, /looks most/);
 });
 
 test("a field leaves small letters small", () => {

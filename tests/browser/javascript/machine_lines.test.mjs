@@ -5,25 +5,26 @@ import test from "node:test";
 
 import { fixtures, load, notedCanvas } from "./support.mjs";
 
-const [{ paintKey, paintLines }, { layoutOf }, { boxesOf }] = await Promise.all(
+const [{ paintLines, paintLooks, paintThreads }, { layoutOf }, { boxesOf }] = await Promise.all(
   ["machine_lines", "machine_layout", "machine_parts"].map(load),
 );
 const boxes = { encoder: boxesOf("encoder", fixtures.model), decoder: boxesOf("decoder", fixtures.model) };
-const plan = layoutOf({ boxes, width: 640, rows: [6, 5] });
+const plan = layoutOf({ boxes, width: 1000, rows: [6, 5], lit: { encoder: 1, decoder: 3 } });
 const lines = (off = []) => {
   const { context, calls } = notedCanvas();
-  paintLines(context, plan, { ink: "#000", off: new Set(off) });
+  paintLines(context, plan, { off: new Set(off) });
   return calls;
 };
 
-test("the memory's arrow ends at each cross-attention", () => {
+test("the memory's line ends over each cross-attention", () => {
   const ends = lines()
     .filter(([name]) => name === "lineTo")
     .map(([, point]) => point.join());
-  const [, decoder] = plan.columns;
-  const cross = decoder.boxes.filter(({ box }) => box.title === "cross-attention");
+  const cross = plan.bands.flatMap(({ boxes: own, top }) =>
+    own.filter(({ box }) => box.title === "cross-attention").map((box) => ({ ...box, top })),
+  );
   assert.equal(cross.length, fixtures.model.n_layers);
-  for (const { y, height } of cross) assert.ok(ends.includes([decoder.left, y + height / 2].join()));
+  for (const { x, width, top } of cross) assert.ok(ends.includes([x + width - 8, top - 16].join()));
 });
 
 test("a residual connection that is switched off is dashed", () => {
@@ -34,11 +35,26 @@ test("a residual connection that is switched off is dashed", () => {
   assert.equal(dashed(lines(skips)), skips.length);
 });
 
-test("the key stands where there is room above the encoder", () => {
-  const { context, texts } = notedCanvas();
-  paintKey(context, { columns: [{ left: 8, width: 300, top: 189 }] }, { ink: "#000" });
-  assert.deepEqual(texts(), []);
-  paintKey(context, { columns: [{ left: 8, width: 300, top: 190 }] }, { ink: "#000" });
-  assert.ok(texts().includes("attention weights") && texts().includes("this output token"));
-  assert.ok(texts().includes("change (full height: 100 % of its size)"));
+test("each token has a thread, the followed one the widest, and what is looked at is amber", () => {
+  const [band] = plan.bands;
+  const { context, calls } = notedCanvas();
+  paintThreads(context, band, { lit: 1, shares: [0, 0.2, 0, 0.8, 0, 0] });
+  const wide = calls.filter(([name]) => name === "stroke").map(([, , { lineWidth }]) => lineWidth);
+  assert.deepEqual(wide, [1, 2, 1, 1, 1, 1]);
+  const grounds = calls.filter(([name]) => name === "fillRect");
+  assert.deepEqual(
+    grounds.map(([, [, y, , high]]) => [y, high]),
+    [1, 3].map((t) => [band.rows[t].y, band.rows[t].high]),
+  );
+  const [some, more] = grounds.map(([, , { globalAlpha }]) => globalAlpha);
+  assert.ok(some < more);
+});
+
+test("from each row that is looked at a ribbon leads to the followed one, as wide as its weight", () => {
+  const { rows } = plan.bands[1];
+  const { context, calls } = notedCanvas();
+  paintLooks(context, { x: 200, weights: [0.6, 0.01, 0.39], rows, lit: 3 });
+  const drawn = calls.filter(([name]) => name === "stroke").map(([, , { lineWidth }]) => lineWidth);
+  assert.equal(drawn.length, 2);
+  assert.ok(Math.abs(drawn[0] / drawn[1] - 0.6 / 0.39) < 1e-9);
 });

@@ -6,39 +6,55 @@ import test from "node:test";
 import { fakePictures, fixtures, load, notedCanvas } from "./support.mjs";
 
 fakePictures();
-const [{ paintMachine }, { layoutOf }, { boxesOf }, { translated }, { weightsOf }, { unpacked }] = await Promise.all(
-  ["machine_overview", "machine_layout", "machine_parts", "machine_model", "machine_weights", "ui"].map(load),
-);
+const [{ paintMachine, titlesOf }, { layoutOf }, { boxesOf }, { translated }, { weightsOf }, { unpacked }] =
+  await Promise.all(
+    ["machine_overview", "machine_layout", "machine_parts", "machine_model", "machine_weights", "ui"].map(load),
+  );
 const machine = await weightsOf(await unpacked(fixtures.model));
 const run = translated(machine, fixtures.src);
 const boxes = { encoder: boxesOf("encoder", machine), decoder: boxesOf("decoder", machine) };
-const plan = layoutOf({ boxes, width: 754, rows: [run.src.length, run.target.length] });
+const [lit, rows] = [{ encoder: 1, decoder: 0 }, [run.src.length, run.target.length]];
+const plan = layoutOf({ boxes, width: 1320, rows, lit });
 const named = (ids) => ids.map((id) => fixtures.tokenizer.symbols[id]);
 
 function painted(changes = {}) {
   const noted = notedCanvas();
   paintMachine(noted.context, plan, {
-    ...{ run, ink: "rgb(0, 0, 0)", dim: "rgba(0, 0, 0, .6)", dark: false, paper: "#fff" },
-    ...{ off: new Set(), swaps: [], change: () => 0, changedInput: () => false, at: 0, target: run.target[0] },
-    ...{ names: { source: named(run.src), fed: named([machine.bos, ...run.target.slice(0, -1)]) } },
-    ...{ shares: run.src.map(() => 0), best: [{ key: run.target[0], name: "best", p: 1 }], chosen: null, cursor: null },
+    ...{ run, lit, off: new Set(), swaps: [], change: () => 0, before: run.target, chosen: null, cursor: null },
+    ...{ names: { written: named(run.target) }, shares: run.src.map(() => 0), looks: () => run.src.map(() => [1]) },
     ...changes,
   });
   return noted;
 }
 
-test("every box has its title, every token its name, and every part its picture", () => {
+test("every box has its title, every layer its name, every token that is written its word", () => {
   const { calls, texts } = painted();
   const said = texts();
   const count = (title) => said.filter((one) => one === title).length;
   const all = [...boxes.encoder, ...boxes.decoder];
-  const strips = all.filter(({ kind }) => kind === "residual").length; // "add" over the one, "& norm" over the other
-  assert.deepEqual([count("add"), count("& norm")], [strips, strips]);
-  for (const { title, kind } of all) assert.ok(kind === "residual" || said.includes(title), title);
-  for (const token of named([...run.src, machine.bos])) assert.ok(said.includes(token), token);
-  for (const word of ["encoder", "decoder", "memory", "best"]) assert.ok(said.includes(word), word);
-  const pictures = plan.items.filter(({ part }) => part.thumb && part.thumb !== "probabilities");
-  assert.equal(calls.filter(([name]) => name === "drawImage").length, pictures.length);
+  const strips = all.filter(({ kind }) => kind === "residual").length; // "add" over the one, "norm" over the other
+  assert.deepEqual([count("add"), count("norm"), count("word"), count("place")], [strips, strips, 2, 2]);
+  const short = ["looks around", "looks back", "thinks"];
+  for (const { title, kind } of all)
+    assert.ok(
+      ["residual", "embedding", "output"].includes(kind) || said.some((one) => one === title || short.includes(one)),
+    );
+  for (const token of named(run.target)) assert.ok(said.includes(token), token);
+  for (const word of ["encoder, layer 0", "encoder, layer 1", "decoder, layer 0", "decoder, layer 1", "writes"])
+    assert.equal(count(word), 1, word);
+  const weights = plan.items.filter(({ part }) => part.thumb?.includes(".weights."));
+  const rowsOf = ({ part }) => run.at.get(part.thumb).rows.length;
+  const drawn = calls.filter(([name]) => name === "drawImage").length;
+  assert.equal(
+    drawn,
+    weights.reduce((sum, item) => sum + rowsOf(item), 0),
+  );
+});
+
+test("a title is short where the box is narrow", () => {
+  const box = { kind: "feed", title: "feed-forward" };
+  const at = (width) => titlesOf(box, { x: 5, parts: [], width });
+  assert.deepEqual([at(60), at(120)], [[["thinks", 5]], [["feed-forward", 5]]]);
 });
 
 test("what is switched off, swapped or changed is marked", () => {

@@ -7,7 +7,7 @@ import { fakePage, fakePictures, fixtures, load, notedCanvas } from "./support.m
 
 fakePage();
 fakePictures();
-const [{ inksOn, sketchOf }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] = await Promise.all(
+const [{ sketchOf }, { stateOf }, { tokenizerOf }, { weightsOf }, { unpacked }] = await Promise.all(
   ["machine_sketch", "machine_state", "machine_tokenizer", "machine_weights", "ui"].map(load),
 );
 const tokenizer = tokenizerOf(fixtures.tokenizer);
@@ -15,32 +15,32 @@ const machine = { ...(await weightsOf(await unpacked(fixtures.model))), symbols:
 
 function drawn() {
   const state = stateOf({ machine, tokenizer, text: "ten two" });
-  const [pressed, followed] = [[], []];
+  const [pressed, followed, picked] = [[], [], []];
   const change = (what) => {
     state.change(what);
     paint();
   };
   const press = ({ part }) => pressed.push(part.key);
-  const sketch = sketchOf({ state, symbols: machine.symbols, change, press });
+  const sketch = sketchOf({ state, machine, change, press, follow: (...row) => picked.push(row) });
+  const [[, words, beads, spot], says] = [sketch.room.children[0].children, sketch.room.children[1]];
   const noted = notedCanvas();
   Object.assign(sketch.node, { getContext: () => noted.context });
-  sketch.room.children[2].scrollIntoView = () => followed.push(state.now.cursor);
+  spot.scrollIntoView = () => followed.push(state.now.cursor);
   globalThis.window = { devicePixelRatio: 1 };
-  const paint = () => sketch.paint({ names: state.names(), shares: state.shares(), ink: "rgb(0, 0, 0)" });
+  const paint = () => sketch.paint({ names: state.names(), shares: state.shares() });
   paint();
   const key = (name) => sketch.node.onkeydown({ key: name, preventDefault() {}, stopPropagation() {}, ctrlKey: false });
-  const spot = sketch.room.children[2];
-  return { state, sketch, key, change, pressed, followed, spot, says: () => sketch.room.children[1].textContent };
+  return { state, sketch, key, change, pressed, followed, picked, words, beads, spot, says: () => says.textContent };
 }
 
 test("it says which part is under the cursor", () => {
   const { state, key, says } = drawn();
-  assert.match(says(), /^Point at a part/);
+  assert.match(says(), /^Each line is a word/);
   key("End");
   assert.equal(says(), "linear & softmax.");
   state.change({ off: new Set(["src_embedding.positions"]) });
   key("Home");
-  key("ArrowUp");
+  key("ArrowRight");
   assert.equal(says(), "encoder, positional encoding of the input, switched off. Changed by 100 % of its size.");
 });
 
@@ -68,8 +68,27 @@ test("Enter presses what is under the cursor", () => {
   assert.deepEqual(pressed, ["to_logits", "src_embedding.tokens"]);
 });
 
-test("the colours follow that of the text", () => {
-  const [light, dark] = [inksOn("rgb(20, 20, 20)"), inksOn("rgba(255, 255, 255, 0.9)")];
-  assert.deepEqual([light.dark, dark.dark, light.paper], [false, true, "#fff"]);
-  assert.deepEqual([light.dim, dark.dim], ["rgba(20, 20, 20, .6)", "rgba(255, 255, 255, 0.9)"]);
+test("the words stand beside their rows, and one that is pressed is to be followed", () => {
+  const { state, sketch, change, words, beads, picked } = drawn();
+  const { source, fed } = state.names();
+  const { bands } = sketch.node.layout;
+  const all = () => words.querySelectorAll("span");
+  const lit = () => all().flatMap((one, i) => (one.classes.has("tl-lit") ? [i] : []));
+  assert.equal(all().length, source.length + 2 * fed.length);
+  assert.equal(beads.children.length, bands.length);
+  change({ at: 1 });
+  const [first] = lit();
+  assert.deepEqual(
+    lit().slice(1),
+    [1, 1 + fed.length].map((t) => t + source.length),
+  );
+  assert.equal(first, state.shares().indexOf(Math.max(...state.shares())));
+  change({ open: "src_embedding.tokens", cell: [2, 0] });
+  assert.equal(lit()[0], 2, "of the input that of the part which is open");
+  all()[1].onclick();
+  all().at(-1).onclick();
+  assert.deepEqual(picked, [
+    ["encoder", 1],
+    ["decoder", fed.length - 1],
+  ]);
 });

@@ -2,8 +2,7 @@
 // is switched off or swapped, and the way back from a part. Each has a `node` and a `show(…)`, which makes it say what
 // is so; `change` is called with what a reader asks for.
 
-import { sayDiffers } from "./weave/weave_say.js";
-import { bar, button, choice, element, slider } from "../shared/ui.js";
+import { bar, button, choice, element } from "../shared/ui.js";
 
 export function field(label, oninput) {
   return element("input", {
@@ -20,30 +19,23 @@ export function field(label, oninput) {
   });
 }
 
-// The tokens of both sides, the slider over those of the output, and the choice among those of the input: made anew
-// when they change, so that a focus stays where it is.
+// The tokens that are written, one of which is followed, those that were written before a change, and the choice among
+// those of the input: made anew when they change, so that a focus stays where it is.
 export function tokenRows({ state, nameOf, change }) {
   const line = (name) => element("div", { class: `tl-tokens ${name}` });
-  const [reads, writes, before] = [line("tl-reads"), line("tl-writes"), line("tl-before")];
-  const me = { reads, writes, before, step: element("div"), spot: element("div", { class: "tl-bar" }) };
-  let [step, seen] = [null, ""];
-  const plain = (token) => element("span", {}, token);
+  const [writes, before] = [line("tl-writes"), line("tl-before")];
+  const me = { writes, before, spot: element("div", { class: "tl-bar" }) };
+  let seen = "";
   const chip = (text, i, marked) => {
     const one = button(text, () => change({ at: i }));
     if (marked) one.classList.add("tl-changed");
     return one;
   };
   const make = (source, written, old) => {
-    const last = written.length - 1;
-    reads.replaceChildren(element("i", {}, "reads"), ...source.map(plain));
     const chips = written.map((token, i) => chip(token, i, token !== old[i]));
-    writes.replaceChildren(element("i", {}, "writes"), ...chips);
+    writes.replaceChildren(element("i", {}, "to write"), ...chips);
     before.hidden = written.join("\n") === old.join("\n");
-    before.replaceChildren(element("i", {}, "before"), ...old.map(plain));
-    const show = (t) => `${t}: ${written[Math.min(t, last)]}`;
-    const scale = { min: 0, max: Math.max(last, 1), step: 1, value: state.now.at, show };
-    step = slider("output token", scale, (t) => change({ at: Math.min(t, last) }));
-    me.step.replaceChildren(step.node);
+    before.replaceChildren(element("i", {}, "before"), ...old.map((token) => element("span", {}, token)));
     const spots = choice(
       "at input token",
       source.map((token, i) => `${i}: ${token}`),
@@ -53,47 +45,17 @@ export function tokenRows({ state, nameOf, change }) {
     spots.set(state.now.spot);
     me.spot.replaceChildren(spots.node);
   };
-  me.show = ({ source, shares }) => {
+  me.show = ({ source }) => {
     const [written, old] = [state.run, state.intact].map(({ target }) => target.map(nameOf));
     const key = JSON.stringify([source, written, old]);
     if (key !== seen) make(source, written, old);
     seen = key;
-    step.set(state.now.at);
     [...writes.querySelectorAll("button")].forEach((one, i) => one.setAttribute("aria-pressed", i === state.now.at));
-    shade([...reads.querySelectorAll("span")], shares);
   };
   me.reset = () => {
     seen = "";
   };
   return me;
-}
-
-// Colour each input token by how much it is looked at: the amber that it has in the drawing.
-function shade(tokens, shares) {
-  tokens.forEach((token, s) => {
-    token.style.cssText =
-      shares[s] >= 0.05
-        ? `background: color-mix(in srgb, var(--tl-amber) ${Math.round(10 + 35 * shares[s])}%, transparent)`
-        : "";
-  });
-}
-
-// In a sentence: the output token that is looked at, where the decoder looks for it, and what a change has done.
-export function answerLine({ state, nameOf }) {
-  const node = element("div", { class: "tl-answer", "aria-live": "polite" });
-  const show = ({ source, shares }) => {
-    const { run, intact } = state;
-    const [{ at }, { target, steps }] = [state.now, run];
-    const most = shares.indexOf(Math.max(...shares));
-    const sure = `“${nameOf(target[at])}” has probability ${steps[at][target[at]].toFixed(2)}.`;
-    const looks = shares[most]
-      ? `For it the decoder looks most at “${source[most]}”: ` +
-        `${shares[most].toFixed(2)} of its attention in the last layer.`
-      : "All heads of the last cross-attention are off: there the decoder looks at no input token.";
-    const text = `${sure} ${looks}${run === intact ? "" : ` ${sayDiffers(intact.target, run.target)}`}`;
-    if (node.textContent !== text) node.textContent = text;
-  };
-  return { node, show };
 }
 
 // Where a change shows in no token: a search for a number in which it does; `onfound` is called with that.
@@ -171,7 +133,6 @@ export function changeChips({ state, change, home }) {
 
 // Where the part that is open stands in the machine, and the ways out of it; `toMachine` leads to the whole.
 export function crumbsOf({ state, change, toMachine }) {
-  let seen = null;
   const out = button("machine", toMachine);
   const here = element("span");
   const turn = button("switch this part off", () => change(state.flipped(state.partOf(state.now.open).part.off)));
@@ -188,9 +149,5 @@ export function crumbsOf({ state, change, toMachine }) {
     turn.textContent = state.now.off.has(part.off) ? "switch this part on again" : "switch this part off";
     back.hidden = !state.now.trail.length;
   };
-  const follow = () => {
-    if (seen && seen !== state.now.open) node.scrollIntoView({ block: "nearest" }); // what is opened may stand above
-    seen = state.now.open;
-  };
-  return { node, back, show, follow };
+  return { node, back, show };
 }

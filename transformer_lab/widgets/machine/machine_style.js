@@ -8,7 +8,7 @@ export const STYLE = `
 }
 .tl-machine .tl-tokens { display: flex; flex-wrap: wrap; gap: 3px; align-items: center; margin: 5px 0;
   font-size: 15px; }
-.tl-machine .tl-tokens i { width: 5.2em; opacity: .75; font-size: 13px; }
+.tl-machine .tl-tokens i { min-width: 3.4em; opacity: .75; font-size: 13px; }
 .tl-machine .tl-tokens :is(span, button) {
   font: inherit; color: inherit; background: transparent; border: 1px solid var(--tl-line); border-radius: 4px;
   padding: 1px 6px; min-height: 26px; box-sizing: border-box;
@@ -19,16 +19,42 @@ export const STYLE = `
   color: var(--tl-change); border: 1px dashed var(--tl-change);
   background: linear-gradient(var(--tl-change), var(--tl-change)) bottom / 100% 3px no-repeat;
 }
-.tl-machine .tl-answer { font-size: 14px; margin: 6px 0; min-height: 1.5em; }
-/* What a change will need has its room before, but on a phone: the drawing stays where it is. */
-@media (min-width: 600px) {
-  .tl-machine.tl-changing :is(.tl-before, .tl-chips)[hidden] { display: flex !important; visibility: hidden; }
-  .tl-machine.tl-changing .tl-chips { min-height: 28px; }
-  .tl-machine.tl-changing:not(.tl-wide) .tl-answer { min-height: 3em; }
+.tl-machine .tl-stack { min-height: 52px; align-items: center; }
+@container (max-width: 619px) {
+  .tl-machine .tl-zoom:not([hidden]) { display: flex; flex-direction: column; }
+  .tl-machine .tl-zoom > * { min-width: 0; }
+  .tl-machine .tl-zoom:not(.tl-alone) > :is(.tl-stack, .tl-share) { order: 1; }
+  .tl-machine .tl-say { font-size: 13px; align-items: start; }
+  .tl-machine .tl-near .tl-stack { display: none; }
 }
-.tl-machine .tl-stack { display: grid; }
-.tl-machine .tl-stack > * { grid-area: 1 / 1; min-width: 0; }
-.tl-machine .tl-left { position: relative; }
+.tl-machine .tl-pan { position: relative; display: grid; grid-template: auto / max-content; overflow-x: auto; }
+.tl-machine .tl-pan > :is(canvas, .tl-words) { grid-area: 1 / 1; }
+.tl-machine .tl-words { position: sticky; left: 0; z-index: 1; background: var(--tl-paper); }
+.tl-machine .tl-words span {
+  position: absolute; right: 0; max-width: 100%; box-sizing: border-box; padding: 0 5px; border-radius: 4px;
+  font-family: var(--tl-serif); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; cursor: pointer;
+}
+.tl-machine .tl-words small { position: absolute; right: 5px; line-height: 18px; font-size: 12px; color: var(--tl-soft); }
+.tl-machine .tl-words span:hover { text-decoration: underline; }
+.tl-machine .tl-words .tl-lit { font-weight: 700; box-shadow: inset 0 0 0 1px var(--tl-ink); }
+.tl-machine .tl-left .tl-says { color: var(--tl-soft); font-size: 13px; min-height: 1.5em; max-width: none; margin-top: 4px; }
+.tl-machine .tl-beads { position: absolute; inset: 0; pointer-events: none; }
+@media (prefers-reduced-motion: no-preference) {
+  .tl-machine .tl-beads i {
+    position: absolute; width: 10px; height: 10px; border-radius: 5px; background: var(--tl-ink); opacity: 0;
+    animation: tl-run .7s linear;
+  }
+}
+@keyframes tl-run { from { opacity: 1; } to { opacity: 1; translate: var(--tl-far); } }
+.tl-machine .tl-zoom:not(.tl-near) .tl-back { overflow-x: auto; padding: 3px; margin: 0 -3px; }
+.tl-machine .tl-back > :is(button, .tl-segments, .tl-tokens) { flex: none; flex-wrap: nowrap; margin: 0; }
+.tl-machine .tl-alone:not(.tl-near) .tl-crumbs span { display: none; }
+.tl-machine .tl-say { display: flex; gap: 12px; align-items: center; color: var(--tl-ink); }
+.tl-machine .tl-say div { display: flex; flex: none; }
+.tl-machine .tl-say p { margin: 0; line-height: 1.4; }
+.tl-machine .tl-say i { font: italic 16px var(--tl-serif); white-space: nowrap; margin-right: 8px; }
+.tl-machine .tl-say i::before { content: "\\A"; white-space: pre; }
+.tl-machine .tl-say small { font-size: 13px; color: var(--tl-soft); font-variant-numeric: tabular-nums; }
 .tl-machine .tl-spot { position: absolute; pointer-events: none; scroll-margin: 44px 8px 8px; }
 .tl-machine .tl-tip {
   position: absolute; bottom: calc(100% + 7px); width: max-content; box-sizing: border-box; padding: 1px 8px;
@@ -38,9 +64,6 @@ export const STYLE = `
 .tl-machine .tl-bar button { min-height: 26px; }
 .tl-machine :is(input[type=range], select) { min-height: 26px; }
 .tl-machine .tl-crumbs { border-bottom: 1px solid var(--tl-line); padding-bottom: 5px; }
-.tl-machine.tl-wide .tl-zoom:not(.tl-near) .tl-both {
-  display: grid; grid-template-columns: minmax(0, 460px) minmax(0, 1fr); gap: 32px;
-}
 .tl-machine .tl-zoom:not(.tl-near) .tl-mini { display: none; }
 .tl-machine .tl-mini svg {
   width: min(100%, 460px); height: auto; border: 1px solid var(--tl-line); border-radius: 12px; padding: 8px;

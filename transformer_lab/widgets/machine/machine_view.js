@@ -7,7 +7,6 @@ import { STYLE } from "./machine_style.js";
 import { workshopOf } from "./machine_workshop.js";
 import { tokenizerOf } from "./computing/machine_tokenizer.js";
 import { weightsOf } from "./computing/machine_weights.js";
-import { inksOn } from "./drawing/machine_sketch.js";
 import { dividedOff } from "./weave/weave_cuts.js";
 import { pageOf, setOf, settingsOf } from "./screen/weave_page.js";
 import { nameOf, pictureFor, saved } from "./screen/weave_save.js";
@@ -140,8 +139,7 @@ function begin({ el, machine, tokenizer, state }) {
     const { now, run } = state;
     whole = el.clientWidth || whole;
     const style = getComputedStyle(el);
-    look = { names: state.names(), shares: state.shares(), ink: style.color };
-    el.classList.toggle("tl-night", inksOn(look.ink).dark);
+    look = { names: state.names(), shares: state.shares() };
     el.classList.toggle("tl-wide", whole >= WIDE);
     screen.node.hidden = Boolean(now.inside);
     workshop.node.hidden = !now.inside;

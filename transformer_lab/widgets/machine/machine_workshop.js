@@ -6,6 +6,7 @@ import { detailOf, valuesOf } from "./drawing/machine_detail.js";
 import { sketchOf } from "./drawing/machine_sketch.js";
 import { flowOf } from "./near/machine_flow.js";
 import { foldOf, leadOf } from "./near/machine_lead.js";
+import { roleOf } from "./near/machine_roles.js";
 import { headsOf } from "./weave/weave_heads.js";
 import { stepsOf } from "./weave/weave_steps.js";
 import { otherOf } from "./weave/weave_swap.js";
@@ -13,7 +14,7 @@ import { bar, button, element } from "../shared/ui.js";
 
 const MODES = ["look inside", "switch off", "swap"];
 const HELP = [
-  "Press a box in the drawing to see its matrices.",
+  "",
   "Press a head, a residual connection, a norm, an encoding, a feed-forward network or a mask in the drawing to" +
     " switch it off. Press it again to switch it on.",
   "Press a head, a norm, a feed-forward network or an encoding in the drawing. Its numbers at one token are" +
@@ -40,11 +41,12 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     tokens.reset();
   };
   const modes = MODES.map((name, i) => button(name, () => enter(i)));
-  const help = element("span", { class: "tl-note" });
   const swapBar = element("div", { class: "tl-bar" }, element("label", {}, "the other sentence ", from), tokens.spot);
   const chips = changeChips({ state, change, home: () => sketch.node });
   const sketch = sketchOf({
-    ...{ state, symbols: machine.symbols, change },
+    ...{ state, machine, change },
+    follow: (side, t) =>
+      side === "encoder" ? change({ ...inEncoder(), cell: [t, 0] }) : change({ at: t, cell: null }),
     press: (place) => {
       const what = state.pressed(place);
       if (!what) return;
@@ -52,12 +54,29 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
       change(what.zoomed ? { ...what, fromMap: true } : what);
     },
   });
-  const toMachine = (gone) => {
+  const inEncoder = () =>
+    state.partOf(state.now.open).side === "encoder" ? {} : { open: "src_embedding.tokens", tab: 0, trail: [] };
+  // What the part that is open does, and the way to the one before it and the next.
+  const step = (says, by) =>
+    button(says, () => {
+      const all = sketch.node.layout.items;
+      const at = all.findIndex(({ part }) => part.key === state.now.open) + by;
+      change({ open: all.at(at % all.length).part.key, tab: 0, cell: null, trail: [] });
+    });
+  const [name, role] = [element("b"), element("span")];
+  const [equation, shapes] = [element("i"), element("small")];
+  const steppers = [step("‹", -1), step("›", 1)];
+  ["part before", "next part"].forEach((label, i) => steppers[i].setAttribute("aria-label", label));
+  const say = element(
+    ...["div", { class: "tl-say" }, element("div", {}, ...steppers)],
+    element("p", {}, name, " ", role, " ", equation, " ", shapes),
+  );
+  const toMachine = () => {
     change({ zoomed: false });
     sketch.room.hidden = false;
-    if (gone) sketch.node.focus();
+    sketch.node.focus();
   };
-  const crumbs = crumbsOf({ ...{ state, change }, toMachine: () => toMachine(sketch.room.hidden) });
+  const crumbs = crumbsOf({ ...{ state, change }, toMachine });
   const detail = detailOf({
     onopen: (open, tab, cell) => change({ open, tab, cell }),
     oncell: (cell) => change({ cell }),
@@ -86,22 +105,24 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     change(state.followed(number));
     focusSum = true; // what was pressed will be gone
   };
-  const modeBar = bar(...modes, help);
-  modeBar.classList.add("tl-modes");
-  const left = element("div", { class: "tl-leftside" }, mini, sketch.room);
-  const escape = element("span", { class: "tl-note" }, "Esc: one step back");
+  const modeBar = element("div", { class: "tl-segments tl-modes" }, ...modes);
+  const under = element("div", { class: "tl-changes" }, tokens.before, chips.node, example.node);
+  const left = element("div", { class: "tl-leftside" }, mini, sketch.room, under);
   const share = element("div", { class: "tl-share" });
-  const head = element("div", { class: "tl-back" }, out, escape);
+  const head = element("div", { class: "tl-back" }, out, modeBar, tokens.writes);
   const me = { out, sketch, right, mini, propose, share, pictured: null };
   me.node = element(
-    ...["div", { class: "tl-zoom", hidden: true }, head, tokens.reads, tokens.writes],
-    element("div", { class: "tl-stack" }, tokens.before, example.node),
-    ...[modeBar, first.node, swapBar, chips.node, element("div", { class: "tl-both" }, left, right), share],
+    ...["div", { class: "tl-zoom", hidden: true }, head],
+    ...[
+      element("div", { class: "tl-stack" }, say, first.node, swapBar),
+      element("div", { class: "tl-both" }, left, right),
+    ],
+    share,
   );
   // One step back: from a number that was followed, from a part to the map, from the map to the weave.
   me.back = () => {
     if (state.now.trail.length) return crumbs.back.onclick();
-    if (sketch.room.hidden && state.now.fromMap) return toMachine(true);
+    if (sketch.room.hidden && state.now.fromMap) return toMachine();
     if (!sketch.room.hidden && right.contains(document.activeElement) && state.now.fromMap) return sketch.node.focus();
     away();
   };
@@ -110,29 +131,34 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     tokens.reset();
     detail.reset();
   };
-  let seen = null;
+  let [seen, opened] = [null, null];
+  const inSight = (node) => node.scrollIntoView({ block: "nearest" }); // what is opened may stand below, or above
   me.show = ({ wide, look }) => {
     const { now, run } = state;
     const at = state.partOf(now.open);
     const looks = { source: look.names.source, shares: look.shares };
     [tokens, example, first].forEach((one) => one.show(looks));
     modes.forEach((one, i) => one.setAttribute("aria-pressed", i === now.mode));
-    help.textContent = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
     swapBar.hidden = now.mode !== 2;
+    say.hidden = now.mode !== 0;
+    name.textContent = `${at.path.join(" › ")}.`;
+    const does = roleOf(at, machine, run);
+    [role.textContent, equation.textContent, shapes.textContent] = [does.says, does.equation, does.shapes];
     if (document.activeElement !== from) from.value = now.other;
     chips.show();
     crumbs.show(at);
-    el.classList.toggle("tl-changing", now.mode !== 0);
     const near = now.zoomed && !now.fromMap; // opened from the weave: the mini-map stands for the whole
     me.node.classList.toggle("tl-near", near);
     // One row of controls: the way back, where the part stands, and its switch.
-    if (near && crumbs.node.parentElement !== head) escape.replaceWith(crumbs.node); // `out` keeps its focus
-    if (!near && crumbs.node.parentElement === head) (right.prepend(crumbs.node), head.append(escape));
+    if (near && crumbs.node.parentElement !== head) head.append(crumbs.node); // `out` keeps its focus
+    if (!near && crumbs.node.parentElement === head) right.prepend(crumbs.node);
     sketch.room.hidden = now.zoomed && (near || !wide);
     right.hidden = !wide && !now.zoomed;
+    me.node.classList.toggle("tl-alone", sketch.room.hidden);
     if (focusPart && sketch.room.hidden) crumbs.node.querySelector("button").focus(); // what was pressed is gone
     focusPart = false;
-    seen = look;
+    const hint = now.mode === 2 && !state.hasOther() ? "Type the other sentence first." : HELP[now.mode];
+    seen = { ...look, hint };
     if (me.node.hidden) return shut(at.part.tabs[now.tab], run);
     sketch.paint(seen);
     return right.hidden ? shut(at.part.tabs[now.tab], run) : open(at, look.names);
@@ -157,7 +183,8 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     const titles = at.part.tabs.map(({ title }) => title);
     fold.show({ ...now, titles, near: now.zoomed && !now.fromMap });
     const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });
-    crumbs.follow();
+    if (opened && opened !== now.open && now.fromMap) [heads.node, flow.node, crumbs.node].forEach(inSight);
+    opened = now.open;
     if (focusSum) (detail.node.querySelector(".tl-go") ?? crumbs.back).focus();
     focusSum = false;
     return shown;

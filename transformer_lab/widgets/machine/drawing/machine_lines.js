@@ -1,45 +1,72 @@
-// The lines of the machine's drawing: the way up, the residual connections, the memory; and what its colours mean.
+// The lines of the machine's drawing: a thread for each token, the followed one lit; where a self-attention looks; the
+// residual connections; and the memory.
 
-import { diverging } from "../../shared/grid.js";
+import { BETWEEN, HEAD } from "./machine_layout.js";
 import { SMALL } from "./machine_thumbs.js";
 import { NOW } from "../../shared/palette.js";
-import { amounts, css } from "../../shared/ui.js";
 
-// Residual connections around the sub-layers, the way up, and the memory.
-export function paintLines(context, plan, { ink, off }) {
-  Object.assign(context, { strokeStyle: ink, fillStyle: ink, lineWidth: 1.1 });
-  context.globalAlpha = 0.75;
-  for (const { side, boxes, left, width } of plan.columns) {
-    const middle = left + width / 2;
-    boxes.slice(1).forEach(({ y, height }, i) => arrow(context, [middle, boxes[i].y], [middle, y + height]));
-    boxes.forEach(({ box, y, height }, i) => {
+// The threads of a band. `lit`: the row that is followed. Of the input each row is as amber as it is looked at.
+export function paintThreads(context, { left, right, rows, side }, { lit, shares }) {
+  rows.forEach(({ y: top, high }, t) => {
+    const y = top + high / 2;
+    const amber = side === "encoder" ? shares[t] : 0;
+    if (t === lit || amber >= 0.02) {
+      Object.assign(context, { fillStyle: amber ? NOW.amber : NOW.ink, globalAlpha: amber ? 0.08 + 0.4 * amber : 0.1 });
+      context.fillRect(left, top, right - left, high);
+    }
+    Object.assign(context, { globalAlpha: t === lit ? 1 : 0.45, strokeStyle: t === lit ? NOW.ink : NOW.thread });
+    context.lineWidth = t === lit ? 2 : 1;
+    line(context, [left, y], [right, y]);
+    context.globalAlpha = 1;
+  });
+}
+
+// Before a self-attention: from which rows the followed one takes, as wide as its heads' mean weight.
+export function paintLooks(context, { x, weights, rows, lit }) {
+  const [from, to] = [x - BETWEEN * 2, x - 2];
+  const middle = ({ y, high }) => y + high / 2;
+  const end = middle(rows[lit]);
+  Object.assign(context, { strokeStyle: NOW.amber, lineCap: "round" });
+  weights.forEach((weight, s) => {
+    if (weight < 0.03) return;
+    const start = middle(rows[s]);
+    context.lineWidth = Math.max(1.2, weight * rows[lit].high * 0.5);
+    context.beginPath();
+    context.moveTo(from, start);
+    context.bezierCurveTo(from + 12, start, to - 12, end, to, end);
+    context.stroke();
+  });
+  context.lineCap = "butt";
+}
+
+// Residual connections, under the boxes that they lead around, from band to band; and the memory.
+export function paintLines(context, { bands, width }, { off }) {
+  for (const { boxes, left, top, tall } of bands) {
+    boxes.forEach(({ box, x, parts }, i) => {
       if (box.kind !== "residual") return;
-      const below = boxes[i - 1];
-      const out = side === "encoder" ? left - plan.side + 4 : left + width + plan.side - 4;
-      const edge = side === "encoder" ? left : left + width;
-      const from = below.y + below.height + 5;
       const gone = off.has(box.parts[0].off);
-      context.strokeStyle = gone ? NOW.change : ink;
+      const [from, to, y] = [(boxes[i - 1]?.x ?? left) - 5, x + parts[0].width / 2, top + tall];
+      Object.assign(context, { strokeStyle: gone ? NOW.change : NOW.thread, lineWidth: 1.5 });
       if (gone) context.setLineDash([2, 4]);
-      line(context, [middle, from], [out, from], [out, y + height / 2], [edge, y + height / 2]);
+      line(context, [from, y - 2], [from, y + 9], [to, y + 9]);
+      arrow(context, [to, y + 9], [to, y + 1]);
       context.setLineDash([]);
-      context.strokeStyle = ink;
     });
   }
-  const [encoder, decoder] = plan.columns;
-  const x = decoder.left - plan.between / 2;
-  const start = encoder.left + encoder.width / 2;
-  const cross = decoder.boxes.filter(({ box }) => box.title === "cross-attention");
-  const up = encoder.top - 26;
-  const last = cross.at(-1);
-  line(context, [start, encoder.top], [start, up], [x, up], [x, last.y + last.height / 2]);
-  for (const { y, height } of cross) {
-    line(context, [x, up], [x, y + height / 2]);
-    arrow(context, [x, y + height / 2], [decoder.left, y + height / 2]);
+  const encoder = bands.findLast(({ side }) => side === "encoder");
+  Object.assign(context, { strokeStyle: NOW["amber-edge"], lineWidth: 1.5 });
+  const right = width - 4;
+  let from = [[encoder.right, encoder.top + encoder.tall / 2]];
+  for (const { boxes, top } of bands) {
+    const cross = boxes.find(({ box }) => box.title === "cross-attention");
+    if (!cross) continue;
+    const [x, y] = [cross.x + cross.width - 8, top - HEAD - 3];
+    line(context, ...from, [right, from[0][1]], [right, y], [x, y]);
+    arrow(context, [x, y], [x, top - 16]);
+    from = [[right, y]];
+    Object.assign(context, { font: SMALL, textAlign: "right", textBaseline: "top", fillStyle: NOW.soft });
+    context.fillText("what the encoder wrote ↓", x - 8, y + 2);
   }
-  Object.assign(context, { font: `italic ${SMALL}`, textAlign: "right", textBaseline: "bottom" });
-  context.fillText("memory", x - 6, up - 3);
-  context.globalAlpha = 1;
 }
 
 function line(context, ...points) {
@@ -48,43 +75,13 @@ function line(context, ...points) {
   context.stroke();
 }
 
-function arrow(context, from, to) {
-  line(context, from, to);
-  const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
+function arrow(context, from, [x, y]) {
+  line(context, from, [x, y]);
+  const back = y > from[1] ? -5 : 5;
+  context.fillStyle = context.strokeStyle;
   context.beginPath();
-  context.moveTo(...to);
-  for (const turn of [2.7, -2.7])
-    context.lineTo(to[0] + 6 * Math.cos(angle + turn), to[1] + 6 * Math.sin(angle + turn));
+  context.moveTo(x, y);
+  context.lineTo(x - 3.5, y + back);
+  context.lineTo(x + 3.5, y + back);
   context.fill();
-}
-
-// What the colours mean, in the room above the encoder.
-export function paintKey(context, { columns: [{ left, width, top }] }, { ink }) {
-  if (top < 190) return;
-  const bar = Math.min(120, width - 30);
-  const say = (text, x, y) => {
-    Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "left", textBaseline: "middle" });
-    context.fillText(text, x, y);
-  };
-  const shades = (y, colour, names) => {
-    for (let i = 0; i < bar; i += 1) {
-      context.fillStyle = css(colour(i / (bar - 1)));
-      context.fillRect(left + i, y, 1.2, 10);
-    }
-    names.forEach((name, i) => {
-      Object.assign(context, { fillStyle: ink, font: SMALL, textBaseline: "middle" });
-      context.textAlign = ["left", "center", "right"][names.length === 2 ? 2 * i : i];
-      context.fillText(name, left + (i * bar) / (names.length - 1), y + 18);
-    });
-  };
-  say("attention weights", left, 14);
-  shades(22, amounts, ["0", "1"]);
-  say("other numbers", left, 60);
-  shades(68, diverging, ["below 0", "above 0"]);
-  context.fillStyle = ink;
-  context.fillRect(left, 101, 4, 12);
-  say("this output token", left + 10, 107);
-  context.fillStyle = NOW.change;
-  context.fillRect(left, 120, 4, 12);
-  say(width > 240 ? "change (full height: 100 % of its size)" : "change, in its size", left + 10, 126);
 }

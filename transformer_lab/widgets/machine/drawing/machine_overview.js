@@ -1,29 +1,27 @@
-// The drawing of the machine: the paper's Figure 1, encoder at the left, decoder at the right, from the bottom up, with
-// the matrices of a run as small pictures in their places.
+// The drawing of the machine: its layers from left to right, the encoder above, the decoder below. Each token is a
+// thread through all of them, and one is followed.
 //   paintMachine(context, layoutOf(…), { run, off, swaps, names, at, … });
 
-import { FONT } from "../../shared/grid.js";
-import { paintKey, paintLines } from "./machine_lines.js";
+import { BETWEEN, HEAD } from "./machine_layout.js";
+import { paintLines, paintLooks, paintThreads } from "./machine_lines.js";
 import * as thumbs from "./machine_thumbs.js";
 import { SMALL } from "./machine_thumbs.js";
-import { NOW } from "../../shared/palette.js";
+import { NOW, SANS } from "../../shared/palette.js";
 
-const PAD = 8;
-// What a box has to do with: attention is amber everywhere, the residual stream a thread, all else ink.
-const HUES = { embedding: "soft", attention: "amber-edge", feed: "soft", residual: "thread", output: "ink" };
+const SHORT = { "self-attention": "looks around", "masked self-attention": "looks back", "feed-forward": "thinks" };
 
-// `names`: the tokens of both sides; `at`: the output token that is looked at; `shares`: how much each input token is
-// looked at; `chosen`: the part that is open; `cursor`: the one under the mouse or the keys; `change(name)`: 0 … 1.
+// `lit`: the row that is followed, at both sides; `shares`: how much each input token is looked at; `chosen`: the part
+// that is open; `cursor`: the one under the mouse or the keys; `change(name)`: 0 … 1; `looks(box)`: an attention's mean.
 export function paintMachine(context, plan, seen) {
-  const pictures = plan.items.map(({ part }) => part.thumb).filter((name) => name && name !== "probabilities");
+  const pictures = plan.items.map(({ part }) => part.thumb).filter((name) => name?.includes(".weights."));
   const look = { ...seen, atlas: thumbs.atlasOf(seen.run, pictures) };
-  const ink = { ink: look.ink, dim: look.dim };
-  paintLines(context, plan, look);
-  paintKey(context, plan, look);
-  for (const column of plan.columns) {
-    paintFrames(context, column, look);
-    for (const one of column.boxes) paintBox(context, one, column, look, ink);
+  for (const band of plan.bands) {
+    const here = { ...look, rows: band.rows, lit: seen.lit[band.side] };
+    paintLayers(context, band);
+    paintThreads(context, band, here);
+    for (const one of band.boxes) paintBox(context, one, band, here);
   }
+  paintLines(context, plan, look);
   for (const [item, dashes] of [
     [look.chosen, []],
     [look.cursor, [3, 3]],
@@ -31,84 +29,50 @@ export function paintMachine(context, plan, seen) {
     if (!item) continue;
     Object.assign(context, { strokeStyle: NOW.ink, lineWidth: 2 });
     context.setLineDash(dashes);
-    context.strokeRect(item.x - 2.5, item.y - 2.5, item.width + 5, item.height + 5);
+    context.strokeRect(item.x - 2, item.y - 2, item.width + 4, item.height + 4);
   }
   context.setLineDash([]);
 }
 
-function rounded(context, x, y, width, height, radius) {
-  context.beginPath();
-  context.roundRect(x, y, width, height, radius);
-}
-
-// A frame around the boxes of each layer, which the paper draws once and calls N×.
-function paintFrames(context, { side, boxes, left, width }, { ink }) {
-  const layers = new Set(boxes.map(({ box }) => box.layer).filter((layer) => layer !== undefined));
+// A slab behind each layer, which the paper draws once and calls N×, with its name.
+function paintLayers(context, { side, boxes, top, tall }) {
+  const layers = new Set(boxes.map(({ box }) => box.layer));
   for (const layer of layers) {
     const own = boxes.filter(({ box }) => box.layer === layer);
-    const top = own.at(-1).y - 4;
-    const bottom = own[0].y + own[0].height + 4;
-    context.globalAlpha = 0.06;
-    context.fillStyle = ink;
-    rounded(context, left - 4, top, width + 8, bottom - top, 7);
-    context.fill();
-    context.globalAlpha = 1;
+    const [from, last] = [own[0].x - BETWEEN / 2, own.at(-1)];
+    if (layer !== undefined) {
+      context.fillStyle = NOW.slab;
+      context.beginPath();
+      context.roundRect(from, top - HEAD, last.x + last.width + BETWEEN / 2 - from, HEAD + tall + 13, 8);
+      context.fill();
+    }
+    if (layer === undefined && own[0].box.kind === "output") continue;
+    Object.assign(context, { fillStyle: NOW.ink, font: `650 12px ${SANS}`, textAlign: "left", textBaseline: "middle" });
+    context.fillText(layer === undefined ? side : `${side}, layer ${layer}`, own[0].x, top - HEAD + 9);
   }
-  const top = boxes.at(-1).y;
-  Object.assign(context, { fillStyle: ink, font: `600 ${FONT}`, textAlign: "left", textBaseline: "bottom" });
-  context.fillText(side, left, top - 5);
 }
 
-function paintBox(context, { box, x, y, width, height, parts }, { side }, look) {
-  const { ink, dim, paper } = look;
-  context.fillStyle = paper;
-  rounded(context, x, y, width, height, 5);
-  context.fill();
-  Object.assign(context, { strokeStyle: dim, lineWidth: 0.7 });
-  context.stroke();
-  context.fillStyle = NOW[HUES[box.kind]];
-  rounded(context, x, y, 4, height, [5, 0, 0, 5]);
-  context.fill();
-  Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "left", textBaseline: "middle" });
-  for (const [title, left] of titlesOf(box, { x, width, parts })) context.fillText(title, left, y + 10);
-  if (box.last) {
-    Object.assign(context, { fillStyle: dim, textAlign: "right" });
-    context.fillText(`layer ${box.layer}`, x + width - 8, y + 10);
-  }
-  parts.forEach((place, i) => paintPart(context, { ...place, first: i === 0 }, side, look));
+function paintBox(context, { box, x, width, parts }, { side, top }, look) {
+  Object.assign(context, { fillStyle: NOW.soft, font: SMALL, textAlign: "left", textBaseline: "middle" });
+  for (const [title, left] of titlesOf(box, { x, parts, width })) context.fillText(title, left, top - 8);
+  if (box.kind === "attention" && box.title.endsWith("self-attention"))
+    paintLooks(context, { ...look, x, weights: look.looks(box)[look.lit] ?? [] });
+  for (const place of parts) paintPart(context, place, side, look);
 }
 
-// The title, or, where there is room, the names of two strips over each of them.
-function titlesOf(box, { x, width, parts }) {
-  const [first, second] = parts;
-  if (box.kind !== "residual" || width <= 190) return [[titleOf(box, width), x + PAD + 4]];
-  return [
-    ["add", first.x],
-    ["& norm", second.x],
-  ];
+// The title, or, of two parts, the name of each over it.
+export function titlesOf({ kind, title }, { x, parts, width }) {
+  const names = { residual: ["add", "norm"], embedding: ["word", "place"] }[kind];
+  if (names) return names.map((name, i) => [name, parts[i].x]);
+  return [[kind === "output" ? "writes" : width > 6.7 * title.length ? title : (SHORT[title] ?? title), x]];
 }
 
-// The title, shorter where there is little room.
-function titleOf({ kind, title }, width) {
-  if (width > 190) return title;
-  if (kind !== "attention" || !title.startsWith("masked")) return title.replace("attention", "att.");
-  return width > 145 ? "masked self-att." : "masked att."; // the mask stands beside it
-}
-
-function paintPart(context, { part, x, y, width, height, labels, name, first }, side, look) {
-  const place = { x, y, width, height };
-  const { run, off, swaps, ink } = look;
-  const gone = off.has(part.off);
-  if (!part.thumb) return thumbs.paintMask(context, place, gone, look);
-  if (part.thumb === "probabilities") return thumbs.paintOutput(context, place, look);
-  thumbs.paintMatrix(context, look.atlas, part.thumb, place, look.dim);
-  if (labels) thumbs.paintTokens(context, { x, y, height, labels }, side, look);
-  if (name) {
-    Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "right", textBaseline: "middle" });
-    context.fillText(name, x - 5, y + height / 2);
-  }
-  if (side === "decoder" && first && !name) thumbs.here(context, place, run.target.length, look.at);
+function paintPart(context, { part, ...place }, side, look) {
+  const gone = look.off.has(part.off);
+  if (!part.thumb) return thumbs.paintMask(context, place, gone);
+  if (part.thumb === "probabilities") return thumbs.paintWritten(context, place, look);
+  (part.thumb.includes(".weights.") ? thumbs.paintMatrix : thumbs.paintWaves)(context, part.thumb, place, look);
   thumbs.paintChange(context, place, look.change(part.thumb));
-  if (gone) thumbs.crossed(context, place, look.dark);
-  if (swaps.some((swap) => swap.key === part.key)) thumbs.swapped(context, place);
+  if (gone) thumbs.crossed(context, place);
+  if (look.swaps.some((swap) => swap.key === part.key)) thumbs.swapped(context, place);
 }

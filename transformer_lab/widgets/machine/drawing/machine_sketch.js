@@ -1,42 +1,87 @@
 // The machine's drawing in a page: as wide as its place, painted anew when it is asked to, with a cursor that the mouse
 // and the keys move, and a line that says what is under it.
-//   const sketch = sketchOf({ state, symbols, change, press });
-//   sketch.paint({ ink, names, shares });
+//   const sketch = sketchOf({ state, machine, change, press, follow });  // follow(side, row): a word that was pressed
+//   sketch.paint({ names, shares });
 
 import { layoutOf, neighbour, partAt } from "./machine_layout.js";
 import { paintMachine } from "./machine_overview.js";
-import { ranked } from "../computing/machine_products.js";
+import { bare } from "../weave/weave_layout.js";
+import { meanOf } from "../weave/weave_seen.js";
 import { canvas, element, onKeys, readout } from "../../shared/ui.js";
 
 const NARROWEST = 280;
-const HINT = "Point at a part, or go there with the arrow keys, to see its name.";
+const HINT =
+  "Each line is a word: its bars are its numbers, amber is where it looks. " +
+  "Press a word to follow it, a part to look into it.";
 
-export function sketchOf({ state, symbols, change, press }) {
+export function sketchOf({ state, machine, change, press, follow: pick }) {
   const says = readout();
   const { node, at, resize } = canvas(
-    "The Transformer, from the bottom up. Arrow keys go from part to part, Enter presses one.",
+    "The Transformer, from left to right. Arrow keys go from part to part, Enter presses one.",
   );
   const tip = element("div", { class: "tl-tip" });
   const spot = element("div", { class: "tl-spot", "aria-hidden": "true", hidden: true }, tip); // the readout says it
-  const room = element("div", { class: "tl-left" }, node, says, spot);
+  const words = element("div", { class: "tl-words", "aria-hidden": "true" }); // they stay where a finger pulls the rest
+  const runs = element("div", { class: "tl-beads", "aria-hidden": "true" });
+  const pan = element("div", { class: "tl-pan" }, node, words, runs, spot);
+  const room = element("div", { class: "tl-left" }, pan, says);
   let [plan, half] = [null, 0]; // how wide it was when last in sight: out of sight JupyterLab gives it no width
   let follow = false; // whether the page scrolls to the part under the cursor
+  let [listed, shown] = ["", ""];
 
   const paint = (look) => {
     if (room.hidden) return;
     const { now, run } = state;
     half = room.clientWidth || half;
     const rows = [run.src.length, run.target.length];
-    plan = layoutOf({ boxes: state.boxes, width: Math.max(NARROWEST, half), rows });
+    const lit = litIn(state, look.shares);
+    plan = layoutOf({ boxes: state.boxes, width: Math.max(NARROWEST, half), rows, lit });
     const context = resize(plan.width, plan.height);
     node.layout = plan;
     const cursor = now.cursor === null ? null : plan.items[now.cursor];
-    paintMachine(context, plan, { ...look, ...inksOn(look.ink), ...seen(state, symbols, plan), cursor });
-    says.say(cursor ? sayPart(cursor) : HINT);
+    const what = { ...look, ...seen(state, machine, plan), lit, cursor };
+    paintMachine(context, plan, what);
+    listWords(what);
+    says.say(cursor ? sayPart(cursor) : look.hint || HINT);
+    if (shown && shown !== now.open) pan.scrollLeft = what.chosen.x - half / 2;
+    shown = now.open;
     spot.hidden = !cursor;
     if (cursor) placeSpot(cursor);
     if (cursor && follow) spot.scrollIntoView({ block: "nearest" });
     follow = false;
+  };
+  const listWords = ({ names, shares, lit }) => {
+    const key = JSON.stringify([plan, names, shares, lit]);
+    if (key === listed) return;
+    listed = key;
+    words.style.width = `${plan.labels - 4}px`;
+    const wordOf = (side, { y, high }, t) => {
+      const word = element("span", { onclick: () => pick(side, t) });
+      const seen = t === lit[side] || !(t % Math.ceil(11 / high));
+      if (seen) word.append(bare((side === "encoder" ? names.source : names.fed)[t]));
+      if (t === lit[side]) word.classList.add("tl-lit");
+      const share = side === "encoder" ? Math.round(10 + 40 * shares[t]) : 0;
+      const [size, tall] = [`${Math.min(plan.labels > 70 ? 16 : 14, Math.max(9, high - 2))}px`, `${high}px`];
+      Object.assign(word.style, { top: `${y}px`, height: tall, lineHeight: tall, fontSize: size });
+      if (share > 12) word.style.background = `color-mix(in srgb, var(--tl-amber) ${share}%, var(--tl-paper))`;
+      return word;
+    };
+    const over = ({ top }) => {
+      const word = element("small", {}, "reads");
+      word.style.top = `${top - 17}px`;
+      return word;
+    };
+    const listOf = (band) => [over(band), ...band.rows.map((row, t) => wordOf(band.side, row, t))];
+    words.replaceChildren(...plan.bands.flatMap(listOf));
+    // Along the rows that are followed a bead runs, from band to band.
+    const beads = plan.bands.map(({ side, rows, left, right }, i) => {
+      const bead = element("i");
+      const { y, high } = rows[lit[side]];
+      const style = { top: `${y + high / 2 - 5}px`, left: `${left}px`, animationDelay: `${0.7 * i}s` };
+      Object.assign(bead.style, style).setProperty?.("--tl-far", `${right - left - 10}px`);
+      return bead;
+    });
+    runs.replaceChildren(...beads);
   };
   // Over the part under the cursor, with its name above it, towards the side that has more room.
   const placeSpot = (part) => {
@@ -88,21 +133,19 @@ export function sketchOf({ state, symbols, change, press }) {
   return { node, room, paint };
 }
 
-// What the drawing shows of a state.
-function seen({ now, run, intact, changeOf }, symbols, plan) {
-  const shares = run.steps[now.at];
-  return {
-    ...{ run, off: now.off, swaps: now.swaps, change: changeOf, at: now.at, target: run.target[now.at] },
-    changedInput: (side, t) => side === "decoder" && t > 0 && run.target[t - 1] !== intact.target[t - 1],
-    best: ranked(shares, 5).map((key) => ({ key, name: symbols[key], p: shares[key] })),
-    chosen: plan.items.find(({ part }) => part.key === now.open),
-  };
+// The rows that are followed: the output's, and of the input that of the part which is open, or else the one that is
+// looked at most.
+function litIn({ now, partOf, cellOf }, shares) {
+  const at = partOf(now.open);
+  const encoder = at.side === "encoder" ? cellOf(at)[0] : shares.indexOf(Math.max(...shares));
+  return { encoder, decoder: now.at };
 }
 
-// The colours that go with that of the text.
-export function inksOn(ink) {
-  const dim = ink.replace("rgb(", "rgba(").replace(/\)$/, ink.includes("rgba") ? ")" : ", .6)");
-  const [r, g, b] = ink.match(/[\d.]+/g).map(Number);
-  const dark = r + g + b > 382; // light text stands on something dark
-  return { dim, dark, paper: dark ? "rgb(255 255 255 / .05)" : "#fff" };
+// What the drawing shows of a state.
+function seen({ now, run, intact, changeOf }, { n_heads }, plan) {
+  return {
+    ...{ run, off: now.off, swaps: now.swaps, change: changeOf, before: intact.target },
+    chosen: plan.items.find(({ part }) => part.key === now.open),
+    looks: ({ name }) => meanOf(run, name, n_heads, now.off),
+  };
 }

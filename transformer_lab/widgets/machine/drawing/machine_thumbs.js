@@ -1,31 +1,13 @@
-// The small pictures in the machine's drawing: matrices, tokens beside them, the mask, the most probable tokens, and
-// the marks on what is switched off or swapped.
+// The small pictures in the machine's drawing: attention weights as shades, all other numbers as waves on their token's
+// thread, the mask, the words that are written, and the marks on what is switched off or swapped.
 
-import { diverging } from "../../shared/grid.js";
 import { amounts, css, stripes } from "../../shared/ui.js";
 import { NOW, SANS, SERIF } from "../../shared/palette.js";
 
 export const SMALL = `12px ${SANS}`;
+const PALE = 0.4; // what is not followed
 
-// 256 shades as the bytes of pixels.
-const shadesOf = (colour) =>
-  Uint32Array.from({ length: 256 }, (_, i) => {
-    const [r, g, b] = colour(i / 255);
-    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
-  });
-
-// The range of colours for numbers of both signs: their root mean square tells how large they are.
-function rangeOf(rows) {
-  let [sum, n] = [0, 0];
-  for (const row of rows) {
-    for (let j = 0; j < row.length; j += 1) sum += row[j] * row[j];
-    n += row.length;
-  }
-  const most = 2.5 * Math.sqrt(sum / n) || 1;
-  return [-most, most];
-}
-
-// The matrices of a run as one picture, one below the other, made once: { picture, places: name → { top, rows,
+// The attention weights of a run as one picture, one below the other, made once: { picture, places: name → { top, rows,
 // columns } }. Where a row is short, it is clear. Each theme has its own.
 const atlases = new WeakMap();
 export function atlasOf(run, names) {
@@ -40,103 +22,98 @@ export function atlasOf(run, names) {
     width = Math.max(width, columns);
   }
   const image = new ImageData(width, height);
-  const pixels = new Uint32Array(image.data.buffer);
-  const shades = [shadesOf(amounts), shadesOf(diverging)];
   for (const [name, { top }] of places)
-    colour(pixels, top * width, width, run.at.get(name).rows, isWeights(name), shades);
+    run.at.get(name).rows.forEach((row, t) =>
+      row.forEach((weight, j) => {
+        if (weight === weight) image.data.set([...amounts(weight), 255], 4 * ((top + t) * width + j));
+      }),
+    );
   const picture = new OffscreenCanvas(width, height);
   picture.getContext("2d").putImageData(image, 0, 0);
   atlases.set(run, { picture, places, theme: NOW.paper });
   return atlases.get(run);
 }
 
-const isWeights = (name) => name.includes(".weights.");
-
-function colour(pixels, first, width, rows, weights, [ofWeights, ofNumbers]) {
-  const [low, high] = weights ? [0, 1] : rangeOf(rows);
-  const [shades, scale] = [weights ? ofWeights : ofNumbers, 255.999 / (high - low)];
-  for (let t = 0; t < rows.length; t += 1) {
-    const row = rows[t];
-    for (let j = 0; j < row.length; j += 1) {
-      const shade = (row[j] - low) * scale;
-      if (shade === shade) pixels[first + t * width + j] = shades[shade < 0 ? 0 : shade > 255 ? 255 : shade | 0];
-    }
-  }
-}
-
-// A matrix of an atlas in its place; what a mask hides of attention weights is hatched.
-export function paintMatrix(context, { picture, places }, name, { x, y, width, height }, dim) {
-  const { top, rows, columns } = places.get(name);
-  if (isWeights(name)) stripes(context, x, y, width, height, dim);
-  context.imageSmoothingEnabled = width < columns;
-  context.drawImage(picture, 0, top, columns, rows, x, y, width, height);
-}
-
-// The row of the output token that is looked at, as a notch.
-export function here(context, { x, y, height }, n, at) {
-  context.fillStyle = NOW.ink;
-  if (at < n) context.fillRect(x - 5, y + (at * height) / n, 4, height / n);
-}
-
-export function paintTokens(context, { x, y, height, labels }, side, { names, at, shares, ink, changedInput }) {
-  const tokens = side === "encoder" ? names.source : names.fed;
-  const tall = height / tokens.length;
-  const every = Math.ceil(9.5 / tall);
-  tokens.forEach((token, t) => {
-    const [top, middle] = [y + t * tall, y + (t + 0.5) * tall];
-    if (side === "encoder" && shares[t] >= 0.05) {
-      context.fillStyle = NOW.amber;
-      context.globalAlpha = 0.1 + 0.35 * shares[t];
-      context.fillRect(x - labels, top + 0.5, labels - 4, tall - 1);
-      context.globalAlpha = 1;
-    }
-    if (t % every) return;
-    const bold = side === "decoder" && t === at;
-    const font = `${Math.min(12, Math.max(9, tall - 1))}px ${SERIF}`;
-    const colour = changedInput(side, t) ? NOW.change : ink;
-    Object.assign(context, { font: bold ? `bold ${font}` : font, fillStyle: colour });
-    Object.assign(context, { textAlign: "right", textBaseline: "middle" });
-    context.fillText(fitted(context, token, labels - 10), x - 7, middle);
+// An attention's weights in their place, the followed row in its full colour; what a mask hides is hatched.
+export function paintMatrix(context, name, { x, y, width, height }, { atlas, run, rows, lit }) {
+  const { top, columns } = atlas.places.get(name);
+  context.fillStyle = NOW.paper;
+  context.fillRect(x, y, width, height);
+  stripes(context, x, y, width, height, NOW.edge);
+  context.imageSmoothingEnabled = false;
+  run.at.get(name).rows.forEach(({ length }, t) => {
+    const place = [x, rows[t].y, (width * length) / columns, rows[t].high];
+    context.fillRect(...place);
+    context.globalAlpha = t === lit ? 1 : PALE;
+    context.drawImage(atlas.picture, 0, top + t, length, 1, ...place);
+    context.globalAlpha = 1;
   });
+  Object.assign(context, { strokeStyle: NOW.ink, lineWidth: 1 });
+  if (rows[lit]) context.strokeRect(x, rows[lit].y, width, rows[lit].high);
 }
 
-function fitted(context, text, room) {
-  if (context.measureText(text).width <= room) return text;
-  let short = text;
-  while (short.length > 1 && context.measureText(`${short}…`).width > room) short = short.slice(0, -1);
-  return `${short}…`;
+// The numbers of each row as bars on its thread, up what is above 0 and down what is below: of neighbours for which
+// there is one place the largest.
+export function paintWaves(context, name, { x, width }, { run, rows, lit }) {
+  const all = run.at.get(name).rows;
+  const most = 2.6 * rootOf(all) || 1;
+  all.forEach((numbers, t) => {
+    const { y, high } = rows[t];
+    const bars = Math.min(numbers.length, Math.floor(width / 2));
+    const [each, step] = [numbers.length / bars, width / bars];
+    context.beginPath();
+    for (let i = 0; i < bars; i += 1) {
+      let v = 0;
+      for (let j = Math.floor(i * each); j < Math.floor((i + 1) * each); j += 1)
+        if (Math.abs(numbers[j]) > Math.abs(v)) v = numbers[j];
+      const long = Math.max(-0.48, Math.min(0.48, (0.48 * v) / most)) * high;
+      context.rect(x + i * step, y + high / 2, step * 0.7, -long);
+    }
+    Object.assign(context, { fillStyle: NOW.ink, globalAlpha: t === lit ? 1 : PALE });
+    context.fill();
+  });
+  context.globalAlpha = 1;
 }
 
-export function paintMask(context, { x, y, width, height }, gone, { dim, dark }) {
+// The root mean square of all numbers.
+function rootOf(rows) {
+  let [sum, n] = [0, 0];
+  for (const row of rows) {
+    for (let j = 0; j < row.length; j += 1) sum += row[j] * row[j];
+    n += row.length;
+  }
+  return Math.sqrt(sum / n);
+}
+
+export function paintMask(context, place, gone) {
   const size = 5;
   for (let t = 0; t < 3; t += 1) {
     for (let s = 0; s < 4; s += 1) {
-      const seen = gone || s <= t;
-      Object.assign(context, { fillStyle: css(amounts(seen ? 0.85 : 0.1)) });
-      context.fillRect(x + s * (size + 1), y + t * size, size, size - 1);
+      context.fillStyle = css(amounts(gone || s <= t ? 0.85 : 0.1));
+      context.fillRect(place.x + s * (size + 1), place.y + t * size, size, size - 1);
     }
   }
-  Object.assign(context, { strokeStyle: dim, lineWidth: 0.6 });
-  context.strokeRect(x - 0.5, y - 0.5, width, height + 1);
-  if (gone) crossed(context, { x, y, width, height }, dark);
+  if (gone) crossed(context, place);
 }
 
-// The five most probable tokens.
-export function paintOutput(context, { x, y, width, height }, { best, ink, target }) {
-  const tall = height / 5;
-  const room = Math.min(92, width * 0.42);
-  best.forEach(({ name, p, key }, i) => {
-    const middle = y + (i + 0.5) * tall;
-    Object.assign(context, { font: key === target ? `bold ${SMALL}` : SMALL, fillStyle: ink, textAlign: "right" });
-    context.textBaseline = "middle";
-    context.fillText(fitted(context, name, room - 8), x + room - 6, middle);
-    const wide = Math.max(1, (width - room - 34) * p);
-    context.fillStyle = ink;
-    context.globalAlpha = key === target ? 1 : 0.55;
-    context.fillRect(x + room, middle - tall / 2 + 2, wide, tall - 4);
+// What each row writes, with a bar behind it that is as long as the machine is sure.
+export function paintWritten(context, { x, width }, { run, names, rows, lit, before }) {
+  const every = Math.ceil(11 / rows[lit ? 0 : rows.length - 1].high);
+  run.target.forEach((id, t) => {
+    const [{ y, high }, here, sure] = [rows[t], t === lit, run.steps[t][id]];
+    Object.assign(context, { fillStyle: NOW.paper, globalAlpha: 1 });
+    context.fillRect(x, y, width, high);
+    Object.assign(context, { fillStyle: NOW.ink, globalAlpha: here ? 0.22 : 0.09 });
+    context.fillRect(x, y + 1, width * sure, high - 2);
     context.globalAlpha = 1;
-    Object.assign(context, { fillStyle: ink, font: SMALL, textAlign: "left" });
-    context.fillText(p >= 0.995 ? "1.00" : p.toFixed(2), x + room + wide + 5, middle);
+    if (t % every && !here) return;
+    context.font = `${here ? "700 16" : `400 ${Math.min(14, Math.max(9, high - 2))}`}px ${SERIF}`;
+    context.fillStyle = id === before[t] ? NOW.ink : NOW.change;
+    Object.assign(context, { textAlign: "left", textBaseline: "middle" });
+    context.fillText(names.written[t], x + 5, y + high / 2, width - (here ? 40 : 8));
+    if (!here) return;
+    Object.assign(context, { font: SMALL, textAlign: "right" });
+    context.fillText(sure.toFixed(2), x + width - 4, y + high / 2);
   });
 }
 
@@ -145,14 +122,14 @@ export function paintChange(context, { x, y, width, height }, by) {
   if (by <= 0.005) return;
   context.fillStyle = NOW.change;
   const tall = Math.max(3, height * Math.min(1, by));
-  context.fillRect(x + width + 1.5, y + height - tall, 3, tall);
+  context.fillRect(x + width, y + height - tall, 3, tall);
 }
 
 // Switched off: a thick cross over a veil of the page's shade.
-export function crossed(context, { x, y, width, height }, dark) {
-  context.fillStyle = dark ? "rgb(0 0 0 / .65)" : "rgb(255 255 255 / .55)";
+export function crossed(context, { x, y, width, height }) {
+  Object.assign(context, { fillStyle: NOW.paper, globalAlpha: 0.65 });
   context.fillRect(x, y, width, height);
-  Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2.5 });
+  Object.assign(context, { strokeStyle: NOW.change, lineWidth: 2.5, globalAlpha: 1 });
   context.beginPath();
   for (const [from, to] of [
     [y, y + height],

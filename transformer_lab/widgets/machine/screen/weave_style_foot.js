@@ -112,7 +112,6 @@ export const FOOT = `
   margin-left: auto; color: var(--tl-soft); }
 .tl-machine .tl-swap .tl-chip { font: 16px var(--tl-serif); }
 .tl-machine .tl-swap .tl-how { margin: 2px 0; }
-.tl-machine .tl-tour[hidden] { display: none; }
 .tl-machine .tl-stage .tl-tour .tl-primary { min-width: 72px; }
 .tl-machine .tl-stage button:disabled { opacity: .5; cursor: default; }
 .tl-machine .tl-calls .tl-breaker { outline: 2px solid var(--tl-amber-edge); outline-offset: 2px; }

@@ -1,9 +1,8 @@
 // The look of a part that is seen near: its sentence, its picture, scores, weights, and the sum behind a number.
 
 export const STEPS = `
-.tl-machine .tl-zoom.tl-near > :is(.tl-tokens, .tl-stack, .tl-modes) { display: none; }
+.tl-machine .tl-near :is(.tl-tokens, .tl-stack, .tl-modes) { display: none; }
 .tl-machine .tl-steps { display: grid; gap: 12px 40px; color: var(--tl-ink); margin-bottom: 8px; font-size: 13px; }
-.tl-machine .tl-steps[hidden] { display: none; }
 .tl-machine .tl-steps > * { min-width: 0; }
 .tl-machine .tl-scores {
   display: grid; grid-template-columns: minmax(0, 1.5fr); grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr);
@@ -81,7 +80,6 @@ export const STEPS = `
   cursor: pointer; padding: 10px 2px; min-height: var(--tl-target); color: var(--tl-soft); font-size: 13px;
 }
 .tl-machine .tl-flow { color: var(--tl-ink); margin: 12px 0 20px; }
-.tl-machine .tl-flow[hidden] { display: none; }
 .tl-machine .tl-rows { display: flex; flex-wrap: wrap; gap: 2px; align-items: center; }
 .tl-machine .tl-rows span { color: var(--tl-soft); font-size: 13px; margin-right: 6px; }
 .tl-machine .tl-zoom .tl-rows button {

@@ -656,6 +656,63 @@ ZOOMS = {
 }
 
 
+def test_a_part_that_cannot_be_drawn_says_so_in_its_place_and_in_the_console(browser, address):
+    page = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1&at=decoder.layers.0.feed_forward")
+    complaints = []
+    page.on("console", lambda message: complaints.append((message.type, message.text)))
+    fault, lead = page.locator(".tl-right > [role=alert]"), page.locator(".tl-lead")
+    expect(fault).to_be_hidden()
+    page.evaluate("""() => Object.defineProperty(document.querySelector('.tl-flow'), 'innerHTML', {
+        configurable: true, set() { throw new Error('a test broke it'); }
+    })""")
+    page.get_by_role("button", name="zig", exact=True).last.click()
+    expect(fault).to_have_text("The picture of this part cannot be drawn: a test broke it.")
+    expect(lead).to_be_hidden()
+    assert [kind for kind, text in complaints if "a test broke it" in text] == ["error"]
+    page.evaluate("() => delete document.querySelector('.tl-flow').innerHTML")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="every matrix").click()
+    expect(fault).to_be_hidden()
+    expect(lead).to_be_visible()
+    page.close()
+
+
+PICTURE_TOP = """() => {
+    const [zoom, picture] = ['.tl-zoom', '.tl-pan'].map(one => document.querySelector(one).getBoundingClientRect());
+    return picture.top - zoom.top;
+}"""
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_picture_of_all_matrices_comes_first(browser, address, size):
+    """At most one row of controls, and a sentence, stand above it; a phone pulls it sideways, and not the page."""
+    page = opened(browser, f"{address}/light.html", size)
+    page.get_by_role("button", name="every matrix").click()
+    pan = page.locator(".tl-pan")
+    expect(pan).to_be_visible()
+    assert page.evaluate(PICTURE_TOP) <= (110 if size == "desk" else 60)
+    box = pan.bounding_box()
+    assert box["y"] + box["height"] <= SIZES[size][1]
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+    expect(page.locator(".tl-words .tl-lit")).to_have_text(["one", "tausend", "tausend"])
+    pulled = pan.evaluate("one => { one.scrollLeft = 200; return one.scrollLeft; }")
+    assert pulled == (0 if size == "desk" else 200)
+    words = page.locator(".tl-words").bounding_box()
+    assert words["x"] == pytest.approx(box["x"], abs=1), "the words stay in sight"
+    page.close()
+
+
+@pytest.mark.parametrize("place", ["", "&at=decoder.layers.1.cross_attention.head.0"])
+def test_numbers_in_a_drawing_are_equally_wide(browser, address, place):
+    page = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1{place}")
+    uneven = """() => [...document.querySelectorAll('.tl-machine svg text, .tl-machine svg tspan')]
+        .filter(one => /\\d/.test(one.textContent) && getComputedStyle(one).fontVariantNumeric !== 'tabular-nums')
+        .map(one => one.outerHTML)"""
+    assert page.locator(".tl-machine svg text").filter(has_text=re.compile(r"\d\.\d\d")).count() > 3
+    assert page.evaluate(uneven) == []
+    page.close()
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_each_part_says_what_it_does_and_its_picture_is_in_sight(browser, address, size):
     page = opened(browser, f"{address}/light.html#s={SENTENCE}&t=3&layer=1", size)

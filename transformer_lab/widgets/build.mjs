@@ -34,6 +34,12 @@ const OFTEN = [
   ["_", "display:"],
   ["|", "height:"],
   ["<", "border"],
+  ["Z", "font-size:"],
+  ["Q", "background:"],
+  ["K", "<-radius:"],
+  ["Y", "min-|"],
+  ["J", "margin"],
+  ["W", "padding"],
 ];
 const shortened = (css) => {
   const taken = OFTEN.filter(([letter]) => css.includes(letter));

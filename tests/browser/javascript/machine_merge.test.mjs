@@ -87,3 +87,17 @@ test("what a head looks at fits into its slab on a phone", () => {
   assert.ok(plan.wide >= saidWide("unddreißig 1.00", false, 11), "in the widest letters there may be");
   assert.ok(plan.x.from < plan.x.slab && plan.x.slab + plan.wide < plan.x.bar - 24);
 });
+
+test("the word that is written hides no share of the mean, and heads stand apart from it", () => {
+  const wordy = { ...seen, keys: ["one", "thousand", "end"], queries: ["tausend"], shares: [0.1, 0.7, 0.2], most: 1 };
+  for (let width = 620; width <= 1340; width += 20) {
+    const { svg, plan } = mergePicture(wordy, 1, width);
+    const [, box, wide] = svg.match(/<rect class="w-frame" x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="60"/);
+    const shares = [...svg.matchAll(/x="([\d.]+)"[^>]* font-size="(\d+)"[^>]*>([^<]+ \d\.\d\d)</g)]
+      .map(([, x, size, text]) => [Number(x), saidWide(text, text.startsWith("thousand"), Number(size))])
+      .filter(([x]) => x > plan.x.bar);
+    assert.equal(shares.length, 3);
+    for (const [x, long] of shares) assert.ok(x + long <= Number(box), `${width}: ${x} + ${long} > ${box}`);
+    assert.ok(Number(wide) >= 60 && plan.x.slab + plan.wide <= plan.x.bar - 20, `${width}: ${wide}`);
+  }
+});

@@ -38,6 +38,21 @@ test("it goes from step to step and says whether it is open", () => {
   assert.deepEqual(framed, ["begin", "reads", "positions", "encoder.0.attention", "positions", null]);
 });
 
+test("a thread is drawn on from step to step, and a finger turns the card", () => {
+  const tour = tourOf({ begin: () => {}, cut: () => "", frame: () => {}, done: () => {} });
+  tour.button.onclick();
+  const [title] = tour.node.querySelectorAll("b");
+  const swipe = (from, to) => {
+    tour.node.ontouchstart({ touches: [{ clientX: from }] });
+    tour.node.ontouchend({ changedTouches: [{ clientX: to }] });
+    return [tour.at, title.attributes.style];
+  };
+  assert.deepEqual(swipe(200, 190), [0, "--far:0%"], "that was a press");
+  assert.deepEqual(swipe(200, 100), [1, "--far:20%"]);
+  assert.deepEqual(swipe(200, 100), [2, "--far:40%"]);
+  assert.deepEqual(swipe(100, 200), [1, "--far:20%"]);
+});
+
 test("on a phone it names nothing that is not drawn", () => {
   const parts = { begin: () => {}, cut: () => "", frame: () => {}, done: () => {}, narrow: () => true };
   const tour = tourOf(parts);

@@ -20,13 +20,6 @@ export const STYLE = `
   background: linear-gradient(var(--tl-change), var(--tl-change)) bottom / 100% 3px no-repeat;
 }
 .tl-machine .tl-stack { min-height: 52px; align-items: center; }
-@container (max-width: 619px) {
-  .tl-machine .tl-zoom:not([hidden]) { display: flex; flex-direction: column; }
-  .tl-machine .tl-zoom > * { min-width: 0; }
-  .tl-machine .tl-zoom:not(.tl-alone) > :is(.tl-stack, .tl-share) { order: 1; }
-  .tl-machine .tl-say { font-size: 13px; align-items: start; }
-  .tl-machine .tl-near .tl-stack { display: none; }
-}
 .tl-machine .tl-pan { position: relative; display: grid; grid-template: auto / max-content; overflow-x: auto; }
 .tl-machine .tl-pan > :is(canvas, .tl-words) { grid-area: 1 / 1; }
 .tl-machine .tl-words { position: sticky; left: 0; z-index: 1; background: var(--tl-paper); }
@@ -39,13 +32,15 @@ export const STYLE = `
 .tl-machine .tl-words .tl-lit { font-weight: 700; box-shadow: inset 0 0 0 1px var(--tl-ink); }
 .tl-machine .tl-left .tl-says { color: var(--tl-soft); font-size: 13px; min-height: 1.5em; max-width: none; margin-top: 4px; }
 .tl-machine .tl-beads { position: absolute; inset: 0; pointer-events: none; }
-@media (prefers-reduced-motion: no-preference) {
-  .tl-machine .tl-beads i {
-    position: absolute; width: 10px; height: 10px; border-radius: 5px; background: var(--tl-ink); opacity: 0;
-    animation: tl-run .7s linear;
-  }
+.tl-machine .tl-beads i {
+  position: absolute; width: 10px; height: 10px; border-radius: 5px; background: var(--tl-ink); opacity: 0;
 }
-@keyframes tl-run { from { opacity: 1; } to { opacity: 1; translate: var(--tl-far); } }
+@media (prefers-reduced-motion: no-preference) { .tl-machine .tl-tour .tl-title { transition: background-size .4s; } }
+.tl-machine .tl-tour .tl-title {
+  display: block; padding-bottom: 7px; background: linear-gradient(var(--tl-amber), var(--tl-amber)) 0 100% / var(--far) 4px no-repeat;
+}
+.tl-machine.tl-view { font-variant-numeric: tabular-nums; }
+.tl-machine.tl-view svg :is(text, tspan) { font-variant-numeric: tabular-nums; }
 .tl-machine .tl-zoom:not(.tl-near) .tl-back { overflow-x: auto; padding: 3px; margin: 0 -3px; }
 .tl-machine .tl-back > :is(button, .tl-segments, .tl-tokens) { flex: none; flex-wrap: nowrap; margin: 0; }
 .tl-machine .tl-alone:not(.tl-near) .tl-crumbs span { display: none; }
@@ -54,7 +49,14 @@ export const STYLE = `
 .tl-machine .tl-say p { margin: 0; line-height: 1.4; }
 .tl-machine .tl-say i { font: italic 16px var(--tl-serif); white-space: nowrap; margin-right: 8px; }
 .tl-machine .tl-say i::before { content: "\\A"; white-space: pre; }
-.tl-machine .tl-say small { font-size: 13px; color: var(--tl-soft); font-variant-numeric: tabular-nums; }
+.tl-machine .tl-say small { font-size: 13px; color: var(--tl-soft); }
+@container (max-width: 619px) {
+  .tl-machine .tl-zoom:not([hidden]) { display: flex; flex-direction: column; }
+  .tl-machine .tl-zoom > * { min-width: 0; }
+  .tl-machine .tl-zoom:not(.tl-alone) > :is(.tl-stack, .tl-share) { order: 1; }
+  .tl-machine .tl-say { font-size: 13px; align-items: start; }
+  .tl-machine .tl-near .tl-stack { display: none; }
+}
 .tl-machine .tl-spot { position: absolute; pointer-events: none; scroll-margin: 44px 8px 8px; }
 .tl-machine .tl-tip {
   position: absolute; bottom: calc(100% + 7px); width: max-content; box-sizing: border-box; padding: 1px 8px;

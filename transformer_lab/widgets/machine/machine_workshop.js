@@ -95,8 +95,9 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
     pick: (t) => change(state.partOf(state.now.open).side === "encoder" ? { cell: [t, 0] } : { at: t, cell: null }),
   });
   const fold = foldOf(detail.node, draw);
+  const fault = element("p", { role: "alert", hidden: true });
   const right = element(
-    ...["div", { class: "tl-right" }, crumbs.node, lead.node, heads.node, steps.node, flow.node, fold.node],
+    ...["div", { class: "tl-right" }, crumbs.node, lead.node, fault, heads.node, steps.node, flow.node, fold.node],
   );
   const out = button("← back to the weave", ({ shiftKey }) => shiftKey || away(), { class: "tl-out" });
   const mini = element("div", { class: "tl-mini", "aria-hidden": "true" });
@@ -165,10 +166,10 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
   };
   me.hover = () => sketch.paint(seen); // under another cursor all else is as it was
   const shut = (tab, run) => ({ name: tab.name, values: valuesOf(tab, run) });
-  const open = (at, names) => {
-    const { now, run, cellOf, nameOf: nameOfNumber } = state;
-    const place = { ...at, path: at.path.join(", "), ...now, cell: cellOf(at) };
+  const picture = (at, place, names) => {
+    const { now } = state;
     const decoder = at.side === "decoder";
+    me.pictured = null;
     const seenHeads = heads.show(at, decoder ? now.at : place.cell[0]);
     steps.show(at, seenHeads);
     if (focusHead !== null) heads.node.querySelectorAll("button")[focusHead].focus();
@@ -180,6 +181,18 @@ export function workshopOf({ el, state, machine, tokenizer, change, draw, away }
       ...{ says: me.pictured.says, t: at.box.kind === "attention" && decoder ? now.at : place.cell[0] },
       ...{ names: fed ? names.fed : decoder ? names.written : names.source, of: decoder && !fed ? "to write" : "for" },
     });
+  };
+  const open = (at, names) => {
+    const { now, run, cellOf, nameOf: nameOfNumber } = state;
+    const place = { ...at, path: at.path.join(", "), ...now, cell: cellOf(at) };
+    [fault.hidden, lead.node.hidden] = [true, false];
+    try {
+      picture(at, place, names);
+    } catch (error) {
+      console.error(error);
+      [lead, heads, steps, flow].forEach(({ node }) => (node.hidden = true));
+      [fault.hidden, fault.textContent] = [false, `The picture of this part cannot be drawn: ${error.message}.`];
+    }
     const titles = at.part.tabs.map(({ title }) => title);
     fold.show({ ...now, titles, near: now.zoomed && !now.fromMap });
     const shown = detail.show({ ...place, run, machine, names, goto, nameOf: nameOfNumber });

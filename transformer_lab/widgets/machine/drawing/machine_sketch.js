@@ -7,6 +7,7 @@ import { layoutOf, neighbour, partAt } from "./machine_layout.js";
 import { paintMachine } from "./machine_overview.js";
 import { bare } from "../weave/weave_layout.js";
 import { meanOf } from "../weave/weave_seen.js";
+import { still } from "../../shared/motion.js";
 import { canvas, element, onKeys, readout } from "../../shared/ui.js";
 
 const NARROWEST = 280;
@@ -74,14 +75,18 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
     const listOf = (band) => [over(band), ...band.rows.map((row, t) => wordOf(band.side, row, t))];
     words.replaceChildren(...plan.bands.flatMap(listOf));
     // Along the rows that are followed a bead runs, from band to band.
-    const beads = plan.bands.map(({ side, rows, left, right }, i) => {
-      const bead = element("i");
+    const beads = plan.bands.map(({ side, rows, left }) => {
       const { y, high } = rows[lit[side]];
-      const style = { top: `${y + high / 2 - 5}px`, left: `${left}px`, animationDelay: `${0.7 * i}s` };
-      Object.assign(bead.style, style).setProperty?.("--tl-far", `${right - left - 10}px`);
+      const bead = element("i");
+      Object.assign(bead.style, { top: `${y + high / 2 - 5}px`, left: `${left}px` });
       return bead;
     });
     runs.replaceChildren(...beads);
+    if (still()) return;
+    plan.bands.forEach(({ left, right }, i) => {
+      const way = [{ opacity: 1 }, { opacity: 1, translate: `${right - left - 10}px` }];
+      beads[i].animate(way, { duration: 700, delay: 700 * i });
+    });
   };
   // Over the part under the cursor, with its name above it, towards the side that has more room.
   const placeSpot = (part) => {

@@ -4,7 +4,7 @@
 
 import { clamp } from "../../shared/numbers.js";
 import { bare } from "../weave/weave_layout.js";
-import { label, wideOf, word } from "../weave/weave_marks.js";
+import { label, saidWide, wideOf, word } from "../weave/weave_marks.js";
 import { FAINT, pathOf, r, stacked } from "../weave/weave_ribbons.js";
 import { svgOf } from "./machine_guess.js";
 
@@ -30,7 +30,7 @@ export function mergeOf({ keys, heads, on, at }, width) {
   const wide = narrow ? 102 : 150;
   const x = narrow
     ? { from: 0.235 * width, slab: 0.325 * width, bar: width - 104 }
-    : { from: 0.125 * width, slab: 0.38 * width, bar: 0.69 * width };
+    : { from: 0.125 * width, slab: (width < WORDY ? 0.32 : 0.38) * width, bar: (width < WORDY ? 0.6 : 0.69) * width };
   return {
     narrow,
     width,
@@ -116,16 +116,18 @@ export function mergePicture(seen, opened, width) {
     height,
   );
   const short = (text) => (narrow && text.length > 9 ? `${text.slice(0, 8)}…` : text);
+  const beside = x.bar + (narrow ? 18 : 26);
+  let far = beside; // where the longest of them ends
   const said = named.map(({ s, share }, i) => {
     const loud = s === most ? `w-weight${width < WORDY ? "" : " w-big"}` : "";
     const text = `${short(bare(keys[s]))} ${share.toFixed(2)}`;
-    return label(text, x.bar + (narrow ? 18 : 26), places[i] + pitch / 2 + 4.5, {
-      ...{ size: loud && width >= WORDY ? 17 : narrow ? 12 : 13, more: loud },
-    });
+    const size = loud && width >= WORDY ? 17 : narrow ? 12 : 13;
+    far = Math.max(far, beside + saidWide(text, loud, size));
+    return label(text, beside, places[i] + pitch / 2 + 4.5, { size, more: loud });
   });
   const bar = `<rect class="w-mean" x="${r(x.bar)}" y="${r(top)}" width="12" height="${r(on.length * unit)}" rx="2"/>`;
   const [middle, name] = [top + (on.length * unit) / 2, bare(queries[at])];
-  const long = Math.min(0.14 * width, 36 * wideOf(name)) + 28;
+  const long = Math.min(Math.min(0.14 * width, 36 * wideOf(name)) + 28, width - far - 10); // it hides no number
   const box = `x="${r(width - long)}" y="${r(middle - 30)}" width="${r(long)}" height="60" rx="9"`;
   const target = narrow
     ? word(name, x.bar + 16, Math.min(top, places[0] ?? top) - 14, {
@@ -140,7 +142,7 @@ export function mergePicture(seen, opened, width) {
       word(name, width - long / 2, middle, { size: 36, anchor: "middle", more: "w-loud", room: long - 24 });
   const titles = [
     label(narrow ? "words" : "what can be looked at", 0, 13, { more: "w-strong" }),
-    label(narrow ? "heads" : `${heads.length} heads: each looks by itself`, x.slab + wide / 2, 13, {
+    label(width < WORDY ? "heads" : `${heads.length} heads: each looks by itself`, x.slab + wide / 2, 13, {
       anchor: "middle",
       more: "w-strong",
     }),

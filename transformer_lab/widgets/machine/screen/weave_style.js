@@ -35,10 +35,10 @@ export const WEAVE = `
   display: flex; gap: 10px; align-items: center; min-height: max(28px, var(--tl-target)); font-size: 13px;
   color: var(--tl-soft);
 }
-.tl-machine .tl-under b { color: var(--tl-ink); font-size: 15px; font-variant-numeric: tabular-nums; }
+.tl-machine .tl-under b { color: var(--tl-ink); font-size: 15px; }
 .tl-machine .tl-judged { justify-content: flex-end; gap: 24px; }
 .tl-machine .tl-share { display: flex; gap: 14px; }
-.tl-machine .tl-verdict { display: flex; gap: 10px; font-variant-numeric: tabular-nums; font-size: 15px; }
+.tl-machine .tl-verdict { display: flex; gap: 10px; font-size: 15px; }
 .tl-machine .tl-under b.tl-wrong { color: var(--tl-change); }
 .tl-machine .tl-stage button, .tl-machine .tl-top button {
   font-family: inherit; color: var(--tl-ink); background: transparent; border: 1px solid var(--tl-edge);
@@ -124,7 +124,7 @@ export const WEAVE = `
 .tl-machine .w-dot { fill: var(--tl-amber-edge); }
 .tl-machine .w-pill { fill: var(--tl-paper); stroke: var(--tl-amber-edge); pointer-events: none; }
 .tl-machine .w-weight {
-  font: 650 13px var(--tl-sans); fill: var(--tl-amber-ink); font-variant-numeric: tabular-nums; pointer-events: none;
+  font: 650 13px var(--tl-sans); fill: var(--tl-amber-ink); pointer-events: none;
 }
 .tl-machine .w-bracket { fill: none; stroke: var(--tl-edge); stroke-width: 1.4; }
 .tl-machine .w-out { cursor: pointer; }

@@ -17,7 +17,7 @@ export const FOOT = `
   content: ""; position: absolute; top: -6px; height: 12px; border-left: 2px dotted var(--tl-edge);
 }
 .tl-machine .tl-breaker b { font-size: 13px; }
-.tl-machine .tl-known { color: var(--tl-soft); font-size: 12px; font-variant-numeric: tabular-nums; }
+.tl-machine .tl-known { color: var(--tl-soft); font-size: 12px; }
 .tl-machine .tl-icon svg {
   display: block; fill: currentColor; stroke: currentColor; stroke-width: 2.4; overflow: visible;
 }
@@ -62,7 +62,7 @@ export const FOOT = `
   font: 17px/1.45 var(--tl-serif); min-height: 3.6em; margin: 10px 0 0; max-width: none;
 }
 .tl-machine .tl-quiet { color: var(--tl-soft); font-weight: 400; font-family: var(--tl-sans); font-size: 13px; }
-.tl-machine .tl-candidates { list-style: none; margin: 8px 0 4px; padding: 0; font-variant-numeric: tabular-nums; }
+.tl-machine .tl-candidates { list-style: none; margin: 8px 0 4px; padding: 0; }
 .tl-machine .tl-candidates li {
   display: grid; grid-template-columns: 7.5em 1fr 2.6em; gap: 12px; align-items: center; min-height: 27px; margin: 0;
 }
@@ -83,7 +83,7 @@ export const FOOT = `
 .tl-machine .tl-answers { display: flex; flex-wrap: wrap; gap: 6px 8px; margin: 4px 0 8px; }
 .tl-machine .tl-stage .tl-chip {
   border-radius: 18px; border-style: dashed; font-size: 14px; min-height: max(32px, var(--tl-target));
-  padding: 2px 13px; font-variant-numeric: tabular-nums;
+  padding: 2px 13px;
 }
 .tl-machine .tl-blank {
   border: 1px dashed var(--tl-edge); border-radius: 18px; min-height: max(32px, var(--tl-target)); width: 74px;

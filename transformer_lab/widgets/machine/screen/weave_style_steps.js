@@ -14,7 +14,7 @@ export const STEPS = `
 .tl-machine .tl-legend b { color: var(--tl-ink); font-size: 13px; }
 .tl-machine .tl-zoom .tl-steps button.tl-score {
   display: grid; justify-items: center; gap: 2px; border: 2px solid transparent; border-radius: 8px; padding: 3px 0;
-  min-width: 46px; color: inherit; background: none; font-variant-numeric: tabular-nums; cursor: pointer;
+  min-width: 46px; color: inherit; background: none; cursor: pointer;
 }
 .tl-machine .tl-zoom .tl-steps button.tl-score[aria-pressed=true] { border-color: var(--tl-ink); font-weight: 650; }
 .tl-machine .tl-steps .tl-score:disabled { opacity: .6; cursor: default; }
@@ -38,7 +38,7 @@ export const STEPS = `
 .tl-machine .tl-steps .tl-offer { color: var(--tl-key); }
 .tl-machine .tl-term {
   display: grid; grid-template-columns: 4em 4.6em 4em minmax(0, 1fr); gap: 8px; align-items: center;
-  font-variant-numeric: tabular-nums; text-align: right; min-height: 28px;
+  text-align: right; min-height: 28px;
 }
 .tl-machine .tl-zoom .tl-steps .tl-go {
   border: 0; background: none; padding: 0 4px; min-height: max(26px, var(--tl-target)); text-decoration: underline 1px;

@@ -42,6 +42,7 @@ export function tourOf({ begin, frame, cut, done, narrow = () => false }) {
     me.at = Math.max(0, to);
     const [part, all] = STEPS[me.at];
     const text = narrow() ? all.replace(/ \(.*?\)/g, "") : all; // a phone draws neither clocks nor crossings
+    title.setAttribute("style", `--far:${(100 * me.at) / last}%`); // an amber thread, drawn on from step to step
     title.textContent = `Step ${me.at + 1} of ${STEPS.length}`;
     says.textContent = me.at === last ? `${cut()} ${text}` : text;
     on.textContent = me.at === last ? "to the breakers" : "next";
@@ -58,6 +59,13 @@ export function tourOf({ begin, frame, cut, done, narrow = () => false }) {
     frame(null);
     if (!ended) return me.button.focus();
     done();
+  };
+  // A finger turns the card.
+  let from = 0;
+  me.node.ontouchstart = ({ touches }) => (from = touches[0].clientX);
+  me.node.ontouchend = ({ changedTouches }) => {
+    const by = changedTouches[0].clientX - from;
+    if (Math.abs(by) > 50) go(me.at - Math.sign(by));
   };
   me.node.onkeydown = (event) => {
     if (event.key !== "Escape") return;

@@ -90,8 +90,9 @@ export function sketchOf({ state, machine, change, press, follow: pick }) {
   };
   // Over the part under the cursor, with its name above it, towards the side that has more room.
   const placeSpot = (part) => {
-    const [x, right] = [part.x, plan.width - part.x - part.width];
-    Object.assign(spot.style, { left: `${x}px`, top: `${part.y}px` });
+    const x = part.x - (pan.scrollLeft || 0); // in what is seen of the drawing
+    const right = half - x - part.width;
+    Object.assign(spot.style, { left: `${part.x}px`, top: `${part.y}px` });
     Object.assign(spot.style, { width: `${part.width}px`, height: `${part.height}px` });
     Object.assign(tip.style, x < right ? { left: "0", right: "auto" } : { left: "auto", right: "0" });
     tip.style.maxWidth = `${part.width + Math.max(x, right)}px`;

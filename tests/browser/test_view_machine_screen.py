@@ -662,16 +662,15 @@ def test_a_part_that_cannot_be_drawn_says_so_in_its_place_and_in_the_console(bro
     page.on("console", lambda message: complaints.append((message.type, message.text)))
     fault, lead = page.locator(".tl-right > [role=alert]"), page.locator(".tl-lead")
     expect(fault).to_be_hidden()
-    page.evaluate("""() => Object.defineProperty(document.querySelector('.tl-flow'), 'innerHTML', {
+    page.evaluate("""() => { Object.defineProperty(document.querySelector('.tl-flow'), 'innerHTML', {
         configurable: true, set() { throw new Error('a test broke it'); }
-    })""")
-    page.get_by_role("button", name="zig", exact=True).last.click()
+    }); }""")
+    page.set_viewport_size({"width": 1300, "height": 900})  # so that it is drawn anew
     expect(fault).to_have_text("The picture of this part cannot be drawn: a test broke it.")
     expect(lead).to_be_hidden()
-    assert [kind for kind, text in complaints if "a test broke it" in text] == ["error"]
-    page.evaluate("() => delete document.querySelector('.tl-flow').innerHTML")
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="every matrix").click()
+    assert "error" in [kind for kind, text in complaints if "a test broke it" in text]
+    page.evaluate("() => { delete document.querySelector('.tl-flow').innerHTML; }")
+    page.set_viewport_size({"width": 1400, "height": 900})
     expect(fault).to_be_hidden()
     expect(lead).to_be_visible()
     page.close()

@@ -27,17 +27,22 @@ export const STYLE = `
   position: absolute; right: 0; max-width: 100%; box-sizing: border-box; padding: 0 5px; border-radius: 4px;
   font-family: var(--tl-serif); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; cursor: pointer;
 }
-.tl-machine .tl-words small { position: absolute; right: 5px; line-height: 18px; font-size: 12px; color: var(--tl-soft); }
+.tl-machine .tl-words small {
+  position: absolute; right: 5px; line-height: 18px; font-size: 12px; color: var(--tl-soft);
+}
 .tl-machine .tl-words span:hover { text-decoration: underline; }
 .tl-machine .tl-words .tl-lit { font-weight: 700; box-shadow: inset 0 0 0 1px var(--tl-ink); }
-.tl-machine .tl-left .tl-says { color: var(--tl-soft); font-size: 13px; min-height: 1.5em; max-width: none; margin-top: 4px; }
+.tl-machine .tl-left .tl-says {
+  color: var(--tl-soft); font-size: 13px; min-height: 1.5em; max-width: none; margin-top: 4px;
+}
 .tl-machine .tl-beads { position: absolute; inset: 0; pointer-events: none; }
 .tl-machine .tl-beads i {
   position: absolute; width: 10px; height: 10px; border-radius: 5px; background: var(--tl-ink); opacity: 0;
 }
 @media (prefers-reduced-motion: no-preference) { .tl-machine .tl-tour .tl-title { transition: background-size .4s; } }
 .tl-machine .tl-tour .tl-title {
-  display: block; padding-bottom: 7px; background: linear-gradient(var(--tl-amber), var(--tl-amber)) 0 100% / var(--far) 4px no-repeat;
+  display: block; padding-bottom: 7px;
+  background: linear-gradient(var(--tl-amber), var(--tl-amber)) 0 100% / var(--far) 4px no-repeat;
 }
 .tl-machine.tl-view { font-variant-numeric: tabular-nums; }
 .tl-machine.tl-view svg :is(text, tspan) { font-variant-numeric: tabular-nums; }

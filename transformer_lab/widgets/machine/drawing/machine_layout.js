@@ -25,8 +25,8 @@ function bandsOf(boxes, side) {
   return bands.map((all) => ({ side, all }));
 }
 
-// { width, height, row, labels, bands: [{ side, rows: [{ y, high }], top, tall, left, right, boxes: [{ box, x, y, width,
-// height, parts }] }], items: [{ side, box, part, x, y, width, height }] }
+// { width, height, row, labels, bands: [{ side, rows: [{ y, high }], top, tall, left, right, boxes: [{ box, x, y,
+// width, height, parts }] }], items: [{ side, box, part, x, y, width, height }] }
 export function layoutOf({ boxes, width: room, rows, lit = {} }) {
   const narrow = room < 700;
   const labels = narrow ? 70 : 84;

@@ -11,7 +11,7 @@ import { NOW, SANS } from "../../shared/palette.js";
 const SHORT = { "self-attention": "looks around", "masked self-attention": "looks back", "feed-forward": "thinks" };
 
 // `lit`: the row that is followed, at both sides; `shares`: how much each input token is looked at; `chosen`: the part
-// that is open; `cursor`: the one under the mouse or the keys; `change(name)`: 0 … 1; `looks(box)`: an attention's mean.
+// that is open; `cursor`: the one under the mouse or the keys; `change(name)`: 0 … 1; `looks(box)`: its mean.
 export function paintMachine(context, plan, seen) {
   const pictures = plan.items.map(({ part }) => part.thumb).filter((name) => name?.includes(".weights."));
   const look = { ...seen, atlas: thumbs.atlasOf(seen.run, pictures) };

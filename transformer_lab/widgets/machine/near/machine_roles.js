@@ -17,7 +17,7 @@ export function roleOf({ side, box, part }, { d_model: d, n_heads }, run) {
       };
     const where = { "self-attention": "at all words that are read", "cross-attention": "at the words that were read" };
     return {
-      says: `Each word looks ${where[box.title] ?? "back at what is written"}, and takes from each a share of what it offers.`,
+      says: `Each word looks ${where[box.title] ?? "back at what is written"}, and takes a share of what each offers.`,
       equation: `softmax(Q Kᵀ ∕ √${dk}) V`,
       shapes: `${shape(n, m)} weights · ${shape(m, dk)} values → ${shape(n, dk)}`,
     };
@@ -31,7 +31,7 @@ export function roleOf({ side, box, part }, { d_model: d, n_heads }, run) {
   }
   if (box.kind === "output")
     return {
-      says: "A word's last numbers are compared with each token's row in the table; softmax makes shares of the scores.",
+      says: "A word's last numbers are compared with the row of each token; softmax turns scores into shares.",
       equation: "softmax(x Eᵀ)",
       shapes: `${rows} → ${shape(n, run.steps[0].length)}`,
     };

@@ -166,7 +166,7 @@ for measure in ("well_formed", "right", "worked", "right_when_worked"):
     say("demonstrations", measure)
 
 # %% [markdown]
-# **What should count?** Suppose the loss ran over everything, the prompts included. In our task that would do no harm, because all of a prompt but its two signs is random digits. It does harm where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict**: how well does a model do if it is trained on all of it? And which part of the prompt does the harm, the wrong sums or the repetition? (20 seconds)
+# **What should count?** Suppose the loss ran over everything, the prompts included. In our 200 steps that does no harm. It does where a prompt has something to teach that you do *not* want. So in the next cells each prompt shows a wrong attempt first, and then repeats the problem. **Predict**: how well does a model do if it is trained on all of it? And which part of the prompt does the harm, the wrong sums or the repetition? (20 seconds)
 
 # %%
 def with_attempt(problem, wrong):
@@ -222,7 +222,7 @@ for name, (first, end) in parts.items():
     print(f"{name:17} {-log_probs[:, first - 1 : end - 1].mean():5.1f} nats a character")
 
 # %% [markdown]
-# The harm goes with the surprise. In the base model's text no question mark follows an answer, and no digit a question mark, so that both are all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these characters written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where the repetition counts, 80 to 88 % of the answers are right with the line break, instead of little more than half (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
+# The harm goes with the surprise. In the base model's text no question mark follows an answer and no digit follows a question mark, so both are all but impossible. The loss is large where the model is surprised, and that is where the first steps go, although nobody wants to have these characters written. As a control, we changed one character. With a line break in place of the question mark, the repetition costs 1.7 nats a character instead of 13. Where the repetition counts, 80 to 88 % of the answers are right with the line break, instead of little more than half (three seeds). Where it does not count, about 98 % are right, with the question mark or with the line break. So the surprise does most of the harm, though not all of it.
 
 # %% [markdown]
 # With ten times as many steps, 89 to 94 % are right even after a loss on the whole prompt, and 99 % and more after a loss on answers alone. So what the mask buys is mostly time.
@@ -500,7 +500,7 @@ assert (worked / kept).mean() < worked.sum() / kept.sum() - 0.03
 # The formula was right about the kept answers. But some problems tempt the model to work them out more often than others do, and as more of *their* answers pass, they have more than their share of the kept ones. What the model learns is how to answer *each problem*, so that the mean over the problems is the better forecast.
 
 # %% [markdown]
-# So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration** ([STaR](https://arxiv.org/abs/2203.14465) does it with a language model's explanations), come near to GRPO, which takes thirty rounds and also learns from what went *wrong*. (Which of the two matters, a control will show at the end.)
+# So one round moves the model towards the worked form, but no further than the kept answers show it. Rounds add up, however. Four of them, which are known as **expert iteration** ([STaR](https://arxiv.org/abs/2203.14465) does it with a language model's explanations), come near to GRPO, which takes thirty rounds and also learns from what went *wrong*. (A control at the end will show which of the two matters.)
 
 # %% [markdown]
 # **DPO** ([Rafailov et al., 2023](https://arxiv.org/abs/2305.18290)) uses wrong answers as well, in pairs of a chosen one and a rejected one to the same prompt. It needs neither samples on the way nor a reward, but only the log probabilities of whole answers, compared with those of the **reference**, which is the model that it starts as. RLHF would train a second model on the same pairs first. The loss of DPO:
@@ -724,7 +724,7 @@ assert min(over_seeds(arm, "worked").mean() for arm in mostly_right) > 0.9
 # python -m transformer_lab.training.answers --stage rewards --from form.safetensors --reward digit
 # ```
 #
-# The first one takes a few minutes. Watch its lines: for hundreds of steps the share of right answers stays where guessing is, and then it rises within a few hundred.
+# The first one takes a minute or two. Watch its lines: for hundreds of steps the share of right answers is no better than guessing, and then it rises within a few hundred.
 
 # %% [markdown]
 # ## Quiz

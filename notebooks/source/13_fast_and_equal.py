@@ -330,7 +330,7 @@ print("tiled, MB more:", [round(x, 1) for x in steps])
 assert min(grows) > 3.8
 assert abs(steps[2] / steps[1] - 2) < 0.1
 # %% [markdown]
-# Plain attention needs four times as much memory for twice the length. With tiles, each doubling of the length only doubles what is *added*, so the memory is a straight line on top of one tile's worth. This settles half of our question: the numbers are the same because one factor mends a sum, and the memory is small because nothing but the state is kept.
+# Plain attention needs four times as much memory for twice the length. With tiles, each doubling of the length adds only twice as much as the doubling before, so the memory is a straight line on top of one tile's worth. This settles half of our question: the numbers are the same because one factor mends a sum, and the memory is small because nothing but the state is kept.
 
 # %% [markdown]
 # ## Where does the time go?
@@ -492,7 +492,7 @@ for name, one in models.items():
     print(f"{name}: {numbers / 1e6:.2f} million weights, {1000 * one_token[name]:.1f} ms a token")
 assert one_token["a ninth of its width"] > 0.2 * one_token["the code model"]
 # %% [markdown]
-# With one weight in seventy, a pass still takes about half as long (0.4 to 0.75 of the time on our processors, and on a GPU just as long). So about half of what one token costs is the calls, or more, and eight tokens share them. Whether it is memory or calls that are shared, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
+# With one weight in seventy, a pass still takes about half as long (0.4 to 0.75 of the time on our processors, and on a GPU just as long). So the calls are about half of what one token costs, or more, and eight tokens share them. Whether it is memory or calls that are shared, a model can *judge* eight tokens in far less time than it takes to write eight. So let something cheap write them first.
 
 # %% [markdown]
 # ## A draft that changes nothing

@@ -55,7 +55,7 @@ print(f"{deepseek.num_attention_heads} heads would be {128 * (128 + 64 + 128)}")
 # %% [markdown]
 # **What did they give up? And where three layers in four no longer see the whole text, what does the remembering?** A layer can look at the last tokens alone, keep less of each token, or keep nothing of each. We take these three ways one at a time, and then count what they hold.
 #
-# Trainings that take longer were made beforehand, with five seeds each, by `python -m transformer_lab.training.experiments.since_llama`. The lesson draws its table, with a dot for each training:
+# Trainings that take longer were made beforehand, with five seeds each (where the steps are ten times as many, with one), by `python -m transformer_lab.training.experiments.since_llama`. The lesson draws its table, as means or with a dot for each training:
 
 # %%
 table = training.load_table("since_llama")
@@ -453,7 +453,7 @@ for name in ("all heads", "2 groups", "latents"):
 assert len(set(grown["state"])) == 1
 
 # %% [markdown]
-# Eight matrices of 16 × 16 numbers take 8,192 bytes. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with its own last three values, and these must be kept, too. So a state is dear at first, and pays only for longer texts. But it never grows, and nor does a window once it is full.
+# Eight matrices of 16 × 16 numbers take 8,192 bytes. The rest of the state is a detail of Qwen3-Next that Exercise 5 leaves out: before anything is written, each feature of queries, keys and values is mixed with what it was at the last three positions, and this must be kept, too. So a state is dear at first, and pays only for longer texts. But it never grows, and nor does a window once it is full.
 
 # %% [markdown]
 # Now the same for five published models, whose sizes differ. Below, their caches fill token by token, and every area is to scale. At first the text has 64 tokens. **Predict**: after about 2,900 tokens, which of these models still know something of the very first one? (A layer with a state is set to keep 99.95 % of it at each step, and to write a share $\beta$ of 0.2.) Then let the text grow to 2,896 tokens. The line marks the first token, and beside each strip stands what is still known of it. Finally, move the decay.
@@ -590,7 +590,7 @@ assert max(last["QK-norm"].max(), last["norm only"].max()) < min(last["soft cap"
 assert last["soft cap"].max() < last["plain"].min()
 
 # %% [markdown]
-# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and the models with a norm lose far less. A bound alone is not enough for that: the soft cap bounds the scores as well, and is nearer to the plain model than to those with a norm. Nor is it the learned weights, without which the norm does as well at the highest rate. Nor are the others merely slower, because ten times the steps (one seed) don't bring them to where the norm is without them. What else the norm does, these trainings do not tell.
+# At the lowest rate QK-norm makes no difference. At three and ten times that rate the plain model gets worse and worse, and the models with a norm lose far less. A bound alone is not enough for that: the soft cap bounds the scores as well, and is nearer to the plain model than to those with a norm. Nor is it the learned weights (which lift the bound, so that a score can be 23), without which the norm does as well at the highest rate. Nor is the plain model merely slower, because even ten times the steps (one seed) don't bring it as far as the norm came. What else the norm does, these trainings do not tell.
 #
 # Kimi K2 is trained with a relative of these remedies, [QK-Clip](https://arxiv.org/abs/2507.20534), which shrinks the two matrices of a head whose largest score passes a limit.
 

@@ -87,7 +87,7 @@ def unscaled(query, key, value, grad_output):
 
 
 @attention_backward.mistake(
-    "The weights are right, but the gradients of query and key lack the factor 1 / √d_k: the scores were divided by it."
+    "The weights are right, but the gradients of query and key lack the factor 1 / √d_k that the scores have."
 )
 def scale_forgotten_on_the_way_back(query, key, value, grad_output):
     return gradients(query, key, value, grad_output, after=1.0)
@@ -147,7 +147,8 @@ def query_and_key_exchanged(query, key, value, grad_output):
 
 
 @attention_backward.mistake(
-    "In the gradient of value the weights are not transposed. Value s gets what it gave: weights[t, s] of each query t."
+    "In the gradient of value the weights are not transposed. Value s gets the gradient of each query t, times "
+    "weights[t, s]."
 )
 def weights_not_transposed(query, key, value, grad_output):
     of_query, of_key, _ = gradients(query, key, value, grad_output)

@@ -47,8 +47,8 @@ DOUBLE = 2 * normal(12, 3, dtype=torch.float64)
     `tile` keys at a time. It must be that of `scaled_dot_product_attention`, whatever the tile.
 
     What was observed:
-      With equal scores it is right. Once positive scores differ from tile to tile, the output depends on the order of
-      the keys, and may be larger than every value.
+      Once positive scores differ from tile to tile, the output depends on the order of the keys, and may be larger
+      than every value.
       With 10 keys, tiles of 4 give the same as if there were 8 keys, and tiles of 16 give NaN.
       With keys that all fit very badly (scores of -200) the output is NaN.
     """,

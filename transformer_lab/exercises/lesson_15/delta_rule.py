@@ -159,7 +159,7 @@ def beta_and_decay_exchanged(query, key, value, beta, decay):
     return steps(query, key, value, decay, beta)
 
 
-@delta_rule.mistake("The state fades by e^decay. A decay is a factor already: multiply by it.")
+@delta_rule.mistake("The state is multiplied by e^decay, and grows. A decay is a factor already: multiply by it.")
 def exponential_of_the_decay(query, key, value, beta, decay):
     return steps(query, key, value, beta, decay.exp())
 

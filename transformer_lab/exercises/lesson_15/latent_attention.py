@@ -167,7 +167,7 @@ def values_of_the_first_head(query_nope, query_rope, latent, key_rope, w_uk, w_u
 
 
 @latent_attention.mistake(
-    "You take the mean of the weights over the heads, as if the latent vectors were shared with them. Only the cache "
+    "You take the mean of the weights over the heads, as if they were shared like the latent vectors. Only the cache "
     "is shared: each head has its own weights."
 )
 def mean_of_the_weights(query_nope, query_rope, latent, key_rope, w_uk, w_uv):

@@ -116,8 +116,8 @@ SLOT = (
     "it is lost, and the first tokens of the text stay for ever."
 )
 MASK = (
-    "The slots behind the new position are still hidden after the first round. They were empty then, but now they hold "
-    "the older part of the window."
+    "The slots after the new position's are still hidden after the first round. They were empty then, but now they "
+    "hold the older part of the window."
 )
 TURN = "The keys are still turned by the numbers of their *slots*, which are their positions in the first round alone."
 
@@ -266,7 +266,7 @@ def one_slot_too_far(query, key, value, cache, position, rotate):
 
 @mend_rolling_cache.mistake(
     "Query and keys are both turned by the numbers of their slots now. After a wrap, the older part of the window then "
-    "stands *behind* the query: only positions say how far back a key lies."
+    "seems to come *after* the query: only positions say how far back a key lies."
 )
 def query_by_its_slot(query, key, value, cache, position, rotate):
     window = cache.size(-2)

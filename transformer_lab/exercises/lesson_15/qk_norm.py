@@ -50,9 +50,8 @@ qk_norm = Exercise(
     RMSNorm(x) = x / √(mean(x²) + eps) · weight
 
     query is (B, h, T, d_head), key is (B, g, S, d_head): there may be fewer heads of keys. Each head of each position
-    is normed for itself, over its d_head features. weight_q and weight_k, (d_head,) each, are shared by all heads of
-    queries, and by all heads of keys. Nothing is subtracted, and nothing is divided by √d_head: attention does that
-    later.
+    is normed for itself, over its d_head features. All heads of queries share weight_q, and all heads of keys
+    weight_k, (d_head,) each. Nothing is subtracted, and nothing is divided by √d_head: attention does that later.
     """,
     returns=("query", "key"),
     cases=(

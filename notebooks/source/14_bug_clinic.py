@@ -101,7 +101,7 @@ for number in (0, 1, 26):
     print(tools.texts(patients.load(names[number])), "\n")
 
 # %% [markdown]
-# The first is a tokenizer that trims: it takes away the spaces, so `six hundred` and `sixhundred` are the same tokens, and no loss can tell. The second lets the test's numbers into the training. The third puts a `<bos>` in front of a template that has one already, which happens with [real chat templates](https://huggingface.co/docs/transformers/chat_templating), too.
+# The first is a tokenizer that trims: it takes away the spaces, so `six hundred` comes back as `sixhundred`, and no loss can tell. The second lets the test's numbers into the training. The third puts a `<bos>` in front of a template that has one already, which happens with [real chat templates](https://huggingface.co/docs/transformers/chat_templating), too.
 
 # %% [markdown]
 # The second deserves an exercise, because it makes every score too good, and nobody looks for a bug in good news.
@@ -192,7 +192,7 @@ print("changed by", [round(x, 2) for x in gap.flatten().tolist()])
 # - `later`: another later token must not matter to the tokens before it.
 # - `alone`: a chat must be read as if it were alone, although another one stands before it in its row.
 # - `generation`: what is written in a padded batch, with a cache, must be what each prompt gives alone, without one.
-# - `portions`: the gradient must be the same in one portion and in five.
+# - `portions`: the gradient must be the same whether a batch is read at once or in five portions.
 #
 # **Predict** which of the four will raise the alarm. The loss was small, and the answers are wrong.
 
@@ -228,7 +228,7 @@ for length in (1, 2, 3):
     print(f"{length} tokens written: {equal} of 20 prompts are answered as they are alone")
 
 # %% [markdown]
-# The first word is always that of the prompt alone, so while the prompt is read, padding is masked well, and the distances between its tokens are right. From the second word on, more and more prompts get another answer. So the bug needs both, the padding and a pass that uses the cache. Which values depend on both? There are two. The *mask* must go on hiding the padding, which is in the cache now, and each new token's *position* must not count it.
+# The first word is always that of the prompt alone, so while the prompt is read, the padding does no visible harm. From the second word on, more and more prompts get another answer. So the bug needs both, the padding and a pass that uses the cache. Which values depend on both? There are two. The *mask* must go on hiding the padding, which is in the cache now, and each new token's *position* must not count it.
 
 # %% [markdown]
 # ## Step 4: one step, and one batch by heart
@@ -241,9 +241,9 @@ for number in (4, 15, 19):
     print(f"number {number}:", tools.by_heart(patients.load(names[number])), "\n")
 
 # %% [markdown]
-# Number 15 can't learn, because it applies a softmax twice, and the loss of probabilities between 0 and 1 can't become small. Number 19 erases its gradients before it uses them. Number 4 is of another kind: it does learn, and then it can't *say* what it has learned, because in training each position gets something from the positions after it, and when it writes, there are none.
+# Number 15 applies a softmax twice, and the loss of probabilities between 0 and 1 can't become small. Number 19 erases its gradients before it uses them. Number 4 is of another kind: it does learn, and then it can't *say* what it has learned. Its softmax runs over the queries, and when it writes with a cache, there is only one, so every weight is 1.
 #
-# So `by_heart` catches what can't learn, and if you let the model *write*, it also catches much of what cheats. The loss alone does not.
+# So `by_heart` catches what doesn't learn, and if you let the model *write*, it also catches much of what a small loss hides. The loss alone does not.
 
 # %% [markdown]
 # How wide should a model be for this test? At width 32 even the healthy program still has a loss above the tool's limit after so few steps. A tool that cries wolf is soon ignored, so we use width 64, at which no tool raises an alarm about the healthy program. Try a test of your own on a program that you trust before you believe its alarms.
@@ -404,7 +404,7 @@ for tool in (tools.by_heart, tools.texts, tools.first_loss, tools.later):
 print(tools.targets(second))
 
 # %% [markdown]
-# The loss asks for what follows each `<end>`, and doesn't ask for the first word of an answer. So the model learns to go on with a word that it was never taught to begin. In packed rows it is even asked for the beginning of the *next chat*. Let the bisection confirm it:
+# The loss asks for what follows the `<end>` of an answer, and doesn't ask for the answer's first word. So the model learns to continue an answer that it was never taught to begin. In packed rows it is even asked for the beginning of the *next chat*. Let the bisection confirm it:
 
 # %%
 found = bisect(stages(second), stages(healthy))
@@ -537,7 +537,7 @@ assert only == ["scale_lost"]
 #
 # ![For each of the five steps, and for each of the four files, a disc for every bug, filled if the step sees it. The first four steps see some of each file at most, and the twin sees all 27.](../img/14_steps.svg)
 #
-# So take the five steps in the order of their price. The first three are nearly free, the fourth is the widest net, and the fifth says where, if you have a twin.
+# So take the five steps in the order of their price. The first three are nearly free, the fourth is the widest net without a twin, and the fifth, with one, says where.
 
 # %% [markdown]
 # ## Remember
@@ -595,7 +595,7 @@ for name, tool in [*tools.TOOLS.items()][:-1]:
 # Before you go on, write down the function that you suspect, and what you would change in it. `print(yours.sources["model"])` shows you one of the four files.
 #
 # <details><summary>Number 8 is a hard one. A hint, if you want it.</summary>
-# Two things could make a chat be read differently when another one stands before it: it sees that other one, or its own positions, which begin later, matter by more than their distances. To exclude one of them, give a model of <code>bench.loud_model</code> a chat that is alone in its row, once with the positions 0, 1, 2, … and once with 7, 8, 9, … (the third argument). The logits of the healthy model stay, but for 0.00001. What do those of your patient do?
+# Two things could make a chat be read differently when another one stands before it: it sees that other one, or the place where it begins matters, and not only the distances between its tokens. To exclude one of them, give a model of <code>bench.loud_model</code> a chat that is alone in its row, once with the positions 0, 1, 2, … and once with 7, 8, 9, … (the third argument). The logits of the healthy model stay, but for 0.00001. What do those of your patient do?
 # </details>
 
 # %%
@@ -608,7 +608,7 @@ print(tools.twin(yours))
 # %% [markdown]
 # ## Extra: more patients
 #
-# Here are nine more functions, each broken in one place, in a way that happens easily. Print `exercises.clinic_02`, say, to read a patient's symptom, start with the invariant that it names, and change as little as you can.
+# Here are nine more functions, each broken in one place, in a way that happens easily. Print `exercises.clinic_02`, say, to read a patient's symptom, say what should hold instead, and change as little as you can.
 
 # %% [markdown]
 # **02.** Padding that is heard, and words that are not. *(5 minutes)*

@@ -70,8 +70,8 @@ def still_along_the_batch(tokens, table, encoding):
 
 
 @clinic_04.mistake(
-    "The axis is right now, but there are as many rows as sentences. It runs only where both numbers agree, or for"
-    " one sentence, whose words all get position 0."
+    "The axis is right now, but there are as many rows as sentences. It is right only where both numbers "
+    "agree; the words of a single sentence all get position 0."
 )
 def rows_for_each_sentence(tokens, table, encoding):
     return scaled_vectors(tokens, table) + encoding[: tokens.size(0)]

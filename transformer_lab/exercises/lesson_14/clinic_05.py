@@ -38,8 +38,8 @@ def dropout_case(label: str, shape: tuple[int, ...], rate: float, training: bool
     `noise` is below it, and the others are divided by 1 - rate. `noise` is drawn outside, so that the function can be
     tested.
 
-    Symptom: in evaluation (`training` is False) the same input gives a different result on each call, and the results
-    are too small on average.
+    Symptom: in evaluation (`training` is False) the same input gives a different result on each call, and on average
+    too little of `output` is left.
     """,
     returns=("x",),
     cases=(

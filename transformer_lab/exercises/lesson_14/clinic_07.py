@@ -81,8 +81,7 @@ def flattened_before_the_shift(logits, tokens):
 
 
 @clinic_07.mistake(
-    "You leave the first position out. The loss rises, but every other position is still compared with the token that "
-    "it has just read."
+    "You leave the first position out, and every other position is still compared with the token that it has just read."
 )
 def first_position_left_out(logits, tokens):
     return F.cross_entropy(logits[:, 1:].flatten(0, 1), tokens[:, 1:].flatten())

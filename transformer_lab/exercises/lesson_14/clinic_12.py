@@ -83,7 +83,7 @@ def repeats_within_validation(sentences, n_training):
 
 @clinic_12.mistake(
     "You remove the repeated sentences from *training*. The overlap is gone, but training was to keep all of its "
-    "sentences, and what validates are the sentences that repeat."
+    "sentences, and validation was to lose those that repeat them."
 )
 def taken_from_training(sentences, n_training):
     training, rest = sentences[:n_training], sentences[n_training:]
@@ -113,8 +113,8 @@ def compared_with_the_last(sentences, n_training):
 
 
 @clinic_12.mistake(
-    "A sentence counts as seen if each of its tokens occurs in the same position of *some* training sentence, and not "
-    "all of them in one. New combinations are thrown out, and those are what validation is for."
+    "A sentence counts as seen if each of its tokens occurs in the same position of *some* training sentence, each "
+    "perhaps in a different one. New combinations are thrown out, and those are what validation is for."
 )
 def token_by_token(sentences, n_training):
     training, rest = sentences[:n_training], sentences[n_training:]

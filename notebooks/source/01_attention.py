@@ -531,7 +531,7 @@ assert max(exchanged["small"]) < 0.7 < 0.9 < min(exchanged["large"])
 # The gradient decides. With the gradient of small scores, the model without the scale learns as if it had one. With that of large scores, the model with the scale learns as little as if it had none. (It was much the same at other widths and learning rates.)
 
 # %% [markdown]
-# So the paper suspected the right thing. Large scores do no harm by themselves; the harm is done by the gradient that comes back through the softmax.
+# So the paper looked in the right place. Large scores do no harm by themselves; the harm is done by the gradient that comes back through the softmax.
 #
 # The Jacobian says where this gradient is extremely small. All entries of its column $j$ have the factor $p_j$, so a key that gets next to no weight gets next to no gradient, even if it is the right one. At the start of training this is what usually happens: the scores are still random, and without the scale a wide model gives nearly all the weight to one of the 16 names, which is seldom the right one.
 

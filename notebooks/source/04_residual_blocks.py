@@ -131,7 +131,7 @@ assert many.min() > 2.25
 # %% [markdown]
 # ## By hand
 #
-# A first suspicion is that the layers are too far from the loss. Let us shrink a layer to a single number, $f(x) = 0.1\,x$, whose derivative is 0.1. By the chain rule, the derivatives of a chain of layers are multiplied. So this is the share of the loss's derivative that reaches the first layer:
+# A first suspicion is that the layers are too far from the loss. Let us shrink a layer to a single number, $f(x) = 0.1\,x$, whose derivative is 0.1. By the chain rule, the derivatives of a chain of layers are multiplied. So this is the share of the loss's derivative that gets through all of them:
 
 # %%
 for depth in (2, 6, 24):
@@ -384,7 +384,7 @@ assert losses["itself"].max() < losses["all tokens"].min() - 0.1
 #
 # Without averaging, more of the gradient arrives. But that is not what helps: when we faded the gradient of these models until less of it arrived than with averaging, most of them still learned.
 # %% [markdown]
-# Why shorter steps? With long ones the tokens become alike even if nothing averages them: at the rate of 0.003, 80 steps bring their spread down to about 0.01 or less, and both stacks guess.
+# Why shorter steps? With long ones the tokens become alike even if nothing averages them: at the rate of 0.003, 80 steps bring their spread below 0.1, and both stacks guess.
 #
 # *Norm only* gives the same answer as *alone*, but needs still shorter steps. With 300 steps at a rate of 0.0001, its models also learn if each token attends to itself, and hardly if attention averages.
 
@@ -410,7 +410,7 @@ print("six models, two learning rates; those with a loss above 100 or without on
 assert all(worse)
 
 # %% [markdown]
-# All six end far worse than a guess. (In the fresh stack the tokens have also drawn together, to a spread of 0.003. If each token attends to itself alone, more than half is left.)
+# All six end far worse than a guess. (In the fresh stack the tokens have also drawn together, to a spread of 0.003. If each token attends to itself alone, more than half of their spread is left.)
 #
 # That is why the block has two parts. The residual lets each token carry its own vector on, which the norm alone does not, and the norm keeps the numbers in bounds, which the residual alone does not.
 #

@@ -79,7 +79,7 @@ show_text(write(model, "def ", 60)[0].replace("\n", "⏎"), alt="Sixty random ch
 # %% [markdown]
 # ## By hand: what follows what
 #
-# Before we train a Transformer, we should know how far a much simpler model gets. The simplest language model is a table of pairs. Count how often each character follows each other one, and divide each row by its sum, which gives $p(\text{next} \mid \text{this})$. The more of the last characters a table looks at, the less is left to guess:
+# Before we train a Transformer, we should know how far a much simpler model gets. A very simple language model is a table of pairs. Count how often each character follows each other one, and divide each row by its sum, which gives $p(\text{next} \mid \text{this})$. The more of the last characters a table looks at, the less is left to guess:
 #
 # ![Three panels count what follows in six lines of Python: six different characters after r, three after re, and only u after ret.](../img/09_context.svg)
 
@@ -175,7 +175,7 @@ exercises.bits_per_byte.check(bits_per_byte)
 # %% [markdown]
 # ## The model, line for line
 #
-# A table can't look back further than it was built for. A Transformer can, so let us build one. A language model needs no encoder and no cross-attention. What remains of a decoder layer is self-attention and a feed-forward network, which is the *encoder's* layer with a causal mask. As in GPT-2, three more things differ from the paper. The norms come first (lesson 04), with one more after the last layer; embeddings are not multiplied by $\sqrt{d_{model}}$; and a smooth function, **GELU**, takes the place of ReLU ([Hendrycks & Gimpel, 2016](https://arxiv.org/abs/1606.08415)). Here is the whole forward pass, with this model's own parts:
+# A table looks back only a few characters. A Transformer can look back much further, so let us build one. A language model needs no encoder and no cross-attention. What remains of a decoder layer is self-attention and a feed-forward network, which is the *encoder's* layer with a causal mask. As in GPT-2, three more things differ from the paper. The norms come first (lesson 04), with one more after the last layer; embeddings are not multiplied by $\sqrt{d_{model}}$; and a smooth function, **GELU**, takes the place of ReLU ([Hendrycks & Gimpel, 2016](https://arxiv.org/abs/1606.08415)). Here is the whole forward pass, with this model's own parts:
 
 # %%
 from transformer_lab import causal_mask
@@ -301,7 +301,7 @@ for name in ("6-gram", "yours", "larger"):
 assert nats["larger"] < min(nats[f"{order}-gram"] for order in tables) - 0.1
 
 # %% [markdown]
-# It does, with 1.0 million numbers in 2 MB, where the 6-gram table has 1.6 million entries. The same order holds on the whole test, where gzip has 1.46 nats, the 6-gram table 1.22, a 9-gram table with its six million entries 1.14, and this model 0.87. The package's smaller model (three layers, $d_{model} = 128$, 128 characters at a time, 6 000 steps) has 1.18 there, more than the 9-gram table. Size, steps, context and learning rate all differ, so this doesn't tell which of them made the difference.
+# It does, with 1.0 million numbers in 2 MB, where the 6-gram table has 1.6 million entries. So it does on the whole test: gzip has 1.46 nats there, the 6-gram table 1.22, a 9-gram table with its six million entries 1.14, and this model 0.87. The package's smaller model (three layers, $d_{model} = 128$, 128 characters at a time, 6 000 steps) has 1.18 there, more than the 9-gram table. Size, steps, context and learning rate all differ, so this doesn't tell which of them made the difference.
 
 # %%
 print(write(larger, "def read(self, size):\n", 400, temperature=0.5, seed=2)[0])
@@ -367,7 +367,7 @@ print(f"the files: {in_files:.0f} % of {n} lines")
 assert share["larger", 0.5] > share["larger", 1.0] > share["6-gram", 1.0] + 20
 assert max(abs(share["larger", t] - in_files) for t in (0.5, 1.0)) < 25
 # %% [markdown]
-# The larger model's lines are Python about as often as those of the files, a little more often at 0.5 and a little less often at 1 (82 and 54 % with another seed). Few of the tables' lines are. Your own model's share at 0.5 says little, since it wrote only a handful of lines: after a line end and some blanks it often goes on with nothing but blanks, which is the loop of lesson 08. All this is no praise yet for the larger model, because the parser checks grammar, not sense, and you have seen above what the model writes: one line again and again.
+# The larger model's lines are Python about as often as those of the files, somewhat more often at 0.5 and somewhat less often at 1 (82 and 54 % with another seed). Few of the tables' lines are. Your own model's share at 0.5 says little, since it wrote only a handful of lines: after a line end and some blanks it often goes on with nothing but blanks, which is the loop of lesson 08. All this is no praise yet for the larger model, because the parser checks grammar, not sense, and you have seen above what the model writes: one line again and again.
 
 # %% [markdown]
 # **So can a model learn to write Python from the Python on your disk? It learns the form of the language, letter by letter: its words, its brackets, its indentation, and so much of its grammar that its lines are Python about as often as those of real files. What a program is for, it has not learned at this size.**
@@ -494,7 +494,7 @@ nearest = min(abs(rival - paid) for rival in rivals)
 print(f"the law missed it by {abs(by_law - paid):.3f}, the nearest rival by {nearest:.3f}")
 assert low < paid < high
 # %% [markdown]
-# The measurement could have refuted the law, and it refuted the three rivals instead. Nor is this one lucky table. We have also forecast tables of order 3, 4, 6 and 7, on the test and on the validation text, with each size averaged over several pieces. The law came nearer than each of its rivals in all eight cases. Small shares have to be averaged, though. From one piece of each size, the law's forecasts for the 5-gram table differed by more than 0.3 nats.
+# The measurement could have refuted the law, and it refuted the three rivals instead. Nor is this one lucky table. We have also forecast tables of order 3, 4, 6 and 7, on the test and on the validation text, with each size averaged over several pieces. The law came nearer than each of its rivals in all eight cases. Small shares have to be averaged, though. From one piece of each size, two forecasts by the law for the 5-gram table can lie more than 0.3 nats apart.
 
 # %% [markdown]
 # Does the law also hold for the *model*, as the number of its steps grows? Before you pay for a long training, test the rules where you already know the answer. The package has a table of small trainings, made by `python -m transformer_lab.training.experiments.sweep`: two widths, four numbers of steps, the mean of three seeds. Each rule sees the losses after 50, 100 and 200 steps. **Predict**: which of them comes nearest to the loss after 400?

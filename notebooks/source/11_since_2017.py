@@ -129,7 +129,7 @@ print(f"the best and the worst seed of one model differ by {between:.3f} on aver
 # %% [markdown]
 # ## Swap 1: the norm moves
 #
-# The paper computes $\text{norm}(x + f(x))$, which is called **post-norm**. GPT-2, Llama and most models since compute $x + f(\text{norm}(x))$ instead, **pre-norm** ([Xiong et al., 2020](https://arxiv.org/abs/2002.04745)). Lesson 04 found a reason: the sum is left alone, so in a deep stack nothing stands in the way of the gradient. By hand, we take a vector of length 5 and layers of which each adds half of what it reads. **Predict** how long the vector is after 24 layers of either kind:
+# The paper computes $\text{norm}(x + f(x))$, which is called **post-norm**. GPT-2, Llama and most models since compute $x + f(\text{norm}(x))$ instead, **pre-norm** ([Xiong et al., 2020](https://arxiv.org/abs/2002.04745)). Lesson 04 found a reason: the sum is left alone, so in a deep stack nothing stands in the way of the gradient. By hand, we take a vector of length 5, and layers each of which adds half of what it reads. **Predict** how long the vector is after 24 layers of either kind:
 
 # %%
 def length_after(depth, norm_first):
@@ -156,7 +156,7 @@ assert effect("pre-norm").min() > 0.02
 assert last("pre-norm", longer).max() < 0.03
 
 # %% [markdown]
-# After 200 steps pre-norm has cost something, and after 800 the cost has all but gone. A table of short trainings would have told us that pre-norm is a mistake, so we note that pre-norm *learns later* here, and not that it learns less. (At a third of our rate it costs 0.03 to 0.06 nats after 200 steps.) But the reason for pre-norm was depth, and two layers are not deep. So the table has models of 12 layers as well, again today's block with pre-norm and without. To have something to compare with, we compute what a model gets that knows nothing but how frequent each character is:
+# After 200 steps pre-norm has cost something, and after 800 the cost has all but gone. A table of short trainings would have told us that pre-norm is a mistake, so we note that pre-norm *learns later* here, and not that it learns less. (At a third of our rate it costs something as well.) But the reason for pre-norm was depth, and two layers are not deep. So the table has models of 12 layers as well, again today's block with pre-norm and without. To have something to compare with, we compute what a model gets that knows nothing but how frequent each character is:
 
 # %%
 from transformer_lab.data.texts import PRINTABLE, Characters, python_source
@@ -285,7 +285,7 @@ assert effect("SwiGLU").abs().max() < 0.03
 assert last("SwiGLU", longer).max() < -0.02
 
 # %% [markdown]
-# Here the length of training decides what we see. After 200 steps there is hardly a gain, and in today's block SwiGLU even comes out a little behind, though by less than our rule asks for. After 800 steps it is ahead with every seed, by about 0.06 nats. That is about one and a half times the distance between its seeds, so by our rule it just counts. With twice the width it counts sooner: there SwiGLU gains 0.05 to 0.08 nats after 200 steps (three seeds, not in the table).
+# Here the length of training decides what we see. After 200 steps there is hardly a gain, and in today's block SwiGLU even comes out a little behind, though by less than our rule asks for. After 800 steps it is ahead with every seed, by about 0.06 nats. That is about one and a half times the distance between its seeds, so by our rule it just counts.
 
 # %% [markdown]
 # Shazeer measured about 0.04 nats a *token* (ours are for a character), in models that were far larger and trained far longer. Why it is better he does not say. His paper ends with this sentence: "We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to divine benevolence." That a unit can multiply, as we have just seen, may be a reason, but nothing here tests it.
@@ -364,7 +364,7 @@ assert table[kinds["RoPE"]].max() + 0.1 < table[kinds["sine"]].min()
 assert table[kinds["sine"]].max() < table[kinds["no positions"]].min()
 
 # %% [markdown]
-# Learned vectors bring nothing over no positions at all in so short a training, perhaps because each of them has to be found from nothing. The sine is there from the first step and brings nearly a tenth of a nat, and RoPE, which is there from the first step as well, brings more than twice as much. So it is not enough that the sine has gone, or that nothing has to be learned: what helps is the way in which RoPE puts positions in. It turns instead of adding, it does so in every layer, and it leaves the values alone; which of these counts most, these controls do not tell.
+# In so short a training, learned vectors are no better than no positions at all, perhaps because each of them has to be found from nothing. The sine is there from the first step and brings nearly a tenth of a nat, and RoPE, which is there from the first step as well, brings more than twice as much. So it is not enough that the sine has gone, or that nothing has to be learned: what helps is the way in which RoPE puts positions in. It turns instead of adding, it does so in every layer, and it leaves the values alone; which of these counts most, these controls do not tell.
 
 # %% [markdown]
 # ### A swap that changes two things
@@ -383,7 +383,7 @@ today_as_it_is = table[today | small] - table[today - {"RoPE"}]
 assert today_as_it_is.mean() > -0.05 > -0.1 > (table[today] - table[today - {"RoPE"}]).mean()
 
 # %% [markdown]
-# Beside pre-norm, RoPE now looks useless. And pre-norm itself looks nearly three times as expensive: with small embeddings it makes today's block worse by 0.23 nats, with the paper's by 0.08. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions, and which are a disadvantage beside pre-norm in so short a training. (It would have been as wrong the other way round. In the table, the sine added to small embeddings nearly drowns them: today's block with the sine then ends at 2.8 nats where it ended at 2.3, and the block of 2017 is back near the bare frequencies, at 3.1.) A swap that changes two things measures neither.
+# Beside pre-norm, RoPE now looks useless. And pre-norm itself looks nearly three times as expensive: with small embeddings it makes today's block worse by 0.23 nats, with the paper's by 0.08. The earlier edition reported something of the kind, and concluded that the two swaps get in each other's way. The cause was the embeddings, which had been changed along with the positions: small ones are a disadvantage beside pre-norm in so short a training. (It would have been as wrong the other way round. In the table, the sine added to small embeddings nearly drowns them: today's block with the sine then ends at 2.8 nats where it ended at 2.3, and the block of 2017 stays near the bare frequencies, at 3.1.) A swap that changes two things measures neither.
 
 # %% [markdown]
 # ## Swap 5: fewer keys than queries
@@ -421,7 +421,7 @@ def grouped_query_attention(query, key, value):
 exercises.grouped_query_attention.check(grouped_query_attention)
 
 # %% [markdown]
-# How much does it save? We look into a real cache, that of our two models after they have read three texts of 64 characters:
+# How much does it save? We look into a real cache, that of the block of 2017 without this swap and with it, after three texts of 64 characters:
 
 # %%
 from transformer_lab import KVCache
@@ -446,7 +446,7 @@ def kv_cache_bytes(n_layers, n_kv_heads, d_head, length, batch, bytes_per_number
 exercises.kv_cache_bytes.check(kv_cache_bytes)
 
 # %% [markdown]
-# These bytes decide how many people one GPU can serve at the same time. [Llama 2](https://arxiv.org/abs/2307.09288) with 7 billion weights has 32 groups for its 32 heads and reads up to 4096 tokens, and [Llama 3](https://arxiv.org/abs/2407.21783) with 8 billion has 8 groups. For one text of 4096 tokens, with 2 bytes a number:
+# These bytes limit how many people one GPU can serve at the same time. [Llama 2](https://arxiv.org/abs/2307.09288) with 7 billion weights has 32 groups for its 32 heads and reads up to 4096 tokens, and [Llama 3](https://arxiv.org/abs/2407.21783) with 8 billion has 8 groups. For one text of 4096 tokens, with 2 bytes a number:
 
 # %%
 for name, groups in {"Llama 2 (7B), 32 groups": 32, "Llama 3 (8B), 8 groups": 8}.items():
@@ -463,7 +463,7 @@ assert effect("grouped queries").abs().mean() < 0.03
 # %% [markdown]
 # ## Swap 6: no biases
 #
-# [PaLM](https://arxiv.org/abs/2204.02311) left the biases out of its matrices and norms, and reports "increased training stability for large models" (section 2). Llama has none either, but this swap is the one that families agree on least, for [Qwen 2](https://arxiv.org/abs/2407.10671) keeps the biases of queries, keys and values, and gpt-oss those of its attention and its experts. There is not much to keep or to save. We count their share in a layer:
+# [PaLM](https://arxiv.org/abs/2204.02311) left the biases out of its matrices and norms, and reports "increased training stability for large models" (section 2). Llama has none either, but not all families made this swap: [Qwen 2](https://arxiv.org/abs/2407.10671) keeps the biases of queries, keys and values, and gpt-oss those of its attention and its experts. There is not much to keep or to save. We count their share in a layer:
 
 # %%
 for d_model in (48, 4096):

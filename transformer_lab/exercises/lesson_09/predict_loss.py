@@ -83,7 +83,7 @@ def half_of_it(losses):
     return losses[2] - (losses[1] - losses[2]) / 2
 
 
-@predict_loss.mistake("The training goes on learning: four times as many steps brought more than twice as many did.")
+@predict_loss.mistake("The training is not over: 4n steps ended lower than 2n did, and by the law 8n end lower still.")
 def nothing_more(losses):
     return losses[2]
 
